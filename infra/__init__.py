@@ -1,0 +1,1 @@
+"""The Pulumi program, the `replicate` command line and the local stack."""

@@ -1,0 +1,108 @@
+"""Starts, recognises and ends processes of ours. A process is ours only by process id and creation time together."""
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import psutil
+from pydantic import BaseModel, ConfigDict
+
+CLOCK_TOLERANCE_SECONDS = 2.0
+"""The kernel's boot time, to which a creation time is added, moves when the clock is set."""
+
+_children: dict[int, subprocess.Popen[bytes]] = {}
+"""Processes that this very process started, kept so that one that ended is reaped and not taken for alive."""
+
+
+class ProcessRecord(BaseModel):
+    """A process that was started: `created` is its creation time in seconds since the epoch, `log` its output file."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str
+    pid: int
+    created: float
+    log: Path | None = None
+
+
+def start(
+    name: str, command: Sequence[str | Path], log: Path, env: Mapping[str, str], cwd: Path | None = None
+) -> ProcessRecord:
+    """Start a process in a session of its own, so that a Ctrl-C at our terminal does not reach it."""
+    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        process = subprocess.Popen(
+            [str(word) for word in command],
+            stdin=subprocess.DEVNULL,
+            stdout=handle,
+            stderr=subprocess.STDOUT,
+            env=dict(env),
+            cwd=cwd,
+            start_new_session=True,
+        )
+    finally:
+        os.close(handle)
+    _children[process.pid] = process
+    return ProcessRecord(name=name, pid=process.pid, created=psutil.Process(process.pid).create_time(), log=log)
+
+
+def alive(record: ProcessRecord) -> bool:
+    """Whether the recorded process still runs; false for a stranger that was given the same process id."""
+    return _find(record) is not None
+
+
+def stop(record: ProcessRecord, grace_seconds: float = 30.0) -> bool:
+    """End the recorded process: SIGTERM, then SIGKILL after `grace_seconds`. False if it was gone already."""
+    process = _find(record)
+    if process is None:
+        return False
+    try:
+        process.terminate()
+        try:
+            process.wait(grace_seconds)
+        except psutil.TimeoutExpired:
+            process.kill()
+            process.wait(grace_seconds)
+    except psutil.NoSuchProcess:
+        pass
+    _reap(record.pid)
+    return True
+
+
+def family(record: ProcessRecord) -> list[psutil.Process]:
+    """The recorded process and everything below it; empty if it is gone."""
+    process = _find(record)
+    if process is None:
+        return []
+    try:
+        return [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def last_lines(log: Path | None, count: int = 15) -> str:
+    """The end of a log, at most `count` lines and 64 KiB."""
+    if log is None or not log.exists():
+        return ""
+    with log.open("rb") as file:
+        file.seek(max(log.stat().st_size - 65536, 0))
+        return "\n".join(file.read().decode(errors="replace").splitlines()[-count:])
+
+
+def _find(record: ProcessRecord) -> psutil.Process | None:
+    _reap(record.pid)
+    try:
+        process = psutil.Process(record.pid)
+        if abs(process.create_time() - record.created) > CLOCK_TOLERANCE_SECONDS:
+            return None
+        return None if process.status() == psutil.STATUS_ZOMBIE else process
+    except psutil.NoSuchProcess:
+        return None
+
+
+def _reap(pid: int) -> None:
+    child = _children.get(pid)
+    if child is not None and child.poll() is not None:
+        del _children[pid]

@@ -1,0 +1,18 @@
+"""Every version that the local stack pins outside requirements.txt, once.
+
+The Go modules (`go/*/go.mod`) and the Maven sets (`maven/*/pom.xml`, `spark/pom.xml`) pin the same versions for the
+tools that read them; tests/local_parts/test_versions.py holds the two together.
+"""
+
+ETCD = "3.6.8"
+KUBERNETES = "1.36.3"
+PULUMI_ENGINE = "3.246.0"
+
+KAFKA = "4.2.0"
+STRIMZI = "1.2.0"
+CONFIG_PROVIDER = "1.2.0"
+SPARK = "4.2.0"
+MAVEN_DEPENDENCY_PLUGIN = "3.8.1"
+
+JDK_MINIMUM = 21
+"""Strimzi's CRD generator 1.2 is compiled for Java 21; Kafka and Spark also run on older ones."""
