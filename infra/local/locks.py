@@ -1,0 +1,48 @@
+"""A lock between processes, so that two commands never start or build the same thing at once."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+from infra.local.errors import LocalStackError
+from infra.local.waiting import DeadlineError, NotYetError, wait_for
+
+
+@contextmanager
+def exclusive(file: Path, console: Console, what: str, deadline_seconds: float) -> Iterator[None]:
+    """Hold the lock `file` for the body; the kernel gives it back even after a kill -9.
+
+    Raises LocalStackError if another process keeps it for longer than `deadline_seconds`.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if not _try_lock(handle):
+            console.print(f"  another process is {what}; waiting for it", highlight=False)
+            try:
+                wait_for(f"the lock {file}", lambda: _lock_or_again(handle), deadline_seconds)
+            except DeadlineError as error:
+                raise LocalStackError(
+                    f"another process has been {what} for more than {deadline_seconds:g} s",
+                    f"wait for it to end, or end the process that holds {file}",
+                ) from error
+        yield
+    finally:
+        os.close(handle)
+
+
+def _try_lock(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _lock_or_again(handle: int) -> None:
+    if not _try_lock(handle):
+        raise NotYetError("it is held")
