@@ -1,0 +1,31 @@
+"""Components of Kafka replication on Kubernetes, importable from any Pulumi program.
+
+The names below are the public surface. They are loaded when first used, so that what needs no Pulumi (`check`,
+`render`) does not load it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from components.flow import ReplicationFlow, ReplicationFlowArgs
+    from components.model import Cluster, Flow, Topology
+    from components.problems import Problem, ReplicationError
+
+__all__ = ["Cluster", "Flow", "Problem", "ReplicationError", "ReplicationFlow", "ReplicationFlowArgs", "Topology"]
+
+_HOMES = {
+    "Cluster": "components.model",
+    "Flow": "components.model",
+    "Problem": "components.problems",
+    "ReplicationError": "components.problems",
+    "ReplicationFlow": "components.flow",
+    "ReplicationFlowArgs": "components.flow",
+    "Topology": "components.model",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

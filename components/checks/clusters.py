@@ -1,0 +1,65 @@
+"""Clusters: the operator's version, and connections that workers and clients can be given."""
+
+from collections.abc import Iterator
+
+from components.model import (
+    Cluster,
+    KeystoreTrust,
+    PlainAuthentication,
+    ScramAuthentication,
+    TlsAuthentication,
+    Topology,
+)
+from components.problems import Problem
+from components.resolved import StrimziApi, strimzi_api
+
+
+def check_clusters(topology: Topology) -> Iterator[Problem]:
+    if strimzi_api(topology.strimzi) is not StrimziApi.V1:
+        yield Problem(
+            "strimzi",
+            "unsupported-strimzi",
+            f"Strimzi {topology.strimzi} takes the API v1beta2",
+            "Objects are rendered in the API v1, which Strimzi serves from 0.49 on.",
+            "upgrade the operator and set `strimzi: '0.49'` or later.",
+        )
+    for alias, cluster in topology.clusters.items():
+        yield from _check_authentication(f"clusters.{alias}", cluster)
+    yield from _check_target_trust(topology)
+
+
+def _check_authentication(where: str, cluster: Cluster) -> Iterator[Problem]:
+    if isinstance(cluster.authentication, TlsAuthentication) and cluster.tls is None:
+        yield Problem(
+            f"{where}.authentication",
+            "certificate-without-tls",
+            "a client certificate is given for a cluster without `tls`",
+            "Without TLS no certificate is ever presented; the broker sees an anonymous client.",
+            "add `tls: {}` or `tls: {trust: …}`.",
+        )
+    users = [(f"{where}.authentication", cluster.authentication)]
+    if cluster.validation is not None:
+        users.append((f"{where}.validation.authentication", cluster.validation.authentication))
+    for path, user in users:
+        username = user.username if isinstance(user, PlainAuthentication | ScramAuthentication) else ""
+        if set(username) & set('"\\'):
+            yield Problem(
+                f"{path}.username",
+                "username-breaks-jaas",
+                "the user name holds a quotation mark or a backslash",
+                "It stands in quotation marks in sasl.jaas.config, whose parser would end there.",
+                "use a user name without these characters.",
+            )
+
+
+def _check_target_trust(topology: Topology) -> Iterator[Problem]:
+    for alias in sorted({flow.target for flow in topology.replications.values()} & set(topology.clusters)):
+        tls = topology.clusters[alias].tls
+        if tls is not None and isinstance(tls.trust, KeystoreTrust):
+            yield Problem(
+                f"clusters.{alias}.tls.trust.format",
+                "keystore-trust-on-target",
+                f"the target `{alias}` is trusted by a {tls.trust.format} file",
+                "Connect workers belong to the target, and KafkaConnect's trustedCertificates takes PEM only.",
+                "set `trust: {secret: NAME, key: ca.crt}` with the certificate authority as PEM.",
+            )

@@ -1,0 +1,61 @@
+"""Names that Kubernetes and Kafka accept: checked, never cut."""
+
+import re
+from collections.abc import Iterator
+
+from components.model import Flow
+from components.naming import connect_name, group_id, namespace_name, remote_topic_name
+from components.problems import Problem
+
+#: RFC 1123 label.
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_LABEL_LENGTH = 63
+#: Longest name that the operator derives from a KafkaConnect and that must be a label: the Service of its REST API.
+_LONGEST_SUFFIX = "-connect-api"
+#: Source: org.apache.kafka.common.internals.Topic.MAX_NAME_LENGTH.
+_TOPIC_LENGTH = 249
+_LITERAL_TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+def check_names(name: str, flow: Flow) -> Iterator[Problem]:
+    where = f"replications.{name}"
+    namespace = namespace_name(name, flow)
+    if not _LABEL.fullmatch(name):
+        yield _not_a_label(where, "replication", name)
+    elif flow.namespace.name is not None and not _LABEL.fullmatch(namespace):
+        yield _not_a_label(f"{where}.namespace.name", "namespace", namespace)
+    yield from _check_lengths(where, name, namespace)
+    for topic in flow.topics:
+        remote = remote_topic_name(flow, topic)
+        if _LITERAL_TOPIC.fullmatch(topic) and len(remote) > _TOPIC_LENGTH:
+            yield Problem(
+                f"{where}.topics",
+                "topic-name-too-long",
+                f"the remote topic `{remote}` has {len(remote)} characters",
+                f"Kafka takes at most {_TOPIC_LENGTH}; the topic could not be created on the target.",
+                "shorten the source's alias or use `policy: identity`.",
+            )
+
+
+def _check_lengths(where: str, name: str, namespace: str) -> Iterator[Problem]:
+    derived = f"{connect_name(name)}{_LONGEST_SUFFIX}"
+    too_long = [text for text in (derived, namespace, group_id(name)) if len(text) > _LABEL_LENGTH]
+    if too_long:
+        yield Problem(
+            where,
+            "name-too-long",
+            f"`{too_long[0]}` has {len(too_long[0])} characters",
+            f"It becomes a Kubernetes name or label, which takes at most {_LABEL_LENGTH}.",
+            f"shorten the replication's name by {max(map(len, too_long)) - _LABEL_LENGTH} characters"
+            f"{'' if namespace not in too_long else ', or set `namespace.name`'}.",
+        )
+
+
+def _not_a_label(where: str, what: str, text: str) -> Problem:
+    return Problem(
+        where,
+        "name-not-kubernetes",
+        f"the {what}'s name is `{text}`",
+        "Kubernetes names are lower-case letters, digits and `-`, with a letter or digit at both ends (RFC 1123).",
+        f"rename it, for example to `{re.sub('[^a-z0-9-]+', '-', text.lower()).strip('-') or 'orders'}`.",
+    )

@@ -1,0 +1,279 @@
+"""The model of a topology file: every cluster and every replication of one environment.
+
+Frozen pydantic models, camelCase in YAML. Nothing here decides whether a topology works (`checks`) or what it becomes
+(`specs`); only its form is held here. May be imported by everything but `problems`.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic.alias_generators import to_camel
+
+#: A Kafka client, worker or connector property's value as YAML gives it.
+PropertyValue = str | bool | int | float
+Properties = Mapping[str, PropertyValue]
+#: A fragment of a Kubernetes object that is passed through as it is written.
+JsonObject = Mapping[str, Any]
+
+PositiveInt = Annotated[int, Field(ge=1)]
+NonNegativeInt = Annotated[int, Field(ge=0)]
+
+KAFKA_TOPICS_EXCLUDE = (r".*[\-\.]internal", r".*\.replica", "__.*")
+KAFKA_GROUPS_EXCLUDE = ("console-consumer-.*", "connect-.*", "__.*")
+
+
+class Model(BaseModel):
+    """Base of every part of the model: immutable, camelCase in YAML, unknown keys refused."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
+    )
+
+
+class SecretKey(Model):
+    """A key of a Kubernetes Secret that exists in the replication's namespace."""
+
+    secret: str = Field(min_length=1, description="Name of the Secret in the replication's namespace.")
+    key: str = Field(min_length=1, description="Key within the Secret.")
+
+
+class ConfigValue(Model):
+    """A value that the stack's configuration holds (`replication:<key>`); a credential is held there as a secret."""
+
+    config: str = Field(min_length=1, description="Key in the stack's configuration, without the project's prefix.")
+
+
+def _reference_kind(value: Any) -> str:
+    return (
+        "config" if isinstance(value, ConfigValue) or (isinstance(value, Mapping) and "config" in value) else "secret"
+    )
+
+
+Credential = Annotated[
+    Annotated[SecretKey, Tag("secret")] | Annotated[ConfigValue, Tag("config")], Discriminator(_reference_kind)
+]
+
+
+class KeystoreFormat(StrEnum):
+    """Binary truststore formats, mounted into the worker as a file."""
+
+    JKS = "JKS"
+    PKCS12 = "PKCS12"
+
+
+class KeystoreTrust(Model):
+    """A truststore file in a Secret, mounted into every worker; only for a cluster that workers do not depend on."""
+
+    format: KeystoreFormat
+    secret: str = Field(min_length=1)
+    key: str = Field(min_length=1)
+    password: Credential
+
+
+def _trust_kind(value: Any) -> str:
+    if isinstance(value, KeystoreTrust) or (isinstance(value, Mapping) and "format" in value):
+        return "keystore"
+    return _reference_kind(value)
+
+
+Trust = Annotated[
+    Annotated[SecretKey, Tag("secret")]
+    | Annotated[ConfigValue, Tag("config")]
+    | Annotated[KeystoreTrust, Tag("keystore")],
+    Discriminator(_trust_kind),
+]
+
+
+class Tls(Model):
+    """TLS towards a cluster; without `trust` the JVM's own certificate authorities are trusted."""
+
+    trust: Trust | None = None
+
+
+class PlainAuthentication(Model):
+    """SASL PLAIN. Source: KIP-43, Strimzi KafkaClientAuthenticationPlain."""
+
+    type: Literal["plain"]
+    username: str = Field(min_length=1)
+    password: Credential
+
+
+class ScramAuthentication(Model):
+    """SASL SCRAM. Source: KIP-84, Strimzi KafkaClientAuthenticationScramSha512."""
+
+    type: Literal["scram-sha-512", "scram-sha-256"]
+    username: str = Field(min_length=1)
+    password: Credential
+
+
+class TlsAuthentication(Model):
+    """Mutual TLS with a PEM certificate chain and a PKCS#8 key in one Secret.
+
+    Source: KIP-651, Strimzi KafkaClientAuthenticationTls, which takes both from the same Secret.
+    """
+
+    type: Literal["tls"]
+    secret: str = Field(min_length=1)
+    certificate: str = Field(default="user.crt", min_length=1)
+    key: str = Field(default="user.key", min_length=1)
+
+
+Authentication = Annotated[PlainAuthentication | ScramAuthentication | TlsAuthentication, Field(discriminator="type")]
+
+
+def _address_kind(value: Any) -> str:
+    return "config" if isinstance(value, ConfigValue | Mapping) else "address"
+
+
+#: A bootstrap address, or the key of the stack's configuration that holds it.
+Address = Annotated[
+    Annotated[str, Field(min_length=1), Tag("address")] | Annotated[ConfigValue, Tag("config")],
+    Discriminator(_address_kind),
+]
+
+
+class ValidationAccess(Model):
+    """Credentials of the validation job; it reads topics and describes groups, and is not the connectors' user."""
+
+    authentication: Authentication
+
+
+class Cluster(Model):
+    """A Kafka cluster as replications reach it."""
+
+    region: str = Field(min_length=1)
+    bootstrap_servers: Address
+    tls: Tls | None = None
+    authentication: Authentication | None = None
+    credentials_revision: NonNegativeInt = Field(
+        default=0, description="Raise it after rotating a Secret that connectors read: they restart and read it anew."
+    )
+    validation: ValidationAccess | None = None
+
+
+class Policy(StrEnum):
+    """How a topic is named on the target. Source: DefaultReplicationPolicy, IdentityReplicationPolicy."""
+
+    DEFAULT = "default"
+    IDENTITY = "identity"
+
+
+class ConnectorState(StrEnum):
+    """Desired state of a connector. Source: Strimzi KafkaConnector `spec.state`, KIP-875."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    STOPPED = "stopped"
+
+
+class OffsetSyncsLocation(StrEnum):
+    """Cluster that holds the offset-syncs topic. Source: KIP-716."""
+
+    SOURCE = "source"
+    TARGET = "target"
+
+
+class NamespaceChoice(Model):
+    """Namespace of a replication's objects; `name` is `mirror-<replication>` unless given."""
+
+    name: str | None = None
+    create: bool = True
+
+
+class AutoRestart(Model):
+    """Restart of a failed connector or task by the operator; without `maxRestarts` it never gives up."""
+
+    enabled: bool = True
+    max_restarts: PositiveInt | None = None
+
+
+class ConnectCluster(Model):
+    """The Kafka Connect cluster of a replication: it depends on the target cluster."""
+
+    replicas: PositiveInt = 3
+    version: str | None = Field(default=None, description="Kafka version; the operator's default unless given.")
+    image: str | None = None
+    image_pull_secret: str | None = Field(default=None, description="Secret with the registry's credentials.")
+    resources: JsonObject | None = Field(default=None, description="Kubernetes resource requests and limits.")
+    jvm_options: JsonObject | None = Field(default=None, description="Strimzi jvmOptions, such as -Xmx.")
+    config: Properties = Field(default_factory=dict, description="Further worker properties.")
+
+
+class Connector(Model):
+    """One connector of a flow."""
+
+    tasks_max: PositiveInt = 1
+    state: ConnectorState = ConnectorState.RUNNING
+    auto_restart: AutoRestart = AutoRestart()
+    config: Properties = Field(default_factory=dict, description="Further connector properties, over the model's.")
+
+
+class SourceConnector(Connector):
+    """MirrorSourceConnector."""
+
+    tasks_max: PositiveInt = 3
+
+
+class OptionalConnector(Connector):
+    """MirrorCheckpointConnector or MirrorHeartbeatConnector."""
+
+    enabled: bool = True
+
+
+class Connectors(Model):
+    """The connectors of a flow."""
+
+    source: SourceConnector = SourceConnector()
+    checkpoint: OptionalConnector = OptionalConnector()
+    heartbeat: OptionalConnector = OptionalConnector()
+
+
+class OffsetSyncs(Model):
+    """How often upstream offsets are mapped to downstream offsets, and where the mapping is kept."""
+
+    location: OffsetSyncsLocation = OffsetSyncsLocation.SOURCE
+    lag_max: NonNegativeInt = Field(
+        default=100, description="Records that may pass before a new mapping; 0 translates exactly."
+    )
+
+
+class Intervals(Model):
+    """Intervals of a flow, in seconds. Source: the connectors' configuration, Kafka's own defaults."""
+
+    refresh_topics_seconds: PositiveInt = 600
+    refresh_groups_seconds: PositiveInt = 600
+    emit_checkpoints_seconds: PositiveInt = 60
+    sync_group_offsets_seconds: PositiveInt = 60
+    emit_heartbeats_seconds: PositiveInt = 1
+
+
+class Flow(Model):
+    """Replication of topics and consumer groups from one source to one target."""
+
+    kind: Literal["flow"]
+    source: str
+    target: str
+    topics: tuple[str, ...] = Field(description="Topic names or patterns; a pattern matches the whole name.")
+    topics_exclude: tuple[str, ...] = Field(default=(), description="Beside Kafka's own exclusions.")
+    groups: tuple[str, ...] = Field(
+        default=(), description="Consumer groups whose offsets are translated; names or patterns."
+    )
+    groups_exclude: tuple[str, ...] = Field(default=(), description="Beside Kafka's own exclusions.")
+    policy: Policy = Policy.DEFAULT
+    separator: str = Field(default=".", min_length=1)
+    sync_group_offsets: bool = True
+    offset_syncs: OffsetSyncs = OffsetSyncs()
+    intervals: Intervals = Intervals()
+    namespace: NamespaceChoice = NamespaceChoice()
+    connect: ConnectCluster = ConnectCluster()
+    connectors: Connectors = Connectors()
+
+
+class Topology(Model):
+    """Every cluster and every replication of one environment."""
+
+    strimzi: str = Field(pattern=r"^\d+\.\d+(\.\d+)?$", description="Version of the Strimzi operator, such as '1.2'.")
+    clusters: Mapping[str, Cluster]
+    replications: Mapping[str, Flow]

@@ -1,0 +1,125 @@
+"""YAML data -> model, with every mistake in the file's form told as a Problem. Imports the model and problems only."""
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from components.model import Topology
+from components.problems import Problem, ReplicationError
+
+#: Tags of alternatives appear in pydantic's locations but not in the file.
+_TAGS = frozenset({"secret", "config", "keystore", "address", "plain", "scram-sha-512", "scram-sha-256", "tls"})
+_CREDENTIALS = frozenset({"password", "certificates", "trust"})
+
+
+def parse_topology(data: object) -> Topology:
+    """Build the topology from parsed YAML, or raise a ReplicationError that lists every mistake in its form."""
+    try:
+        return Topology.model_validate(data)
+    except ValidationError as error:
+        raise ReplicationError(_problem(detail, data) for detail in error.errors()) from None
+
+
+def _problem(detail: ErrorDetails, data: object) -> Problem:
+    path = _path_in_file(detail["loc"], data)
+    if detail["type"].startswith("union_tag"):
+        path = (*path, "type")
+    where = ".".join(str(part) for part in path) or "the top of the file"
+    name = str(path[-1]) if path else "the file"
+    match detail["type"]:
+        case "missing" | "union_tag_not_found":
+            return Problem(where, "missing-key", f"`{name}` is missing", "It has no default.", f"set `{name}`.")
+        case "extra_forbidden":
+            return _unknown_key(where, path)
+        case "greater_than_equal" | "string_too_short":
+            return Problem(
+                where,
+                "out-of-range",
+                f"`{name}` is {detail['input']!r}",
+                f"{detail['msg']}.",
+                f"set `{name}` to an accepted value.",
+            )
+        case "enum" | "literal_error" | "union_tag_invalid" | "string_pattern_mismatch":
+            return _not_accepted(where, name, detail)
+    if name in _CREDENTIALS and isinstance(detail["input"], str):
+        return Problem(
+            where,
+            "plain-text-secret",
+            f"`{name}` is given as text",
+            "A topology file is kept in version control; whoever reads it could use the credential.",
+            f"set `{name}: {{secret: NAME, key: KEY}}` for an existing Secret, or `{name}: {{config: KEY}}` and "
+            "`pulumi config set --secret KEY`.",
+        )
+    return Problem(
+        where,
+        "wrong-type",
+        f"`{name}` is of type {type(detail['input']).__name__}",
+        f"{detail['msg']}.",
+        f"quote it: `{name}: '{detail['input']}'`."
+        if detail["type"] == "string_type" and isinstance(detail["input"], int | float)
+        else f"write `{name}` in the accepted form.",
+    )
+
+
+def _unknown_key(where: str, path: tuple[str | int, ...]) -> Problem:
+    known = _known_keys(path[:-1])
+    near = difflib.get_close_matches(str(path[-1]), known, n=1)
+    remedy = f"did you mean `{near[0]}`?" if near else f"remove it; accepted are {', '.join(sorted(known))}."
+    return Problem(where, "unknown-key", f"`{path[-1]}` is not a key here", "It would have no effect.", remedy)
+
+
+def _not_accepted(where: str, name: str, detail: ErrorDetails) -> Problem:
+    context = detail.get("ctx", {})
+    accepted = context.get("expected") or context.get("expected_tags") or f"text like {context.get('pattern')}"
+    given = context.get("tag", detail["input"])
+    return Problem(
+        where, "not-accepted", f"`{name}` is {given!r}", f"Accepted: {accepted}.", f"set `{name}` to one of these."
+    )
+
+
+def _path_in_file(location: tuple[str | int, ...], data: object) -> tuple[str | int, ...]:
+    """Drop the parts of a pydantic location that name an alternative and are no key of the file."""
+    path: list[str | int] = []
+    here: Any = data
+    for index, part in enumerate(location):
+        last = index == len(location) - 1
+        in_mapping = isinstance(here, Mapping) and part in here
+        if in_mapping and (last or isinstance(here[part], Mapping | list)):
+            here = here[part]
+        elif isinstance(here, list) and isinstance(part, int):
+            here = here[part] if part < len(here) else None
+        elif part in _TAGS and not (last and isinstance(here, Mapping)):
+            continue
+        path.append(part)
+    return tuple(path)
+
+
+def _known_keys(path: tuple[str | int, ...]) -> list[str]:
+    """Return the keys that the model accepts at a path of the file."""
+    schema = Topology.model_json_schema()
+    return [key for definition in _candidates(schema, path) for key in definition.get("properties", {})]
+
+
+def _candidates(schema: Mapping[str, Any], path: tuple[str | int, ...]) -> list[Mapping[str, Any]]:
+    nodes = [schema]
+    for part in path:
+        nodes = [child for node in nodes for child in _children(schema, node, part)]
+    return nodes
+
+
+def _children(schema: Mapping[str, Any], node: Mapping[str, Any], part: str | int) -> list[Mapping[str, Any]]:
+    if isinstance(part, int):
+        child = node.get("items")
+    else:
+        child = node.get("properties", {}).get(part) or node.get("additionalProperties")
+    return _alternatives(schema, child) if isinstance(child, Mapping) else []
+
+
+def _alternatives(schema: Mapping[str, Any], node: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    if "$ref" in node:
+        return _alternatives(schema, schema["$defs"][node["$ref"].rsplit("/", 1)[-1]])
+    branches = node.get("anyOf") or node.get("oneOf") or node.get("allOf")
+    return [found for branch in branches for found in _alternatives(schema, branch)] if branches else [node]

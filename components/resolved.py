@@ -1,0 +1,139 @@
+"""A flow with its two clusters, addresses filled in: what specs and validation parameters are made from.
+
+Imports the model, naming and problems.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from components.model import (
+    Cluster,
+    ConfigValue,
+    Flow,
+    KeystoreTrust,
+    PlainAuthentication,
+    ScramAuthentication,
+    Topology,
+)
+from components.naming import Side
+from components.problems import Problem, ReplicationError
+
+
+class StrimziApi(StrEnum):
+    """API version of Strimzi's custom resources."""
+
+    V1 = "v1"
+    V1BETA2 = "v1beta2"
+
+
+#: First operator version that serves the API `v1`.
+V1_SINCE = (0, 49)
+
+
+def strimzi_api(operator_version: str) -> StrimziApi:
+    """API version that an operator of this version is given. Source: Strimzi 0.49 release notes."""
+    major, minor = (int(part) for part in operator_version.split(".")[:2])
+    return StrimziApi.V1 if (major, minor) >= V1_SINCE else StrimziApi.V1BETA2
+
+
+@dataclass(frozen=True)
+class ResolvedFlow:
+    """One flow, ready to be rendered; `source` and `target` hold plain bootstrap addresses."""
+
+    name: str
+    flow: Flow
+    source: Cluster
+    target: Cluster
+    api: StrimziApi
+
+    def cluster(self, side: Side) -> Cluster:
+        return self.source if side == "source" else self.target
+
+    def alias(self, side: Side) -> str:
+        return self.flow.source if side == "source" else self.flow.target
+
+
+def bootstrap_address(cluster: Cluster) -> str:
+    """Bootstrap servers of a resolved cluster."""
+    if isinstance(cluster.bootstrap_servers, ConfigValue):
+        raise TypeError(f"bootstrap servers of configuration key {cluster.bootstrap_servers.config} are not resolved")
+    return cluster.bootstrap_servers
+
+
+def resolve_flows(topology: Topology, region: str | None, addresses: Mapping[str, str]) -> tuple[ResolvedFlow, ...]:
+    """Flows whose target is in `region` (all without one), their addresses taken from the stack's configuration.
+
+    Raises ReplicationError for addresses that the configuration does not hold. The topology must have passed its
+    checks.
+    """
+    api = strimzi_api(topology.strimzi)
+    chosen = {
+        name: flow
+        for name, flow in topology.replications.items()
+        if region is None or topology.clusters[flow.target].region == region
+    }
+    aliases = {alias for flow in chosen.values() for alias in (flow.source, flow.target)}
+    missing = [problem for alias in sorted(aliases) for problem in _missing_address(alias, topology, addresses)]
+    if missing:
+        raise ReplicationError(missing)
+    clusters = {alias: _with_address(topology.clusters[alias], addresses) for alias in aliases}
+    return tuple(
+        ResolvedFlow(name, flow, clusters[flow.source], clusters[flow.target], api)
+        for name, flow in sorted(chosen.items())
+    )
+
+
+def _missing_address(alias: str, topology: Topology, addresses: Mapping[str, str]) -> Iterator[Problem]:
+    value = topology.clusters[alias].bootstrap_servers
+    if isinstance(value, ConfigValue) and value.config not in addresses:
+        yield missing_config(f"clusters.{alias}.bootstrapServers", value.config, secret=False)
+
+
+def missing_config(where: str, key: str, *, secret: bool) -> Problem:
+    """Problem of a configuration key that the topology names and the stack file does not hold."""
+    return Problem(
+        where,
+        "missing-config",
+        f"configuration key `{key}` is not set",
+        "The topology takes this value from the stack's configuration.",
+        f"`pulumi config set {'--secret ' if secret else ''}{key} VALUE` for this stack.",
+    )
+
+
+def _with_address(cluster: Cluster, addresses: Mapping[str, str]) -> Cluster:
+    value = cluster.bootstrap_servers
+    return (
+        cluster.model_copy(update={"bootstrap_servers": addresses[value.config]})
+        if isinstance(value, ConfigValue)
+        else cluster
+    )
+
+
+def config_secrets(cluster: Cluster) -> dict[str, ConfigValue]:
+    """Credentials of the connectors that the stack's configuration holds, by their key in the Secret of our making."""
+    found: dict[str, ConfigValue] = {}
+    authentication = cluster.authentication
+    if isinstance(authentication, PlainAuthentication | ScramAuthentication):
+        found |= _config_only("password", authentication.password)
+    if cluster.tls is not None and cluster.tls.trust is not None:
+        trust = cluster.tls.trust
+        if isinstance(trust, ConfigValue):
+            found["ca.crt"] = trust
+        elif isinstance(trust, KeystoreTrust):
+            found |= _config_only("truststore.password", trust.password)
+    return found
+
+
+def validation_config_secrets(cluster: Cluster) -> dict[str, ConfigValue]:
+    """Credentials of the validation job that the stack's configuration holds, by their key in the Secret."""
+    if cluster.validation is None:
+        return {}
+    authentication = cluster.validation.authentication
+    if isinstance(authentication, PlainAuthentication | ScramAuthentication):
+        return _config_only("password", authentication.password)
+    return {}
+
+
+def _config_only(key: str, credential: object) -> dict[str, ConfigValue]:
+    return {key: credential} if isinstance(credential, ConfigValue) else {}

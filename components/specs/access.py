@@ -1,0 +1,166 @@
+"""What a flow may read in Kubernetes, and what its users may do in Kafka: both derived from the model, nothing more."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from components.model import Cluster, Flow, OffsetSyncsLocation, PlainAuthentication, ScramAuthentication
+from components.naming import (
+    HEARTBEATS_TOPIC,
+    checkpoints_topic_name,
+    group_id,
+    namespace_name,
+    offset_syncs_topic_name,
+    remote_topic_name,
+    role_name,
+    service_account_name,
+    storage_topic_name,
+)
+from components.resolved import ResolvedFlow
+from components.specs.clients import secrets_read
+from components.specs.config_maps import cluster_config_map, replication_config_map
+from components.specs.planned import PlannedObject, Role, manifest
+
+_RBAC = "rbac.authorization.k8s.io"
+#: Characters that end the literal beginning of a topic or group pattern.
+_PATTERN_CHARACTER = re.compile(r"[\\.*+?()\[\]{}|^$]")
+
+ResourceType = Literal["topic", "group"]
+
+
+@dataclass(frozen=True, order=True)
+class Acl:
+    """Allowed operations of one principal on one resource of one cluster, from any host.
+
+    `operations` are Kafka's own words in upper case. Source: KIP-11, KIP-290.
+    """
+
+    cluster: str
+    principal: str
+    resource: ResourceType
+    pattern: Literal["literal", "prefixed"]
+    name: str
+    operations: tuple[str, ...]
+
+
+def access_objects(resolved: ResolvedFlow) -> list[PlannedObject]:
+    """Role with `get` on exactly what the connectors read, bound to the workers' service account."""
+    namespace = namespace_name(resolved.name, resolved.flow)
+    config_maps = [
+        cluster_config_map(resolved, "source").name,
+        cluster_config_map(resolved, "target").name,
+        replication_config_map(resolved).name,
+    ]
+    secrets = sorted(secrets_read(resolved, "source") | secrets_read(resolved, "target"))
+    rules = [_get_rule("configmaps", config_maps)]
+    if secrets:
+        rules.append(_get_rule("secrets", secrets))
+    role = manifest(f"{_RBAC}/v1", "Role", role_name(resolved.name), namespace, resolved.name, rules=rules)
+    binding = manifest(
+        f"{_RBAC}/v1",
+        "RoleBinding",
+        role_name(resolved.name),
+        namespace,
+        resolved.name,
+        roleRef={"apiGroup": _RBAC, "kind": "Role", "name": role_name(resolved.name)},
+        subjects=[{"kind": "ServiceAccount", "name": service_account_name(resolved.name), "namespace": namespace}],
+    )
+    return [
+        PlannedObject(Role.ACCESS_ROLE, role),
+        PlannedObject(Role.ACCESS_BINDING, binding, after=(Role.ACCESS_ROLE,)),
+    ]
+
+
+def _get_rule(resource: str, names: list[str]) -> dict[str, list[str]]:
+    return {"apiGroups": [""], "resources": [resource], "resourceNames": names, "verbs": ["get"]}
+
+
+def flow_acls(resolved: ResolvedFlow) -> tuple[Acl, ...]:
+    """Least ACLs of a flow's Kafka users, as tried: the worker beside the target, heartbeats produced to the source.
+
+    Nothing for a cluster without a SASL user: the principal of a certificate is known to the cluster only.
+    """
+    acls = [*_source_acls(resolved), *_target_acls(resolved)]
+    return tuple(sorted(_merged(acl for acl in acls if acl.principal)))
+
+
+def _source_acls(resolved: ResolvedFlow) -> list[Acl]:
+    flow, user = resolved.flow, _principal(resolved.source)
+    syncs_on_source = flow.offset_syncs.location is OffsetSyncsLocation.SOURCE
+    acls = [_acl(flow.source, user, "topic", pattern, "READ", "DESCRIBE_CONFIGS") for pattern in flow.topics]
+    acls.append(_acl(flow.source, user, "topic", HEARTBEATS_TOPIC, "READ", "DESCRIBE_CONFIGS", "CREATE", "WRITE"))
+    if syncs_on_source:
+        acls.append(_exact(flow.source, user, offset_syncs_topic_name(flow), "CREATE", "WRITE", "READ"))
+    if flow.connectors.checkpoint.enabled:
+        acls += [_acl(flow.source, user, "group", pattern, "DESCRIBE") for pattern in flow.groups]
+    return acls
+
+
+def _target_acls(resolved: ResolvedFlow) -> list[Acl]:
+    flow, user, name = resolved.flow, _principal(resolved.target), resolved.name
+    acls = [
+        _exact(flow.target, user, storage_topic_name(name, role), "READ", "WRITE", "CREATE", "DESCRIBE_CONFIGS")
+        for role in ("configs", "offsets", "status")
+    ]
+    acls.append(Acl(flow.target, user, "group", "literal", group_id(name), ("READ",)))
+    for pattern in (*flow.topics, HEARTBEATS_TOPIC):
+        remote = _remote_pattern(flow, pattern)
+        acls.append(_acl(flow.target, user, "topic", remote, "CREATE", "WRITE", "ALTER", "ALTER_CONFIGS", "READ"))
+    if flow.offset_syncs.location is OffsetSyncsLocation.TARGET:
+        acls.append(_exact(flow.target, user, offset_syncs_topic_name(flow), "CREATE", "WRITE", "READ"))
+    if flow.connectors.checkpoint.enabled:
+        acls.append(_exact(flow.target, user, checkpoints_topic_name(flow), "CREATE", "READ", "WRITE"))
+        acls += [_acl(flow.target, user, "group", pattern, "READ") for pattern in flow.groups]
+    return acls
+
+
+def _remote_pattern(flow: Flow, pattern: str) -> str:
+    prefix = remote_topic_name(flow, "")
+    return f"{re.escape(prefix)}{pattern}" if remote_topic_name(flow, pattern) != pattern else pattern
+
+
+def _principal(cluster: Cluster) -> str:
+    authentication = cluster.authentication
+    if isinstance(authentication, PlainAuthentication | ScramAuthentication):
+        return f"User:{authentication.username}"
+    return ""
+
+
+def _acl(cluster: str, principal: str, resource: ResourceType, pattern: str, *operations: str) -> Acl:
+    """ACL for a name or pattern; Kafka knows no regular expressions, so a pattern is its literal beginning."""
+    literal, whole = _literal_beginning(pattern)
+    if whole:
+        return Acl(cluster, principal, resource, "literal", literal, operations)
+    if literal:
+        return Acl(cluster, principal, resource, "prefixed", literal, operations)
+    return Acl(cluster, principal, resource, "literal", "*", operations)
+
+
+def _exact(cluster: str, principal: str, topic: str, *operations: str) -> Acl:
+    return Acl(cluster, principal, "topic", "literal", topic, operations)
+
+
+def _literal_beginning(pattern: str) -> tuple[str, bool]:
+    """Longest literal beginning of a pattern, and whether that is all of it."""
+    literal = ""
+    position = 0
+    while position < len(pattern):
+        escaped = pattern[position] == "\\" and pattern[position + 1 : position + 2] in {".", "-", "_"}
+        character = pattern[position + 1] if escaped else pattern[position]
+        following = position + (2 if escaped else 1)
+        if not escaped and _PATTERN_CHARACTER.match(character):
+            return ("" if "|" in pattern else literal), False
+        if pattern[following : following + 1] in {"*", "?", "{", "+"}:
+            return ("" if "|" in pattern else literal), False
+        literal += character
+        position = following
+    return literal, True
+
+
+def _merged(acls: Iterable[Acl]) -> list[Acl]:
+    operations: dict[tuple[str, str, ResourceType, Literal["literal", "prefixed"], str], set[str]] = {}
+    for acl in acls:
+        key = (acl.cluster, acl.principal, acl.resource, acl.pattern, acl.name)
+        operations.setdefault(key, set()).update(acl.operations)
+    return [Acl(*key, tuple(sorted(allowed))) for key, allowed in operations.items()]

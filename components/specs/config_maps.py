@@ -1,0 +1,82 @@
+"""ConfigMaps that connectors read: each cluster's connection, and what the connectors of a flow must agree on.
+
+They are immutable and named by content. Connect resolves a placeholder once, when a connector starts, so a changed
+value must be a changed connector; a new name is exactly that.
+"""
+
+from dataclasses import dataclass
+
+from components.model import Policy
+from components.naming import Side, config_map_name, excluded_topics, namespace_name
+from components.resolved import ResolvedFlow
+from components.specs.clients import config_map_placeholder, open_client_properties
+from components.specs.planned import PlannedObject, Role, manifest
+
+POLICY_CLASSES = {
+    Policy.DEFAULT: "org.apache.kafka.connect.mirror.DefaultReplicationPolicy",
+    Policy.IDENTITY: "org.apache.kafka.connect.mirror.IdentityReplicationPolicy",
+}
+
+#: Directory below which Strimzi mounts additional volumes. Source: Strimzi AdditionalVolume.
+MOUNT_ROOT = "/mnt"
+
+
+@dataclass(frozen=True)
+class ConnectorConfigMap:
+    """One ConfigMap's content and name."""
+
+    role: Role
+    name: str
+    namespace: str
+    data: dict[str, str]
+
+    def placeholder(self, key: str) -> str:
+        return config_map_placeholder(self.namespace, self.name, key)
+
+
+def truststore_volume_name(side: Side) -> str:
+    return f"{side}-truststore"
+
+
+def truststore_path(resolved: ResolvedFlow, side: Side) -> str:
+    """Path of a mounted JKS or PKCS#12 truststore; empty when the trust is PEM."""
+    tls = resolved.cluster(side).tls
+    key = getattr(tls.trust, "key", "") if tls else ""
+    return f"{MOUNT_ROOT}/{truststore_volume_name(side)}/{key}"
+
+
+def cluster_config_map(resolved: ResolvedFlow, side: Side) -> ConnectorConfigMap:
+    """Alias and connection of one cluster, without anything sensitive."""
+    cluster = resolved.cluster(side)
+    data = {"alias": resolved.alias(side)}
+    data |= open_client_properties(cluster, truststore_path(resolved, side))
+    if cluster.credentials_revision:
+        data["credentials.revision"] = str(cluster.credentials_revision)
+    role = Role.SOURCE_CONFIG if side == "source" else Role.TARGET_CONFIG
+    return _named(resolved, role, side, data)
+
+
+def replication_config_map(resolved: ResolvedFlow) -> ConnectorConfigMap:
+    """Properties that every connector of the flow must agree on. Source: MirrorConnectorConfig."""
+    flow = resolved.flow
+    data = {
+        "replication.policy.class": POLICY_CLASSES[flow.policy],
+        "replication.policy.separator": flow.separator,
+        "offset-syncs.topic.location": flow.offset_syncs.location.value,
+        "topics": ",".join(flow.topics),
+        "topics.exclude": ",".join(excluded_topics(flow)),
+    }
+    return _named(resolved, Role.REPLICATION_CONFIG, "replication", data)
+
+
+def config_map_object(config_map: ConnectorConfigMap, flow_name: str) -> PlannedObject:
+    """Kubernetes object of a ConfigMap."""
+    body = manifest(
+        "v1", "ConfigMap", config_map.name, config_map.namespace, flow_name, immutable=True, data=config_map.data
+    )
+    return PlannedObject(config_map.role, body)
+
+
+def _named(resolved: ResolvedFlow, role: Role, suffix: str, data: dict[str, str]) -> ConnectorConfigMap:
+    namespace = namespace_name(resolved.name, resolved.flow)
+    return ConnectorConfigMap(role, config_map_name(resolved.name, suffix, data), namespace, data)

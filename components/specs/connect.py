@@ -1,0 +1,126 @@
+"""The KafkaConnect resource of a flow: workers beside the target, able to read the flow's ConfigMaps and Secrets."""
+
+from typing import Any
+
+from components.model import (
+    Authentication,
+    KeystoreTrust,
+    PlainAuthentication,
+    ScramAuthentication,
+    TlsAuthentication,
+)
+from components.naming import connect_name, group_id, namespace_name, secret_name, storage_topic_name
+from components.resolved import ResolvedFlow, bootstrap_address
+from components.specs.clients import CONFIG_MAP_PROVIDER, SECRET_PROVIDER, secret_key
+from components.specs.config_maps import MOUNT_ROOT, truststore_volume_name
+from components.specs.planned import Manifest, PlannedObject, Role, manifest
+
+BYTE_ARRAY_CONVERTER = "org.apache.kafka.connect.converters.ByteArrayConverter"
+
+#: Worker properties under the user's; -1 takes the target cluster's own replication factor.
+WORKER_DEFAULTS = {
+    "config.storage.replication.factor": -1,
+    "offset.storage.replication.factor": -1,
+    "status.storage.replication.factor": -1,
+    "key.converter": BYTE_ARRAY_CONVERTER,
+    "value.converter": BYTE_ARRAY_CONVERTER,
+    "header.converter": BYTE_ARRAY_CONVERTER,
+}
+
+#: Worker properties that a flow cannot work without. Heartbeats need the override policy: they are produced to the
+#: source by a worker that belongs to the target.
+WORKER_OWNED = {
+    "config.providers": f"{CONFIG_MAP_PROVIDER},{SECRET_PROVIDER}",
+    f"config.providers.{CONFIG_MAP_PROVIDER}.class": "io.strimzi.kafka.KubernetesConfigMapConfigProvider",
+    f"config.providers.{SECRET_PROVIDER}.class": "io.strimzi.kafka.KubernetesSecretConfigProvider",
+    "connector.client.config.override.policy": "All",
+}
+
+
+def connect_object(resolved: ResolvedFlow) -> PlannedObject:
+    """KafkaConnect of a flow. Source: Strimzi KafkaConnectSpec, API v1."""
+    connect = resolved.flow.connect
+    spec: dict[str, Any] = {}
+    if connect.version is not None:
+        spec["version"] = connect.version
+    if connect.image is not None:
+        spec["image"] = connect.image
+    spec |= {
+        "replicas": connect.replicas,
+        "bootstrapServers": bootstrap_address(resolved.target),
+        "groupId": group_id(resolved.name),
+        "configStorageTopic": storage_topic_name(resolved.name, "configs"),
+        "offsetStorageTopic": storage_topic_name(resolved.name, "offsets"),
+        "statusStorageTopic": storage_topic_name(resolved.name, "status"),
+        "config": {**WORKER_DEFAULTS, **connect.config, **WORKER_OWNED},
+    }
+    spec |= _security(resolved)
+    if connect.resources is not None:
+        spec["resources"] = dict(connect.resources)
+    if connect.jvm_options is not None:
+        spec["jvmOptions"] = dict(connect.jvm_options)
+    if template := _template(resolved):
+        spec["template"] = template
+    body = manifest(
+        f"kafka.strimzi.io/{resolved.api}",
+        "KafkaConnect",
+        connect_name(resolved.name),
+        namespace_name(resolved.name, resolved.flow),
+        resolved.name,
+        spec=spec,
+    )
+    # Without it the operator ignores every KafkaConnector of this Connect cluster.
+    body["metadata"]["annotations"] = {"strimzi.io/use-connector-resources": "true"}
+    return PlannedObject(Role.CONNECT, body, after=(Role.TARGET_CREDENTIALS, Role.SOURCE_CREDENTIALS))
+
+
+def _security(resolved: ResolvedFlow) -> Manifest:
+    target = resolved.target
+    own = secret_name(resolved.name, "target")
+    fields: Manifest = {}
+    if target.tls is not None:
+        trusted = []
+        if target.tls.trust is not None and not isinstance(target.tls.trust, KeystoreTrust):
+            reference = secret_key(target.tls.trust, own, "ca.crt")
+            trusted.append({"secretName": reference.secret, "certificate": reference.key})
+        fields["tls"] = {"trustedCertificates": trusted}
+    if target.authentication is not None:
+        fields["authentication"] = _authentication(target.authentication, own)
+    return fields
+
+
+def _authentication(authentication: Authentication, own: str) -> Manifest:
+    match authentication:
+        case PlainAuthentication() | ScramAuthentication():
+            reference = secret_key(authentication.password, own, "password")
+            return {
+                "type": authentication.type,
+                "username": authentication.username,
+                "passwordSecret": {"secretName": reference.secret, "password": reference.key},
+            }
+        case TlsAuthentication():
+            return {
+                "type": "tls",
+                "certificateAndKey": {
+                    "secretName": authentication.secret,
+                    "certificate": authentication.certificate,
+                    "key": authentication.key,
+                },
+            }
+
+
+def _template(resolved: ResolvedFlow) -> Manifest:
+    pod: Manifest = {}
+    template: Manifest = {}
+    if resolved.flow.connect.image_pull_secret is not None:
+        pod["imagePullSecrets"] = [{"name": resolved.flow.connect.image_pull_secret}]
+    trust = resolved.source.tls.trust if resolved.source.tls else None
+    if isinstance(trust, KeystoreTrust):
+        volume = truststore_volume_name("source")
+        pod["volumes"] = [
+            {"name": volume, "secret": {"secretName": trust.secret, "items": [{"key": trust.key, "path": trust.key}]}}
+        ]
+        template["connectContainer"] = {"volumeMounts": [{"name": volume, "mountPath": f"{MOUNT_ROOT}/{volume}"}]}
+    if pod:
+        template["pod"] = pod
+    return template

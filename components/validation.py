@@ -1,0 +1,132 @@
+"""Parameters of the validation job for a flow: all it needs to read both clusters, credentials by reference."""
+
+from typing import Any
+
+from components.digest import flow_digest
+from components.model import (
+    Authentication,
+    Cluster,
+    KeystoreTrust,
+    PlainAuthentication,
+    ScramAuthentication,
+    SecretKey,
+    TlsAuthentication,
+)
+from components.naming import (
+    HEARTBEATS_TOPIC,
+    Side,
+    checkpoints_topic_name,
+    excluded_groups,
+    excluded_topics,
+    namespace_name,
+    offset_syncs_topic_name,
+    remote_topic_name,
+    secret_name,
+    validation_secret_name,
+)
+from components.resolved import ResolvedFlow, bootstrap_address
+from components.specs.clients import secret_key, security_protocol
+
+SCHEMA_VERSION = 1
+
+Parameters = dict[str, Any]
+
+
+def validation_document(stack: str, flows: tuple[ResolvedFlow, ...]) -> Parameters:
+    """The document that `spark/validate.py --parameters` reads, for every flow of a stack."""
+    return {"schemaVersion": SCHEMA_VERSION, "stack": stack, "flows": [flow_parameters(flow) for flow in flows]}
+
+
+def flow_parameters(resolved: ResolvedFlow) -> Parameters:
+    """One flow's entry of the document; durations are in seconds."""
+    flow = resolved.flow
+    return {
+        "name": resolved.name,
+        "namespace": namespace_name(resolved.name, flow),
+        "digest": flow_digest(resolved),
+        "policy": flow.policy.value,
+        "separator": flow.separator,
+        "source": _cluster(resolved, "source"),
+        "target": _cluster(resolved, "target"),
+        "topics": list(flow.topics),
+        "topicsExclude": list(excluded_topics(flow)),
+        "groups": list(flow.groups),
+        "groupsExclude": list(excluded_groups(flow)),
+        "heartbeats": {
+            "enabled": flow.connectors.heartbeat.enabled,
+            "intervalSeconds": flow.intervals.emit_heartbeats_seconds,
+            "sourceTopic": HEARTBEATS_TOPIC,
+            "targetTopic": remote_topic_name(flow, HEARTBEATS_TOPIC),
+        },
+        "offsetSyncs": {
+            "cluster": flow.offset_syncs.location.value,
+            "topic": offset_syncs_topic_name(flow),
+            "lagMax": flow.offset_syncs.lag_max,
+        },
+        "checkpoints": {
+            "enabled": flow.connectors.checkpoint.enabled,
+            "topic": checkpoints_topic_name(flow),
+            "intervalSeconds": flow.intervals.emit_checkpoints_seconds,
+            "syncGroupOffsets": flow.sync_group_offsets,
+            "syncIntervalSeconds": flow.intervals.sync_group_offsets_seconds,
+        },
+        "refreshTopicsSeconds": flow.intervals.refresh_topics_seconds,
+        "refreshGroupsSeconds": flow.intervals.refresh_groups_seconds,
+    }
+
+
+def _cluster(resolved: ResolvedFlow, side: Side) -> Parameters:
+    cluster = resolved.cluster(side)
+    namespace = namespace_name(resolved.name, resolved.flow)
+    return {
+        "alias": resolved.alias(side),
+        "bootstrapServers": bootstrap_address(cluster),
+        "securityProtocol": security_protocol(cluster),
+        "trust": _trust(cluster, namespace, secret_name(resolved.name, side)),
+        "authentication": _job_authentication(resolved, side, namespace),
+    }
+
+
+def _trust(cluster: Cluster, namespace: str, own: str) -> Parameters | None:
+    trust = cluster.tls.trust if cluster.tls else None
+    if trust is None:
+        return None
+    if isinstance(trust, KeystoreTrust):
+        return {
+            "format": trust.format.value,
+            "certificates": _reference(namespace, SecretKey(secret=trust.secret, key=trust.key)),
+            "password": _reference(namespace, secret_key(trust.password, own, "truststore.password")),
+        }
+    certificates = _reference(namespace, secret_key(trust, own, "ca.crt"))
+    return {"format": "PEM", "certificates": certificates, "password": None}
+
+
+def _job_authentication(resolved: ResolvedFlow, side: Side, namespace: str) -> Parameters | None:
+    """The job's own user where the cluster names one, else the connectors'."""
+    cluster = resolved.cluster(side)
+    if cluster.validation is not None:
+        own = validation_secret_name(resolved.name, side)
+        return _authentication(cluster.validation.authentication, namespace, own)
+    if cluster.authentication is None:
+        return None
+    return _authentication(cluster.authentication, namespace, secret_name(resolved.name, side))
+
+
+def _authentication(authentication: Authentication, namespace: str, own: str) -> Parameters:
+    match authentication:
+        case PlainAuthentication() | ScramAuthentication():
+            return {
+                "type": authentication.type,
+                "username": authentication.username,
+                "password": _reference(namespace, secret_key(authentication.password, own, "password")),
+            }
+        case TlsAuthentication():
+            keys = {"certificate": authentication.certificate, "key": authentication.key}
+            return {"type": "tls"} | {
+                name: _reference(namespace, SecretKey(secret=authentication.secret, key=key))
+                for name, key in keys.items()
+            }
+
+
+def _reference(namespace: str, reference: SecretKey) -> Parameters:
+    return {"secret": {"namespace": namespace, "name": reference.secret, "key": reference.key}}
