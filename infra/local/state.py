@@ -13,6 +13,12 @@ from infra.local.errors import LocalStackError
 from infra.local.processes import ProcessRecord
 
 
+class PartRecord(ProcessRecord):
+    """The process of a part; `ready` says that it served and was configured, so a later `up` need not do it again."""
+
+    ready: bool = False
+
+
 class State(BaseModel):
     """Everything remembered of one local stack; changed by `with_*`, never in place."""
 
@@ -20,14 +26,14 @@ class State(BaseModel):
 
     ports: Mapping[str, int] = Field(default_factory=dict)
     cluster_ids: Mapping[str, str] = Field(default_factory=dict)
-    parts: Mapping[str, ProcessRecord] = Field(default_factory=dict)
+    parts: Mapping[str, PartRecord] = Field(default_factory=dict)
     passwords: Mapping[str, str] = Field(default_factory=dict, repr=False)
 
     def with_(self, **changes: Any) -> "State":
         """A copy in which the given mappings are replaced."""
         return self.model_copy(update=changes)
 
-    def with_part(self, record: ProcessRecord) -> "State":
+    def with_part(self, record: PartRecord) -> "State":
         """A copy that remembers `record` under its name."""
         return self.with_(parts={**self.parts, record.name: record})
 

@@ -1,0 +1,137 @@
+"""Certificate authorities of the local stack, one a trust domain, and what they sign. All of it PEM, keys PKCS#8."""
+
+import datetime
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from infra.local import paths
+from infra.local.state import write_private
+
+LIFETIME = datetime.timedelta(days=3650)
+
+
+@dataclass(frozen=True)
+class KeyPair:
+    """A private key (mode 0600) and its certificate."""
+
+    certificate: Path
+    key: Path
+
+
+@dataclass(frozen=True)
+class Authority:
+    """A certificate authority. Kubernetes and each region have their own, so that trust in the wrong one fails."""
+
+    name: str
+
+    @property
+    def directory(self) -> Path:
+        """Where the authority keeps its own files and those that it issued."""
+        return paths.CERTIFICATES / self.name
+
+    @property
+    def certificate(self) -> Path:
+        """What clients trust."""
+        return self.directory / "ca.crt"
+
+    @property
+    def key(self) -> Path:
+        """What signs."""
+        return self.directory / "ca.key"
+
+    def ensure(self) -> None:
+        """Create the authority unless it is there."""
+        if self.certificate.exists() and self.key.exists():
+            return
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = _name(f"replicate local {self.name}")
+        usage = x509.KeyUsage(
+            digital_signature=True,
+            key_cert_sign=True,
+            crl_sign=True,
+            content_commitment=False,
+            key_encipherment=False,
+            data_encipherment=False,
+            key_agreement=False,
+            encipher_only=False,
+            decipher_only=False,
+        )
+        certificate = (
+            _certificate(subject, subject, key.public_key(), key.public_key())
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .add_extension(usage, critical=True)
+            .sign(key, hashes.SHA256())
+        )
+        write_private(self.key, _key_pem(key))
+        write_private(self.certificate, _certificate_pem(certificate))
+
+    def issue(self, common_name: str) -> KeyPair:
+        """The key and certificate of `common_name`, made once; good for a server on loopback and for a client."""
+        self.ensure()
+        pair = KeyPair(self.directory / f"{common_name}.crt", self.directory / f"{common_name}.key")
+        if pair.certificate.exists() and pair.key.exists():
+            return pair
+        signer = x509.load_pem_x509_certificate(self.certificate.read_bytes())
+        signing_key = serialization.load_pem_private_key(self.key.read_bytes(), password=None)
+        if not isinstance(signing_key, ec.EllipticCurvePrivateKey):
+            raise TypeError(f"{self.key} holds a {type(signing_key).__name__}, not a key of ours")
+        key = ec.generate_private_key(ec.SECP256R1())
+        loopback = x509.IPAddress(ipaddress.IPv4Address("127.0.0.1"))
+        certificate = (
+            _certificate(_name(common_name), signer.subject, key.public_key(), signing_key.public_key())
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(x509.SubjectAlternativeName([loopback, x509.DNSName("localhost")]), critical=False)
+            .add_extension(
+                x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]),
+                critical=False,
+            )
+            .sign(signing_key, hashes.SHA256())
+        )
+        write_private(pair.key, _key_pem(key))
+        write_private(pair.certificate, _certificate_pem(certificate))
+        return pair
+
+    def keystore(self, common_name: str) -> Path:
+        """Key, certificate and authority in the one PEM file that Kafka calls a keystore."""
+        pair = self.issue(common_name)
+        store = self.directory / f"{common_name}.keystore.pem"
+        parts = (pair.key, pair.certificate, self.certificate)
+        write_private(store, "".join(part.read_text(encoding="ascii") for part in parts))
+        return store
+
+
+def _name(common_name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+
+
+def _certificate(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, issuer_key: ec.EllipticCurvePublicKey
+) -> x509.CertificateBuilder:
+    now = datetime.datetime.now(datetime.UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        # A clock that is set back a little must not make a fresh certificate invalid.
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + LIFETIME)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key), critical=False)
+    )
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> str:
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    return key.private_bytes(encoding, form, serialization.NoEncryption()).decode("ascii")
+
+
+def _certificate_pem(certificate: x509.Certificate) -> str:
+    return certificate.public_bytes(serialization.Encoding.PEM).decode("ascii")

@@ -1,0 +1,141 @@
+"""The local stack as a whole: start what is dead, in order of dependency; stop what was started, in reverse."""
+
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from rich.console import Console
+
+from infra.local import control_plane, paths, processes
+from infra.local.artifacts import Artifacts, ensure
+from infra.local.locks import exclusive
+from infra.local.parts import Part, Site
+from infra.local.starting import finish_part, serves_now, settle_ports, start_part
+from infra.local.state import State, load_state, save_state
+from infra.local.users import REGIONS, USERS, password_key, with_passwords
+
+PARTS: tuple[Part, ...] = (
+    control_plane.ETCD,
+    control_plane.KUBE_APISERVER,
+    control_plane.KUBE_CONTROLLER_MANAGER,
+)
+"""In order of dependency."""
+
+LOCK_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class PartStatus:
+    """A part as it is now. `memory_bytes` counts its children too; None when it does not run."""
+
+    name: str
+    running: bool
+    ready: bool
+    pid: int | None
+    ports: tuple[int, ...]
+    memory_bytes: int | None
+    log: Path | None
+
+
+def up(console: Console) -> None:
+    """Build what is missing and start what is dead; nothing happens to what runs.
+
+    Raises LocalStackError naming the part that failed. Parts that run by then stay up; the next `up` continues.
+    """
+    artifacts = ensure(console)
+    with exclusive(paths.LOCK_FILE, console, "starting or stopping the local stack", LOCK_SECONDS):
+        state = _with_secrets(load_state())
+        save_state(state)
+        for position, part in enumerate(PARTS):
+            state = _bring_up(console, artifacts, state, part, PARTS[position + 1 :])
+
+
+def _bring_up(console: Console, artifacts: Artifacts, state: State, part: Part, later: Sequence[Part]) -> State:
+    began = time.monotonic()
+    record = state.parts.get(part.name)
+    if record is not None and processes.alive(record):
+        site = _site(artifacts, state)
+        if record.ready and serves_now(site, part):
+            _line(console, part, f"runs already (process {record.pid})")
+            return state
+        state = finish_part(site, state, part)
+        _line(console, part, f"ready after {time.monotonic() - began:.1f} s (process {record.pid})")
+        return state
+    later_parts_run = any(processes.alive(state.parts[each.name]) for each in later if each.name in state.parts)
+    state = settle_ports(state, part, later_parts_run)
+    save_state(state)
+    with console.status(f"starting {part.name}"):
+        state = start_part(_site(artifacts, state), state, part)
+    _line(console, part, f"ready after {time.monotonic() - began:.1f} s (process {state.parts[part.name].pid})")
+    return state
+
+
+def down(console: Console, purge: bool = False) -> None:
+    """Stop every recorded process, last started first; with `purge` remove the stack's data and secrets too."""
+    with exclusive(paths.LOCK_FILE, console, "starting or stopping the local stack", LOCK_SECONDS):
+        state = load_state()
+        for part in reversed(PARTS):
+            record = state.parts.get(part.name)
+            if record is None:
+                continue
+            began = time.monotonic()
+            with console.status(f"stopping {part.name}"):
+                ran = processes.stop(record, part.grace_seconds)
+            _line(console, part, f"stopped in {time.monotonic() - began:.1f} s" if ran else "was not running")
+            state = state.without_part(part.name)
+            save_state(state)
+        if purge:
+            _purge()
+            console.print("  data, logs, certificates and passwords removed", highlight=False)
+
+
+def status() -> list[PartStatus]:
+    """Every part as it is now; parts that were never started are listed as not running."""
+    state = load_state()
+    return [_status(state, part) for part in PARTS]
+
+
+def _status(state: State, part: Part) -> PartStatus:
+    record = state.parts.get(part.name)
+    family = processes.family(record) if record is not None else []
+    return PartStatus(
+        name=part.name,
+        running=bool(family),
+        ready=bool(family) and record is not None and record.ready,
+        pid=record.pid if record is not None and family else None,
+        ports=tuple(state.ports[name] for name in part.ports if name in state.ports),
+        memory_bytes=_memory_bytes(family) if family else None,
+        log=record.log if record is not None else None,
+    )
+
+
+def _memory_bytes(family: list[psutil.Process]) -> int:
+    total = 0
+    for process in family:
+        try:
+            total += process.memory_info().rss
+        except psutil.NoSuchProcess:
+            continue
+    return total
+
+
+def _with_secrets(state: State) -> State:
+    wanted = (control_plane.ADMIN, *(password_key(region, user) for region in REGIONS for user in USERS))
+    return state.with_(passwords=with_passwords(state.passwords, wanted))
+
+
+def _site(artifacts: Artifacts, state: State) -> Site:
+    return Site(artifacts=artifacts, ports=state.ports, cluster_ids=state.cluster_ids, passwords=state.passwords)
+
+
+def _purge() -> None:
+    for folder in (paths.DATA, paths.LOGS, paths.CERTIFICATES, paths.CONTROL_PLANE, paths.OPERATOR):
+        shutil.rmtree(folder, ignore_errors=True)
+    paths.STATE_FILE.unlink(missing_ok=True)
+
+
+def _line(console: Console, part: Part, what: str) -> None:
+    console.print(f"  [green]✓[/] {part.name:<24} {what}", highlight=False)
