@@ -11,6 +11,8 @@ from rich.console import Console
 
 from infra.local import control_plane, paths, processes
 from infra.local.artifacts import Artifacts, ensure
+from infra.local.endpoints import Endpoints, endpoints_of
+from infra.local.kafka import KAFKA_PARTS, new_cluster_id
 from infra.local.locks import exclusive
 from infra.local.parts import Part, Site
 from infra.local.starting import finish_part, serves_now, settle_ports, start_part
@@ -21,6 +23,7 @@ PARTS: tuple[Part, ...] = (
     control_plane.ETCD,
     control_plane.KUBE_APISERVER,
     control_plane.KUBE_CONTROLLER_MANAGER,
+    *KAFKA_PARTS,
 )
 """In order of dependency."""
 
@@ -40,17 +43,18 @@ class PartStatus:
     log: Path | None
 
 
-def up(console: Console) -> None:
+def up(console: Console) -> Endpoints:
     """Build what is missing and start what is dead; nothing happens to what runs.
 
     Raises LocalStackError naming the part that failed. Parts that run by then stay up; the next `up` continues.
     """
     artifacts = ensure(console)
     with exclusive(paths.LOCK_FILE, console, "starting or stopping the local stack", LOCK_SECONDS):
-        state = _with_secrets(load_state())
+        state = _with_identities(load_state())
         save_state(state)
         for position, part in enumerate(PARTS):
             state = _bring_up(console, artifacts, state, part, PARTS[position + 1 :])
+        return endpoints_of(state)
 
 
 def _bring_up(console: Console, artifacts: Artifacts, state: State, part: Part, later: Sequence[Part]) -> State:
@@ -122,9 +126,10 @@ def _memory_bytes(family: list[psutil.Process]) -> int:
     return total
 
 
-def _with_secrets(state: State) -> State:
+def _with_identities(state: State) -> State:
     wanted = (control_plane.ADMIN, *(password_key(region, user) for region in REGIONS for user in USERS))
-    return state.with_(passwords=with_passwords(state.passwords, wanted))
+    cluster_ids = {alias: state.cluster_ids.get(alias) or new_cluster_id() for alias in REGIONS}
+    return state.with_(passwords=with_passwords(state.passwords, wanted), cluster_ids=cluster_ids)
 
 
 def _site(artifacts: Artifacts, state: State) -> Site:

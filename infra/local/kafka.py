@@ -1,0 +1,193 @@
+"""The Kafka regions of the local stack: one KRaft node each, every listener authenticated and encrypted."""
+
+import base64
+import subprocess
+import uuid
+from pathlib import Path
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs do not re-export them
+    AdminClient,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialAlteration,
+    UserScramCredentialUpsertion,
+)
+
+from infra.local import paths
+from infra.local.acls import apply_acls, standing_acls
+from infra.local.certificates import Authority
+from infra.local.endpoints import Region, part_name, region_of
+from infra.local.errors import LocalStackError
+from infra.local.jvm import java_command
+from infra.local.parts import Launch, Part, Site, plain_environment
+from infra.local.ports import is_open
+from infra.local.state import write_private
+from infra.local.users import ADMIN, REGIONS
+from infra.local.waiting import NotYetError
+
+HEAP_MIB = 384
+SCRAM_ITERATIONS = 4096
+REQUEST_SECONDS = 20.0
+
+QUICK_AND_SMALL = {
+    # One node: every internal topic has one replica.
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    "offsets.topic.num.partitions": "5",
+    "transaction.state.log.num.partitions": "5",
+    # A misspelt topic must be an error, as it is in production.
+    "auto.create.topics.enable": "false",
+    # Retention and deletion within seconds: what a test of lost records waits for.
+    "log.initial.task.delay.ms": "500",
+    "log.retention.check.interval.ms": "1000",
+    "log.segment.delete.delay.ms": "1000",
+    "group.initial.rebalance.delay.ms": "0",
+    # The default of 128 MiB does not fit into the small heap.
+    "log.cleaner.dedupe.buffer.size": "4194304",
+    "num.network.threads": "2",
+    "num.io.threads": "4",
+    "background.threads": "4",
+}
+
+
+def server_properties(region: Region, controller_port: int, keystore: Path, log_dir: Path) -> dict[str, str]:
+    """The properties of a region's node; they hold passwords, so the file that they go to is private."""
+    users = region.users.values()
+    admin = region.users[ADMIN]
+    known = " ".join(f'user_{user.name}="{user.password}"' for user in users)
+    plain = f'{_PLAIN} required username="{admin.name}" password="{admin.password}" {known};'
+    listeners = {
+        "CLIENT": region.bootstrap_servers,
+        "TLS": region.tls_bootstrap_servers,
+        "CONTROLLER": f"127.0.0.1:{controller_port}",
+    }
+    return {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": f"1@{listeners['CONTROLLER']}",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": ",".join(f"{name}://{address}" for name, address in listeners.items()),
+        "advertised.listeners": ",".join(f"{name}://{address}" for name, address in listeners.items()),
+        "listener.security.protocol.map": "CLIENT:SASL_SSL,TLS:SSL,CONTROLLER:SASL_SSL",
+        "inter.broker.listener.name": "CLIENT",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "sasl.mechanism.controller.protocol": "PLAIN",
+        "listener.name.client.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
+        "listener.name.client.plain.sasl.jaas.config": plain,
+        "listener.name.client.scram-sha-512.sasl.jaas.config": f"{_SCRAM} required;",
+        "listener.name.controller.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.controller.plain.sasl.jaas.config": plain,
+        "listener.name.tls.ssl.client.auth": "required",
+        # The user of a certificate is its common name, so both ways to log in are the same principal to the ACLs.
+        "listener.name.tls.ssl.principal.mapping.rules": "RULE:^CN=([^,]+).*$/$1/",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(keystore),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(region.ca_file),
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "allow.everyone.if.no.acl.found": "false",
+        "super.users": f"User:{ADMIN}",
+        "log.dirs": str(log_dir),
+        **QUICK_AND_SMALL,
+    }
+
+
+_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+
+
+def kafka_part(alias: str) -> Part:
+    """The part that is the region `alias`."""
+    name = part_name(alias)
+    return Part(
+        name=name,
+        prepare=lambda site: _prepare(site, alias),
+        probe=lambda site: _probe(site, alias),
+        configure=lambda site: _configure(_region(site, alias)),
+        ports=(name, f"{name}-tls", f"{name}-controller"),
+        # Deployed flows name the listeners.
+        fixed_ports=(name, f"{name}-tls"),
+        ready_seconds=120,
+    )
+
+
+KAFKA_PARTS = tuple(kafka_part(alias) for alias in REGIONS)
+
+
+def new_cluster_id() -> str:
+    """A random cluster id in Kafka's form: a UUID in URL-safe base64 without padding, not beginning with a dash."""
+    while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode("ascii").rstrip("=")).startswith("-"):
+        continue
+    return text
+
+
+def _region(site: Site, alias: str) -> Region:
+    return region_of(alias, site.ports, site.passwords)
+
+
+def _prepare(site: Site, alias: str) -> Launch:
+    data = paths.DATA / part_name(alias)
+    properties = data / "server.properties"
+    log_dir = data / "log"
+    keystore = Authority(alias).keystore("broker")
+    controller_port = site.ports[f"{part_name(alias)}-controller"]
+    settings = server_properties(_region(site, alias), controller_port, keystore, log_dir)
+    write_private(properties, "".join(f"{key}={value}\n" for key, value in settings.items()))
+    if not (log_dir / "meta.properties").exists():
+        _format(site, alias, properties)
+    lib = site.artifacts.connect_lib
+    command = java_command(site.artifacts.jdk, [lib / "*"], "kafka.Kafka", properties, heap_mib=HEAP_MIB)
+    return Launch(command, plain_environment())
+
+
+def _format(site: Site, alias: str, properties: Path) -> None:
+    """Give the empty log directory its cluster id."""
+    arguments = ("format", "-t", site.cluster_ids[alias], "-c", properties, "--ignore-formatted")
+    lib = site.artifacts.connect_lib
+    command = java_command(site.artifacts.jdk, [lib / "*"], "kafka.tools.StorageTool", *arguments, heap_mib=128)
+    done = subprocess.run(command, env=plain_environment(), capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode != 0:
+        raise LocalStackError(
+            f"the storage of {part_name(alias)} could not be formatted (exit code {done.returncode})",
+            "see the lines above; `replicate local down --purge` removes what is there",
+            "\n".join((done.stdout + done.stderr).splitlines()[-15:]),
+        )
+
+
+def _probe(site: Site, alias: str) -> None:
+    """Ask for the cluster's id: only a broker that takes clients and has found its controller answers that."""
+    # librdkafka reports every refused connection on the terminal, so it is not asked before somebody listens.
+    if not is_open(site.ports[part_name(alias)]):
+        raise NotYetError(f"nobody listens on port {site.ports[part_name(alias)]}")
+    admin = AdminClient({**_region(site, alias).client_config(ADMIN), "log_level": "0"})
+    try:
+        seen = admin.list_topics(timeout=5).cluster_id
+    except KafkaException as error:
+        raise NotYetError(str(error)) from error
+    if seen != site.cluster_ids[alias]:
+        raise NotYetError(f"the cluster there has the id {seen}, not {site.cluster_ids[alias]}")
+
+
+def _configure(region: Region) -> None:
+    """SCRAM credentials and the ACLs that no flow brings.
+
+    Credentials go through the Admin API: as an argument of `StorageTool format` every process list would show them.
+    """
+    mechanism = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, SCRAM_ITERATIONS)
+    wanted: list[UserScramCredentialAlteration] = [
+        UserScramCredentialUpsertion(user.name, mechanism, user.password.encode()) for user in region.users.values()
+    ]
+    admin = AdminClient(region.client_config(ADMIN))
+    try:
+        for future in admin.alter_user_scram_credentials(wanted, request_timeout=REQUEST_SECONDS).values():
+            future.result(REQUEST_SECONDS)
+    except (KafkaException, TimeoutError) as error:
+        raise LocalStackError(
+            f"{part_name(region.alias)} did not take its users' SCRAM credentials: {error}",
+            "run `replicate local up` again",
+        ) from error
+    apply_acls(region, standing_acls(region.alias))
