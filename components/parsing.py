@@ -87,7 +87,7 @@ def _path_in_file(location: tuple[str | int, ...], data: object) -> tuple[str | 
     for index, part in enumerate(location):
         last = index == len(location) - 1
         in_mapping = isinstance(here, Mapping) and part in here
-        if in_mapping and (last or isinstance(here[part], Mapping | list)):
+        if in_mapping and (part not in _TAGS or last or isinstance(here[part], Mapping)):
             here = here[part]
         elif isinstance(here, list) and isinstance(part, int):
             here = here[part] if part < len(here) else None

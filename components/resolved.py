@@ -135,5 +135,13 @@ def validation_config_secrets(cluster: Cluster) -> dict[str, ConfigValue]:
     return {}
 
 
+def config_values(cluster: Cluster) -> Iterator[ConfigValue]:
+    """Everything of a cluster that the stack's configuration holds, addresses and credentials."""
+    if isinstance(cluster.bootstrap_servers, ConfigValue):
+        yield cluster.bootstrap_servers
+    yield from config_secrets(cluster).values()
+    yield from validation_config_secrets(cluster).values()
+
+
 def _config_only(key: str, credential: object) -> dict[str, ConfigValue]:
     return {key: credential} if isinstance(credential, ConfigValue) else {}

@@ -26,6 +26,9 @@ def check_clusters(topology: Topology) -> Iterator[Problem]:
     for alias, cluster in topology.clusters.items():
         yield from _check_authentication(f"clusters.{alias}", cluster)
     yield from _check_target_trust(topology)
+    for name, flow in topology.replications.items():
+        if flow.connectors.heartbeat.enabled:
+            yield from _check_heartbeat_trust(topology, name, flow)
 
 
 def _check_authentication(where: str, cluster: Cluster) -> Iterator[Problem]:
@@ -63,3 +66,19 @@ def _check_target_trust(topology: Topology) -> Iterator[Problem]:
                 "Connect workers belong to the target, and KafkaConnect's trustedCertificates takes PEM only.",
                 "set `trust: {secret: NAME, key: ca.crt}` with the certificate authority as PEM.",
             )
+
+
+def _check_heartbeat_trust(topology: Topology, name: str, flow: Flow) -> Iterator[Problem]:
+    """A producer takes truststore certificates or a truststore file; overrides cannot unset what the worker has."""
+    source, target = (topology.clusters.get(alias) for alias in (flow.source, flow.target))
+    if source is None or target is None or source.tls is None or target.tls is None:
+        return
+    if isinstance(source.tls.trust, KeystoreTrust) and target.tls.trust is not None:
+        yield Problem(
+            f"replications.{name}.connectors.heartbeat",
+            "heartbeat-trust-conflict",
+            f"heartbeats go to `{flow.source}`, which is trusted by a {source.tls.trust.format} file",
+            "They pass through the worker's producer, which already has the target's PEM certificates; Kafka refuses a "
+            "client with both (DefaultSslEngineFactory).",
+            f"give the trust of `{flow.source}` as PEM, or set `connectors.heartbeat.enabled: false`.",
+        )

@@ -1,0 +1,112 @@
+"""Preview, up, destroy and outputs of one stack, each from its settings; checks come before the engine is started."""
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kubernetes import client, config
+from kubernetes.config.config_exception import ConfigException
+
+from components.checks import check_topology
+from components.problems import Problem, raise_errors
+from components.resolved import ResolvedFlow, resolve_flows
+from infra.engine import open_stack
+from infra.errors import CannotRunError
+from infra.local.endpoints import load_endpoints
+from infra.local.stack_config import local_addresses
+from infra.readiness import wait_until_ready
+from infra.settings import StackSettings, check_secrets, check_stack, stack_file
+
+Changes = Mapping[str, int]
+Say = Callable[[str], object]
+
+
+def resolved_flows(settings: StackSettings) -> tuple[ResolvedFlow, ...]:
+    """The stack's flows, checked; raises ReplicationError with every problem, configuration included."""
+    raise_errors([*check_topology(settings.topology), *check_stack(settings)])
+    flows = resolve_flows(settings.topology, settings.region, addresses(settings))
+    if not settings.local:
+        raise_errors(check_secrets(settings, flows))
+    return flows
+
+
+def addresses(settings: StackSettings) -> Mapping[str, str]:
+    """Plain configuration of the stack; a local stack's addresses come from the running local stack."""
+    return {**settings.values, **local_addresses(load_endpoints())} if settings.local else settings.values
+
+
+def preview(settings: StackSettings, say: Say, *, diff: bool = False) -> Changes:
+    """Say what `up` would change; return the number of objects by kind of change."""
+    resolved_flows(settings)
+    with open_stack(settings) as stack:
+        result = stack.preview(on_output=say, on_error=say, diff=diff, color=_color())
+    return {str(kind): count for kind, count in result.change_summary.items()}
+
+
+def up(settings: StackSettings, say: Say) -> Changes:
+    """Deploy the stack and return the number of objects by kind of change."""
+    resolved_flows(settings)
+    with open_stack(settings) as stack:
+        result = stack.up(on_output=say, on_error=say, color=_color(), suppress_outputs=True)
+    return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
+
+
+def destroy(settings: StackSettings, say: Say) -> Changes:
+    """Delete every object of the stack."""
+    with open_stack(settings) as stack:
+        result = stack.destroy(on_output=say, on_error=say, color=_color(), suppress_outputs=True)
+    return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
+
+
+def outputs(settings: StackSettings) -> dict[str, Any]:
+    """Outputs of a deployed stack. Raises CannotRunError when it was not deployed."""
+    with open_stack(settings) as stack:
+        found = {key: output.value for key, output in stack.outputs().items()}
+    if "validation" not in found:
+        raise CannotRunError(
+            f"stack `{settings.stack}` is not deployed",
+            "Pulumi's state",
+            "It has no outputs.",
+            f"run `replicate up {settings.stack}` first.",
+        )
+    return found
+
+
+def wait_ready(settings: StackSettings, deadline_seconds: float) -> None:
+    """Wait until the operator calls everything Ready; see `readiness`."""
+    wait_until_ready(api_client(settings), resolved_flows(settings), deadline_seconds)
+
+
+def api_client(settings: StackSettings) -> client.ApiClient:
+    """Client of the stack's Kubernetes cluster: `kubernetes:kubeconfig` and `kubernetes:context`, else the default."""
+    kubeconfig, context = kubernetes_access(settings)
+    try:
+        connect: Callable[..., client.ApiClient] = config.new_client_from_config
+        return connect(config_file=kubeconfig, context=context)
+    except (ConfigException, OSError) as error:
+        raise CannotRunError(
+            f"no access to Kubernetes: {error}",
+            str(stack_file(settings.stack)),
+            "The stack's cluster is asked for status and Secrets.",
+            "set `kubernetes:context` or `kubernetes:kubeconfig` in the stack file, or KUBECONFIG.",
+        ) from error
+
+
+def kubernetes_access(settings: StackSettings) -> tuple[str | None, str | None]:
+    """Kubeconfig file and context of a stack; None stands for the default."""
+    if settings.local:
+        return str(load_endpoints().kubeconfig), None
+    return settings.kubeconfig, settings.context
+
+
+def problems(settings: StackSettings) -> list[Problem]:
+    """Every problem that can be told without a cluster and without Pulumi, sorted by where."""
+    found = [*check_topology(settings.topology), *check_stack(settings)]
+    if not found and not settings.local:
+        flows = resolve_flows(settings.topology, settings.region, settings.values)
+        found += check_secrets(settings, flows)
+    return sorted(set(found))
+
+
+def _color() -> str:
+    return "always" if sys.stdout.isatty() else "never"

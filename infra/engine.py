@@ -1,0 +1,112 @@
+"""The Pulumi engine through the Automation API: the same program as `pulumi up`, without a language host.
+
+A stack with `replication:local` is deployed to the local stack: its project, state and passphrase are kept there,
+and its addresses and credentials come from there.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pulumi import automation
+
+from infra.errors import CannotRunError
+from infra.local import paths
+from infra.local.endpoints import load_endpoints
+from infra.local.kubernetes_provider import serve
+from infra.local.stack_config import passphrase_file, stack_config
+from infra.program import deploy
+from infra.settings import PROJECT, ROOT, STACKS, StackSettings
+
+_REAL_PROVIDER = "pulumi-resource-kubernetes"
+
+
+@contextmanager
+def open_stack(settings: StackSettings) -> Iterator[automation.Stack]:
+    """A stack ready for preview, up or destroy; for a local one the Kubernetes provider runs meanwhile.
+
+    Raises CannotRunError without a `pulumi` executable, LocalStackError when the local stack is not running.
+    """
+    if settings.local:
+        with _local_stack(settings) as stack:
+            yield stack
+    else:
+        options = automation.LocalWorkspaceOptions(work_dir=str(ROOT), env_vars=_environment())
+        yield _select(settings.stack, options)
+
+
+def kubernetes_provider(settings: StackSettings) -> str:
+    """Say which Kubernetes provider a stack is deployed with."""
+    if not settings.local or real_provider() is not None:
+        return "the Kubernetes provider plugin of Pulumi"
+    return "the local stand-in for Pulumi's Kubernetes provider plugin, which is not installed"
+
+
+def real_provider() -> str | None:
+    """Path of the Kubernetes provider plugin, if it is installed."""
+    found = shutil.which(_REAL_PROVIDER)
+    home = Path(os.environ.get("PULUMI_HOME", Path.home() / ".pulumi"))
+    installed = sorted(home.glob(f"plugins/resource-kubernetes-v*/{_REAL_PROVIDER}"))
+    return found or (str(installed[-1]) if installed else None)
+
+
+@contextmanager
+def _local_stack(settings: StackSettings) -> Iterator[automation.Stack]:
+    endpoints = load_endpoints()
+    if real_provider() is None:
+        with serve(endpoints.kubeconfig) as port:
+            yield _select_local(settings, {"PULUMI_DEBUG_PROVIDERS": f"kubernetes:{port}"})
+    else:
+        yield _select_local(settings, {"KUBECONFIG": str(endpoints.kubeconfig)})
+
+
+def _select_local(settings: StackSettings, provider: dict[str, str]) -> automation.Stack:
+    work = paths.LOCAL / "pulumi" / "project"
+    backend = paths.LOCAL / "pulumi" / "state"
+    for folder in (work, backend):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    environment = _environment() | provider
+    environment |= {
+        "PULUMI_BACKEND_URL": f"file://{backend}",
+        "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase_file()),
+        "PULUMI_CONFIG_PASSPHRASE": "",
+        "KUBECONFIG": str(load_endpoints().kubeconfig),
+    }
+    if real_provider() is None:
+        environment["PULUMI_HOME"] = str(paths.LOCAL / "pulumi" / "home")
+    project = automation.ProjectSettings(name=PROJECT, runtime="python")
+    options = automation.LocalWorkspaceOptions(work_dir=str(work), env_vars=environment, project_settings=project)
+    shutil.copyfile(STACKS / f"Pulumi.{settings.stack}.yaml", work / f"Pulumi.{settings.stack}.yaml")
+    stack = _select(settings.stack, options)
+    stack.set_all_config(
+        {
+            f"{PROJECT}:{key}": automation.ConfigValue(value=value, secret=secret)
+            for key, (value, secret) in stack_config(load_endpoints()).items()
+        }
+    )
+    return stack
+
+
+def _select(name: str, options: automation.LocalWorkspaceOptions) -> automation.Stack:
+    if shutil.which("pulumi", path=_search_path()) is None:
+        raise CannotRunError(
+            "no `pulumi` executable",
+            "PATH and .local/bin",
+            "Previews and deployments run in Pulumi's engine.",
+            "install Pulumi, or run `replicate local up`, which builds it.",
+        )
+    return automation.create_or_select_stack(name, project_name=PROJECT, program=deploy, opts=options)
+
+
+def _environment() -> dict[str, str]:
+    return {
+        "PATH": _search_path(),
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
+        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+    }
+
+
+def _search_path() -> str:
+    return os.pathsep.join((os.environ.get("PATH", ""), str(paths.BIN)))

@@ -1,0 +1,81 @@
+"""Waits until what was deployed runs: KafkaConnect and every KafkaConnector Ready, and says what was last seen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kubernetes import client
+from urllib3.exceptions import HTTPError
+
+from components.resolved import ResolvedFlow
+from components.specs.flow import flow_objects
+from components.specs.planned import PlannedObject, Role
+from infra.errors import CannotRunError
+from infra.local.waiting import DeadlineError, NotYetError, wait_for
+
+_CALL_SECONDS = 10
+_PLURALS = {"KafkaConnect": "kafkaconnects", "KafkaConnector": "kafkaconnectors"}
+_RUNNERS = frozenset({Role.CONNECT, Role.SOURCE_CONNECTOR, Role.CHECKPOINT_CONNECTOR, Role.HEARTBEAT_CONNECTOR})
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """What the operator says of one object; `message` is empty when it is ready."""
+
+    name: str
+    ready: bool
+    message: str
+
+
+def wait_until_ready(api: client.ApiClient, flows: Sequence[ResolvedFlow], deadline_seconds: float) -> None:
+    """Return when the operator calls every Connect cluster and connector Ready in its newest generation.
+
+    Raises CannotRunError naming what is not ready, and why, at the deadline.
+    """
+    custom = client.CustomObjectsApi(api)
+    planned = [item for flow in flows for item in flow_objects(flow) if item.role in _RUNNERS]
+
+    def probe() -> None:
+        states = [read_readiness(custom, item) for item in planned]
+        waiting = [f"{state.name}: {state.message}" for state in states if not state.ready]
+        if waiting:
+            raise NotYetError("; ".join(waiting))
+
+    try:
+        wait_for("connectors to be ready", probe, deadline_seconds, interval_seconds=0.5)
+    except DeadlineError as error:
+        raise CannotRunError(
+            str(error),
+            "the Kubernetes cluster of the stack",
+            "The operator does not call it Ready.",
+            "read the object's status and the Connect workers' log, correct the topology and run `replicate up` again.",
+        ) from error
+
+
+def read_readiness(custom: client.CustomObjectsApi, planned: PlannedObject) -> Readiness:
+    """What the operator says of one KafkaConnect or KafkaConnector now."""
+    group, version = planned.manifest["apiVersion"].split("/")
+    namespace = planned.manifest["metadata"]["namespace"]
+    title = f"{planned.kind} {namespace}/{planned.name}"
+    try:
+        item = custom.get_namespaced_custom_object(
+            group, version, namespace, _PLURALS[planned.kind], planned.name, _request_timeout=_CALL_SECONDS
+        )
+    except client.ApiException as error:
+        return Readiness(title, False, f"{error.status} {error.reason}")
+    except HTTPError as error:
+        return Readiness(title, False, f"the API server did not answer: {error}")
+    return readiness_of(title, item)
+
+
+def readiness_of(title: str, item: Any) -> Readiness:
+    """Judge an object by its status. Source: Strimzi's conditions Ready and NotReady, observedGeneration."""
+    status = item.get("status") or {}
+    if status.get("observedGeneration") != item["metadata"].get("generation"):
+        return Readiness(title, False, "the operator has not taken up the newest change yet")
+    conditions = {condition["type"]: condition for condition in status.get("conditions", [])}
+    if conditions.get("Ready", {}).get("status") == "True":
+        return Readiness(title, True, "")
+    said = conditions.get("NotReady", {})
+    message = said.get("message") or said.get("reason") or "the operator has said nothing yet"
+    return Readiness(title, False, str(message))

@@ -1,0 +1,79 @@
+"""The objects of a stack as files: for review, and for whoever applies them by other means than Pulumi.
+
+Secrets of our making are not written; `required-secrets.yaml` says which must exist and where their values are kept.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from components.checks import check_topology
+from components.problems import raise_errors
+from components.resolved import ResolvedFlow, resolve_flows
+from components.specs.flow import flow_objects
+from components.specs.planned import PlannedObject
+from infra.errors import CannotRunError
+from infra.settings import StackSettings, check_stack
+
+MARKER = "# Rendered by `replicate render`; the next one replaces every file here.\n"
+
+
+def rendered_files(settings: StackSettings, addresses: Mapping[str, str]) -> dict[str, str]:
+    """Contents by relative path, in a stable order; equal for equal input."""
+    raise_errors([*check_topology(settings.topology), *check_stack(settings)])
+    flows = resolve_flows(settings.topology, settings.region, addresses)
+    files = {"kustomization.yaml": MARKER + _yaml(_kustomization([flow.name for flow in flows]))}
+    for flow in flows:
+        files |= {f"{flow.name}/{name}": text for name, text in _flow_files(flow).items()}
+    return files
+
+
+def write_files(files: Mapping[str, str], folder: Path) -> None:
+    """Write a rendered stack, replacing an earlier one; a folder with anything else in it is left alone."""
+    kustomization = folder / "kustomization.yaml"
+    ours = kustomization.is_file() and kustomization.read_text().startswith(MARKER)
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not ours):
+        raise CannotRunError(
+            "the folder holds files that are not of an earlier render",
+            str(folder),
+            "Rendering replaces what is there.",
+            "name an empty or new folder with `--out`.",
+        )
+    stale = [path for path in folder.rglob("*.yaml") if path.relative_to(folder).as_posix() not in files]
+    for path in stale:
+        path.unlink()
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for path in {path.parent for path in stale} - {folder}:
+        if not any(path.iterdir()):
+            path.rmdir()
+
+
+def _flow_files(flow: ResolvedFlow) -> dict[str, str]:
+    objects = flow_objects(flow)
+    visible = [planned for planned in objects if not planned.secret_values]
+    files = {"kustomization.yaml": MARKER + _yaml(_kustomization([f"{planned.role}.yaml" for planned in visible]))}
+    files |= {f"{planned.role}.yaml": _yaml(planned.manifest) for planned in visible}
+    required = [_required_secret(planned) for planned in objects if planned.secret_values]
+    if required:
+        files["required-secrets.yaml"] = _yaml(required)
+    return files
+
+
+def _required_secret(planned: PlannedObject) -> dict[str, Any]:
+    metadata = planned.manifest["metadata"]
+    values = {key: f"configuration key {config}" for key, config in planned.secret_values.items()}
+    return {"name": metadata["name"], "namespace": metadata["namespace"], "keys": values}
+
+
+def _kustomization(resources: list[str]) -> dict[str, Any]:
+    return {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": resources}
+
+
+def _yaml(data: object) -> str:
+    # Long placeholders stay on one line, so that a changed property is one changed line.
+    return yaml.safe_dump(data, sort_keys=False, width=1_000_000, allow_unicode=True)

@@ -1,0 +1,188 @@
+"""Stack files and topology files -> settings and model; the only reader of both, and of pulumi.Config."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from components.model import ConfigValue, Topology
+from components.parsing import parse_topology
+from components.problems import Problem
+from components.resolved import (
+    ResolvedFlow,
+    config_secrets,
+    config_values,
+    missing_config,
+    validation_config_secrets,
+)
+from infra.errors import CannotRunError
+
+ROOT = Path(__file__).resolve().parent.parent
+STACKS = ROOT / "stacks"
+PROJECT = "replication"
+
+
+@dataclass(frozen=True)
+class StackSettings:
+    """One stack: its topology, its region (all when None), and what its file holds of configuration.
+
+    `values` are the plain ones by key without the project's prefix; `secret_keys` names the encrypted ones.
+    """
+
+    stack: str
+    topology_file: Path
+    topology: Topology
+    region: str | None
+    local: bool
+    values: Mapping[str, str]
+    secret_keys: frozenset[str]
+    kubeconfig: str | None = None
+    context: str | None = None
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """YAML loader that refuses a key given twice; YAML itself would keep the last in silence."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"`{key}` is given twice", key_node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep=deep)
+
+
+def stack_names(stacks: Path = STACKS) -> tuple[str, ...]:
+    """Names of the stacks that have a file, sorted."""
+    return tuple(
+        sorted(path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in stacks.glob("Pulumi.*.yaml"))
+    )
+
+
+def stack_file(stack: str, stacks: Path = STACKS) -> Path:
+    """File with a stack's configuration."""
+    return stacks / f"Pulumi.{stack}.yaml"
+
+
+def read_settings(stack: str, stacks: Path = STACKS) -> StackSettings:
+    """Settings of a stack from its file, without Pulumi.
+
+    Raises CannotRunError for a file that is missing or is no YAML, ReplicationError for a topology in a wrong form.
+    """
+    path = stack_file(stack, stacks)
+    if not path.is_file():
+        known = ", ".join(stack_names(stacks)) or "none"
+        raise CannotRunError(
+            f"stack `{stack}` has no file",
+            str(path),
+            f"Stacks are: {known}.",
+            f"name one of these, or write {path.name}.",
+        )
+    data = load_yaml(path)
+    config = data.get("config") if isinstance(data, Mapping) else None
+    if not isinstance(config, Mapping):
+        raise CannotRunError(
+            "no `config`",
+            str(path),
+            "A stack file holds the stack's configuration.",
+            f"add `{PROJECT}:topology: NAME`.",
+        )
+    own = {key.split(":", 1)[1]: value for key, value in config.items() if str(key).startswith(f"{PROJECT}:")}
+    encrypted = frozenset(key for key, value in own.items() if isinstance(value, Mapping))
+    values = {key: str(value) for key, value in own.items() if key not in encrypted}
+    settings = _settings(stack, values, encrypted, stacks)
+    return replace(settings, kubeconfig=config.get("kubernetes:kubeconfig"), context=config.get("kubernetes:context"))
+
+
+def deployed_settings() -> StackSettings:
+    """Settings of the stack that the Pulumi engine runs, from its configuration."""
+    # Loading Pulumi takes longer than a check or a render, which do without.
+    import pulumi
+
+    config = pulumi.Config(PROJECT)
+    values = {key: value for key in ("topology", "region", "local") if (value := config.get(key)) is not None}
+    settings = _settings(pulumi.get_stack(), values, frozenset(), STACKS)
+    named = sorted(
+        {value.config for cluster in settings.topology.clusters.values() for value in config_values(cluster)}
+    )
+    secret_keys = frozenset(key for key in named if pulumi.runtime.is_config_secret(config.full_key(key)))
+    plain = {key: value for key in named if key not in secret_keys and (value := config.get(key)) is not None}
+    return replace(settings, values={**values, **plain}, secret_keys=secret_keys)
+
+
+def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], stacks: Path) -> StackSettings:
+    name = values.get("topology")
+    if name is None:
+        raise CannotRunError(
+            f"stack `{stack}` names no topology",
+            f"stacks/Pulumi.{stack}.yaml",
+            "Every stack of an environment reads the same topology file.",
+            "`pulumi config set topology NAME`, for stacks/topologies/NAME.yaml.",
+        )
+    path = stacks / "topologies" / f"{name}.yaml"
+    if not path.is_file():
+        known = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml"))) or "none"
+        raise CannotRunError(
+            f"topology `{name}` has no file",
+            str(path),
+            f"Topologies are: {known}.",
+            "correct `topology` in the stack file.",
+        )
+    return StackSettings(
+        stack=stack,
+        topology_file=path,
+        topology=parse_topology(load_yaml(path)),
+        region=values.get("region"),
+        local=values.get("local") == "true",
+        values=values,
+        secret_keys=encrypted,
+    )
+
+
+def load_yaml(path: Path) -> object:
+    """Parsed YAML of a file; a key given twice is an error."""
+    try:
+        return yaml.load(path.read_text(), _UniqueKeyLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
+        what = getattr(error, "problem", None) or "it is no YAML"
+        raise CannotRunError(str(what), place, "The file cannot be read as YAML.", "correct it there.") from error
+
+
+def check_stack(settings: StackSettings) -> Iterator[Problem]:
+    """Problems of the stack file against its topology: the region, and the configuration that clusters ask for."""
+    regions = sorted({cluster.region for cluster in settings.topology.clusters.values()})
+    if settings.region is not None and settings.region not in regions:
+        yield Problem(
+            f"stacks/Pulumi.{settings.stack}.yaml: region",
+            "unknown-region",
+            f"no cluster is in the region `{settings.region}`",
+            f"Regions are: {', '.join(regions)}; the stack would deploy nothing.",
+            "set `replication:region` to one of these, or leave it out for all.",
+        )
+
+
+def check_secrets(settings: StackSettings, flows: tuple[ResolvedFlow, ...]) -> Iterator[Problem]:
+    """Credentials of a stack's flows that its configuration lacks or holds in plain text."""
+    for flow in flows:
+        for alias, cluster in ((flow.flow.source, flow.source), (flow.flow.target, flow.target)):
+            needed: list[ConfigValue] = [
+                *config_secrets(cluster).values(),
+                *validation_config_secrets(cluster).values(),
+            ]
+            for value in needed:
+                where = f"clusters.{alias} (configuration key {value.config})"
+                if value.config in settings.values:
+                    yield Problem(
+                        where,
+                        "plain-text-secret",
+                        f"`{value.config}` is held in plain text",
+                        "Whoever reads the stack file could use the credential.",
+                        f"`pulumi config set --secret {value.config}`.",
+                    )
+                elif value.config not in settings.secret_keys:
+                    yield missing_config(where, value.config, secret=True)

@@ -1,0 +1,54 @@
+"""Every problem code has one file of bad input that raises it and only it."""
+
+import ast
+from pathlib import Path
+
+import pytest
+import yaml
+
+from components.problems import Problem, ReplicationError
+from infra.deployment import problems
+from infra.settings import ROOT, read_settings
+
+FILES = sorted((ROOT / "tests" / "bad_input").glob("*.yaml"))
+
+
+def found_in(file: Path, stacks: Path) -> list[Problem]:
+    topology, _, configuration = file.read_text().partition("---\n")
+    (stacks / "topologies").mkdir()
+    (stacks / "topologies" / "bad.yaml").write_text(topology)
+    config = {"replication:topology": "bad", **(yaml.safe_load(configuration) or {})}
+    (stacks / "Pulumi.bad.yaml").write_text(yaml.safe_dump({"config": config}))
+    try:
+        return problems(read_settings("bad", stacks))
+    except ReplicationError as error:
+        return list(error.problems)
+
+
+def codes_in_sources() -> set[str]:
+    """Second argument of every Problem(…) that is written in the sources."""
+    sources = [*(ROOT / "components").rglob("*.py"), *(ROOT / "infra").rglob("*.py")]
+    calls = [
+        node
+        for source in sources
+        for node in ast.walk(ast.parse(source.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Problem"
+    ]
+    return {str(call.args[1].value) for call in calls if isinstance(call.args[1], ast.Constant)}
+
+
+@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+def test_a_bad_file_raises_its_own_code_and_no_other(file: Path, tmp_path: Path) -> None:
+    found = found_in(file, tmp_path)
+    assert {problem.code for problem in found} == {file.stem}, "\n".join(map(str, found))
+
+
+@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+def test_a_problem_says_where_why_and_what_to_do(file: Path, tmp_path: Path) -> None:
+    for problem in found_in(file, tmp_path):
+        assert all((problem.where, problem.what, problem.why.endswith("."), problem.remedy.endswith((".", "?"))))
+        assert "hunter2" not in str(problem)
+
+
+def test_every_code_in_the_sources_has_a_bad_file() -> None:
+    assert codes_in_sources() == {file.stem for file in FILES}
