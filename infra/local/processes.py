@@ -1,8 +1,9 @@
 """Starts, recognises and ends processes of ours. A process is ours only by process id and creation time together."""
 
+import contextlib
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import psutil
@@ -10,6 +11,9 @@ from pydantic import BaseModel, ConfigDict
 
 CLOCK_TOLERANCE_SECONDS = 2.0
 """The kernel's boot time, to which a creation time is added, moves when the clock is set."""
+
+KILL_SECONDS = 10.0
+"""How long the kernel may take to end a process that was killed."""
 
 _children: dict[int, subprocess.Popen[bytes]] = {}
 """Processes that this very process started, kept so that one that ended is reaped and not taken for alive."""
@@ -55,20 +59,23 @@ def alive(record: ProcessRecord) -> bool:
 
 def stop(record: ProcessRecord, grace_seconds: float = 30.0) -> bool:
     """End the recorded process: SIGTERM, then SIGKILL after `grace_seconds`. False if it was gone already."""
-    process = _find(record)
-    if process is None:
-        return False
-    try:
-        process.terminate()
-        try:
-            process.wait(grace_seconds)
-        except psutil.TimeoutExpired:
-            process.kill()
-            process.wait(grace_seconds)
-    except psutil.NoSuchProcess:
-        pass
-    _reap(record.pid)
-    return True
+    return stop_all([record], grace_seconds) == 1
+
+
+def stop_all(records: Iterable[ProcessRecord], grace_seconds: float) -> int:
+    """End the recorded processes side by side, as `stop` does; how many of them ran."""
+    found = {record.pid: process for record in records if (process := _find(record)) is not None}
+    for end, patience_seconds in ((psutil.Process.terminate, grace_seconds), (psutil.Process.kill, KILL_SECONDS)):
+        for process in found.values():
+            # One that ended meanwhile is what was wanted.
+            with contextlib.suppress(psutil.NoSuchProcess):
+                end(process)
+        _, left = psutil.wait_procs(list(found.values()), timeout=patience_seconds)
+        if not left:
+            break
+    for pid in found:
+        _reap(pid)
+    return len(found)
 
 
 def family(record: ProcessRecord) -> list[psutil.Process]:
