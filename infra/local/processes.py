@@ -54,7 +54,7 @@ def start(
 
 def alive(record: ProcessRecord) -> bool:
     """Whether the recorded process still runs; false for a stranger that was given the same process id."""
-    return _find(record) is not None
+    return find(record) is not None
 
 
 def stop(record: ProcessRecord, grace_seconds: float = 30.0) -> bool:
@@ -64,7 +64,7 @@ def stop(record: ProcessRecord, grace_seconds: float = 30.0) -> bool:
 
 def stop_all(records: Iterable[ProcessRecord], grace_seconds: float) -> int:
     """End the recorded processes side by side, as `stop` does; how many of them ran."""
-    found = {record.pid: process for record in records if (process := _find(record)) is not None}
+    found = {record.pid: process for record in records if (process := find(record)) is not None}
     for end, patience_seconds in ((psutil.Process.terminate, grace_seconds), (psutil.Process.kill, KILL_SECONDS)):
         for process in found.values():
             # One that ended meanwhile is what was wanted.
@@ -80,13 +80,21 @@ def stop_all(records: Iterable[ProcessRecord], grace_seconds: float) -> int:
 
 def family(record: ProcessRecord) -> list[psutil.Process]:
     """The recorded process and everything below it; empty if it is gone."""
-    process = _find(record)
+    process = find(record)
     if process is None:
         return []
     try:
         return [process, *process.children(recursive=True)]
     except psutil.NoSuchProcess:
         return []
+
+
+def resident_bytes(process: psutil.Process) -> int | None:
+    """The process's resident set, or None if it ended meanwhile."""
+    try:
+        return int(process.memory_info().rss)
+    except psutil.NoSuchProcess:
+        return None
 
 
 def last_lines(log: Path | None, count: int = 15) -> str:
@@ -98,7 +106,8 @@ def last_lines(log: Path | None, count: int = 15) -> str:
         return "\n".join(file.read().decode(errors="replace").splitlines()[-count:])
 
 
-def _find(record: ProcessRecord) -> psutil.Process | None:
+def find(record: ProcessRecord) -> psutil.Process | None:
+    """The recorded process, or None if it ended, even if a stranger has its process id by now."""
     _reap(record.pid)
     try:
         process = psutil.Process(record.pid)

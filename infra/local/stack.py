@@ -1,20 +1,21 @@
 """The local stack as a whole: start what is dead, in order of dependency; stop what was started, in reverse."""
 
+import importlib.util
 import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 from rich.console import Console
 
-from infra.local import control_plane, paths, processes
+from infra.local import control_plane, operator_part, paths, processes
 from infra.local.artifacts import Artifacts, ensure
 from infra.local.endpoints import Endpoints, endpoints_of
 from infra.local.kafka import KAFKA_PARTS, new_cluster_id
 from infra.local.locks import exclusive
 from infra.local.parts import Part, Site
+from infra.local.processes import ProcessRecord
 from infra.local.starting import finish_part, serves_now, settle_ports, start_part
 from infra.local.state import State, load_state, save_state
 from infra.local.users import REGIONS, USERS, password_key, with_passwords
@@ -24,6 +25,7 @@ PARTS: tuple[Part, ...] = (
     control_plane.KUBE_APISERVER,
     control_plane.KUBE_CONTROLLER_MANAGER,
     *KAFKA_PARTS,
+    *([operator_part.OPERATOR] if importlib.util.find_spec("infra.local.operator.__main__") else []),
 )
 """In order of dependency."""
 
@@ -32,7 +34,7 @@ LOCK_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class PartStatus:
-    """A part as it is now. `memory_bytes` counts its children too; None when it does not run."""
+    """A part as it is now. `memory_bytes` is its resident set; None when it does not run."""
 
     name: str
     running: bool
@@ -41,6 +43,18 @@ class PartStatus:
     ports: tuple[int, ...]
     memory_bytes: int | None
     log: Path | None
+
+    def as_json(self) -> dict[str, object]:
+        """For a machine to read; the keys are part of the command line's interface."""
+        return {
+            "name": self.name,
+            "running": self.running,
+            "ready": self.ready,
+            "pid": self.pid,
+            "ports": list(self.ports),
+            "memoryBytes": self.memory_bytes,
+            "log": None if self.log is None else str(self.log),
+        }
 
 
 def up(console: Console) -> Endpoints:
@@ -82,48 +96,59 @@ def down(console: Console, purge: bool = False) -> None:
     with exclusive(paths.LOCK_FILE, console, "starting or stopping the local stack", LOCK_SECONDS):
         state = load_state()
         for part in reversed(PARTS):
-            record = state.parts.get(part.name)
-            if record is None:
-                continue
-            began = time.monotonic()
-            with console.status(f"stopping {part.name}"):
-                ran = processes.stop(record, part.grace_seconds)
-            _line(console, part, f"stopped in {time.monotonic() - began:.1f} s" if ran else "was not running")
-            state = state.without_part(part.name)
-            save_state(state)
+            state = _take_down(console, state, part)
+            if part is operator_part.OPERATOR:
+                # After the operator, which would start them again, and even if only they are left.
+                _stop_workers(console)
         if purge:
             _purge()
             console.print("  data, logs, certificates and passwords removed", highlight=False)
 
 
-def status() -> list[PartStatus]:
-    """Every part as it is now; parts that were never started are listed as not running."""
-    state = load_state()
-    return [_status(state, part) for part in PARTS]
-
-
-def _status(state: State, part: Part) -> PartStatus:
+def _take_down(console: Console, state: State, part: Part) -> State:
     record = state.parts.get(part.name)
-    family = processes.family(record) if record is not None else []
+    if record is None:
+        return state
+    began = time.monotonic()
+    with console.status(f"stopping {part.name}"):
+        ran = processes.stop(record, part.grace_seconds)
+    _line(console, part, f"stopped in {time.monotonic() - began:.1f} s" if ran else "was not running")
+    state = state.without_part(part.name)
+    save_state(state)
+    return state
+
+
+def status() -> list[PartStatus]:
+    """Every part as it is now, and the operator's workers; parts that were never started are listed as down."""
+    state = load_state()
+    parts = []
+    for part in PARTS:
+        ports = tuple(state.ports[name] for name in part.ports if name in state.ports)
+        record = state.parts.get(part.name)
+        parts.append(_status(part.name, record, ports, ready=record is not None and record.ready))
+    return [*parts, *(_status(f"worker {worker.name}", worker, (), ready=True) for worker in operator_part.workers())]
+
+
+def _status(name: str, record: ProcessRecord | None, ports: tuple[int, ...], *, ready: bool) -> PartStatus:
+    process = None if record is None else processes.find(record)
+    memory_bytes = None if process is None else processes.resident_bytes(process)
     return PartStatus(
-        name=part.name,
-        running=bool(family),
-        ready=bool(family) and record is not None and record.ready,
-        pid=record.pid if record is not None and family else None,
-        ports=tuple(state.ports[name] for name in part.ports if name in state.ports),
-        memory_bytes=_memory_bytes(family) if family else None,
-        log=record.log if record is not None else None,
+        name=name,
+        running=memory_bytes is not None,
+        ready=memory_bytes is not None and ready,
+        pid=None if process is None else process.pid,
+        ports=ports,
+        memory_bytes=memory_bytes,
+        log=None if record is None else record.log,
     )
 
 
-def _memory_bytes(family: list[psutil.Process]) -> int:
-    total = 0
-    for process in family:
-        try:
-            total += process.memory_info().rss
-        except psutil.NoSuchProcess:
-            continue
-    return total
+def _stop_workers(console: Console) -> None:
+    began = time.monotonic()
+    with console.status("stopping Connect workers"):
+        stopped = operator_part.stop_workers()
+    if stopped:
+        console.print(f"  [green]✓[/] {stopped} Connect workers stopped in {time.monotonic() - began:.1f} s")
 
 
 def _with_identities(state: State) -> State:
