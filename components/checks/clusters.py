@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from components.model import (
     Cluster,
+    Flow,
     KeystoreTrust,
     PlainAuthentication,
     ScramAuthentication,

@@ -1,0 +1,177 @@
+"""Connectors of a flow, compared whole: a common part, and what each authentication or policy changes."""
+
+from typing import Any
+
+import pytest
+
+from components.resolved import ResolvedFlow
+from components.specs.connectors import ConnectorRole, connector_config, connector_objects
+from tests.builders import a_cluster, a_resolved_flow
+
+BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
+CONVERTERS = {"key.converter": BYTES, "value.converter": BYTES, "header.converter": BYTES}
+
+
+def with_readable_names(resolved: ResolvedFlow, role: ConnectorRole) -> dict[str, Any]:
+    """A connector's configuration with the content digests of ConfigMap names cut off."""
+    return {key: _readable(value) for key, value in connector_config(resolved, role).items()}
+
+
+def _readable(value: Any) -> Any:
+    if not isinstance(value, str) or "${cfmap:" not in value:
+        return value
+    reference, key = value.removeprefix("${cfmap:").removesuffix("}").split(":")
+    return f"{reference.split('/')[1].rsplit('-', 1)[0]}:{key}"
+
+
+def connection(side: str, prefix: str, secret: str) -> dict[str, str]:
+    module = "org.apache.kafka.common.security.scram.ScramLoginModule"
+    return {
+        f"{prefix}bootstrap.servers": f"orders-{side}:bootstrap.servers",
+        f"{prefix}security.protocol": f"orders-{side}:security.protocol",
+        f"{prefix}sasl.mechanism": f"orders-{side}:sasl.mechanism",
+        f"{prefix}ssl.truststore.type": f"orders-{side}:ssl.truststore.type",
+        f"{prefix}sasl.jaas.config": (
+            f'{module} required username="mirror" password="${{secret:mirror-orders/{secret}:password}}";'
+        ),
+        f"{prefix}ssl.truststore.certificates": "${secret:mirror-orders/ca:ca.crt}",
+    }
+
+
+ALIASES = {"source.cluster.alias": "orders-source:alias", "target.cluster.alias": "orders-target:alias"}
+POLICY = {
+    "replication.policy.class": "orders-replication:replication.policy.class",
+    "replication.policy.separator": "orders-replication:replication.policy.separator",
+}
+SELECTION = {
+    **POLICY,
+    "offset-syncs.topic.location": "orders-replication:offset-syncs.topic.location",
+    "topics": "orders-replication:topics",
+    "topics.exclude": "orders-replication:topics.exclude",
+}
+BOTH_CLUSTERS = {
+    **ALIASES,
+    **connection("source", "source.cluster.", "mirror"),
+    **connection("target", "target.cluster.", "mirror"),
+}
+
+
+def test_the_source_connector_whole() -> None:
+    assert with_readable_names(a_resolved_flow(), "source") == {
+        **CONVERTERS,
+        **BOTH_CLUSTERS,
+        **SELECTION,
+        "replication.factor": -1,
+        "offset-syncs.topic.replication.factor": -1,
+        "sync.topic.acls.enabled": False,
+        "refresh.topics.interval.seconds": 600,
+        "offset.lag.max": 100,
+    }
+
+
+def test_the_checkpoint_connector_whole() -> None:
+    assert with_readable_names(a_resolved_flow(), "checkpoint") == {
+        **CONVERTERS,
+        **BOTH_CLUSTERS,
+        **SELECTION,
+        "checkpoints.topic.replication.factor": -1,
+        "offset-syncs.topic.replication.factor": -1,
+        "groups": "checkout-.*",
+        "groups.exclude": "console-consumer-.*,connect-.*,__.*",
+        "refresh.groups.interval.seconds": 600,
+        "emit.checkpoints.interval.seconds": 60,
+        "sync.group.offsets.enabled": True,
+        "sync.group.offsets.interval.seconds": 60,
+    }
+
+
+def test_the_heartbeat_connector_produces_to_the_source() -> None:
+    """Without the producer override heartbeats land on the target, and no resource says so."""
+    assert with_readable_names(a_resolved_flow(), "heartbeat") == {
+        **CONVERTERS,
+        **ALIASES,
+        **POLICY,
+        **connection("source", "target.cluster.", "mirror"),
+        **connection("source", "producer.override.", "mirror"),
+        "heartbeats.topic.replication.factor": -1,
+        "emit.heartbeats.interval.seconds": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("cluster", "expected"),
+    [
+        pytest.param(
+            {"authentication": {"type": "plain", "username": "m", "password": {"config": "secret"}}},
+            {
+                "sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required "
+                'username="m" password="${secret:mirror-orders/orders-source-credentials:password}";',
+                "ssl.truststore.certificates": "${secret:mirror-orders/ca:ca.crt}",
+            },
+            id="PLAIN from configuration reads the Secret of our making",
+        ),
+        pytest.param(
+            {"authentication": {"type": "tls", "secret": "client"}},
+            {
+                "ssl.keystore.certificate.chain": "${secret:mirror-orders/client:user.crt}",
+                "ssl.keystore.key": "${secret:mirror-orders/client:user.key}",
+                "ssl.truststore.certificates": "${secret:mirror-orders/ca:ca.crt}",
+            },
+            id="mutual TLS as PEM",
+        ),
+        pytest.param(
+            {
+                "authentication": None,
+                "tls": {
+                    "trust": {
+                        "format": "JKS",
+                        "secret": "ca",
+                        "key": "truststore.jks",
+                        "password": {"secret": "ca", "key": "password"},
+                    }
+                },
+            },
+            {"ssl.truststore.password": "${secret:mirror-orders/ca:password}"},
+            id="a JKS truststore is a file, its password a placeholder",
+        ),
+        pytest.param({"authentication": None, "tls": None}, {}, id="a plain listener needs no credential"),
+    ],
+)
+def test_each_authentication_reads_its_credentials_from_secrets(
+    cluster: dict[str, Any], expected: dict[str, str]
+) -> None:
+    clusters = {"useast": a_cluster(**cluster), "uswest": a_cluster("us-west-2")}
+    config = connector_config(a_resolved_flow(clusters), "source")
+    credentials = {
+        key.removeprefix("source.cluster."): value
+        for key, value in config.items()
+        if key.startswith("source.cluster.") and "${cfmap:" not in str(value)
+    }
+    assert credentials == expected
+
+
+def test_overrides_come_over_defaults() -> None:
+    resolved = a_resolved_flow(connectors={"source": {"config": {"replication.factor": 2}}})
+    assert connector_config(resolved, "source")["replication.factor"] == 2
+
+
+def test_a_disabled_connector_is_left_out() -> None:
+    resolved = a_resolved_flow(connectors={"checkpoint": {"enabled": False}, "heartbeat": {"enabled": False}})
+    assert [planned.name for planned in connector_objects(resolved)] == ["orders-source"]
+
+
+def test_state_tasks_and_restarts_reach_the_resource() -> None:
+    source = {"tasksMax": 7, "state": "stopped", "autoRestart": {"enabled": True, "maxRestarts": 4}}
+    (planned, *_) = connector_objects(a_resolved_flow(connectors={"source": source}))
+    spec = planned.manifest["spec"]
+    assert (spec["tasksMax"], spec["state"], spec["autoRestart"]) == (7, "stopped", {"enabled": True, "maxRestarts": 4})
+
+
+def test_a_raised_credentials_revision_changes_every_connector_that_reads_them() -> None:
+    """A rotated Secret is read again only by a connector that starts again."""
+    before = a_resolved_flow()
+    clusters = {"useast": a_cluster(credentialsRevision=1), "uswest": a_cluster("us-west-2")}
+    after = a_resolved_flow({**clusters, "useast": {**clusters["useast"]}})
+    roles: tuple[ConnectorRole, ...] = ("source", "checkpoint", "heartbeat")
+    for role in roles:
+        assert connector_config(before, role) != connector_config(after, role)
