@@ -17,6 +17,7 @@ from kubernetes import client, config
 Object = dict[str, Any]
 
 CALL_DEADLINE_SECONDS = 30.0
+APPLY = "application/apply-patch+yaml"
 
 
 class ApiError(Exception):
@@ -104,13 +105,14 @@ class KubernetesApi:
         params = {"fieldManager": self._field_manager, "force": "true", "fieldValidation": "Strict"}
         if dry_run:
             params["dryRun"] = "All"
-        return self._call("PATCH", self._path(target), params=params, body=item, content="application/apply-patch+yaml")
+        return self._call("PATCH", self._path(target), params=params, body=item, content=APPLY)
 
-    def merge_status(self, target: Reference, status: Object) -> Object | None:
-        """Replace the status field by field; None when the object is gone."""
-        return self._or_none(
-            "PATCH", target, suffix="/status", body={"status": status}, content="application/merge-patch+json"
-        )
+    def apply_status(self, target: Reference, status: Object) -> Object | None:
+        """Make the status exactly this, as far as it is ours; None when the object is gone."""
+        metadata = {"name": target.name, "namespace": target.namespace}
+        body = {"apiVersion": target.api_version, "kind": target.kind, "metadata": metadata, "status": status}
+        params = {"fieldManager": self._field_manager, "force": "true", "fieldValidation": "Strict"}
+        return self._or_none("PATCH", target, suffix="/status", params=params, body=body, content=APPLY)
 
     def delete(self, target: Reference, *, propagation: str = "Foreground") -> bool:
         """Ask for the deletion; False when the object was not there."""

@@ -1,0 +1,169 @@
+"""Brings the workers of one KafkaConnect to what the resource says, and writes its status."""
+
+import hashlib
+import json
+import logging
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from infra.local.kubernetes_api import ApiError, KubernetesApi, Object, Reference
+from infra.local.operator import secret_contents
+from infra.local.operator.conditions import Condition, not_ready
+from infra.local.operator.connect_rest import ConnectRest
+from infra.local.operator.connect_status import WorkerReport, readiness, status_body, unsupported, warnings
+from infra.local.operator.jvm import jvm_arguments
+from infra.local.operator.owned_objects import owned_objects
+from infra.local.operator.resources import ConnectResource
+from infra.local.operator.service_account import (
+    TOKEN_LIFETIME_SECONDS,
+    cluster_entry,
+    is_usable,
+    token_in,
+    worker_kubeconfig,
+)
+from infra.local.operator.statuses import write_status
+from infra.local.operator.worker_log import first_problem
+from infra.local.operator.worker_plan import Start, Stop, Worker, WorkerState, next_steps
+from infra.local.operator.worker_properties import worker_properties
+from infra.local.operator.workers import Key, WorkerRecord, Workers
+from infra.local.state import write_private
+
+log = logging.getLogger(__name__)
+
+REAPPLY_SECONDS = 60.0
+"""How often the operator's own objects are applied although nothing changed, in case somebody changed them."""
+
+MISSES_ALLOWED = 5
+"""Health checks in a row that a worker which served may miss: a busy machine is no failure."""
+
+
+@dataclass
+class ConnectClusters:
+    """Reconciles KafkaConnects one at a time. What it remembers between rounds can be lost without harm."""
+
+    api: KubernetesApi
+    kubeconfig: Path
+    workers: Workers
+    _applied: dict[Key, tuple[str, float]] = field(default_factory=dict)
+    _rests: dict[int, ConnectRest] = field(default_factory=dict)
+    _misses: dict[int, int] = field(default_factory=dict)
+
+    def reconcile(self, connect: ConnectResource) -> ConnectRest | None:
+        """One round; the REST interface of a worker that serves, or None. Raises ApiError."""
+        key = (connect.namespace, connect.name)
+        condition = unsupported(connect)
+        arguments, notes = jvm_arguments(connect.jvm_options)
+        reports = [self._report(record) for record in self.workers.of(key)]
+        if condition is not None:
+            self.stop(key)
+        else:
+            try:
+                digest = self._prepare(connect, arguments)
+            except secret_contents.InvalidSecretError as error:
+                # Workers that run go on, as pods would; new ones would not come up.
+                condition = not_ready("InvalidSecret", str(error))
+            else:
+                self._run_workers(connect, digest, arguments, reports)
+                condition = readiness(connect, reports)
+        self._write(connect, condition, notes, reports)
+        serving = [each.port for each in reports if each.state is WorkerState.READY]
+        return self._rest(serving[0]) if serving else None
+
+    def stop(self, key: Key) -> None:
+        """Stop all workers of a KafkaConnect, and forget it once they are gone."""
+        for record in self.workers.of(key):
+            self.workers.stop(record)
+        self.workers.forget(key)
+        self._applied.pop(key, None)
+
+    def _prepare(self, connect: ConnectResource, arguments: list[str]) -> str:
+        """Apply what the workers need, and give the digest of all they are started with."""
+        names = secret_contents.secret_names(connect)
+        found = {name: self.api.get(Reference("v1", "Secret", connect.namespace, name)) for name in names}
+        secrets = {name: secret.get("data", {}) for name, secret in found.items() if secret is not None}
+        certificates = secret_contents.trusted_certificates(connect, secrets)
+        secret_contents.check_credentials(connect, secrets)
+        self._apply(connect, owned_objects(connect, certificates))
+        cluster = cluster_entry(self.kubeconfig)
+        self._write_kubeconfig(connect, cluster)
+        # A token, too, is of one KafkaConnect and one API server only.
+        parts = [worker_properties(connect), arguments, secret_contents.contents_digest(secrets), connect.uid, cluster]
+        return _digest(parts)
+
+    def _apply(self, connect: ConnectResource, items: list[Object]) -> None:
+        key = (connect.namespace, connect.name)
+        digest, (known, when) = _digest(items), self._applied.get(key, ("", 0.0))
+        if digest != known or time.monotonic() - when > REAPPLY_SECONDS:
+            for item in items:
+                self.api.apply(item)
+            self._applied[key] = (digest, time.monotonic())
+
+    def _write_kubeconfig(self, connect: ConnectResource, cluster: Object) -> None:
+        name = connect.component_name
+        account = self.api.get(Reference("v1", "ServiceAccount", connect.namespace, name))
+        if account is None:
+            self._applied.pop((connect.namespace, connect.name), None)
+            raise ApiError(404, "NotFound", f"ServiceAccount {connect.namespace}/{name} was deleted; it is made again")
+        file = self.workers.folder((connect.namespace, connect.name)) / "kubeconfig"
+        token = token_in(file.read_text(encoding="utf-8")) if file.exists() else None
+        if token is None or not is_usable(token, account["metadata"]["uid"], time.time()):
+            token = self.api.service_account_token(connect.namespace, name, TOKEN_LIFETIME_SECONDS)
+        content = worker_kubeconfig(cluster, connect.namespace, token)
+        if not file.exists() or file.read_text(encoding="utf-8") != content:
+            write_private(file, content)
+
+    def _run_workers(
+        self, connect: ConnectResource, digest: str, arguments: list[str], reports: list[WorkerReport]
+    ) -> None:
+        key, now = (connect.namespace, connect.name), time.time()
+        records = {record.index: record for record in self.workers.of(key)}
+        states = {report.index: report.state for report in reports}
+        seen = [
+            Worker(index, record.digest, states[index], record.may_start_again(now))
+            for index, record in records.items()
+        ]
+        for step in next_steps(connect.replicas, digest, seen):
+            match step:
+                case Start(index):
+                    self.workers.start(key, index, digest, worker_properties(connect), arguments)
+                case Stop(index):
+                    self.workers.stop(records[index])
+
+    def _state(self, record: WorkerRecord) -> WorkerState:
+        if self.workers.is_stopping(record):
+            return WorkerState.STOPPING
+        if record.ended is not None:
+            return WorkerState.ENDED
+        pid = record.process.pid
+        if self._rest(record.port).healthy():
+            self._misses[pid] = 0
+            self.workers.mark_served(record)
+            return WorkerState.READY
+        self._misses[pid] = self._misses.get(pid, 0) + 1
+        forgiven = record.served and self._misses[pid] < MISSES_ALLOWED
+        return WorkerState.READY if forgiven else WorkerState.STARTING
+
+    def _report(self, record: WorkerRecord) -> WorkerReport:
+        state = self._state(record)
+        problem = None
+        if state in {WorkerState.STARTING, WorkerState.ENDED}:
+            # A worker that was started again says nothing for a while; its last log still does.
+            stems = ("", ".previous") if record.failures else ("",)
+            texts = (self.workers.log_text(record, stem) for stem in stems)
+            problem = next(filter(None, map(first_problem, texts)), None)
+        return WorkerReport(record.index, state, record.port, problem)
+
+    def _rest(self, port: int) -> ConnectRest:
+        return self._rests.setdefault(port, ConnectRest(port))
+
+    def _write(
+        self, connect: ConnectResource, condition: Condition, notes: list[str], reports: list[WorkerReport]
+    ) -> None:
+        body = status_body(connect, condition, warnings(connect, notes), reports, datetime.now(UTC))
+        write_status(self.api, connect.reference, connect.status, body)
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

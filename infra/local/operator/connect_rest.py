@@ -1,0 +1,108 @@
+"""REST interface of one Connect worker, with short deadlines: it blocks until the worker has joined its group."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from infra.local.kubernetes_api import Object
+
+CALL_SECONDS = 10.0
+HEALTH_SECONDS = 1.0
+
+
+class RestError(Exception):
+    """Connect refused a call; `status` is 0 when it did not answer in time."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+    @property
+    def passing(self) -> bool:
+        """Whether the same call is worth repeating: no answer, or a rebalance under way."""
+        return self.status in {0, 409}
+
+
+@dataclass(frozen=True)
+class RunningConnector:
+    """A connector as Connect knows it: its configuration (placeholders unresolved) and its status body."""
+
+    config: Mapping[str, str]
+    status: Object
+
+    @property
+    def state(self) -> str:
+        return str(self.status["connector"]["state"])
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Stack traces of the failed connector and tasks, by `connector` or `task <id>`."""
+        parts = {"connector": self.status["connector"]}
+        parts |= {f"task {task['id']}": task for task in self.status.get("tasks", [])}
+        return {name: str(part.get("trace", "")) for name, part in parts.items() if part["state"] == "FAILED"}
+
+
+class ConnectRest:
+    """Raises RestError from every method but healthy()."""
+
+    def __init__(self, port: int) -> None:
+        self._http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=CALL_SECONDS, trust_env=False)
+
+    def close(self) -> None:
+        self._http.close()
+
+    def healthy(self) -> bool:
+        """Whether the worker has joined its group and serves. Source: KIP-1017."""
+        try:
+            return self._http.get("/health", timeout=HEALTH_SECONDS).is_success
+        except httpx.HTTPError:
+            return False
+
+    def connectors(self) -> dict[str, RunningConnector]:
+        """Every connector whose status is known already."""
+        answer = self._call("GET", "/connectors?expand=info&expand=status")
+        return {
+            name: RunningConnector(each["info"]["config"], each["status"])
+            for name, each in answer.items()
+            if "info" in each and "status" in each
+        }
+
+    def create(self, name: str, config: Mapping[str, str], initial_state: str) -> None:
+        body = {"name": name, "config": dict(config), "initial_state": initial_state}
+        self._call("POST", "/connectors", body)
+
+    def configure(self, name: str, config: Mapping[str, str]) -> None:
+        self._call("PUT", f"/connectors/{name}/config", dict(config))
+
+    def transition(self, name: str, verb: str) -> None:
+        """`pause`, `resume` or `stop`."""
+        self._call("PUT", f"/connectors/{name}/{verb}")
+
+    def restart_failed(self, name: str) -> None:
+        self._call("POST", f"/connectors/{name}/restart?includeTasks=true&onlyFailed=true")
+
+    def delete(self, name: str) -> None:
+        self._call("DELETE", f"/connectors/{name}")
+
+    def topics(self, name: str) -> list[str]:
+        """Topics that the connector has used, by name."""
+        answer = self._call("GET", f"/connectors/{name}/topics")
+        return sorted(answer.get(name, {}).get("topics", []))
+
+    def _call(self, method: str, path: str, body: Any = None) -> Object:
+        try:
+            answer = self._http.request(method, path, json=body)
+        except httpx.HTTPError as error:
+            raise RestError(0, f"Connect at {self._http.base_url} did not answer: {error}") from error
+        if not answer.is_success:
+            raise RestError(answer.status_code, _message(answer))
+        return dict(answer.json()) if answer.content else {}
+
+
+def _message(answer: httpx.Response) -> str:
+    try:
+        return str(answer.json()["message"])
+    except (ValueError, KeyError, TypeError):
+        return f"HTTP {answer.status_code}: {answer.text[:500]}"

@@ -1,0 +1,88 @@
+"""What the status of a KafkaConnect says about its workers. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from infra.local.kubernetes_api import Object
+from infra.local.operator import conditions
+from infra.local.operator.conditions import Condition, not_ready, warning
+from infra.local.operator.resources import ConnectResource, UnsupportedAuthentication
+from infra.local.operator.worker_plan import WorkerState
+from infra.local.operator.worker_properties import dropped_keys
+
+
+@dataclass(frozen=True)
+class WorkerReport:
+    """One worker: its state, its REST port, and the first problem in the log of one that does not serve."""
+
+    index: int
+    state: WorkerState
+    port: int
+    problem: str | None = None
+
+
+def unsupported(connect: ConnectResource) -> Condition | None:
+    """Why this KafkaConnect cannot run on one machine at all."""
+    if connect.mounts_volumes:
+        return not_ready(
+            "UnsupportedLocally",
+            "spec.template mounts volumes, and without containers there is no mount path: give trusted certificates "
+            "as PEM, read through a configuration provider",
+        )
+    if isinstance(connect.authentication, UnsupportedAuthentication):
+        return not_ready(
+            "UnsupportedLocally", f"authentication type {connect.authentication.type} is not supported on one machine"
+        )
+    return None
+
+
+def readiness(connect: ConnectResource, workers: Sequence[WorkerReport]) -> Condition:
+    """Ready when every worker serves; else the first that does not, and why."""
+    serving = [each for each in workers if each.state is WorkerState.READY]
+    if len(serving) >= connect.replicas:
+        return conditions.READY
+    waiting = [each for each in workers if each.state is not WorkerState.READY]
+    if not waiting:
+        return not_ready("Creating", f"{len(serving)} of {connect.replicas} workers started")
+    worker = next((each for each in waiting if each.problem), waiting[0])
+    said = f"worker {worker.index} {_WORDS[worker.state]}"
+    if worker.problem:
+        said += f": {worker.problem} (bootstrapServers {connect.bootstrap_servers})"
+    return not_ready("WorkerNotReady" if worker.problem else "Creating", said)
+
+
+_WORDS = {
+    WorkerState.STARTING: "does not serve yet",
+    WorkerState.STOPPING: "is being stopped",
+    WorkerState.ENDED: "ended and is started again",
+}
+
+
+def warnings(connect: ConnectResource, jvm_notes: Sequence[str]) -> list[Condition]:
+    dropped = [
+        warning("ForbiddenConfiguration", f"config {key} is dropped: the operator sets it")
+        for key in dropped_keys(connect)
+    ]
+    ignored = [warning("IgnoredLocally", f"spec.{field} is ignored on one machine") for field in connect.ignored_fields]
+    return dropped + ignored + [warning("JvmOptions", note) for note in jvm_notes]
+
+
+def status_body(
+    connect: ConnectResource,
+    condition: Condition,
+    others: Sequence[Condition],
+    workers: Sequence[WorkerReport],
+    now: datetime,
+) -> Object:
+    """Whole status; `url` is the REST interface of the first worker that serves, a Service in the real operator."""
+    serving = [each for each in workers if each.state is WorkerState.READY]
+    body: Object = {
+        "observedGeneration": connect.generation,
+        "conditions": conditions.written([condition, *others], connect.status.get("conditions") or [], now),
+        "replicas": len(serving),
+        "labelSelector": f"strimzi.io/cluster={connect.name},strimzi.io/name={connect.component_name}",
+    }
+    if serving:
+        body["url"] = f"http://127.0.0.1:{serving[0].port}"
+    return body

@@ -1,0 +1,174 @@
+"""What to do with one KafkaConnector, and what its status says. Pure.
+
+Source: Strimzi AbstractConnectOperator (auto-restart), KafkaConnectorConfiguration (forbidden keys).
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from infra.local.kubernetes_api import Object
+from infra.local.operator import conditions
+from infra.local.operator.conditions import Condition, not_ready, timestamp
+from infra.local.operator.connect_rest import RunningConnector
+from infra.local.operator.resources import ConnectorResource
+from infra.local.operator.worker_log import trace_summary
+from infra.local.operator.worker_properties import text
+
+FORBIDDEN_KEYS = frozenset({"name", "connector.class", "tasks.max", "connector.plugin.version"})
+LONGEST_BACKOFF_MINUTES = 60
+
+_REST_STATES = {"running": "RUNNING", "paused": "PAUSED", "stopped": "STOPPED"}
+_VERBS = {"running": "resume", "paused": "pause", "stopped": "stop"}
+
+
+@dataclass(frozen=True)
+class Create:
+    config: Mapping[str, str]
+    initial_state: str
+
+
+@dataclass(frozen=True)
+class Configure:
+    config: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Transition:
+    """`pause`, `resume` or `stop`."""
+
+    verb: str
+
+
+@dataclass(frozen=True)
+class Restart:
+    """Restart of what failed; `count` is how many there have been then."""
+
+    count: int
+
+
+Step = Create | Configure | Transition | Restart | None
+
+
+@dataclass(frozen=True)
+class Restarts:
+    """Automatic restarts so far, as the status remembers them."""
+
+    count: int
+    last: datetime
+
+    def as_status(self, connector_name: str) -> Object:
+        stamp = timestamp(self.last)
+        return {"count": self.count, "connectorName": connector_name, "lastRestartTimestamp": stamp}
+
+
+def connector_config(connector: ConnectorResource) -> dict[str, str]:
+    """Configuration as Connect takes it, every value as text."""
+    config = {"connector.class": connector.connector_class}
+    if connector.tasks_max is not None:
+        config["tasks.max"] = str(connector.tasks_max)
+    if connector.version is not None:
+        config["connector.plugin.version"] = connector.version
+    return config | {key: _text(value) for key, value in connector.config.items() if key not in FORBIDDEN_KEYS}
+
+
+def next_step(connector: ConnectorResource, running: RunningConnector | None, now: datetime) -> Step:
+    """The one thing to do now; the next look at the connector decides about the next."""
+    config = connector_config(connector)
+    if running is None:
+        return Create(config, _REST_STATES[connector.state])
+    if {key: value for key, value in running.config.items() if key != "name"} != config:
+        return Configure(config)
+    if _must_change_state(connector.state, running.state):
+        return Transition(_VERBS[connector.state])
+    if running.failures and connector.auto_restart and connector.state == "running":
+        return _restart(connector, now)
+    return None
+
+
+def backoff_minutes(count: int) -> int:
+    """Minutes to wait after that many restarts: n² + n, at most an hour."""
+    return min(count * count + count, LONGEST_BACKOFF_MINUTES)
+
+
+def restarts_after(connector: ConnectorResource, running: RunningConnector | None, now: datetime) -> Restarts | None:
+    """What the status remembers of restarts: forgotten once the connector has run for longer than the next pause."""
+    restarts = _restarts(connector)
+    if restarts is None or running is None or running.failures:
+        return restarts
+    recovered = now - restarts.last > timedelta(minutes=backoff_minutes(restarts.count))
+    return None if recovered else restarts
+
+
+def condition_of(connector: ConnectorResource, running: RunningConnector | None) -> Condition:
+    """Ready, or why not, from what Connect says."""
+    if running is None:
+        return not_ready("ConnectorMissing", "Connect does not know the connector yet")
+    failures = running.failures
+    if failures:
+        told = [f"{part} failed: {trace_summary(trace) or 'no trace'}" for part, trace in failures.items()]
+        return not_ready("ConnectorFailed" if "connector" in failures else "TaskFailed", "\n".join(told))
+    wanted = _REST_STATES[connector.state]
+    if running.state != wanted:
+        return not_ready("ConnectorState", f"the connector is {running.state}, wanted is {wanted}")
+    return conditions.READY
+
+
+def warnings(connector: ConnectorResource) -> list[Condition]:
+    dropped = sorted(FORBIDDEN_KEYS & connector.config.keys())
+    return [conditions.warning("ForbiddenConfiguration", f"config {key} is dropped: set by spec") for key in dropped]
+
+
+def status_body(
+    connector: ConnectorResource,
+    condition: Condition,
+    running: RunningConnector | None,
+    topics: list[str],
+    restarts: Restarts | None,
+    now: datetime,
+) -> Object:
+    """Whole status of the resource."""
+    said = [condition, *warnings(connector)]
+    body: Object = {
+        "observedGeneration": connector.generation,
+        "conditions": conditions.written(said, connector.status.get("conditions") or [], now),
+        "topics": topics,
+    }
+    if connector.tasks_max is not None:
+        body["tasksMax"] = connector.tasks_max
+    if running is not None:
+        body["connectorStatus"] = running.status
+    if restarts is not None:
+        body["autoRestart"] = restarts.as_status(connector.name)
+    return body
+
+
+def _must_change_state(wanted: str, seen: str) -> bool:
+    if wanted == "running":
+        # FAILED and UNASSIGNED are states of a connector that was told to run.
+        return seen in {"PAUSED", "STOPPED"}
+    return seen != _REST_STATES[wanted]
+
+
+def _restart(connector: ConnectorResource, now: datetime) -> Restart | None:
+    restarts = _restarts(connector)
+    if restarts is None:
+        return Restart(1)
+    if connector.max_restarts is not None and restarts.count >= connector.max_restarts:
+        return None
+    due = restarts.last + timedelta(minutes=backoff_minutes(restarts.count))
+    return Restart(restarts.count + 1) if now >= due else None
+
+
+def _restarts(connector: ConnectorResource) -> Restarts | None:
+    remembered = connector.status.get("autoRestart") or {}
+    if not remembered.get("lastRestartTimestamp"):
+        return None
+    last = datetime.strptime(remembered["lastRestartTimestamp"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    return Restarts(int(remembered.get("count", 0)), last)
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, dict | list) else text(value)

@@ -1,0 +1,152 @@
+"""Brings the connectors of one Connect cluster to what its KafkaConnectors say, and writes their statuses."""
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from infra.local.kubernetes_api import KubernetesApi, Reference
+from infra.local.operator.conditions import Condition, not_ready
+from infra.local.operator.connect_rest import ConnectRest, RestError, RunningConnector
+from infra.local.operator.connector_plan import (
+    Configure,
+    Create,
+    Restart,
+    Restarts,
+    Step,
+    Transition,
+    condition_of,
+    connector_config,
+    next_step,
+    restarts_after,
+    status_body,
+)
+from infra.local.operator.redaction import redacted, secret_values
+from infra.local.operator.resources import ConnectorResource
+from infra.local.operator.statuses import write_status
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 5.0
+"""Pause before the same refused configuration is tried again: what it lacked, a Secret or a Role, may come later."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Connect refused this configuration; `due` on the monotonic clock."""
+
+    config: dict[str, str]
+    condition: Condition
+    due: float
+
+
+@dataclass
+class ConnectorReconciler:
+    """Remembers refusals between rounds; everything else is read anew from Connect and the API server."""
+
+    api: KubernetesApi
+    _refusals: dict[Reference, Refusal] = field(default_factory=dict)
+
+    def reconcile(self, rest: ConnectRest, connectors: Sequence[ConnectorResource]) -> None:
+        """One round over all KafkaConnectors of one cluster; a call that is worth repeating is left to the next."""
+        try:
+            running = rest.connectors()
+            for name in sorted(running.keys() - {each.name for each in connectors}):
+                log.info("connector %s has no KafkaConnector any more: deleted", name)
+                rest.delete(name)
+        except RestError as error:
+            if not error.passing:
+                self.not_ready(connectors, "ConnectRestError", str(error))
+            return
+        for connector in connectors:
+            self._reconcile_one(rest, connector, running.get(connector.name))
+
+    def not_ready(self, connectors: Sequence[ConnectorResource], reason: str, message: str) -> None:
+        """Say of all of them why nothing can be done for them."""
+        now = datetime.now(UTC)
+        for connector in connectors:
+            body = status_body(
+                connector, not_ready(reason, message), None, [], restarts_after(connector, None, now), now
+            )
+            write_status(self.api, connector.reference, connector.status, body)
+
+    def _reconcile_one(self, rest: ConnectRest, connector: ConnectorResource, running: RunningConnector | None) -> None:
+        now = datetime.now(UTC)
+        restarts = restarts_after(connector, running, now)
+        step = next_step(connector, running, now)
+        condition = self._held_back(connector, step)
+        try:
+            if condition is None and step is not None:
+                log.info("connector %s/%s: %s", connector.namespace, connector.name, _described(step))
+                _take(rest, connector.name, step)
+                if not isinstance(step, Restart):
+                    # What Connect says of the connector now is of the time before; the next round will know.
+                    return
+                restarts = Restarts(step.count, now)
+            topics = rest.topics(connector.name) if running and running.state == "RUNNING" else []
+        except RestError as error:
+            if error.passing:
+                return
+            condition, topics = self._refused(connector, step, error), []
+        condition = condition or condition_of(connector, running)
+        self._write(connector, condition, running, topics, restarts, now)
+
+    def _held_back(self, connector: ConnectorResource, step: Step) -> Condition | None:
+        """The refusal that still stands, if this step would only be refused again."""
+        refusal = self._refusals.get(connector.reference)
+        if refusal is None:
+            return None
+        same = isinstance(step, Create | Configure) and step.config == refusal.config
+        if same and time.monotonic() < refusal.due:
+            return refusal.condition
+        del self._refusals[connector.reference]
+        return None
+
+    def _refused(self, connector: ConnectorResource, step: Step, error: RestError) -> Condition:
+        secrets = secret_values(self.api, connector_config(connector))
+        condition = not_ready("ConnectRestError", f"Connect answered {error.status}: {redacted(str(error), secrets)}")
+        if isinstance(step, Create | Configure):
+            due = time.monotonic() + RETRY_SECONDS
+            self._refusals[connector.reference] = Refusal(dict(step.config), condition, due)
+        return condition
+
+    def _write(
+        self,
+        connector: ConnectorResource,
+        condition: Condition,
+        running: RunningConnector | None,
+        topics: list[str],
+        restarts: Restarts | None,
+        now: datetime,
+    ) -> None:
+        if running is not None and running.failures:
+            secrets = secret_values(self.api, connector_config(connector))
+            condition = replace(condition, message=redacted(condition.message, secrets))
+            running = replace(running, status=redacted(running.status, secrets))
+        body = status_body(connector, condition, running, topics, restarts, now)
+        write_status(self.api, connector.reference, connector.status, body)
+
+
+def _take(rest: ConnectRest, name: str, step: Create | Configure | Transition | Restart) -> None:
+    match step:
+        case Create(config, initial_state):
+            rest.create(name, config, initial_state)
+        case Configure(config):
+            rest.configure(name, config)
+        case Transition(verb):
+            rest.transition(name, verb)
+        case Restart():
+            rest.restart_failed(name)
+
+
+def _described(step: Create | Configure | Transition | Restart) -> str:
+    match step:
+        case Create(_, initial_state):
+            return f"created, {initial_state}"
+        case Configure():
+            return "configured anew"
+        case Transition(verb):
+            return verb
+        case Restart(count):
+            return f"automatic restart {count}"

@@ -1,0 +1,73 @@
+"""Objects that the operator makes for a KafkaConnect, as Strimzi does where they mean something on one machine. Pure.
+
+All of them belong to the KafkaConnect, so the garbage collector removes them with it.
+"""
+
+import base64
+
+from infra.local.kubernetes_api import Object
+from infra.local.operator.resources import API_VERSION, ConnectResource
+from infra.local.operator.worker_properties import (
+    TRUST_KEY,
+    as_properties_file,
+    secrets_used,
+    trust_secret_name,
+    worker_properties,
+)
+
+CONFIG_KEY = "kafka-connect.properties"
+
+
+def owned_objects(connect: ConnectResource, trusted_certificates: str) -> list[Object]:
+    """ServiceAccount, Role and RoleBinding of the workers, their trusted certificates (PEM) and their configuration."""
+    name = connect.component_name
+    configuration = as_properties_file(worker_properties(connect))
+    items = [
+        _object(connect, "v1", "ServiceAccount", name),
+        _object(connect, "v1", "ConfigMap", f"{name}-config", data={CONFIG_KEY: configuration}),
+    ]
+    if connect.tls:
+        encoded = base64.b64encode(trusted_certificates.encode()).decode()
+        items.append(_object(connect, "v1", "Secret", trust_secret_name(connect), data={TRUST_KEY: encoded}))
+    return items + _access(connect, name)
+
+
+def _access(connect: ConnectResource, name: str) -> list[Object]:
+    secrets = secrets_used(connect)
+    # A rule without names would give every Secret of the namespace.
+    rules = [{"apiGroups": [""], "resources": ["secrets"], "resourceNames": secrets, "verbs": ["get"]}]
+    group = "rbac.authorization.k8s.io"
+    return [
+        _object(connect, f"{group}/v1", "Role", name, rules=rules if secrets else []),
+        _object(
+            connect,
+            f"{group}/v1",
+            "RoleBinding",
+            name,
+            roleRef={"apiGroup": group, "kind": "Role", "name": name},
+            subjects=[{"kind": "ServiceAccount", "name": name, "namespace": connect.namespace}],
+        ),
+    ]
+
+
+def _object(connect: ConnectResource, api_version: str, kind: str, name: str, **body: object) -> Object:
+    owner = {
+        "apiVersion": API_VERSION,
+        "kind": "KafkaConnect",
+        "name": connect.name,
+        "uid": connect.uid,
+        "controller": False,
+        "blockOwnerDeletion": False,
+    }
+    labels = {
+        "app.kubernetes.io/instance": connect.name,
+        "app.kubernetes.io/managed-by": "strimzi-cluster-operator",
+        "app.kubernetes.io/name": "kafka-connect",
+        "app.kubernetes.io/part-of": f"strimzi-{connect.name}",
+        "strimzi.io/cluster": connect.name,
+        "strimzi.io/component-type": "kafka-connect",
+        "strimzi.io/kind": "KafkaConnect",
+        "strimzi.io/name": connect.component_name,
+    }
+    metadata = {"name": name, "namespace": connect.namespace, "labels": labels, "ownerReferences": [owner]}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}

@@ -1,0 +1,86 @@
+"""One round over all KafkaConnects and KafkaConnectors of the API server."""
+
+import logging
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from infra.local.kubernetes_api import ApiError, KubernetesApi, Object
+from infra.local.operator.connect_clusters import ConnectClusters
+from infra.local.operator.connectors import ConnectorReconciler
+from infra.local.operator.resources import (
+    API_VERSION,
+    USE_CONNECTOR_RESOURCES,
+    ConnectorResource,
+    ConnectResource,
+    connect_resource,
+    connector_resource,
+)
+from infra.local.operator.workers import Key
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Operator:
+    """Level-triggered: a round looks at everything and needs no memory of the one before."""
+
+    api: KubernetesApi
+    clusters: ConnectClusters
+    connectors: ConnectorReconciler
+    _last_complaint: str = field(default="", init=False)
+
+    def round(self) -> None:
+        """Reconcile once. An API server that does not answer ends the round and nothing else: workers run on."""
+        try:
+            self._round()
+        except ApiError as error:
+            self._complain(str(error))
+        else:
+            self._complain("")
+
+    def _round(self) -> None:
+        self.clusters.workers.refresh(time.time())
+        connects = [connect_resource(item) for item in self._living("KafkaConnect")]
+        by_cluster: dict[Key, list[ConnectorResource]] = defaultdict(list)
+        for item in self._living("KafkaConnector"):
+            connector = connector_resource(item)
+            by_cluster[connector.namespace, connector.cluster or ""].append(connector)
+        wanted = {(each.namespace, each.name) for each in connects}
+        for key in self.clusters.workers.keys() - wanted:
+            self.clusters.stop(key)
+        for connect in connects:
+            self._reconcile(connect, by_cluster.pop((connect.namespace, connect.name), []))
+        for (_, cluster), orphans in by_cluster.items():
+            self.connectors.not_ready(orphans, "NoConnectCluster", _no_cluster(cluster))
+
+    def _reconcile(self, connect: ConnectResource, connectors: list[ConnectorResource]) -> None:
+        try:
+            rest = self.clusters.reconcile(connect)
+            if not connect.uses_connector_resources:
+                told = f"KafkaConnect {connect.name} lacks the annotation {USE_CONNECTOR_RESOURCES}: true"
+                self.connectors.not_ready(connectors, "ConnectorResourcesNotUsed", told)
+            elif rest is None:
+                told = f"KafkaConnect {connect.name} has no worker that serves"
+                self.connectors.not_ready(connectors, "ConnectNotReady", told)
+            else:
+                self.connectors.reconcile(rest, connectors)
+        except ApiError as error:
+            if error.status == 0:
+                raise
+            # One resource's trouble (its namespace is ending, say) is not the others'.
+            self._complain(f"{connect.reference}: {error}")
+
+    def _living(self, kind: str) -> list[Object]:
+        return [item for item in self.api.list_all(API_VERSION, kind) if "deletionTimestamp" not in item["metadata"]]
+
+    def _complain(self, complaint: str) -> None:
+        if complaint and complaint != self._last_complaint:
+            log.warning("%s", complaint)
+        self._last_complaint = complaint
+
+
+def _no_cluster(cluster: str) -> str:
+    if not cluster:
+        return "the label strimzi.io/cluster is missing: it names the KafkaConnect"
+    return f"there is no KafkaConnect {cluster} in this namespace"

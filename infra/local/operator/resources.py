@@ -1,0 +1,180 @@
+"""Typed views of the two custom resources. Pure; the API server has checked the objects against their CRDs before."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from infra.local.kubernetes_api import Object, Reference
+
+API_VERSION = "kafka.strimzi.io/v1"
+CLUSTER_LABEL = "strimzi.io/cluster"
+USE_CONNECTOR_RESOURCES = "strimzi.io/use-connector-resources"
+
+
+@dataclass(frozen=True)
+class SecretKey:
+    """One key of a Secret in the namespace of the resource that names it."""
+
+    secret: str
+    key: str
+
+
+@dataclass(frozen=True)
+class TrustedCertificate:
+    """Certificates of a Secret: one key, or every key that the glob pattern matches."""
+
+    secret: str
+    pattern: str
+
+
+@dataclass(frozen=True)
+class PasswordAuthentication:
+    """SASL with a user name and a password: `mechanism` is Kafka's name of it."""
+
+    mechanism: str
+    username: str
+    password: SecretKey
+
+
+@dataclass(frozen=True)
+class CertificateAuthentication:
+    """Mutual TLS with a certificate and a private key, both PEM."""
+
+    certificate: SecretKey
+    key: SecretKey
+
+
+@dataclass(frozen=True)
+class UnsupportedAuthentication:
+    """An authentication that the real operator has and this one has not."""
+
+    type: str
+
+
+Authentication = PasswordAuthentication | CertificateAuthentication | UnsupportedAuthentication
+
+
+@dataclass(frozen=True)
+class ConnectResource:
+    """A KafkaConnect. `tls` None means no TLS; empty means TLS with the JVM's own trust."""
+
+    namespace: str
+    name: str
+    uid: str
+    generation: int
+    uses_connector_resources: bool
+    replicas: int
+    bootstrap_servers: str
+    group_id: str
+    config_storage_topic: str
+    offset_storage_topic: str
+    status_storage_topic: str
+    tls: tuple[TrustedCertificate, ...] | None
+    authentication: Authentication | None
+    config: Mapping[str, Any]
+    jvm_options: Mapping[str, Any]
+    mounts_volumes: bool
+    ignored_fields: tuple[str, ...]
+    status: Object
+
+    @property
+    def reference(self) -> Reference:
+        return Reference(API_VERSION, "KafkaConnect", self.namespace, self.name)
+
+    @property
+    def component_name(self) -> str:
+        """Name of the service account, Role and of the prefix of everything else that the operator makes."""
+        return f"{self.name}-connect"
+
+
+@dataclass(frozen=True)
+class ConnectorResource:
+    """A KafkaConnector. `cluster` is None when the label is missing; `state` is the wanted one."""
+
+    namespace: str
+    name: str
+    generation: int
+    cluster: str | None
+    connector_class: str
+    tasks_max: int | None
+    version: str | None
+    config: Mapping[str, Any]
+    state: str
+    auto_restart: bool
+    max_restarts: int | None
+    status: Object
+
+    @property
+    def reference(self) -> Reference:
+        return Reference(API_VERSION, "KafkaConnector", self.namespace, self.name)
+
+
+_IGNORED_FIELDS = ("build", "image", "jmxOptions", "logging", "metricsConfig", "plugins", "rack", "tracing")
+"""Fields of a KafkaConnect that mean nothing, or cannot be had, outside containers."""
+
+_MECHANISMS = {"plain": "PLAIN", "scram-sha-256": "SCRAM-SHA-256", "scram-sha-512": "SCRAM-SHA-512"}
+
+
+def connect_resource(item: Object) -> ConnectResource:
+    metadata, spec = item["metadata"], item["spec"]
+    template = spec.get("template") or {}
+    mounts = (template.get("connectContainer") or {}).get("volumeMounts")
+    return ConnectResource(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata["uid"],
+        generation=metadata["generation"],
+        uses_connector_resources=(metadata.get("annotations") or {}).get(USE_CONNECTOR_RESOURCES) == "true",
+        replicas=spec["replicas"],
+        bootstrap_servers=spec["bootstrapServers"],
+        group_id=spec["groupId"],
+        config_storage_topic=spec["configStorageTopic"],
+        offset_storage_topic=spec["offsetStorageTopic"],
+        status_storage_topic=spec["statusStorageTopic"],
+        tls=_trusted(spec["tls"]) if "tls" in spec else None,
+        authentication=_authentication(spec["authentication"]) if "authentication" in spec else None,
+        config=spec.get("config") or {},
+        jvm_options=spec.get("jvmOptions") or {},
+        mounts_volumes=bool(mounts or (template.get("pod") or {}).get("volumes")),
+        ignored_fields=tuple(field for field in _IGNORED_FIELDS if field in spec),
+        status=item.get("status") or {},
+    )
+
+
+def connector_resource(item: Object) -> ConnectorResource:
+    metadata, spec = item["metadata"], item["spec"]
+    restart = spec.get("autoRestart") or {}
+    return ConnectorResource(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        generation=metadata["generation"],
+        cluster=(metadata.get("labels") or {}).get(CLUSTER_LABEL),
+        connector_class=spec.get("class", ""),
+        tasks_max=spec.get("tasksMax"),
+        version=spec.get("version"),
+        config=spec.get("config") or {},
+        state=spec.get("state", "running"),
+        auto_restart=bool(restart.get("enabled", False)),
+        max_restarts=restart.get("maxRestarts"),
+        status=item.get("status") or {},
+    )
+
+
+def _trusted(tls: Object) -> tuple[TrustedCertificate, ...]:
+    return tuple(
+        TrustedCertificate(each["secretName"], each.get("certificate") or each["pattern"])
+        for each in tls.get("trustedCertificates") or []
+    )
+
+
+def _authentication(given: Object) -> Authentication:
+    kind = given["type"]
+    if kind == "tls" and "certificateAndKey" in given:
+        pair = given["certificateAndKey"]
+        name = pair["secretName"]
+        return CertificateAuthentication(SecretKey(name, pair["certificate"]), SecretKey(name, pair["key"]))
+    if kind in _MECHANISMS and "passwordSecret" in given:
+        secret = given["passwordSecret"]
+        password = SecretKey(secret["secretName"], secret["password"])
+        return PasswordAuthentication(_MECHANISMS[kind], given.get("username", ""), password)
+    return UnsupportedAuthentication(kind)

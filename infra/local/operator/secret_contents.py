@@ -1,0 +1,78 @@
+"""What a KafkaConnect needs out of Secrets, with every fault named. Pure; no value of a Secret is in an error."""
+
+import base64
+import fnmatch
+import hashlib
+import json
+from collections.abc import Mapping
+
+from cryptography import x509
+
+from infra.local.operator.resources import (
+    CertificateAuthentication,
+    ConnectResource,
+    PasswordAuthentication,
+    SecretKey,
+)
+
+SecretData = Mapping[str, Mapping[str, str]]
+"""Data of Secrets as the API server gives it (base64), by name of the Secret."""
+
+
+class InvalidSecretError(Exception):
+    """A Secret, or a key of it, is missing or unusable; the message names it."""
+
+
+def secret_names(connect: ConnectResource) -> list[str]:
+    """Secrets that the KafkaConnect itself names."""
+    trusted = {each.secret for each in connect.tls or ()}
+    return sorted(trusted | {each.secret for each in _credentials(connect)})
+
+
+def trusted_certificates(connect: ConnectResource, secrets: SecretData) -> str:
+    """All trusted certificates, PEM, one after the other. Raises InvalidSecretError."""
+    parts: list[str] = []
+    for each in connect.tls or ():
+        data = _data(connect, secrets, each.secret)
+        keys = fnmatch.filter(sorted(data), each.pattern)
+        if not keys:
+            raise InvalidSecretError(f"Secret {connect.namespace}/{each.secret} has no key {each.pattern}")
+        parts += [_certificate(f"{connect.namespace}/{each.secret}:{key}", data[key]) for key in keys]
+    return "\n".join(parts)
+
+
+def check_credentials(connect: ConnectResource, secrets: SecretData) -> None:
+    """Raise InvalidSecretError if a credential that the worker will look up is not there."""
+    for each in _credentials(connect):
+        if each.key not in _data(connect, secrets, each.secret):
+            raise InvalidSecretError(f"Secret {connect.namespace}/{each.secret} has no key {each.key}")
+
+
+def contents_digest(secrets: SecretData) -> str:
+    """Changes with every change of the data, so that workers are rolled for it; gives no value away."""
+    content = json.dumps({name: dict(data) for name, data in secrets.items()}, sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _credentials(connect: ConnectResource) -> list[SecretKey]:
+    match connect.authentication:
+        case PasswordAuthentication(password=password):
+            return [password]
+        case CertificateAuthentication(certificate, key):
+            return [certificate, key]
+    return []
+
+
+def _data(connect: ConnectResource, secrets: SecretData, name: str) -> Mapping[str, str]:
+    if name not in secrets:
+        raise InvalidSecretError(f"Secret {connect.namespace}/{name} does not exist")
+    return secrets[name]
+
+
+def _certificate(where: str, encoded: str) -> str:
+    pem = base64.b64decode(encoded)
+    try:
+        x509.load_pem_x509_certificates(pem)
+    except ValueError as error:
+        raise InvalidSecretError(f"Secret {where} is not a PEM certificate") from error
+    return pem.decode().strip()

@@ -1,0 +1,63 @@
+"""Which workers to start and to stop, from what is wanted and what runs. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+LONGEST_PAUSE_SECONDS = 30.0
+
+
+class WorkerState(Enum):
+    """READY serves its REST interface; STARTING runs but does not yet; ENDED is to be started again."""
+
+    READY = "ready"
+    STARTING = "starting"
+    STOPPING = "stopping"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One worker as the plan sees it: `digest` of what it was started with, `due` when an ended one may start again."""
+
+    index: int
+    digest: str
+    state: WorkerState
+    due: bool = True
+
+
+@dataclass(frozen=True)
+class Start:
+    index: int
+
+
+@dataclass(frozen=True)
+class Stop:
+    index: int
+
+
+def next_steps(replicas: int, digest: str, workers: Sequence[Worker]) -> list[Start | Stop]:
+    """What to do now. Outdated workers that serve go one at a time, and only while every other one serves."""
+    known = {worker.index: worker for worker in workers}
+    running = (WorkerState.READY, WorkerState.STARTING)
+    steps: list[Start | Stop] = [
+        Stop(each.index) for each in workers if each.index >= replicas and each.state in running
+    ]
+    kept = [known[index] for index in range(replicas) if index in known]
+    for index in range(replicas):
+        worker = known.get(index)
+        if worker is None or (worker.state is WorkerState.ENDED and (worker.due or worker.digest != digest)):
+            steps.append(Start(index))
+    outdated = [each for each in kept if each.digest != digest and each.state in running]
+    not_serving = [each for each in outdated if each.state is WorkerState.STARTING]
+    if not_serving:
+        # Nothing is lost by stopping what does not serve: a corrected address must not wait for the wrong one.
+        return steps + [Stop(each.index) for each in not_serving]
+    if outdated and len(kept) == replicas and all(each.state is WorkerState.READY for each in kept):
+        steps.append(Stop(outdated[0].index))
+    return steps
+
+
+def pause_seconds(failures: int) -> float:
+    """Pause before the start after that many ends in a row without having served in between."""
+    return min(2.0**failures, LONGEST_PAUSE_SECONDS) if failures else 0.0

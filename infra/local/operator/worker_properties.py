@@ -1,0 +1,173 @@
+"""Properties of a Connect worker, as Strimzi's operator 1.2 writes them: spec in, properties out. Pure.
+
+Values of Secrets never appear: the worker resolves placeholders through the API server as its own service account.
+Source: Strimzi KafkaConnectConfigurationBuilder, AbstractConfiguration.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from infra.local.operator.resources import (
+    CertificateAuthentication,
+    ConnectResource,
+    PasswordAuthentication,
+    SecretKey,
+)
+
+CLIENT_PREFIXES = ("", "producer.", "consumer.", "admin.")
+TRUST_KEY = "ca.crt"
+"""Key of the Secret into which the operator copies every trusted certificate."""
+
+_OPERATOR_PROVIDERS = {
+    "config.providers.strimzienv.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
+    "config.providers.strimzienv.param.allowlist.pattern": ".*",
+    "config.providers.strimzifile.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+    "config.providers.strimzidir.class": "org.apache.kafka.common.config.provider.DirectoryConfigProvider",
+    "config.providers.strimzidir.param.allowed.paths": "/opt/kafka",
+    "config.providers.strimzisecrets.class": "io.strimzi.kafka.KubernetesSecretConfigProvider",
+}
+_PROVIDER_NAMES = "strimzienv,strimzifile,strimzidir,strimzisecrets"
+_JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+
+_FORBIDDEN_KEYS = frozenset({"group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic"})
+_FORBIDDEN_PREFIXES = (
+    "ssl.",
+    "sasl.",
+    "security.",
+    "listeners",
+    "plugin.path",
+    "rest.",
+    "bootstrap.servers",
+    "consumer.interceptor.classes",
+    "producer.interceptor.classes",
+    "prometheus.metrics.reporter.",
+)
+_ALLOWED_KEYS = frozenset(
+    {"ssl.endpoint.identification.algorithm", "ssl.cipher.suites", "ssl.protocol", "ssl.enabled.protocols"}
+)
+_LOGIN_MODULES = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+
+
+def worker_properties(connect: ConnectResource) -> dict[str, str]:
+    """Whole worker configuration in the order in which the operator writes it."""
+    config = {key: text(value) for key, value in connect.config.items() if not _is_forbidden(key)}
+    providers = config.pop("config.providers", None)
+    return {
+        "bootstrap.servers": connect.bootstrap_servers,
+        "group.id": connect.group_id,
+        "config.storage.topic": connect.config_storage_topic,
+        "offset.storage.topic": connect.offset_storage_topic,
+        "status.storage.topic": connect.status_storage_topic,
+        "rest.advertised.host.name": "${strimzienv:ADVERTISED_HOSTNAME}",
+        "rest.advertised.port": "8083",
+        "plugin.path": "/opt/kafka/plugins",
+        **_for_every_client(_trust(connect)),
+        **_for_every_client(_authentication(connect)),
+        "config.providers": ",".join(filter(None, (providers, _PROVIDER_NAMES))),
+        **_OPERATOR_PROVIDERS,
+        "key.converter": _JSON_CONVERTER,
+        "value.converter": _JSON_CONVERTER,
+        **config,
+        **_for_every_client({"security.protocol": _security_protocol(connect)}),
+    }
+
+
+def on_one_machine(properties: Mapping[str, str], port: int, plugin_path: Path) -> dict[str, str]:
+    """The whole difference between a worker in a pod and one beside others on loopback: its port and its plugins.
+
+    A pod has an address of its own and listens on 8083; `plugin.discovery` only saves the scan of every jar.
+    """
+    return {
+        **properties,
+        "listeners": f"http://127.0.0.1:{port}",
+        "rest.advertised.port": str(port),
+        "plugin.path": str(plugin_path),
+        "plugin.discovery": "service_load",
+    }
+
+
+def dropped_keys(connect: ConnectResource) -> list[str]:
+    """Keys of spec.config that the operator owns, and so drops."""
+    return sorted(key for key in connect.config if _is_forbidden(key))
+
+
+def trust_secret_name(connect: ConnectResource) -> str:
+    return f"{connect.component_name}-tls-trusted-certs"
+
+
+def secrets_used(connect: ConnectResource) -> list[str]:
+    """Names of the Secrets that the worker itself reads, and so the Role names."""
+    names = {trust_secret_name(connect)} if connect.tls else set()
+    match connect.authentication:
+        case PasswordAuthentication(password=password):
+            names.add(password.secret)
+        case CertificateAuthentication(certificate=certificate):
+            names.add(certificate.secret)
+    return sorted(names)
+
+
+def as_properties_file(properties: Mapping[str, str]) -> str:
+    """Text in Java's properties format."""
+    return "".join(f"{_escaped(key, separators=True)}={_escaped(value)}\n" for key, value in properties.items())
+
+
+def text(value: Any) -> str:
+    """A configuration value as Connect takes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _is_forbidden(key: str) -> bool:
+    if key in _ALLOWED_KEYS:
+        return False
+    return key in _FORBIDDEN_KEYS or key.startswith(_FORBIDDEN_PREFIXES)
+
+
+def _trust(connect: ConnectResource) -> Iterator[tuple[str, str]]:
+    if connect.tls:
+        yield "ssl.truststore.certificates", _placeholder(connect, SecretKey(trust_secret_name(connect), TRUST_KEY))
+        yield "ssl.truststore.type", "PEM"
+
+
+def _authentication(connect: ConnectResource) -> Iterator[tuple[str, str]]:
+    match connect.authentication:
+        case PasswordAuthentication(mechanism, username, password):
+            yield "sasl.mechanism", mechanism
+            module, secret = _LOGIN_MODULES[mechanism], _placeholder(connect, password)
+            yield "sasl.jaas.config", f'{module} required username="{username}" password="{secret}";'
+        case CertificateAuthentication(certificate, key):
+            yield "ssl.keystore.certificate.chain", _placeholder(connect, certificate)
+            yield "ssl.keystore.key", _placeholder(connect, key)
+            yield "ssl.keystore.type", "PEM"
+
+
+def _security_protocol(connect: ConnectResource) -> str:
+    encrypted = connect.tls is not None
+    if isinstance(connect.authentication, PasswordAuthentication):
+        return "SASL_SSL" if encrypted else "SASL_PLAINTEXT"
+    return "SSL" if encrypted else "PLAINTEXT"
+
+
+def _placeholder(connect: ConnectResource, where: SecretKey) -> str:
+    return f"${{strimzisecrets:{connect.namespace}/{where.secret}:{where.key}}}"
+
+
+def _for_every_client(properties: Mapping[str, str] | Iterator[tuple[str, str]]) -> dict[str, str]:
+    pairs = list(dict(properties).items())
+    return {prefix + key: value for prefix in CLIENT_PREFIXES for key, value in pairs}
+
+
+def _escaped(value: str, *, separators: bool = False) -> str:
+    escaped = value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    if escaped.startswith(" "):
+        escaped = "\\" + escaped
+    if separators:
+        for character in ":= ":
+            escaped = escaped.replace(character, "\\" + character)
+    return escaped

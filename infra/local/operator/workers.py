@@ -1,0 +1,211 @@
+"""Connect worker processes, and the ledger by which an operator that was restarted finds them again."""
+
+import logging
+import os
+import shutil
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from infra.local import processes
+from infra.local.operator.worker_plan import pause_seconds
+from infra.local.operator.worker_properties import as_properties_file, on_one_machine
+from infra.local.ports import free_port
+from infra.local.processes import ProcessRecord
+from infra.local.state import write_private
+
+log = logging.getLogger(__name__)
+
+STOP_GRACE_SECONDS = 15.0
+"""A worker without READ on its offsets topic never ends by itself: then it is killed."""
+
+MAIN_CLASS = "org.apache.kafka.connect.cli.ConnectDistributed"
+LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
+
+Key = tuple[str, str]
+"""Namespace and name of a KafkaConnect."""
+
+
+class WorkerRecord(BaseModel):
+    """One started worker.
+
+    `failures` counts its ends in a row without having served; `ended` is when it was seen gone, in seconds since the
+    epoch.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    namespace: str
+    name: str
+    index: int
+    digest: str
+    port: int
+    process: ProcessRecord
+    failures: int = 0
+    served: bool = False
+    ended: float | None = None
+
+    @property
+    def key(self) -> Key:
+        return self.namespace, self.name
+
+    def may_start_again(self, now: float) -> bool:
+        return self.ended is None or now >= self.ended + pause_seconds(self.failures)
+
+
+class Ledger(BaseModel):
+    workers: list[WorkerRecord] = []
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """Where the parts of a worker lie."""
+
+    java: Path
+    connect_lib: Path
+    config_provider_lib: Path
+    state_dir: Path
+
+    @property
+    def plugin_path(self) -> Path:
+        return self.state_dir / "plugins"
+
+
+class Workers:
+    """All workers of all KafkaConnects. Used by the reconciling thread only; stops run beside it."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._file = runtime.state_dir / "workers.json"
+        self._stopping: dict[tuple[Key, int], threading.Thread] = {}
+        records = Ledger.model_validate_json(self._file.read_bytes()).workers if self._file.exists() else []
+        self._records = {(record.key, record.index): record for record in records}
+        for record in records:
+            adopted = "adopted" if processes.alive(record.process) else "ended while no operator ran"
+            log.info("worker %s/%s-%d (pid %d): %s", *record.key, record.index, record.process.pid, adopted)
+        self._link_plugins()
+
+    def keys(self) -> set[Key]:
+        return {key for key, _ in self._records}
+
+    def of(self, key: Key) -> list[WorkerRecord]:
+        """Records of one KafkaConnect by index, ended ones included."""
+        return sorted((each for each in self._records.values() if each.key == key), key=lambda each: each.index)
+
+    def is_stopping(self, record: WorkerRecord) -> bool:
+        thread = self._stopping.get((record.key, record.index))
+        return thread is not None and thread.is_alive()
+
+    def refresh(self, now: float) -> None:
+        """Take note of workers that ended; forget those that ended because they were told to."""
+        for place, record in list(self._records.items()):
+            if processes.alive(record.process):
+                continue
+            if place in self._stopping:
+                del self._stopping[place], self._records[place]
+            elif record.ended is None:
+                log.warning("worker %s/%s-%d (pid %d) ended by itself", *record.key, record.index, record.process.pid)
+                failures = 0 if record.served else record.failures + 1
+                self._records[place] = record.model_copy(update={"ended": now, "failures": failures})
+        self._save()
+
+    def mark_served(self, record: WorkerRecord) -> None:
+        if not record.served:
+            update = {"served": True, "failures": 0}
+            self._records[record.key, record.index] = record.model_copy(update=update)
+            self._save()
+
+    def start(
+        self, key: Key, index: int, digest: str, properties: Mapping[str, str], jvm: Sequence[str]
+    ) -> WorkerRecord:
+        """Start a worker on a free port; its log begins anew, the one before is kept beside it."""
+        previous = self._records.get((key, index))
+        port = free_port(each.port for each in self._records.values())
+        folder, stem = self.folder(key), f"worker-{index}"
+        file, worker_log = folder / f"{stem}.properties", folder / f"{stem}.log"
+        write_private(file, as_properties_file(on_one_machine(properties, port, self._runtime.plugin_path)))
+        if worker_log.exists():
+            worker_log.replace(folder / f"{stem}.previous.log")
+        command: list[str | Path] = [
+            self._runtime.java,
+            *jvm,
+            f"-Dlog4j2.configurationFile={LOG_CONFIGURATION}",
+            "-cp",
+            f"{self._runtime.connect_lib}/*",
+            MAIN_CLASS,
+            file,
+        ]
+        process = processes.start("/".join((*key, str(index))), command, worker_log, self._environment(folder), folder)
+        record = WorkerRecord(
+            namespace=key[0],
+            name=key[1],
+            index=index,
+            digest=digest,
+            port=port,
+            process=process,
+            failures=previous.failures if previous and previous.digest == digest else 0,
+        )
+        self._records[key, index] = record
+        self._save()
+        log.info("worker %s/%s-%d started: pid %d, port %d", *key, index, process.pid, port)
+        return record
+
+    def stop(self, record: WorkerRecord) -> None:
+        """Begin to stop a worker; refresh() forgets it once it is gone."""
+        place = (record.key, record.index)
+        if place in self._stopping:
+            return
+        log.info("worker %s/%s-%d (pid %d) is being stopped", *record.key, record.index, record.process.pid)
+        thread = threading.Thread(target=processes.stop, args=(record.process, STOP_GRACE_SECONDS))
+        self._stopping[place] = thread
+        thread.start()
+
+    def stop_all(self) -> None:
+        """Stop every worker and wait for the last."""
+        for record in self._records.values():
+            self.stop(record)
+        for thread in self._stopping.values():
+            thread.join()
+        self.refresh(time.time())
+
+    def folder(self, key: Key) -> Path:
+        """Private directory of one KafkaConnect's workers."""
+        folder = self._runtime.state_dir.joinpath(*key)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return folder
+
+    def log_text(self, record: WorkerRecord, which: str = "") -> str:
+        """Log of the worker, or with `.previous` that of the process before it; empty if there is none."""
+        file = self.folder(record.key) / f"worker-{record.index}{which}.log"
+        return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+
+    def forget(self, key: Key) -> None:
+        """Remove what is left of a KafkaConnect that is gone, once its workers are."""
+        if key not in self.keys():
+            shutil.rmtree(self._runtime.state_dir.joinpath(*key), ignore_errors=True)
+
+    def _environment(self, folder: Path) -> dict[str, str]:
+        # Nothing of ours but a path: a proxy, a KUBECONFIG or KAFKA_ variable of the user's would reach the worker.
+        return {
+            "PATH": os.environ.get("PATH", ""),
+            "HOME": str(folder),
+            "LANG": "C.UTF-8",
+            "KUBECONFIG": str(folder / "kubeconfig"),
+            "ADVERTISED_HOSTNAME": "127.0.0.1",
+        }
+
+    def _link_plugins(self) -> None:
+        """The one plugin directory: a link, because the provider's jars must not meet the worker's own class path."""
+        link = self._runtime.plugin_path / "config-provider"
+        link.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        link.unlink(missing_ok=True)
+        link.symlink_to(self._runtime.config_provider_lib)
+
+    def _save(self) -> None:
+        text = Ledger(workers=list(self._records.values())).model_dump_json(indent=2)
+        if not self._file.exists() or self._file.read_text(encoding="utf-8") != text:
+            write_private(self._file, text)
