@@ -16,6 +16,7 @@ from components.problems import ReplicationError, raise_errors
 from components.resolved import ResolvedFlow, missing_config, resolve_flows
 from components.specs.flow import flow_objects
 from components.specs.planned import PlannedObject, Role
+from components.validation import Parameters, flow_parameters
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,12 @@ class ReplicationFlowArgs:
 class ReplicationFlow(pulumi.ComponentResource):
     """Replication of topics and groups from one source to one target, with the Connect cluster that does it.
 
-    `outputs` tells namespace, connectors, remoteTopics, digest and the validation job's parameters. Raises
-    ReplicationError with every problem before anything is registered.
+    `outputs` tells namespace, connectors, remoteTopics and digest, `validation` the validation job's parameters.
+    Raises ReplicationError with every problem before anything is registered.
     """
 
     outputs: pulumi.Output[FlowOutputs]
+    validation: pulumi.Output[Parameters]
 
     def __init__(self, name: str, args: ReplicationFlowArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         resolved = _resolve(name, args)
@@ -52,9 +54,10 @@ class ReplicationFlow(pulumi.ComponentResource):
             earlier = [registered[role] for role in (Role.NAMESPACE, *planned.after) if role in registered]
             options = pulumi.ResourceOptions(parent=self, depends_on=earlier)
             registered[planned.role] = _register(f"{name}-{planned.role}", planned, args.secrets, options)
-        outputs = flow_outputs(resolved)
+        outputs, validation = flow_outputs(resolved), flow_parameters(resolved)
         self.outputs = pulumi.Output.from_input(outputs)
-        self.register_outputs(outputs)
+        self.validation = pulumi.Output.from_input(validation)
+        self.register_outputs({**outputs, "validation": validation})
 
 
 def _register(

@@ -10,8 +10,10 @@ from kubernetes.config.config_exception import ConfigException
 from components.checks import check_topology
 from components.problems import Problem, raise_errors
 from components.resolved import ResolvedFlow, resolve_flows
+from components.specs.access import flow_acls
 from infra.engine import open_stack
 from infra.errors import CannotRunError
+from infra.local.acls import apply_acls
 from infra.local.endpoints import load_endpoints
 from infra.local.stack_config import local_addresses
 from infra.readiness import wait_until_ready
@@ -39,13 +41,20 @@ def preview(settings: StackSettings, say: Say, *, diff: bool = False) -> Changes
     """Say what `up` would change; return the number of objects by kind of change."""
     resolved_flows(settings)
     with open_stack(settings) as stack:
-        result = stack.preview(on_output=say, on_error=say, diff=diff, color=_color())
+        result = stack.preview(on_output=say, on_error=say, diff=diff, color=_color(), suppress_outputs=True)
     return {str(kind): count for kind, count in result.change_summary.items()}
 
 
 def up(settings: StackSettings, say: Say) -> Changes:
-    """Deploy the stack and return the number of objects by kind of change."""
-    resolved_flows(settings)
+    """Deploy the stack and return the number of objects by kind of change.
+
+    On the local stack the flows' Kafka users first get the ACLs that they need; elsewhere their owners do that.
+    """
+    flows = resolved_flows(settings)
+    if settings.local:
+        acls = [acl for flow in flows for acl in flow_acls(flow)]
+        for region in load_endpoints().regions.values():
+            apply_acls(region, acls)
     with open_stack(settings) as stack:
         result = stack.up(on_output=say, on_error=say, color=_color(), suppress_outputs=True)
     return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}

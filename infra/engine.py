@@ -33,7 +33,9 @@ def open_stack(settings: StackSettings) -> Iterator[automation.Stack]:
         with _local_stack(settings) as stack:
             yield stack
     else:
-        options = automation.LocalWorkspaceOptions(work_dir=str(ROOT), env_vars=_environment())
+        options = automation.LocalWorkspaceOptions(
+            work_dir=str(ROOT), env_vars=_environment(), pulumi_command=_pulumi_command()
+        )
         yield _select(settings.stack, options)
 
 
@@ -77,7 +79,9 @@ def _select_local(settings: StackSettings, provider: dict[str, str]) -> automati
     if real_provider() is None:
         environment["PULUMI_HOME"] = str(paths.LOCAL / "pulumi" / "home")
     project = automation.ProjectSettings(name=PROJECT, runtime="python")
-    options = automation.LocalWorkspaceOptions(work_dir=str(work), env_vars=environment, project_settings=project)
+    options = automation.LocalWorkspaceOptions(
+        work_dir=str(work), env_vars=environment, project_settings=project, pulumi_command=_pulumi_command()
+    )
     shutil.copyfile(STACKS / f"Pulumi.{settings.stack}.yaml", work / f"Pulumi.{settings.stack}.yaml")
     stack = _select(settings.stack, options)
     stack.set_all_config(
@@ -90,23 +94,22 @@ def _select_local(settings: StackSettings, provider: dict[str, str]) -> automati
 
 
 def _select(name: str, options: automation.LocalWorkspaceOptions) -> automation.Stack:
-    if shutil.which("pulumi", path=_search_path()) is None:
-        raise CannotRunError(
-            "no `pulumi` executable",
-            "PATH and .local/bin",
-            "Previews and deployments run in Pulumi's engine.",
-            "install Pulumi, or run `replicate local up`, which builds it.",
-        )
     return automation.create_or_select_stack(name, project_name=PROJECT, program=deploy, opts=options)
 
 
+def _pulumi_command() -> automation.PulumiCommand:
+    if shutil.which("pulumi") is not None:
+        return automation.PulumiCommand()
+    if not (paths.BIN / "pulumi").is_file():
+        raise CannotRunError(
+            "no `pulumi` executable",
+            "PATH",
+            "Previews and deployments run in Pulumi's engine.",
+            "install Pulumi, or run `replicate local up`, which builds it.",
+        )
+    # A build from the module proxy carries no release version to compare with the SDK's.
+    return automation.PulumiCommand(root=str(paths.BIN.parent), skip_version_check=True)
+
+
 def _environment() -> dict[str, str]:
-    return {
-        "PATH": _search_path(),
-        "PULUMI_SKIP_UPDATE_CHECK": "true",
-        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
-    }
-
-
-def _search_path() -> str:
-    return os.pathsep.join((os.environ.get("PATH", ""), str(paths.BIN)))
+    return {"PULUMI_SKIP_UPDATE_CHECK": "true", "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true"}
