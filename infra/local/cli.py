@@ -25,6 +25,8 @@ app = typer.Typer(
     help="The local stack: a Kubernetes API, two Kafka regions and Strimzi's stand-in, all on 127.0.0.1.",
     no_args_is_help=True,
     rich_markup_mode="rich",
+    # A stack trace with local variables would show passwords.
+    pretty_exceptions_show_locals=False,
 )
 
 

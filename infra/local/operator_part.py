@@ -1,30 +1,33 @@
 """The stand-in for Strimzi's operator as a part of the stack: a process of ours that starts Connect workers itself."""
 
-import json
 import sys
 
+from pydantic import ValidationError
+
 from infra.local import paths, processes
+from infra.local.errors import LocalStackError
+from infra.local.operator.workers import Ledger, WorkerRecord
 from infra.local.parts import Launch, Part, Site, plain_environment
-from infra.local.processes import ProcessRecord
 
 WORKERS_FILE = paths.OPERATOR / "workers.json"
 
 
-def workers() -> list[ProcessRecord]:
+def workers() -> list[WorkerRecord]:
     """The Connect workers that the operator wrote down, whether they run or not."""
     try:
-        listed = json.loads(WORKERS_FILE.read_text(encoding="utf-8"))
+        return Ledger.model_validate_json(WORKERS_FILE.read_bytes()).workers
     except FileNotFoundError:
         return []
-    return [
-        ProcessRecord(name=worker["name"], pid=worker["pid"], created=worker["created"], log=worker.get("log"))
-        for worker in listed
-    ]
+    except ValidationError as error:
+        raise LocalStackError(
+            f"the operator's list of workers, {WORKERS_FILE}, cannot be read",
+            "end the Connect workers that still run by hand, and remove the file",
+        ) from error
 
 
 def stop_workers(grace_seconds: float = 15.0) -> int:
     """End the workers that outlived the operator; how many ran."""
-    return processes.stop_all(workers(), grace_seconds)
+    return processes.stop_all([worker.process for worker in workers()], grace_seconds)
 
 
 def _prepare(site: Site) -> Launch:
@@ -38,7 +41,7 @@ def _prepare(site: Site) -> Launch:
             *("--connect-lib", site.artifacts.connect_lib),
             *("--config-provider-lib", site.artifacts.config_provider_lib),
         ),
-        plain_environment(PYTHONPATH=str(paths.ROOT), PYTHONUNBUFFERED="1", JAVA_HOME=str(site.artifacts.jdk.home)),
+        plain_environment(PYTHONPATH=str(paths.ROOT), PYTHONUNBUFFERED="1"),
     )
 
 

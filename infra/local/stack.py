@@ -1,6 +1,5 @@
 """The local stack as a whole: start what is dead, in order of dependency; stop what was started, in reverse."""
 
-import importlib.util
 import shutil
 import time
 from collections.abc import Sequence
@@ -25,7 +24,7 @@ PARTS: tuple[Part, ...] = (
     control_plane.KUBE_APISERVER,
     control_plane.KUBE_CONTROLLER_MANAGER,
     *KAFKA_PARTS,
-    *([operator_part.OPERATOR] if importlib.util.find_spec("infra.local.operator.__main__") else []),
+    operator_part.OPERATOR,
 )
 """In order of dependency."""
 
@@ -126,7 +125,10 @@ def status() -> list[PartStatus]:
         ports = tuple(state.ports[name] for name in part.ports if name in state.ports)
         record = state.parts.get(part.name)
         parts.append(_status(part.name, record, ports, ready=record is not None and record.ready))
-    return [*parts, *(_status(f"worker {worker.name}", worker, (), ready=True) for worker in operator_part.workers())]
+    for worker in operator_part.workers():
+        name = f"worker {worker.namespace}/{worker.name}-{worker.index}"
+        parts.append(_status(name, worker.process, (worker.port,), ready=worker.served))
+    return parts
 
 
 def _status(name: str, record: ProcessRecord | None, ports: tuple[int, ...], *, ready: bool) -> PartStatus:
