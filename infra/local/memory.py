@@ -39,7 +39,7 @@ class MemoryWatch:
     def _run(self) -> None:
         while True:
             # The parts are read anew each time: they come and go while the demo runs.
-            self._take(memory_by_process([*load_state().parts.values(), *(worker.process for worker in workers())]))
+            self._take(memory_by_process([*load_state().parts.values(), *workers()]))
             if self._ended.wait(self._sample_seconds):
                 return
 

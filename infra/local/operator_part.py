@@ -2,20 +2,30 @@
 
 import sys
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from infra.local import paths, processes
 from infra.local.errors import LocalStackError
-from infra.local.operator.workers import Ledger, WorkerRecord
 from infra.local.parts import Launch, Part, Site, plain_environment
+from infra.local.processes import ProcessRecord
 
 WORKERS_FILE = paths.OPERATOR / "workers.json"
+
+
+class WorkerRecord(ProcessRecord):
+    """What the stack reads of a worker in the operator's list: its process, its REST port, whether it ever served."""
+
+    port: int
+    served: bool = False
+
+
+_LIST = TypeAdapter(list[WorkerRecord])
 
 
 def workers() -> list[WorkerRecord]:
     """The Connect workers that the operator wrote down, whether they run or not."""
     try:
-        return Ledger.model_validate_json(WORKERS_FILE.read_bytes()).workers
+        return _LIST.validate_json(WORKERS_FILE.read_bytes())
     except FileNotFoundError:
         return []
     except ValidationError as error:
@@ -27,7 +37,7 @@ def workers() -> list[WorkerRecord]:
 
 def stop_workers(grace_seconds: float = 15.0) -> int:
     """End the workers that outlived the operator; how many ran."""
-    return processes.stop_all([worker.process for worker in workers()], grace_seconds)
+    return processes.stop_all(workers(), grace_seconds)
 
 
 def _prepare(site: Site) -> Launch:

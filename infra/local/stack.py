@@ -126,8 +126,7 @@ def status() -> list[PartStatus]:
         record = state.parts.get(part.name)
         parts.append(_status(part.name, record, ports, ready=record is not None and record.ready))
     for worker in operator_part.workers():
-        name = f"worker {worker.namespace}/{worker.name}-{worker.index}"
-        parts.append(_status(name, worker.process, (worker.port,), ready=worker.served))
+        parts.append(_status(f"worker {worker.name}", worker, (worker.port,), ready=worker.served))
     return parts
 
 
