@@ -136,7 +136,7 @@ class ConnectClusters:
             return WorkerState.STOPPING
         if record.ended is not None:
             return WorkerState.ENDED
-        pid = record.process.pid
+        pid = record.pid
         if self._rest(record.port).healthy():
             self._misses[pid] = 0
             self.workers.mark_served(record)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import TypeAdapter
 
 from infra.local import processes
 from infra.local.operator.worker_plan import pause_seconds
@@ -30,35 +30,31 @@ Key = tuple[str, str]
 """Namespace and name of a KafkaConnect."""
 
 
-class WorkerRecord(BaseModel):
-    """One started worker.
+class WorkerRecord(ProcessRecord):
+    """One started worker; its process's name is namespace/KafkaConnect/index.
 
     `failures` counts its ends in a row without having served; `ended` is when it was seen gone, in seconds since the
     epoch.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     namespace: str
-    name: str
+    connect: str
     index: int
     digest: str
     port: int
-    process: ProcessRecord
     failures: int = 0
     served: bool = False
     ended: float | None = None
 
     @property
     def key(self) -> Key:
-        return self.namespace, self.name
+        return self.namespace, self.connect
 
     def may_start_again(self, now: float) -> bool:
         return self.ended is None or now >= self.ended + pause_seconds(self.failures)
 
 
-class Ledger(BaseModel):
-    workers: list[WorkerRecord] = []
+LEDGER = TypeAdapter(list[WorkerRecord])
 
 
 @dataclass(frozen=True)
@@ -82,11 +78,11 @@ class Workers:
         self._runtime = runtime
         self._file = runtime.state_dir / "workers.json"
         self._stopping: dict[tuple[Key, int], threading.Thread] = {}
-        records = Ledger.model_validate_json(self._file.read_bytes()).workers if self._file.exists() else []
+        records = LEDGER.validate_json(self._file.read_bytes()) if self._file.exists() else []
         self._records = {(record.key, record.index): record for record in records}
         for record in records:
-            adopted = "adopted" if processes.alive(record.process) else "ended while no operator ran"
-            log.info("worker %s/%s-%d (pid %d): %s", *record.key, record.index, record.process.pid, adopted)
+            adopted = "adopted" if processes.alive(record) else "ended while no operator ran"
+            log.info("worker %s (pid %d): %s", record.name, record.pid, adopted)
         self._link_plugins()
 
     def keys(self) -> set[Key]:
@@ -103,12 +99,12 @@ class Workers:
     def refresh(self, now: float) -> None:
         """Take note of workers that ended; forget those that ended because they were told to."""
         for place, record in list(self._records.items()):
-            if processes.alive(record.process):
+            if processes.alive(record):
                 continue
             if place in self._stopping:
                 del self._stopping[place], self._records[place]
             elif record.ended is None:
-                log.warning("worker %s/%s-%d (pid %d) ended by itself", *record.key, record.index, record.process.pid)
+                log.warning("worker %s (pid %d) ended by itself", record.name, record.pid)
                 failures = 0 if record.served else record.failures + 1
                 self._records[place] = record.model_copy(update={"ended": now, "failures": failures})
         self._save()
@@ -141,17 +137,17 @@ class Workers:
         ]
         process = processes.start("/".join((*key, str(index))), command, worker_log, self._environment(folder), folder)
         record = WorkerRecord(
+            **process.model_dump(),
             namespace=key[0],
-            name=key[1],
+            connect=key[1],
             index=index,
             digest=digest,
             port=port,
-            process=process,
             failures=previous.failures if previous and previous.digest == digest else 0,
         )
         self._records[key, index] = record
         self._save()
-        log.info("worker %s/%s-%d started: pid %d, port %d", *key, index, process.pid, port)
+        log.info("worker %s started: pid %d, port %d", record.name, record.pid, port)
         return record
 
     def stop(self, record: WorkerRecord) -> None:
@@ -159,8 +155,8 @@ class Workers:
         place = (record.key, record.index)
         if place in self._stopping:
             return
-        log.info("worker %s/%s-%d (pid %d) is being stopped", *record.key, record.index, record.process.pid)
-        thread = threading.Thread(target=processes.stop, args=(record.process, STOP_GRACE_SECONDS))
+        log.info("worker %s (pid %d) is being stopped", record.name, record.pid)
+        thread = threading.Thread(target=processes.stop, args=(record, STOP_GRACE_SECONDS))
         self._stopping[place] = thread
         thread.start()
 
@@ -206,6 +202,6 @@ class Workers:
         link.symlink_to(self._runtime.config_provider_lib)
 
     def _save(self) -> None:
-        text = Ledger(workers=list(self._records.values())).model_dump_json(indent=2)
+        text = LEDGER.dump_json(list(self._records.values()), indent=2).decode()
         if not self._file.exists() or self._file.read_text(encoding="utf-8") != text:
             write_private(self._file, text)
