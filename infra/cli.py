@@ -177,6 +177,17 @@ def validate(
     raise typer.Exit(run_validation(run, err))
 
 
+@local_app.command()
+def demo() -> None:
+    """Set up the local stack, make traffic, deploy the example stack, and prove that it replicates.
+
+    Example: `replicate local demo`
+    """
+    from infra.demo import run_demo
+
+    raise typer.Exit(run_demo(out))
+
+
 def topology_schema() -> str:
     """JSON Schema of a topology file, as text."""
     return json.dumps(Topology.model_json_schema(), indent=2, sort_keys=True) + "\n"
@@ -190,7 +201,7 @@ def main() -> None:
         _print_problems(error.problems, err)
         raise SystemExit(1) from None
     except (CannotRunError, LocalStackError) as error:
-        err.print(f"[red]✗[/] {escape(str(error))}")
+        err.print(f"[red]✗[/] {escape(str(error))}", soft_wrap=True)
         raise SystemExit(2) from None
 
 

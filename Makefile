@@ -1,0 +1,49 @@
+# Everything runs in .venv, made from the hashes in requirements.txt.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help setup demo test check format bench schema lock
+
+help:
+	@echo "make demo    set everything up, replicate between two local regions and prove it"
+	@echo "make test    unit, component, contract and local tests"
+	@echo "make check   format, lint and types"
+	@echo "make bench   what validation costs, as ratios of one run"
+
+setup: $(READY)
+
+$(READY): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "$(PYTHON) is older than Python 3.11; run: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	@echo "installing the pinned requirements (a minute or two)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(READY)
+
+demo: $(READY)
+	@$(BIN)/replicate local demo
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)
+	$(BIN)/python -m tests.bench.validation
+
+schema: $(READY)
+	$(BIN)/replicate schema
+
+# Needs uv; only for whoever changes a requirement in pyproject.toml.
+lock:
+	uv pip compile pyproject.toml --extra dev --generate-hashes --universal --python-version 3.11 --no-header -o requirements.txt
