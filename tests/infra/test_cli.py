@@ -1,0 +1,60 @@
+"""The command line as a user meets it: exit codes, JSON, help with an example, and files that are kept current."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from infra.cli import app, topology_schema
+from infra.settings import ROOT, STACKS, stack_names
+
+COMMANDS = ["check", "render", "schema", "preview", "up", "destroy", "validate", "local up", "local down", "local demo"]
+
+
+def replicate(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    code = "from infra.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_an_example(command: str) -> None:
+    answer = CliRunner().invoke(app, [*command.split(), "--help"], terminal_width=200)
+    assert answer.exit_code == 0
+    assert f"replicate {command}" in answer.output.replace("`", "")
+
+
+def test_the_stacks_of_this_repository_have_no_problem() -> None:
+    answer = replicate("check", "--json")
+    assert answer.returncode == 0
+    assert json.loads(answer.stdout) == {stack: [] for stack in stack_names()}
+
+
+def test_an_unknown_stack_cannot_be_checked() -> None:
+    answer = replicate("check", "nowhere")
+    assert answer.returncode == 2
+    assert "Stacks are:" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_rendering_needs_no_cluster_and_no_engine(tmp_path: Path) -> None:
+    answer = replicate("render", "prod-us-west-2", "--out", str(tmp_path / "out"))
+    assert answer.returncode == 0, answer.stderr
+    assert (tmp_path / "out" / "orders" / "connect.yaml").is_file()
+
+
+def test_output_that_is_no_terminal_has_no_colour() -> None:
+    assert "\x1b" not in replicate("check").stdout
+
+
+def test_the_schema_for_editors_is_current() -> None:
+    assert (STACKS / "topology.schema.json").read_text() == topology_schema(), "run `make schema`"
+
+
+@pytest.mark.parametrize("file", sorted((STACKS / "topologies").glob("*.yaml")), ids=lambda file: file.stem)
+def test_every_topology_turns_the_editors_schema_on(file: Path) -> None:
+    assert file.read_text().startswith("# yaml-language-server: $schema=../topology.schema.json\n")

@@ -1,0 +1,34 @@
+"""Readiness as the operator's status tells it; an old status says nothing of a new generation."""
+
+from typing import Any
+
+import pytest
+
+from infra.readiness import readiness_of
+
+
+def an_object(generation: int = 2, observed: int = 2, *conditions: dict[str, str]) -> dict[str, Any]:
+    status = {"observedGeneration": observed, "conditions": list(conditions)}
+    return {"metadata": {"generation": generation}, "status": status}
+
+
+READY = {"type": "Ready", "status": "True"}
+FAILED = {"type": "NotReady", "status": "True", "reason": "Failed", "message": "task 0: no ACL"}
+
+
+@pytest.mark.parametrize(
+    ("item", "ready", "message"),
+    [
+        pytest.param(an_object(2, 2, READY), True, "", id="ready"),
+        pytest.param(
+            an_object(3, 2, READY), False, "not taken up the newest change", id="ready, but before the change"
+        ),
+        pytest.param(an_object(2, 2, FAILED), False, "task 0: no ACL", id="failed, with the task's reason"),
+        pytest.param(an_object(2, 2), False, "said nothing yet", id="no condition"),
+        pytest.param({"metadata": {"generation": 1}}, False, "not taken up", id="no status"),
+    ],
+)
+def test_an_object_is_ready_when_its_newest_generation_is(item: dict[str, Any], ready: bool, message: str) -> None:
+    found = readiness_of("KafkaConnector a/b", item)
+    assert found.ready is ready
+    assert message in found.message

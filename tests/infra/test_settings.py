@@ -1,0 +1,95 @@
+"""Stack and topology files: what is read, and what each kind of broken file is answered with."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from components.problems import ReplicationError
+from infra.deployment import problems
+from infra.errors import CannotRunError
+from infra.settings import read_settings, stack_names
+from tests.builders import a_cluster, a_topology
+from tests.infra.stacks import write_stack
+
+
+def test_a_stack_file_names_topology_region_and_kubernetes_context(tmp_path: Path) -> None:
+    write_stack(tmp_path, region="us-west-2")
+    file = tmp_path / "Pulumi.test.yaml"
+    data = yaml.safe_load(file.read_text())
+    data["config"]["kubernetes:context"] = "west"
+    file.write_text(yaml.safe_dump(data))
+    settings = read_settings("test", tmp_path)
+    assert (settings.region, settings.context, settings.local) == ("us-west-2", "west", False)
+    assert list(settings.topology.replications) == ["orders"]
+    assert stack_names(tmp_path) == ("test",)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("strimzi: [", "cannot be read as YAML", id="no YAML"),
+        pytest.param("strimzi: '1.2'\nstrimzi: '1.1'", "`strimzi` is given twice", id="a key given twice"),
+    ],
+)
+def test_a_topology_that_is_no_yaml_is_told_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(CannotRunError, match=message) as caught:
+        read_settings("test", write_stack(tmp_path, text))
+    assert "test.yaml:" in caught.value.where
+
+
+def test_an_empty_topology_names_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(ReplicationError) as caught:
+        read_settings("test", write_stack(tmp_path, "{}"))
+    assert [problem.where for problem in caught.value.problems] == ["clusters", "replications", "strimzi"]
+
+
+def test_an_unknown_stack_is_answered_with_the_known_ones(tmp_path: Path) -> None:
+    write_stack(tmp_path)
+    with pytest.raises(CannotRunError, match="Stacks are: test"):
+        read_settings("tset", tmp_path)
+
+
+def test_an_unknown_topology_is_answered_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(CannotRunError, match="Topologies are: test"):
+        read_settings("test", _with_topology(tmp_path, "prod"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no `config`"),
+        ("config: {}", "names no topology"),
+    ],
+    ids=["an empty file", "no topology"],
+)
+def test_a_stack_file_without_its_settings_is_told_what_to_add(tmp_path: Path, text: str, message: str) -> None:
+    write_stack(tmp_path)
+    (tmp_path / "Pulumi.test.yaml").write_text(text)
+    with pytest.raises(CannotRunError, match=message):
+        read_settings("test", tmp_path)
+
+
+def test_a_credential_in_plain_configuration_is_refused_without_showing_it(tmp_path: Path) -> None:
+    write_stack(tmp_path, _with_password_from_configuration(), useastPassword="hunter2")
+    (problem,) = problems(read_settings("test", tmp_path))
+    assert problem.code == "plain-text-secret"
+    assert "hunter2" not in str(problem)
+
+
+def test_an_encrypted_credential_is_enough(tmp_path: Path) -> None:
+    write_stack(tmp_path, _with_password_from_configuration(), useastPassword={"secure": "v1:abc"})
+    assert problems(read_settings("test", tmp_path)) == []
+
+
+def _with_password_from_configuration() -> dict[str, Any]:
+    authentication = {"type": "plain", "username": "mirror", "password": {"config": "useastPassword"}}
+    clusters = {"useast": a_cluster(authentication=authentication), "uswest": a_cluster("us-west-2")}
+    return a_topology(clusters=clusters)
+
+
+def _with_topology(folder: Path, name: str) -> Path:
+    write_stack(folder)
+    (folder / "Pulumi.test.yaml").write_text(yaml.safe_dump({"config": {"replication:topology": name}}))
+    return folder
