@@ -3,11 +3,13 @@
 import contextlib
 import os
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import psutil
 from pydantic import BaseModel, ConfigDict
+
+from infra.local.waiting import DeadlineError, NotYetError, wait_for
 
 CLOCK_TOLERANCE_SECONDS = 2.0
 """The kernel's boot time, to which a creation time is added, moves when the clock is set."""
@@ -63,19 +65,33 @@ def stop(record: ProcessRecord, grace_seconds: float = 30.0) -> bool:
 
 
 def stop_all(records: Iterable[ProcessRecord], grace_seconds: float) -> int:
-    """End the recorded processes side by side, as `stop` does; how many of them ran."""
-    found = {record.pid: process for record in records if (process := find(record)) is not None}
-    for end, patience_seconds in ((psutil.Process.terminate, grace_seconds), (psutil.Process.kill, KILL_SECONDS)):
-        for process in found.values():
+    """End the recorded processes side by side, as `stop` does; how many of them ran.
+
+    Raises DeadlineError if the kernel does not end one that was killed.
+    """
+    ours = [record for record in records if alive(record)]
+
+    def expect_gone() -> None:
+        # Not psutil's wait: it waits until the process is reaped too, and init may take seconds over that.
+        if left := [f"{record.name} ({record.pid})" for record in ours if alive(record)]:
+            raise NotYetError(f"still there: {', '.join(left)}")
+
+    _signal(ours, psutil.Process.terminate)
+    try:
+        wait_for("processes to end", expect_gone, grace_seconds, interval_seconds=0.05)
+    except DeadlineError:
+        _signal(ours, psutil.Process.kill)
+        wait_for("killed processes to end", expect_gone, KILL_SECONDS, interval_seconds=0.05)
+    return len(ours)
+
+
+def _signal(records: Iterable[ProcessRecord], send: Callable[[psutil.Process], None]) -> None:
+    for record in records:
+        process = find(record)
+        if process is not None:
             # One that ended meanwhile is what was wanted.
             with contextlib.suppress(psutil.NoSuchProcess):
-                end(process)
-        _, left = psutil.wait_procs(list(found.values()), timeout=patience_seconds)
-        if not left:
-            break
-    for pid in found:
-        _reap(pid)
-    return len(found)
+                send(process)
 
 
 def family(record: ProcessRecord) -> list[psutil.Process]:
