@@ -1,0 +1,118 @@
+"""What differences between the two sides of a partition mean. Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from spark.positions import OffsetRange, TopicPartition
+from spark.report import SAMPLES, Finding, Scalar, Severity
+
+
+class Difference(NamedTuple):
+    """Records that one side of a partition holds alone, by kind (see `transforms.differences`).
+
+    `first` and `last` are offsets on the side that holds them; samples are (offset, time in ms, digest).
+    """
+
+    partition: TopicPartition
+    kind: str
+    records: int
+    first: int
+    last: int
+    samples: tuple[tuple[int, int, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both logs of a partition, how many records the target held at first, and the clusters' aliases."""
+
+    source: OffsetRange
+    target: OffsetRange
+    target_records: int
+    compacted: bool
+    source_alias: str = "source"
+    target_alias: str = "target"
+
+
+class _Meaning(NamedTuple):
+    code: str
+    severity: Severity
+    text: str
+
+
+_MISSING = _Meaning("missing-records", Severity.FAIL, "records of {source} are missing on {target}")
+_EXTRA = _Meaning(
+    "extra-records", Severity.FAIL, "records on {target} that {source} does not hold: something else wrote them"
+)
+_EXPIRED_ON_TARGET = _Meaning("expired-on-target", Severity.NOTE, "records that {target} has already removed")
+_EXPIRED_ON_SOURCE = _Meaning("expired-on-source", Severity.NOTE, "records older than the log start on {source}")
+_LAGGING = _Meaning("not-replicated-yet", Severity.FAIL, "records at the end of {source} have not reached {target}")
+_DIFFERENT = _Meaning(
+    "records-differ",
+    Severity.FAIL,
+    "records, none of which is equal on {target}: a converter or a transform changes key, value, headers or timestamp",
+)
+_DUPLICATED = _Meaning(
+    "duplicated-records",
+    Severity.FAIL,
+    "records are on {target} more often than on {source}: delivery is at least once unless exactly-once is configured",
+)
+_COMPACTED = _Meaning(
+    "compacted", Severity.NOTE, "records on one side only, not judged: each side compacts in its own time"
+)
+
+_MEANINGS: Mapping[str, Callable[[Sides], _Meaning]] = {
+    "missing-head": lambda sides: _EXPIRED_ON_TARGET if sides.target.start > 0 else _MISSING,
+    "missing-hole": lambda _: _MISSING,
+    "missing-tail": lambda _: _LAGGING,
+    "missing": lambda sides: _nothing_equal(sides),
+    "duplicated": lambda _: _DUPLICATED,
+    "extra-head": lambda sides: _EXPIRED_ON_SOURCE if sides.source.start > 0 else _EXTRA,
+    "extra": lambda sides: _EXPIRED_ON_SOURCE if not sides.source.size and sides.source.start > 0 else _EXTRA,
+}
+
+
+def _nothing_equal(sides: Sides) -> _Meaning:
+    if sides.target_records:
+        return _DIFFERENT
+    return _EXPIRED_ON_TARGET if sides.target.start > 0 and not sides.target.size else _LAGGING
+
+
+def meaning(difference: Difference, sides: Sides) -> _Meaning:
+    """What a difference says, given what both logs still hold."""
+    if sides.compacted and difference.kind not in ("missing-tail", "duplicated"):
+        return _COMPACTED
+    return _MEANINGS[difference.kind](sides)
+
+
+def parity_findings(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> list[Finding]:
+    """One finding a topic and meaning, which names the partitions and offsets."""
+    grouped: dict[tuple[str, _Meaning, str], list[Difference]] = {}
+    for each in differences:
+        side = sides[each.partition]
+        what = meaning(each, side)
+        text = what.text.format(source=side.source_alias, target=side.target_alias)
+        grouped.setdefault((each.partition.topic, what, text), []).append(each)
+    findings = []
+    for (topic, what, text), members in sorted(grouped.items(), key=lambda each: (each[0][0], each[0][1].code)):
+        count = sum(member.records for member in members)
+        where = "; ".join(
+            f"partition {member.partition.partition} offsets {member.first} to {member.last}"
+            for member in sorted(members)[:SAMPLES]
+        )
+        findings.append(Finding(what.code, what.severity, f"{topic}: {count} {text} ({where})", count))
+    return findings
+
+
+def parity_samples(differences: Sequence[Difference]) -> tuple[Mapping[str, Scalar], ...]:
+    """Up to SAMPLES differing records, in turn from each difference, so that a large one does not hide the others."""
+    turns: list[tuple[int, dict[str, Scalar], tuple[int, int, str]]] = [
+        (turn, {"topic": each.partition.topic, "partition": each.partition.partition, "kind": each.kind}, sample)
+        for each in differences
+        for turn, sample in enumerate(each.samples)
+    ]
+    chosen = sorted(turns, key=lambda each: each[0])[:SAMPLES]
+    return tuple(
+        {**where, "offset": offset, "timestampMs": time_ms, "digest": digest}
+        for _, where, (offset, time_ms, digest) in chosen
+    )

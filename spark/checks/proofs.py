@@ -1,0 +1,160 @@
+"""The records that prove or disprove checkpoints: read in at most two small ranges a position."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from spark import readers, transforms
+from spark.checks.translation import (
+    TARGET_REACH,
+    Guess,
+    Landing,
+    Position,
+    Proof,
+    Record,
+    SyncHistory,
+    landing,
+    prove,
+    source_range,
+)
+from spark.clusters import Cluster
+from spark.flows import OpenFlow
+from spark.positions import OffsetRange, TopicPartition
+from spark.report import SAMPLES, Scalar
+
+Ranges = Sequence[tuple[TopicPartition, OffsetRange]]
+
+
+@dataclass(frozen=True)
+class Proofs:
+    """What was shown for each position that has a checkpoint, and what reading it took."""
+
+    by_position: Mapping[Position, Proof]
+    ranges_read: int
+    records_read: int
+
+    def samples(self) -> tuple[Mapping[str, Scalar], ...]:
+        """The positions furthest from proven first, then those that read the most again."""
+        order = sorted(self.by_position.items(), key=lambda each: (each[1].proven, -each[1].read_again))
+        return tuple(_sample(position, proof) for position, proof in order[:SAMPLES])
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """The landing of one position and where on the source its record should stand."""
+
+    found: Landing | None
+    guess: Guess | None
+    range: OffsetRange
+
+
+def prove_all(opened: OpenFlow, positions: Sequence[Position], syncs: Mapping[TopicPartition, SyncHistory]) -> Proofs:
+    """Read the target around every translated offset, then the source around where those records should stand."""
+    remote = opened.selection.remote_partition
+    # A checkpoint may outlive its remote topic or name a partition that the target lost: no log, so nothing is there.
+    existing = set(opened.replicated_partitions())
+    targets = opened.target.offsets(
+        sorted({remote(each.partition) for each in positions if each.partition in existing})
+    )
+    target_logs = {each: targets.get(remote(each.partition), OffsetRange(0, 0)) for each in positions}
+    source_logs = opened.source.offsets(sorted({each.partition for each in positions}))
+    around = [(remote(each.partition), _around(each).within(target_logs[each])) for each in positions]
+    on_target = _records(opened, opened.target, around, opened.selection.prefix)
+    expected = _expected(opened, positions, syncs, on_target, source_logs)
+    ranges = [(each.partition, expected[each].range) for each in positions]
+    on_source = _records(opened, opened.source, ranges, "")
+    compacted = {
+        topic
+        for topic, policy in opened.source.cleanup_policies({each.partition.topic for each in positions}).items()
+        if "compact" in policy
+    }
+    return Proofs(
+        {
+            each: prove(
+                each,
+                target_logs[each],
+                source_logs[each.partition],
+                expected[each].found,
+                on_source.get(each.partition, []),
+                expected[each].guess,
+                each.partition.topic in compacted,
+            )
+            for each in positions
+        },
+        sum(1 for _, offsets in (*around, *ranges) if offsets.size),
+        sum(len(found) for found in (*on_target.values(), *on_source.values())),
+    )
+
+
+def _around(position: Position) -> OffsetRange:
+    assert position.checkpoint is not None
+    downstream = position.checkpoint.downstream
+    return OffsetRange(downstream - TARGET_REACH, downstream + TARGET_REACH)
+
+
+def _expected(
+    opened: OpenFlow,
+    positions: Sequence[Position],
+    syncs: Mapping[TopicPartition, SyncHistory],
+    on_target: Mapping[TopicPartition, Sequence[Record]],
+    source_logs: Mapping[TopicPartition, OffsetRange],
+) -> dict[Position, _Expected]:
+    found: dict[Position, tuple[Landing | None, Guess | None]] = {}
+    for each in positions:
+        assert each.checkpoint is not None
+        landed = landing(each.checkpoint.downstream, on_target.get(each.partition, []))
+        history = syncs.get(each.partition, SyncHistory())
+        found[each] = landed, history.guess(landed.record.offset) if landed is not None else None
+    unsure = {
+        each: landed.record.time_ms for each, (landed, guess) in found.items() if landed and not (guess and guess.exact)
+    }
+    by_time = _offsets_by_time(opened.source, unsure)
+    return {
+        each: _Expected(
+            landed,
+            guess,
+            source_range(guess, by_time.get(each), source_logs[each.partition])
+            if landed is not None
+            else OffsetRange(0, 0),
+        )
+        for each, (landed, guess) in found.items()
+    }
+
+
+def _offsets_by_time(source: Cluster, times: Mapping[Position, int]) -> dict[Position, int]:
+    """The first source offset of each position's time (ms); one request for as many partitions as there are."""
+    found: dict[Position, int] = {}
+    left = dict(times)
+    while left:
+        once = {position.partition: position for position in left}
+        answer = source.offsets_at({partition: left[position] for partition, position in once.items()})
+        found |= {position: answer[partition] for partition, position in once.items()}
+        for position in once.values():
+            del left[position]
+    return found
+
+
+def _records(opened: OpenFlow, cluster: Cluster, ranges: Ranges, prefix: str) -> dict[TopicPartition, list[Record]]:
+    """The records of the ranges without their content, by the source's partition name."""
+    if not any(offsets.size for _, offsets in ranges):
+        return {}
+    frame = transforms.positions(transforms.digests(opened.read_layered(cluster, ranges), "", prefix))
+    found: dict[TopicPartition, list[Record]] = {}
+    for row in readers.rows(frame, cluster.where, "reading records around translated offsets"):
+        partition = TopicPartition(row.topic, row.partition)
+        found.setdefault(partition, []).append(Record(row.offset, row.time_ms, row.digest))
+    return found
+
+
+def _sample(position: Position, proof: Proof) -> dict[str, Scalar]:
+    assert position.checkpoint is not None
+    return {
+        "group": position.group,
+        "topic": position.partition.topic,
+        "partition": position.partition.partition,
+        "committed": position.committed,
+        "upstreamOffset": position.checkpoint.upstream,
+        "downstreamOffset": position.checkpoint.downstream,
+        "sourceOffset": proof.source_offset,
+        "readAgain": proof.read_again if proof.proven else None,
+        "onTarget": position.on_target,
+    }

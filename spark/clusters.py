@@ -1,0 +1,155 @@
+"""A Kafka cluster as the checks see it: topics, offsets and consumer groups, by the admin client in Spark's own JVM.
+
+The same client library and the same properties serve Spark's reader, so what works here works there. Every question is
+asked for many topics or groups at once and ends within a timeout; every failure is a ClusterError in words.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Self
+
+from pyspark.sql import SparkSession
+
+from spark.credentials import ClientOptions
+from spark.kafka_errors import JavaError, JavaObject, causes, translated
+from spark.positions import OffsetRange, TopicPartition
+
+TIMEOUT_SECONDS = 20
+#: States of a group without members, in which MirrorMaker writes its offsets.
+_IDLE_STATES = frozenset({"Empty", "Dead"})
+
+
+class Cluster:
+    """One cluster's admin client; use as a context manager."""
+
+    def __init__(self, spark: SparkSession, options: ClientOptions) -> None:
+        self.options = options
+        self.where = f"cluster {options.alias} ({options.bootstrap_servers})"
+        assert spark._jvm is not None
+        self._jvm: JavaObject = spark._jvm
+        properties = self._jvm.java.util.Properties()
+        timeout = str(TIMEOUT_SECONDS * 1000)
+        timeouts = {"default.api.timeout.ms": timeout, "request.timeout.ms": str(TIMEOUT_SECONDS * 500)}
+        for key, value in {"bootstrap.servers": options.bootstrap_servers, **options.properties, **timeouts}.items():
+            properties.setProperty(key, value)
+        self._package: JavaObject = self._jvm.org.apache.kafka.clients.admin
+        self._admin: JavaObject = self._asked(
+            "connecting", lambda: self._jvm.org.apache.kafka.clients.admin.Admin.create(properties)
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._admin.close(self._jvm.java.time.Duration.ofSeconds(1))
+
+    def topics(self) -> frozenset[str]:
+        """Every topic that the user may describe, Kafka's internal ones excluded."""
+        return frozenset(self._get("listing topics", lambda: self._admin.listTopics().names()))
+
+    def partitions(self, topics: Collection[str]) -> dict[str, int]:
+        """Number of partitions by topic; a topic that does not exist is left out, a forbidden one raises."""
+        if not topics:
+            return {}
+        futures = self._asked("describing topics", lambda: self._admin.describeTopics(self._list(topics)))
+        counts: dict[str, int] = {}
+        for entry in futures.topicNameValues().entrySet():
+            name = str(entry.getKey())
+            description = self._value_or_none(f"describing topic {name}", entry.getValue(), "UnknownTopicOrPartition")
+            if description is not None:
+                counts[name] = description.partitions().size()
+        return counts
+
+    def offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetRange]:
+        """Log start and last stable offset: what a read_committed consumer can read. A partition unknown raises."""
+        wanted = list(partitions)
+        starts = self._list_offsets(dict.fromkeys(wanted, self._package.OffsetSpec.earliest()))
+        ends = self._list_offsets(dict.fromkeys(wanted, self._package.OffsetSpec.latest()))
+        return {each: OffsetRange(starts[each], max(starts[each], ends[each])) for each in wanted}
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Last stable offset by partition."""
+        return self._list_offsets(dict.fromkeys(partitions, self._package.OffsetSpec.latest()))
+
+    def offsets_at(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """Offset of the first record at or after a time (ms since 1970) by partition; -1 when there is none."""
+        specs = {each: self._package.OffsetSpec.forTimestamp(time) for each, time in times.items()}
+        return self._list_offsets(specs)
+
+    def cleanup_policies(self, topics: Collection[str]) -> dict[str, str]:
+        """`cleanup.policy` by topic."""
+        if not topics:
+            return {}
+        kind = self._jvm.org.apache.kafka.common.config.ConfigResource.Type.TOPIC
+        resources = [self._jvm.org.apache.kafka.common.config.ConfigResource(kind, topic) for topic in sorted(topics)]
+        configs = self._get(
+            "reading topic configurations", lambda: self._admin.describeConfigs(self._list(resources)).all()
+        )
+        return {
+            str(entry.getKey().name()): str(entry.getValue().get("cleanup.policy").value())
+            for entry in configs.entrySet()
+        }
+
+    def groups(self) -> dict[str, bool]:
+        """Every consumer group that the user may describe, and whether it has members."""
+        listings = self._get("listing consumer groups", lambda: self._admin.listConsumerGroups().all())
+        found = {}
+        for listing in listings:
+            state = listing.state()
+            found[str(listing.groupId())] = state.isPresent() and str(state.get()) not in _IDLE_STATES
+        return found
+
+    def committed(self, groups: Collection[str]) -> dict[str, dict[TopicPartition, int]]:
+        """Committed offsets by group; a group that does not exist has none."""
+        if not groups:
+            return {}
+        specs = self._jvm.java.util.HashMap()
+        for group in groups:
+            specs.put(group, self._package.ListConsumerGroupOffsetsSpec())
+        answer = self._get("reading committed offsets", lambda: self._admin.listConsumerGroupOffsets(specs).all())
+        return {
+            str(group.getKey()): {
+                TopicPartition(str(each.getKey().topic()), each.getKey().partition()): each.getValue().offset()
+                for each in group.getValue().entrySet()
+                if each.getValue() is not None
+            }
+            for group in answer.entrySet()
+        }
+
+    def _list_offsets(self, specs: Mapping[TopicPartition, JavaObject]) -> dict[TopicPartition, int]:
+        if not specs:
+            return {}
+        wanted = self._jvm.java.util.HashMap()
+        for each, spec in specs.items():
+            wanted.put(self._jvm.org.apache.kafka.common.TopicPartition(each.topic, each.partition), spec)
+        committed = self._package.ListOffsetsOptions(self._jvm.org.apache.kafka.common.IsolationLevel.READ_COMMITTED)
+        answer = self._get("listing offsets", lambda: self._admin.listOffsets(wanted, committed).all())
+        return {
+            TopicPartition(str(entry.getKey().topic()), entry.getKey().partition()): entry.getValue().offset()
+            for entry in answer.entrySet()
+        }
+
+    def _list(self, items: Iterable[object]) -> JavaObject:
+        java = self._jvm.java.util.ArrayList()
+        for item in items:
+            java.add(item)
+        return java
+
+    def _asked(self, doing: str, call: Callable[[], JavaObject]) -> JavaObject:
+        try:
+            return call()
+        except JavaError as error:
+            raise translated(error, self.where, doing) from None
+
+    def _get(self, doing: str, call: Callable[[], JavaObject]) -> JavaObject:
+        """The value of the future that `call` returns."""
+        seconds = self._jvm.java.util.concurrent.TimeUnit.SECONDS
+        return self._asked(doing, lambda: call().get(TIMEOUT_SECONDS + 5, seconds))
+
+    def _value_or_none(self, doing: str, future: JavaObject, absent: str) -> JavaObject | None:
+        """The future's value; None when it failed with an exception whose class begins with `absent`."""
+        try:
+            return future.get(TIMEOUT_SECONDS + 5, self._jvm.java.util.concurrent.TimeUnit.SECONDS)
+        except JavaError as error:
+            if any(name.startswith(absent) for name, _ in causes(error)):
+                return None
+            raise translated(error, self.where, doing) from None

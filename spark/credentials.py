@@ -1,0 +1,157 @@
+"""References to credentials, resolved; and the Kafka client options they end up in.
+
+Values stay inside `Secret` and `ClientOptions`, whose repr shows none of them. No message of this module holds a value.
+"""
+
+import base64
+import binascii
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from spark.errors import CredentialError
+from spark.parameters import ClusterParameters, PasswordAuthentication, Reference, SecretReference, TlsAuthentication
+
+KUBERNETES_TIMEOUT_SECONDS = 10
+_LOGIN_MODULES = {
+    "plain": ("PLAIN", "org.apache.kafka.common.security.plain.PlainLoginModule"),
+    "scram-sha-512": ("SCRAM-SHA-512", "org.apache.kafka.common.security.scram.ScramLoginModule"),
+}
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A resolved credential and where it came from; only the second is ever shown."""
+
+    reference: Reference
+    value: bytes = field(repr=False)
+
+    def text(self) -> str:
+        """The value as text without the line end that editors and `echo` add."""
+        try:
+            return self.value.decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError:
+            raise CredentialError(
+                "credential-not-text", "the value is not UTF-8 text", str(self.reference), "store it as text"
+            ) from None
+
+
+@dataclass(frozen=True)
+class ClientOptions:
+    """Kafka client properties of one cluster, for Spark's reader and for the admin client alike."""
+
+    alias: str
+    bootstrap_servers: str
+    properties: Mapping[str, str] = field(repr=False)
+
+
+Resolve = Callable[[Reference], Secret]
+#: (keystore, password, format JKS or PKCS12, where) -> the certificates as PEM
+KeystoreToPem = Callable[[bytes, str, str, str], str]
+
+
+def resolver(kubeconfig: Path | None = None) -> Resolve:
+    """A function that resolves references; a Secret is read with `kubeconfig`, $KUBECONFIG or the pod's own account."""
+
+    def resolve(reference: Reference) -> Secret:
+        if reference.secret is not None:
+            return Secret(reference, _secret_value(reference.secret, kubeconfig))
+        if reference.file is not None:
+            return Secret(reference, _file_value(reference.file))
+        name = reference.env or ""
+        if name not in os.environ:
+            raise CredentialError(
+                "credential-missing", "the variable is not set", str(reference), f"export {name} for the job"
+            )
+        return Secret(reference, os.environ[name].encode())
+
+    return resolve
+
+
+def client_options(cluster: ClusterParameters, resolve: Resolve, keystore_to_pem: KeystoreToPem) -> ClientOptions:
+    """The Kafka client properties that reach `cluster`; certificates inline, so that executors need no file."""
+    properties: dict[str, str] = {"security.protocol": cluster.security_protocol}
+    if cluster.trust is not None:
+        certificates = resolve(cluster.trust.certificates)
+        if cluster.trust.format == "PEM":
+            pem = _pem(certificates, "CERTIFICATE")
+        else:
+            assert cluster.trust.password is not None
+            password = resolve(cluster.trust.password).text()
+            pem = keystore_to_pem(certificates.value, password, cluster.trust.format, str(certificates.reference))
+        properties |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": pem}
+    if isinstance(cluster.authentication, PasswordAuthentication):
+        properties |= _password_properties(cluster.authentication, resolve)
+    elif isinstance(cluster.authentication, TlsAuthentication):
+        properties |= {
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.certificate.chain": _pem(resolve(cluster.authentication.certificate), "CERTIFICATE"),
+            "ssl.keystore.key": _pem(resolve(cluster.authentication.key), "PRIVATE KEY"),
+        }
+    return ClientOptions(cluster.alias, cluster.bootstrap_servers, properties)
+
+
+def _password_properties(authentication: PasswordAuthentication, resolve: Resolve) -> dict[str, str]:
+    mechanism, module = _LOGIN_MODULES[authentication.type]
+    user, password = (_jaas_quoted(text) for text in (authentication.username, resolve(authentication.password).text()))
+    return {
+        "sasl.mechanism": mechanism,
+        "sasl.jaas.config": f"{module} required username={user} password={password};",
+    }
+
+
+def _jaas_quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _pem(secret: Secret, kind: str) -> str:
+    # Kafka says "No matching CERTIFICATE entries in PEM file" for a PKCS#1 key and for an empty file alike.
+    text = secret.text()
+    if f"-----BEGIN {kind}-----" not in text:
+        raise CredentialError(
+            "credential-not-pem",
+            f"no '-----BEGIN {kind}-----' block",
+            str(secret.reference),
+            "store PEM; a private key must be PKCS#8 and not encrypted (openssl pkcs8 -topk8 -nocrypt)",
+        )
+    return text
+
+
+def _file_value(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CredentialError(
+            "credential-missing", f"{error.strerror}", f"file {path}", "give a path that the job's user can read"
+        ) from None
+
+
+def _secret_value(reference: SecretReference, kubeconfig: Path | None) -> bytes:
+    # Imported late: a job whose references are files or variables needs no Kubernetes client.
+    from kubernetes import client
+    from urllib3.exceptions import HTTPError
+
+    from spark.kubernetes_access import api_client
+
+    where = f"secret {reference.namespace}/{reference.name} key {reference.key}"
+    try:
+        secret = client.CoreV1Api(api_client(kubeconfig)).read_namespaced_secret(
+            reference.name, reference.namespace, _request_timeout=KUBERNETES_TIMEOUT_SECONDS
+        )
+    except client.ApiException as error:
+        remedy = "let the job's account `get` this Secret" if error.status == 403 else "create it or correct the name"
+        raise CredentialError("credential-missing", f"Kubernetes answers {error.reason}", where, remedy) from None
+    except HTTPError:
+        raise CredentialError(
+            "kubernetes-unreachable", "the Kubernetes API server does not answer", where, "check --kubeconfig"
+        ) from None
+    encoded = (secret.data or {}).get(reference.key)
+    if encoded is None:
+        raise CredentialError("credential-missing", "the Secret has no such key", where, "correct the key")
+    try:
+        return base64.b64decode(encoded, validate=True)
+    except binascii.Error:
+        raise CredentialError(
+            "credential-not-text", "the value is not base64", where, "write the Secret anew"
+        ) from None

@@ -1,0 +1,45 @@
+"""JKS and PKCS12 truststores as PEM, by the JVM's own KeyStore: executors on other machines then need no file."""
+
+import base64
+
+from pyspark.sql import SparkSession
+
+from spark.credentials import KeystoreToPem
+from spark.errors import CredentialError
+from spark.kafka_errors import JavaError, JavaObject
+
+
+def keystore_to_pem(spark: SparkSession) -> KeystoreToPem:
+    """A function that lists a truststore's certificates as PEM; it raises CredentialError, which holds no value."""
+    jvm: JavaObject = spark._jvm
+    gateway: JavaObject = spark.sparkContext._gateway
+
+    def convert(keystore: bytes, password: str, kind: str, where: str) -> str:
+        characters = gateway.new_array(jvm.char, len(password))
+        for index, character in enumerate(password):
+            characters[index] = character
+        store = jvm.java.security.KeyStore.getInstance(kind)
+        try:
+            store.load(jvm.java.io.ByteArrayInputStream(keystore), characters)
+        except JavaError:
+            raise CredentialError(
+                "truststore-unreadable", f"not a {kind} truststore, or another password", where, "correct either"
+            ) from None
+        certificates = [store.getCertificate(alias) for alias in _all(store.aliases())]
+        blocks = [_block(bytes(each.getEncoded())) for each in certificates if each is not None]
+        if not blocks:
+            raise CredentialError("truststore-empty", "the truststore holds no certificate", where, "add the authority")
+        return "\n".join(blocks)
+
+    return convert
+
+
+def _all(enumeration: JavaObject) -> list[str]:
+    found = []
+    while enumeration.hasMoreElements():
+        found.append(str(enumeration.nextElement()))
+    return found
+
+
+def _block(der: bytes) -> str:
+    return f"-----BEGIN CERTIFICATE-----\n{base64.encodebytes(der).decode()}-----END CERTIFICATE-----"

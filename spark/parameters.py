@@ -1,0 +1,208 @@
+"""The parameter document: what to check on which clusters, as the program exports it. Pure."""
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic.alias_generators import to_camel
+
+from spark.errors import ParametersError
+
+PositiveSeconds = Annotated[float, Field(gt=0)]
+Name = Annotated[str, Field(min_length=1)]
+
+
+class Model(BaseModel):
+    """Base of the document's parts: immutable, camelCase in JSON, unknown keys refused."""
+
+    # A failed validation must not print its input: a document written by hand may hold a password where a reference
+    # belongs.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True, hide_input_in_errors=True
+    )
+
+
+class SecretReference(Model):
+    """A key of a Kubernetes Secret."""
+
+    namespace: Name
+    name: Name
+    key: Name
+
+
+class Reference(Model):
+    """Where a credential is kept; exactly one of the three."""
+
+    secret: SecretReference | None = None
+    file: Path | None = None
+    env: Name | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if sum(kind is not None for kind in (self.secret, self.file, self.env)) != 1:
+            raise ValueError("a reference needs exactly one of secret, file, env")
+        return self
+
+    def __str__(self) -> str:
+        if self.secret is not None:
+            return f"secret {self.secret.namespace}/{self.secret.name} key {self.secret.key}"
+        return f"file {self.file}" if self.file is not None else f"environment variable {self.env}"
+
+
+class Trust(Model):
+    """The certificate authorities of a cluster; PKCS12 and JKS need a password."""
+
+    format: Literal["PEM", "JKS", "PKCS12"]
+    certificates: Reference
+    password: Reference | None = None
+
+    @model_validator(mode="after")
+    def _password_of_a_keystore(self) -> Self:
+        if self.format != "PEM" and self.password is None:
+            raise ValueError(f"trust of format {self.format} needs a password")
+        return self
+
+
+class PasswordAuthentication(Model):
+    """SASL with a user name and a password."""
+
+    type: Literal["plain", "scram-sha-512"]
+    username: Name
+    password: Reference
+
+
+class TlsAuthentication(Model):
+    """A client certificate (PEM) and its PKCS#8 key (PEM)."""
+
+    type: Literal["tls"]
+    certificate: Reference
+    key: Reference
+
+
+Authentication = Annotated[PasswordAuthentication | TlsAuthentication, Field(discriminator="type")]
+
+
+class ClusterParameters(Model):
+    """How one Kafka cluster is reached."""
+
+    alias: Name
+    bootstrap_servers: Name
+    security_protocol: Literal["SASL_SSL", "SSL", "PLAINTEXT", "SASL_PLAINTEXT"]
+    trust: Trust | None = None
+    authentication: Authentication | None = None
+
+    @model_validator(mode="after")
+    def _login_fits_the_protocol(self) -> Self:
+        sasl = isinstance(self.authentication, PasswordAuthentication)
+        if sasl != self.security_protocol.startswith("SASL_"):
+            given = self.authentication.type if self.authentication else "none"
+            raise ValueError(f"securityProtocol {self.security_protocol} does not fit authentication {given}")
+        return self
+
+
+class HeartbeatParameters(Model):
+    enabled: bool
+    interval_seconds: PositiveSeconds
+    source_topic: Name
+    target_topic: Name
+
+
+class OffsetSyncParameters(Model):
+    """The offset syncs topic and the cluster that holds it; `lag_max` in records."""
+
+    cluster: Literal["source", "target"]
+    topic: Name
+    lag_max: Annotated[int, Field(ge=0)]
+
+
+class CheckpointParameters(Model):
+    enabled: bool
+    topic: Name
+    interval_seconds: PositiveSeconds
+    sync_group_offsets: bool
+    sync_interval_seconds: PositiveSeconds
+
+
+class FlowParameters(Model):
+    """One source, one target, and what is replicated between them. Patterns match whole names, as MirrorMaker's do."""
+
+    name: Name
+    namespace: Name
+    digest: Name
+    policy: Literal["default", "identity"]
+    separator: Name = "."
+    source: ClusterParameters
+    target: ClusterParameters
+    topics: Annotated[tuple[Name, ...], Field(min_length=1)]
+    topics_exclude: tuple[Name, ...] = ()
+    groups: tuple[Name, ...] = ()
+    groups_exclude: tuple[Name, ...] = ()
+    heartbeats: HeartbeatParameters
+    offset_syncs: OffsetSyncParameters
+    checkpoints: CheckpointParameters
+    refresh_topics_seconds: PositiveSeconds
+    refresh_groups_seconds: PositiveSeconds
+
+    @field_validator("topics", "topics_exclude", "groups", "groups_exclude")
+    @classmethod
+    def _patterns_compile(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"pattern {pattern!r} does not compile: {error}") from error
+        return patterns
+
+
+class Parameters(Model):
+    """The whole document, schema version 1."""
+
+    schema_version: Literal[1]
+    stack: Name
+    flows: Annotated[tuple[FlowParameters, ...], Field(min_length=1)]
+
+    def only(self, flow: str | None) -> "Parameters":
+        """The document with that flow alone; every flow when `flow` is None. Raises ParametersError when unknown."""
+        if flow is None:
+            return self
+        chosen = tuple(each for each in self.flows if each.name == flow)
+        if not chosen:
+            known = ", ".join(each.name for each in self.flows)
+            raise ParametersError("unknown-flow", f"no flow is named {flow!r}", "--flow", f"name one of: {known}")
+        return self.model_copy(update={"flows": chosen})
+
+
+def parse(text: str, where: str) -> Parameters:
+    """The document in `text`; raises ParametersError that names every key which is wrong, but no value."""
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ParametersError(
+            "parameters-not-json",
+            f"line {error.lineno} is not JSON: {error.msg}",
+            where,
+            "write the document with `replicate` or take it from the stack's outputs",
+        ) from None
+    try:
+        return Parameters.model_validate(document)
+    except ValidationError as error:
+        wrong = "; ".join(
+            f"{'.'.join(str(part) for part in each['loc']) or 'document'}: {each['msg']}" for each in error.errors()
+        )
+        raise ParametersError(
+            "parameters-invalid", wrong, where, "correct the named keys; the schema is version 1"
+        ) from None
+
+
+def load(path: Path) -> Parameters:
+    """Read and parse the document; raises ParametersError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        what = error.strerror if isinstance(error, OSError) else "the file is not UTF-8 text"
+        raise ParametersError(
+            "parameters-unreadable", f"{what}", str(path), "give --parameters the path of the document"
+        ) from None
+    return parse(text, str(path))

@@ -1,0 +1,69 @@
+"""The verdict beside the flow: a ConfigMap that the promotion of the next region asks for."""
+
+import json
+from pathlib import Path
+
+from kubernetes import client
+from urllib3.exceptions import HTTPError
+
+from spark.errors import PublishError
+from spark.kubernetes_access import api_client
+from spark.report import SCHEMA_VERSION, FlowOutcome, Report
+
+TIMEOUT_SECONDS = 10
+_LABELS = {"app.kubernetes.io/managed-by": "replication-validation"}
+
+
+def config_map_name(flow: str) -> str:
+    return f"{flow}-validation"
+
+
+def config_map(flow: FlowOutcome) -> client.V1ConfigMap:
+    """The ConfigMap of one flow: verdict, digest of the deployed model, time of the check, and the flow's report."""
+    document = {"schemaVersion": SCHEMA_VERSION, **flow.document()}
+    return client.V1ConfigMap(
+        api_version="v1",
+        kind="ConfigMap",
+        metadata=client.V1ObjectMeta(name=config_map_name(flow.name), namespace=flow.namespace, labels=_LABELS),
+        data={
+            "verdict": flow.verdict.value,
+            "digest": flow.digest,
+            "time": flow.checked_at,
+            "report.json": json.dumps(document, indent=2, sort_keys=True),
+        },
+    )
+
+
+def publish(report: Report, kubeconfig: Path | None = None) -> list[str]:
+    """Write one ConfigMap a flow, whatever its verdict, and return their names; raises PublishError.
+
+    A failing verdict replaces an earlier pass: evidence is the newest run.
+    """
+    core = client.CoreV1Api(api_client(kubeconfig))
+    return [_written(core, flow) for flow in report.flows]
+
+
+def _written(core: client.CoreV1Api, flow: FlowOutcome) -> str:
+    wanted = config_map(flow)
+    where = f"configmap {flow.namespace}/{config_map_name(flow.name)}"
+    try:
+        try:
+            core.replace_namespaced_config_map(
+                config_map_name(flow.name), flow.namespace, wanted, _request_timeout=TIMEOUT_SECONDS
+            )
+        except client.ApiException as error:
+            if error.status != 404:
+                raise
+            core.create_namespaced_config_map(flow.namespace, wanted, _request_timeout=TIMEOUT_SECONDS)
+    except client.ApiException as error:
+        raise PublishError(
+            "not-published",
+            f"Kubernetes answers {error.reason}",
+            where,
+            "create the namespace, or let the job's account create and update ConfigMaps in it",
+        ) from None
+    except HTTPError:
+        raise PublishError(
+            "not-published", "the Kubernetes API server does not answer", where, "check --kubeconfig"
+        ) from None
+    return where

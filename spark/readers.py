@@ -1,0 +1,119 @@
+"""Bounded reads of Kafka as frames, and the one place where rows reach the driver.
+
+A frame of records has the columns key, value (binary), topic (string), partition (int), offset (bigint), timestamp
+(timestamp), headers (array of key string, value binary; null without headers).
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from spark.credentials import ClientOptions
+from spark.errors import ReadError
+from spark.kafka_errors import JavaError, translated
+from spark.positions import OffsetRange, TopicPartition
+
+RECORD_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
+_RECORD_SCHEMA = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
+    "headers array<struct<key: string, value: binary>>"
+)
+#: Below this many offsets one task a partition is quicker than splitting it.
+_SPLIT_FROM_RECORDS = 50_000
+#: Ranges of one partition that are nearer than this many offsets are read as one.
+_MERGE_WITHIN_RECORDS = 64
+_CONSUMER = {
+    "kafka.isolation.level": "read_committed",
+    "kafka.max.poll.records": "4000",
+    "kafka.max.partition.fetch.bytes": str(8 * 1024 * 1024),
+    "kafka.receive.buffer.bytes": str(1024 * 1024),
+}
+
+
+def records(spark: SparkSession, options: ClientOptions, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
+    """The committed records of `ranges`, one range a partition.
+
+    Records that retention removes while they are read are absent without an error: checks that count compare the log
+    starts again afterwards.
+    """
+    wanted = {each: offsets for each, offsets in ranges.items() if offsets.size}
+    if not wanted:
+        return spark.createDataFrame([], _RECORD_SCHEMA).select(*RECORD_COLUMNS)
+    reader = (
+        spark.read.format("kafka")
+        .option("kafka.bootstrap.servers", options.bootstrap_servers)
+        .options(**{f"kafka.{key}": value for key, value in options.properties.items()})
+        .options(**_CONSUMER)
+        .option("assign", _partitions_json(wanted))
+        .option("startingOffsets", _offsets_json({each: at.start for each, at in wanted.items()}))
+        .option("endingOffsets", _offsets_json({each: at.end for each, at in wanted.items()}))
+        .option("includeHeaders", "true")
+        .option("failOnDataLoss", "false")
+    )
+    if sum(offsets.size for offsets in wanted.values()) >= _SPLIT_FROM_RECORDS:
+        reader = reader.option("minPartitions", str(spark.sparkContext.defaultParallelism))
+    return reader.load().select(*RECORD_COLUMNS)
+
+
+def layered(
+    spark: SparkSession, options: ClientOptions, ranges: Iterable[tuple[TopicPartition, OffsetRange]]
+) -> DataFrame:
+    """The records of many ranges, several a partition; overlapping records come once."""
+    frames = [records(spark, options, layer) for layer in layers(ranges)]
+    if not frames:
+        return records(spark, options, {})
+    result = frames[0]
+    for frame in frames[1:]:
+        result = result.unionByName(frame)
+    return result.select(*RECORD_COLUMNS)
+
+
+def layers(ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> list[dict[TopicPartition, OffsetRange]]:
+    """`ranges` in as few sets as possible, a partition at most once in each: Spark reads one range of a partition.
+
+    Ranges of a partition that overlap or nearly touch are joined first.
+    """
+    joined: dict[TopicPartition, list[OffsetRange]] = {}
+    for partition, offsets in sorted(ranges):
+        if not offsets.size:
+            continue
+        known = joined.setdefault(partition, [])
+        if known and offsets.start <= known[-1].end + _MERGE_WITHIN_RECORDS:
+            known[-1] = OffsetRange(known[-1].start, max(known[-1].end, offsets.end))
+        else:
+            known.append(offsets)
+    deepest = max((len(each) for each in joined.values()), default=0)
+    return [{partition: each[n] for partition, each in joined.items() if n < len(each)} for n in range(deepest)]
+
+
+def rows(frame: DataFrame, where: str, doing: str) -> list[Row]:
+    """The rows of a small frame; raises ClusterError or ReadError in words."""
+    try:
+        return frame.collect()
+    except JavaError as error:
+        raise translated(error, where, doing) from None
+    except PySparkException as error:
+        raise ReadError(
+            "read-failed",
+            f"Spark could not finish {doing}: {error.getCondition() or type(error).__name__}",
+            where,
+            "see Spark's log on the terminal; raise --driver-memory if it ran out of memory",
+        ) from error
+
+
+def _partitions_json(partitions: Iterable[TopicPartition]) -> str:
+    """{"topic": [partition, …]}, as Spark's option `assign` reads it."""
+    by_topic: dict[str, list[int]] = {}
+    for each in partitions:
+        by_topic.setdefault(each.topic, []).append(each.partition)
+    return json.dumps(by_topic)
+
+
+def _offsets_json(offsets: Mapping[TopicPartition, int]) -> str:
+    """{"topic": {"partition": offset}}, as Spark's options startingOffsets and endingOffsets read it."""
+    by_topic: dict[str, dict[str, int]] = {}
+    for each, offset in offsets.items():
+        by_topic.setdefault(each.topic, {})[str(each.partition)] = offset
+    return json.dumps(by_topic)

@@ -1,0 +1,164 @@
+"""What the job found, as records; the report of a run and its exit code. Pure.
+
+`report.schema.json` beside this module describes the document; its version is SCHEMA_VERSION.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+SCHEMA_VERSION = 1
+SAMPLES = 20
+Scalar: TypeAlias = str | int | float | bool | None
+Json: TypeAlias = Scalar | list["Json"] | dict[str, "Json"]
+
+
+class Verdict(StrEnum):
+    """pass: proven; fail: a problem was found; error: it could not be found out."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    ERROR = "error"
+
+
+class Severity(StrEnum):
+    """What a finding does to its check's verdict; a note does nothing."""
+
+    FAIL = "fail"
+    ERROR = "error"
+    NOTE = "note"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found: `code` is stable, `message` names the topic or group, `count` is in records or objects."""
+
+    code: str
+    severity: Severity
+    message: str
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class CheckOutcome:
+    """The outcome of one check. `counts` prove that something was looked at; samples never hold a key or a value."""
+
+    name: str
+    summary: str
+    counts: Mapping[str, int | float]
+    findings: tuple[Finding, ...] = ()
+    samples: tuple[Mapping[str, Scalar], ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        severities = {finding.severity for finding in self.findings}
+        if Severity.FAIL in severities:
+            return Verdict.FAIL
+        return Verdict.ERROR if Severity.ERROR in severities else Verdict.PASS
+
+    def document(self) -> dict[str, Json]:
+        return {
+            "name": self.name,
+            "verdict": self.verdict.value,
+            "summary": self.summary,
+            "counts": dict(self.counts),
+            "findings": [_finding_document(finding) for finding in self.findings],
+            "samples": [dict(sample) for sample in self.samples[:SAMPLES]],
+        }
+
+
+@dataclass(frozen=True)
+class FlowOutcome:
+    """The outcome of one flow: its checks, or the one error that kept all of them from running."""
+
+    name: str
+    namespace: str
+    digest: str
+    source: str
+    target: str
+    policy: str
+    checked_at: str
+    checks: tuple[CheckOutcome, ...] = ()
+    error: Finding | None = None
+    not_run: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.error is not None or not self.checks:
+            return Verdict.ERROR
+        return worst(check.verdict for check in self.checks)
+
+    def document(self) -> dict[str, Json]:
+        return {
+            "name": self.name,
+            "namespace": self.namespace,
+            "digest": self.digest,
+            "source": self.source,
+            "target": self.target,
+            "policy": self.policy,
+            "checkedAt": self.checked_at,
+            "verdict": self.verdict.value,
+            "error": _finding_document(self.error) if self.error else None,
+            "checks": [check.document() for check in self.checks],
+            "notRun": dict(self.not_run),
+        }
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that one run found."""
+
+    stack: str
+    generated_at: str
+    duration_seconds: float
+    flows: tuple[FlowOutcome, ...]
+    error: Finding | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.error is not None or not self.flows:
+            return Verdict.ERROR
+        return worst(flow.verdict for flow in self.flows)
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.verdict]
+
+    def document(self) -> dict[str, Json]:
+        """The report as JSON values, in the form of report.schema.json."""
+        return {
+            "schemaVersion": SCHEMA_VERSION,
+            "stack": self.stack,
+            "generatedAt": self.generated_at,
+            "durationSeconds": round(self.duration_seconds, 1),
+            "verdict": self.verdict.value,
+            "exitCode": self.exit_code,
+            "error": _finding_document(self.error) if self.error else None,
+            "flows": [flow.document() for flow in self.flows],
+        }
+
+
+EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 2}
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """fail before error before pass: a problem that was found stays found when another check could not run."""
+    given = set(verdicts)
+    return next((each for each in (Verdict.FAIL, Verdict.ERROR) if each in given), Verdict.PASS)
+
+
+def fail(code: str, message: str, count: int = 1) -> Finding:
+    return Finding(code, Severity.FAIL, message, count)
+
+
+def error(code: str, message: str, count: int = 1) -> Finding:
+    return Finding(code, Severity.ERROR, message, count)
+
+
+def note(code: str, message: str, count: int = 1) -> Finding:
+    return Finding(code, Severity.NOTE, message, count)
+
+
+def _finding_document(finding: Finding) -> dict[str, Json]:
+    return {**asdict(finding), "severity": finding.severity.value}

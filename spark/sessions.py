@@ -1,0 +1,96 @@
+"""The Spark session of the job: as spark-submit made it, or on this machine, configured here."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from spark.errors import SparkStartError
+
+HERE = Path(__file__).resolve().parent
+JARS_VARIABLE = "REPLICATE_SPARK_JARS"
+_KAFKA_SOURCE_JAR = "spark-sql-kafka-0-10_*.jar"
+
+
+@dataclass(frozen=True)
+class SessionOptions:
+    """Where Spark runs. `jars_dir` None: $REPLICATE_SPARK_JARS, else .local/lib/spark beside this package."""
+
+    master: str = "local[*]"
+    jars_dir: Path | None = None
+    driver_memory: str = "1g"
+
+    def jars(self) -> tuple[Path, ...]:
+        """The jars that let Spark read Kafka; raises SparkStartError when the folder lacks them."""
+        folder = self.jars_dir or Path(os.environ.get(JARS_VARIABLE) or HERE.parent / ".local" / "lib" / "spark")
+        if not list(folder.glob(_KAFKA_SOURCE_JAR)):
+            raise SparkStartError(
+                "spark-jars-missing",
+                f"no {_KAFKA_SOURCE_JAR}",
+                str(folder),
+                "mvn -B -q -f spark/pom.xml dependency:copy-dependencies -DoutputDirectory=<that folder>",
+            )
+        return tuple(sorted(folder.glob("*.jar")))
+
+
+@contextmanager
+def session(options: SessionOptions) -> Iterator[SparkSession]:
+    """A Spark session that is stopped at the end; under spark-submit its master, jars and memory are left alone."""
+    builder = SparkSession.builder.appName("replication-validation")
+    for key, value in _everywhere().items():
+        builder = builder.config(key, value)
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        for key, value in _own_jvm(options).items():
+            builder = builder.config(key, value)
+    try:
+        spark = builder.getOrCreate()
+    except (PySparkException, OSError) as error:
+        # PySpark tells a missing or too old Java only by the exit of its launcher.
+        raise SparkStartError(
+            "spark-not-started",
+            f"{type(error).__name__}: {str(error).splitlines()[0]}",
+            f"JAVA_HOME={os.environ.get('JAVA_HOME', 'not set')}",
+            "set JAVA_HOME to a full JDK of version 17 or later",
+        ) from error
+    try:
+        spark.conf.set("spark.sql.shuffle.partitions", str(max(2, spark.sparkContext.defaultParallelism)))
+        yield spark
+    finally:
+        spark.stop()
+
+
+def _everywhere() -> dict[str, str]:
+    return {
+        "spark.sql.session.timeZone": "UTC",
+        # Login and keys are reader options: kept out of plans, logs and event logs.
+        "spark.redaction.regex": r"(?i)secret|password|token|access[.]?key|jaas|keystore|truststore",
+    }
+
+
+def _own_jvm(options: SessionOptions) -> dict[str, str]:
+    jars = options.jars()
+    log4j = HERE / "log4j2.properties"
+    settings = {
+        "spark.master": options.master,
+        "spark.driver.memory": options.driver_memory,
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j}",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if options.master.startswith("local"):
+        settings |= {
+            # On the class path from the start: the admin client of the JVM and Spark's reader load the same classes.
+            "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            # A handful of partitions on one machine: planning between stages costs more than it finds.
+            "spark.sql.adaptive.enabled": "false",
+        }
+    else:
+        settings["spark.jars"] = ",".join(str(jar) for jar in jars)
+    return settings

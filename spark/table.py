@@ -1,0 +1,49 @@
+"""The report as a table for the terminal."""
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from spark.report import Finding, FlowOutcome, Report, Severity, Verdict
+
+_STYLES = {Verdict.PASS: "green", Verdict.FAIL: "red", Verdict.ERROR: "yellow"}
+#: Notes of one check beyond this many are counted, not printed; report.json has them all.
+_NOTES_SHOWN = 3
+
+
+def print_report(report: Report, console: Console) -> None:
+    """Print one row a check, what was found below it, and the verdict."""
+    for flow in report.flows:
+        console.print(_flow_table(flow))
+        for name, reason in flow.not_run.items():
+            console.print(f"  {name}: not run, {reason}", style="dim")
+        if flow.error is not None:
+            console.print(f"  error {escape(_line(flow.error))}", style="yellow")
+    if report.error is not None:
+        console.print(f"error {escape(_line(report.error))}", style="yellow")
+    style = _STYLES[report.verdict]
+    console.print(f"[bold {style}]{report.verdict.value}[/] in {report.duration_seconds:.1f} s")
+
+
+def _flow_table(flow: FlowOutcome) -> Table:
+    title = f"{flow.name}: {flow.source} -> {flow.target} ({flow.policy} policy), {flow.verdict.value}"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, expand=False)
+    table.add_column("check", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("what was seen")
+    for check in flow.checks:
+        seen = [escape(check.summary)]
+        notes = [each for each in check.findings if each.severity is Severity.NOTE]
+        wrong = [each for each in check.findings if each.severity is not Severity.NOTE]
+        seen += [f"[red]{escape(_line(each))}[/]" for each in wrong]
+        seen += [f"[dim]{escape(_line(each))}[/]" for each in notes[:_NOTES_SHOWN]]
+        if len(notes) > _NOTES_SHOWN:
+            seen.append(f"[dim]and {len(notes) - _NOTES_SHOWN} more notes[/]")
+        verdict = check.verdict
+        table.add_row(check.name, f"[{_STYLES[verdict]}]{verdict.value}[/]", "\n".join(seen))
+    return table
+
+
+def _line(finding: Finding) -> str:
+    return f"{finding.code}: {finding.message}"

@@ -1,0 +1,184 @@
+"""One frame in, one frame out: what the checks need to know, small enough for the driver."""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+SAMPLES = 20
+#: Changes of the offset delta that are kept a partition; a topic with transactions has one at nearly every sync.
+SEGMENTS = 2_000
+SOURCE, TARGET = "source", "target"
+_LOW_HALF = 0xFFFFFFFF
+
+
+def heartbeats_seen(heartbeats: DataFrame, source_alias: str, target_alias: str) -> DataFrame:
+    """One row of decoded heartbeats: `seen`, this flow's as (emitted_ms, partition, offset) ascending; and the number
+    of `others` (of other flows through the same topic) and of `undecodable` records."""
+    ours = (F.col("source_alias") == source_alias) & (F.col("target_alias") == target_alias)
+    return heartbeats.select("source_alias", "target_alias", "emitted_ms", "partition", "offset").agg(
+        F.sort_array(F.collect_list(F.when(ours, F.struct("emitted_ms", "partition", "offset")))).alias("seen"),
+        F.count(F.when(~ours, 1)).alias("others"),
+        F.count(F.when(F.col("emitted_ms").isNull(), 1)).alias("undecodable"),
+    )
+
+
+def latest_checkpoints(checkpoints: DataFrame) -> DataFrame:
+    """The newest checkpoint of every (group, topic, partition): columns upstream, downstream, and records seen.
+
+    Key group, topic (remote name), partition; the row of null keys counts what could not be decoded.
+    """
+    return (
+        checkpoints.select("group", "topic", "partition", "upstream", "downstream", "offset")
+        .groupBy("group", "topic", "partition")
+        .agg(
+            F.max_by("upstream", "offset").alias("upstream"),
+            F.max_by("downstream", "offset").alias("downstream"),
+            F.count(F.lit(1)).alias("records"),
+        )
+    )
+
+
+def sync_segments(syncs: DataFrame) -> DataFrame:
+    """The offset syncs at which upstream minus downstream changes, first and last sync of each stretch.
+
+    Between two of them with the same difference every record was replicated one to one, so that they say as much as
+    all syncs of the topic do, however many. Key topic, partition, offset (of the sync's own record); columns upstream,
+    downstream, written_ms.
+    """
+    order = Window.partitionBy("topic", "partition").orderBy("offset")
+    newest_first = Window.partitionBy("topic", "partition").orderBy(F.desc("offset"))
+    delta = F.col("upstream") - F.col("downstream")
+    columns = ("topic", "partition", "offset", "upstream", "downstream", "written_ms")
+    return (
+        syncs.select(*columns)
+        .where(F.col("topic").isNotNull())
+        .withColumn("before", F.lag(delta).over(order))
+        .withColumn("after", F.lead(delta).over(order))
+        .withColumn("downstream_before", F.lag("downstream").over(order))
+        .withColumn("downstream_after", F.lead("downstream").over(order))
+        .where(
+            F.col("before").isNull()
+            | F.col("after").isNull()
+            | (F.col("before") != delta)
+            | (F.col("after") != delta)
+            | (F.col("downstream_before") > F.col("downstream"))
+            | (F.col("downstream_after") < F.col("downstream"))
+        )
+        .withColumn("age", F.row_number().over(newest_first))
+        .where((F.col("age") <= SEGMENTS) | F.col("before").isNull())
+        .select(*columns)
+    )
+
+
+def record_digest() -> Column:
+    """A 64-bit digest of a record's key, value, headers and timestamp (bigint).
+
+    Null-safe: the hash skips nulls, so whether key and value are null is hashed beside them. Headers are hashed with
+    their text form, which shows where a null header value stands; an expression over each header would say the same
+    and cost the generated code of the whole stage.
+    """
+    headers = F.when(F.col("headers").isNull() | (F.size("headers") == 0), F.lit(0)).otherwise(
+        F.xxhash64(F.size("headers"), F.col("headers"), F.col("headers").cast("string"))
+    )
+    key, value = F.col("key"), F.col("value")
+    return F.xxhash64(key.isNull(), key, value.isNull(), value, F.col("timestamp"), headers)
+
+
+def digests(records: DataFrame, side: str, prefix: str) -> DataFrame:
+    """Records as side, topic (the source's name), partition, offset, time_ms, digest.
+
+    `prefix` is what the topic carries before the source's name on that side; empty on the source.
+    """
+    topic = F.substring(F.col("topic"), len(prefix) + 1, 1 << 20) if prefix else F.col("topic")
+    return records.select(
+        F.lit(side).alias("side"),
+        topic.alias("topic"),
+        F.col("partition"),
+        F.col("offset"),
+        F.unix_millis("timestamp").alias("time_ms"),
+        record_digest().alias("digest"),
+    )
+
+
+def partition_sums(digests: DataFrame) -> DataFrame:
+    """Records and the order-free digest of every partition: columns records, low, high; key side, topic, partition.
+
+    The digest is the sum of the records' digests; as sums of 32-bit halves, which 2^31 records cannot overflow.
+    """
+    low = F.col("digest").bitwiseAND(F.lit(_LOW_HALF))
+    high = F.shiftrightunsigned("digest", 32)
+    return (
+        digests.select("side", "topic", "partition", low.alias("low"), high.alias("high"))
+        .groupBy("side", "topic", "partition")
+        .agg(F.count(F.lit(1)).alias("records"), F.sum("low").alias("low"), F.sum("high").alias("high"))
+    )
+
+
+def paired(digests: DataFrame) -> DataFrame:
+    """Records of both sides as a multiset: the n-th record of a digest on the source meets the n-th on the target.
+
+    Key topic, partition, digest, occurrence; columns source_offset, target_offset (null where there is none), time_ms.
+    """
+    same = ("topic", "partition", "digest")
+    order = Window.partitionBy(*same, "side").orderBy("offset")
+    return (
+        digests.select("side", *same, "offset", "time_ms")
+        .repartition(*same)
+        .withColumn("occurrence", F.row_number().over(order))
+        .groupBy(*same, "occurrence")
+        .agg(
+            F.max(F.when(F.col("side") == SOURCE, F.col("offset"))).alias("source_offset"),
+            F.max(F.when(F.col("side") == TARGET, F.col("offset"))).alias("target_offset"),
+            F.min("time_ms").alias("time_ms"),
+        )
+    )
+
+
+def differences(pairs: DataFrame, judged: DataFrame) -> DataFrame:
+    """What is on one side only, by kind: key topic, partition, kind; columns records, first, last (offsets), samples.
+
+    `judged` has topic, partition, judged_end: source records from that offset on may still be on their way and are left
+    out. Kinds, seen from the first and last record that both sides hold: missing-head, missing-hole, missing-tail,
+    missing (nothing is held by both), duplicated (the source has the record, but fewer times), extra-head, extra.
+    """
+    whole, same = Window.partitionBy("topic", "partition"), Window.partitionBy("topic", "partition", "digest")
+    source, target = F.col("source_offset"), F.col("target_offset")
+    both = source.isNotNull() & target.isNotNull()
+    unmatched = (
+        pairs.select("topic", "partition", "digest", "source_offset", "target_offset", "time_ms")
+        .withColumn("known", F.max(source.isNotNull()).over(same))
+        .withColumn("first_source", F.min(F.when(both, source)).over(whole))
+        .withColumn("last_source", F.max(F.when(both, source)).over(whole))
+        .withColumn("first_target", F.min(F.when(both, target)).over(whole))
+        .where(~both)
+        .join(F.broadcast(judged.select("topic", "partition", "judged_end")), on=["topic", "partition"], how="left")
+        .where(source.isNull() | F.col("judged_end").isNull() | (source < F.col("judged_end")))
+    )
+    kind = (
+        F.when(source.isNotNull() & F.col("first_source").isNull(), "missing")
+        .when(source < F.col("first_source"), "missing-head")
+        .when(source > F.col("last_source"), "missing-tail")
+        .when(source.isNotNull(), "missing-hole")
+        .when(F.col("known"), "duplicated")
+        .when(target < F.col("first_target"), "extra-head")
+        .otherwise("extra")
+    )
+    named = unmatched.select(
+        "topic", "partition", kind.alias("kind"), F.coalesce(source, target).alias("offset"), "time_ms", "digest"
+    )
+    order = Window.partitionBy("topic", "partition", "kind").orderBy("offset")
+    sample = F.when(F.col("rank") <= SAMPLES, F.struct("offset", "time_ms", F.hex("digest").alias("digest")))
+    return (
+        named.withColumn("rank", F.row_number().over(order))
+        .groupBy("topic", "partition", "kind")
+        .agg(
+            F.count(F.lit(1)).alias("records"),
+            F.min("offset").alias("first"),
+            F.max("offset").alias("last"),
+            F.sort_array(F.collect_list(sample)).alias("samples"),
+        )
+    )
+
+
+def positions(digests: DataFrame) -> DataFrame:
+    """Distinct records of small windows, for finding one in the other: topic, partition, offset, time_ms, digest."""
+    return digests.select("topic", "partition", "offset", "time_ms", F.hex("digest").alias("digest"))

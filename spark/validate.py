@@ -1,0 +1,99 @@
+"""Entry point of the validation job: `python spark/validate.py …` or `spark-submit spark/validate.py …`.
+
+Exit code 0: everything proven; 1: problems found; 2: it could not be found out.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+# Started as a file, not as a module: the package is the folder of this file.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+# That folder itself must not be searched, or its modules would be found a second time without their package.
+sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
+
+from rich.console import Console  # noqa: E402
+
+from spark.errors import CannotRunError  # noqa: E402
+from spark.job import Options, run  # noqa: E402
+from spark.parameters import load  # noqa: E402
+from spark.publish import publish  # noqa: E402
+from spark.report import EXIT_CODES, Report, Verdict  # noqa: E402
+from spark.sessions import SessionOptions  # noqa: E402
+from spark.table import print_report  # noqa: E402
+
+EXAMPLE = """example:
+  python spark/validate.py --parameters params.json --flow orders --report report.json --publish
+
+exit code: 0 everything proven, 1 problems found, 2 it could not be found out"""
+
+
+def parser() -> argparse.ArgumentParser:
+    arguments = argparse.ArgumentParser(
+        prog="validate.py",
+        description="Prove from the records of both clusters that a replication flow works.",
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    arguments.add_argument("--parameters", type=Path, required=True, help="parameter document of the stack (JSON)")
+    arguments.add_argument("--flow", help="check this flow only (default: every flow of the document)")
+    arguments.add_argument("--report", type=Path, help="write the report here (JSON, see spark/report.schema.json)")
+    arguments.add_argument("--publish", action="store_true", help="keep the verdict in ConfigMap <flow>-validation")
+    arguments.add_argument("--json", action="store_true", help="print the report as JSON instead of a table")
+    arguments.add_argument("--kubeconfig", type=Path, help="for Secrets and --publish (default: $KUBECONFIG, the pod)")
+    arguments.add_argument(
+        "--catch-up-seconds", type=float, default=30, help="time for a target that is behind (default: 30)"
+    )
+    session = arguments.add_argument_group("Spark, unless started by spark-submit")
+    session.add_argument("--master", default="local[*]", help="Spark master (default: local[*])")
+    session.add_argument("--jars-dir", type=Path, help="jars of spark/pom.xml (default: $REPLICATE_SPARK_JARS)")
+    session.add_argument("--driver-memory", default="1g", help="heap of the driver (default: 1g)")
+    return arguments
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the job as the command line says; the exit code."""
+    arguments = parser().parse_args(argv)
+    console = Console(stderr=True)
+    options = Options(
+        SessionOptions(arguments.master, arguments.jars_dir, arguments.driver_memory),
+        arguments.catch_up_seconds,
+        arguments.kubeconfig,
+        lambda step: console.print(f"  {step} …", style="dim", markup=False, highlight=False),
+    )
+    try:
+        report = run(load(arguments.parameters).only(arguments.flow), options)
+        write_report(report, arguments.report)
+        show(report, arguments.json)
+        if arguments.publish:
+            for where in publish(report, arguments.kubeconfig):
+                console.print(f"  published {where}", style="dim", markup=False)
+    except CannotRunError as error:
+        console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
+        return EXIT_CODES[Verdict.ERROR]
+    return report.exit_code
+
+
+def write_report(report: Report, path: Path | None) -> None:
+    """Write the report to `path`, if one was given; raises CannotRunError when that fails."""
+    if path is None:
+        return
+    try:
+        path.write_text(json.dumps(report.document(), indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise CannotRunError(
+            "report-not-written", error.strerror or "not writable", str(path), "give --report a writable path"
+        ) from None
+
+
+def show(report: Report, as_json: bool) -> None:
+    """Print the report to standard output."""
+    if as_json:
+        print(json.dumps(report.document(), indent=2))
+    else:
+        print_report(report, Console())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,32 @@
+"""MirrorMaker 2's records, written by hand in its binary forms, so that a test says what a broker holds."""
+
+import struct
+
+
+def string(text: str) -> bytes:
+    data = text.encode()
+    return struct.pack(">h", len(data)) + data
+
+
+def heartbeat_key(source: str, target: str) -> bytes:
+    return string(source) + string(target)
+
+
+def heartbeat_value(emitted_ms: int, version: int = 0) -> bytes:
+    return struct.pack(">hq", version, emitted_ms)
+
+
+def checkpoint_key(group: str, topic: str, partition: int) -> bytes:
+    return string(group) + string(topic) + struct.pack(">i", partition)
+
+
+def checkpoint_value(upstream: int, downstream: int, metadata: str = "", version: int = 0) -> bytes:
+    return struct.pack(">hqq", version, upstream, downstream) + string(metadata)
+
+
+def offset_sync_key(topic: str, partition: int) -> bytes:
+    return string(topic) + struct.pack(">i", partition)
+
+
+def offset_sync_value(upstream: int, downstream: int) -> bytes:
+    return struct.pack(">qq", upstream, downstream)
