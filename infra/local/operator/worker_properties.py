@@ -78,9 +78,10 @@ def worker_properties(connect: ConnectResource) -> dict[str, str]:
 
 
 def on_one_machine(properties: Mapping[str, str], port: int, plugin_path: Path) -> dict[str, str]:
-    """The whole difference between a worker in a pod and one beside others on loopback: its port and its plugins.
+    """The whole difference between a worker in a pod and one beside others on loopback.
 
-    A pod has an address of its own and listens on 8083; `plugin.discovery` only saves the scan of every jar.
+    A pod has an address of its own and listens on 8083, and its image has /opt/kafka, without which the directory
+    provider does not start. `plugin.discovery` only saves the scan of every jar.
     """
     return {
         **properties,
@@ -88,6 +89,7 @@ def on_one_machine(properties: Mapping[str, str], port: int, plugin_path: Path) 
         "rest.advertised.port": str(port),
         "plugin.path": str(plugin_path),
         "plugin.discovery": "service_load",
+        "config.providers.strimzidir.param.allowed.paths": str(plugin_path),
     }
 
 
