@@ -14,6 +14,7 @@ from components.problems import Problem, ReplicationError, Severity
 from infra.errors import CannotRunError
 from infra.local.cli import app as local_app
 from infra.local.errors import LocalStackError
+from infra.local.waiting import DeadlineError
 from infra.settings import STACKS, read_settings, stack_names
 
 app = typer.Typer(
@@ -200,7 +201,7 @@ def main() -> None:
     except ReplicationError as error:
         _print_problems(error.problems, err)
         raise SystemExit(1) from None
-    except (CannotRunError, LocalStackError) as error:
+    except (CannotRunError, LocalStackError, DeadlineError) as error:
         err.print(f"[red]✗[/] {escape(str(error))}", soft_wrap=True)
         raise SystemExit(2) from None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from rich.console import Console
 from rich.markup import escape
 
@@ -91,9 +91,14 @@ def _wait_for_arrival(flow: ResolvedFlow, target: Region) -> None:
 
 def _expect_record(consumer: Consumer, topic: str) -> None:
     known = consumer.list_topics(topic, timeout=_CALL_SECONDS).topics[topic].partitions
-    ends = [consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_CALL_SECONDS)[1] for number in known]
+    places = [TopicPartition(topic, number) for number in known]
+    try:
+        ends = [consumer.get_watermark_offsets(place, timeout=_CALL_SECONDS)[1] for place in places]
+    except KafkaException as error:
+        # A partition that was created a moment ago has no leader yet.
+        raise NotYetError(str(error)) from error
     if not any(ends):
-        raise NotYetError(f"{len(known)} partitions, no record" if known else "no such topic")
+        raise NotYetError(f"{len(places)} partitions, no record" if places else "no such topic")
 
 
 def _validate(settings: StackSettings, console: Console) -> int:
