@@ -129,6 +129,17 @@ class KubernetesApi:
         answer = self._call("POST", self._path(target) + "/token", body=body)
         return str(answer["status"]["token"])
 
+    def may_get(self, user: str, resource: str, namespace: str, name: str) -> bool:
+        """Whether RBAC lets the user (`system:serviceaccount:<namespace>:<name>`) get one object of the core group."""
+        attributes = {"verb": "get", "resource": resource, "namespace": namespace, "name": name}
+        body = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SubjectAccessReview",
+            "spec": {"user": user, "resourceAttributes": attributes},
+        }
+        answer = self._call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body=body)
+        return bool(answer["status"].get("allowed", False))
+
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         return self._plural(api_version, kind)[1]
 

@@ -21,7 +21,7 @@ INTERVAL_SECONDS = 1.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run until SIGTERM or SIGINT, then stop the workers. 0 after a clean end, 2 if another operator has the state."""
+    """Run until SIGTERM or SIGINT, then stop the workers. 0 after a clean end, 2 if it could not begin."""
     options = _parser().parse_args(arguments)
     logging.basicConfig(stream=sys.stdout, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
@@ -31,11 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not _lock(lock):
             logging.error("another operator works on %s", state_dir)
             return 2
-        _run(options, state_dir)
-    return 0
+        return _run(options, state_dir)
 
 
-def _run(options: argparse.Namespace, state_dir: Path) -> None:
+def _run(options: argparse.Namespace, state_dir: Path) -> int:
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ending.set())
@@ -45,7 +44,12 @@ def _run(options: argparse.Namespace, state_dir: Path) -> None:
         config_provider_lib=options.config_provider_lib.resolve(),
         state_dir=state_dir,
     )
-    workers = Workers(runtime)
+    try:
+        workers = Workers(runtime)
+    except ValueError:
+        # Pydantic's text would quote the file.
+        logging.error("%s cannot be read; end the workers that still run, and remove it", runtime.ledger)  # noqa: TRY400
+        return 2
     with KubernetesApi(options.kubeconfig, field_manager=FIELD_MANAGER) as api:
         operator = Operator(api, ConnectClusters(api, options.kubeconfig, workers), ConnectorReconciler(api))
         while not ending.is_set():
@@ -53,6 +57,7 @@ def _run(options: argparse.Namespace, state_dir: Path) -> None:
             ending.wait(INTERVAL_SECONDS)
     logging.info("ending: workers are being stopped")
     workers.stop_all()
+    return 0
 
 
 def _lock(lock: TextIO) -> bool:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -66,7 +66,7 @@ class ConnectClusters:
                 condition = not_ready("InvalidSecret", str(error))
             else:
                 self._run_workers(connect, digest, arguments, reports)
-                condition = readiness(connect, reports)
+                condition = readiness(connect, self._judged(key, reports, digest))
         self._write(connect, condition, notes, reports)
         serving = [each.port for each in reports if each.state is WorkerState.READY]
         return self._rest(serving[0]) if serving else None
@@ -154,6 +154,11 @@ class ConnectClusters:
             texts = (self.workers.log_text(record, stem) for stem in stems)
             problem = next(filter(None, map(first_problem, texts)), None)
         return WorkerReport(record.index, state, record.port, problem)
+
+    def _judged(self, key: Key, reports: list[WorkerReport], digest: str) -> list[WorkerReport]:
+        """The reports, with those marked that are of another configuration than the wanted one."""
+        current = {record.index for record in self.workers.of(key) if record.digest == digest}
+        return [replace(report, outdated=report.index not in current) for report in reports]
 
     def _rest(self, port: int) -> ConnectRest:
         return self._rests.setdefault(port, ConnectRest(port))

@@ -14,12 +14,16 @@ from infra.local.operator.worker_properties import dropped_keys
 
 @dataclass(frozen=True)
 class WorkerReport:
-    """One worker: its state, its REST port, and the first problem in the log of one that does not serve."""
+    """One worker: its state, its REST port, and the first problem in the log of one that does not serve.
+
+    `outdated` says that it runs, or ran, with something else than the resource says now.
+    """
 
     index: int
     state: WorkerState
     port: int
     problem: str | None = None
+    outdated: bool = False
 
 
 def unsupported(connect: ConnectResource) -> Condition | None:
@@ -38,11 +42,15 @@ def unsupported(connect: ConnectResource) -> Condition | None:
 
 
 def readiness(connect: ConnectResource, workers: Sequence[WorkerReport]) -> Condition:
-    """Ready when every worker serves; else the first that does not, and why."""
-    serving = [each for each in workers if each.state is WorkerState.READY]
+    """Ready when every worker serves with the newest configuration; else the first that does not, and why."""
+    current = [each for each in workers if each.index < connect.replicas and not each.outdated]
+    serving = [each for each in current if each.state is WorkerState.READY]
     if len(serving) >= connect.replicas:
         return conditions.READY
-    waiting = [each for each in workers if each.state is not WorkerState.READY]
+    outdated = sum(each.outdated for each in workers)
+    if outdated:
+        return not_ready("Rolling", f"{outdated} of {connect.replicas} workers still have the configuration before")
+    waiting = [each for each in current if each.state is not WorkerState.READY]
     if not waiting:
         return not_ready("Creating", f"{len(serving)} of {connect.replicas} workers started")
     worker = next((each for each in waiting if each.problem), waiting[0])

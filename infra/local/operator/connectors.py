@@ -22,6 +22,7 @@ from infra.local.operator.connector_plan import (
     restarts_after,
     status_body,
 )
+from infra.local.operator.lookups import explained
 from infra.local.operator.redaction import redacted, secret_values
 from infra.local.operator.resources import ConnectorResource
 from infra.local.operator.statuses import write_status
@@ -105,7 +106,8 @@ class ConnectorReconciler:
 
     def _refused(self, connector: ConnectorResource, step: Step, error: RestError) -> Condition:
         secrets = secret_values(self.api, connector_config(connector))
-        condition = not_ready("ConnectRestError", f"Connect answered {error.status}: {redacted(str(error), secrets)}")
+        told = explained(self.api, connector, redacted(str(error), secrets))
+        condition = not_ready("ConnectRestError", f"Connect answered {error.status}: {told}")
         if isinstance(step, Create | Configure):
             due = time.monotonic() + RETRY_SECONDS
             self._refusals[connector.reference] = Refusal(dict(step.config), condition, due)
@@ -122,7 +124,8 @@ class ConnectorReconciler:
     ) -> None:
         if running is not None and running.failures:
             secrets = secret_values(self.api, connector_config(connector))
-            condition = replace(condition, message=redacted(condition.message, secrets))
+            told = explained(self.api, connector, redacted(condition.message, secrets))
+            condition = replace(condition, message=told)
             running = replace(running, status=redacted(running.status, secrets))
         body = status_body(connector, condition, running, topics, restarts, now)
         write_status(self.api, connector.reference, connector.status, body)

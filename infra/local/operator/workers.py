@@ -1,5 +1,6 @@
 """Connect worker processes, and the ledger by which an operator that was restarted finds them again."""
 
+import contextlib
 import logging
 import os
 import shutil
@@ -70,13 +71,24 @@ class Runtime:
     def plugin_path(self) -> Path:
         return self.state_dir / "plugins"
 
+    @property
+    def ledger(self) -> Path:
+        return self.state_dir / "workers.json"
+
+    @property
+    def folders(self) -> Path:
+        return self.state_dir / "workers"
+
 
 class Workers:
-    """All workers of all KafkaConnects. Used by the reconciling thread only; stops run beside it."""
+    """All workers of all KafkaConnects. Used by the reconciling thread only; stops run beside it.
+
+    Raises ValueError if the ledger is damaged: to start anew would start every worker twice.
+    """
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._file = runtime.state_dir / "workers.json"
+        self._file = runtime.ledger
         self._stopping: dict[tuple[Key, int], threading.Thread] = {}
         records = LEDGER.validate_json(self._file.read_bytes()) if self._file.exists() else []
         self._records = {(record.key, record.index): record for record in records}
@@ -86,7 +98,9 @@ class Workers:
         self._link_plugins()
 
     def keys(self) -> set[Key]:
-        return {key for key, _ in self._records}
+        """Every KafkaConnect that has a worker, or files that a worker left."""
+        left = {(folder.parent.name, folder.name) for folder in self._runtime.folders.glob("*/*")}
+        return left | {key for key, _ in self._records}
 
     def of(self, key: Key) -> list[WorkerRecord]:
         """Records of one KafkaConnect by index, ended ones included."""
@@ -170,7 +184,7 @@ class Workers:
 
     def folder(self, key: Key) -> Path:
         """Private directory of one KafkaConnect's workers."""
-        folder = self._runtime.state_dir.joinpath(*key)
+        folder = self._runtime.folders.joinpath(*key)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return folder
 
@@ -181,8 +195,11 @@ class Workers:
 
     def forget(self, key: Key) -> None:
         """Remove what is left of a KafkaConnect that is gone, once its workers are."""
-        if key not in self.keys():
-            shutil.rmtree(self._runtime.state_dir.joinpath(*key), ignore_errors=True)
+        if not self.of(key):
+            folder = self._runtime.folders.joinpath(*key)
+            shutil.rmtree(folder, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                folder.parent.rmdir()
 
     def _environment(self, folder: Path) -> dict[str, str]:
         # Nothing of ours but a path: a proxy, a KUBECONFIG or KAFKA_ variable of the user's would reach the worker.
