@@ -27,17 +27,17 @@ def apply_acls(region: Region, acls: Iterable[Acl]) -> None:
 
     Raises LocalStackError if the region refuses one.
     """
-    bindings = [binding for acl in acls if acl.cluster == region.alias for binding in _bindings(acl)]
-    if not bindings:
+    wanted = [binding for acl in acls if acl.cluster == region.alias for binding in bindings(acl)]
+    if not wanted:
         return
     admin = AdminClient(region.client_config(ADMIN))
-    for binding, future in admin.create_acls(bindings, request_timeout=DEADLINE_SECONDS).items():
+    for binding, future in admin.create_acls(wanted, request_timeout=DEADLINE_SECONDS).items():
         _finish(future, f"create {_told(binding)} on {region.alias}")
 
 
 def revoke_acls(region: Region, acls: Iterable[Acl]) -> None:
     """Remove those of `acls` that are meant for the region; one that is not there is no error."""
-    filters = [_filter(binding) for acl in acls if acl.cluster == region.alias for binding in _bindings(acl)]
+    filters = [_filter(binding) for acl in acls if acl.cluster == region.alias for binding in bindings(acl)]
     if not filters:
         return
     admin = AdminClient(region.client_config(ADMIN))
@@ -56,7 +56,8 @@ def standing_acls(alias: str) -> tuple[Acl, ...]:
     )
 
 
-def _bindings(acl: Acl) -> list[AclBinding]:
+def bindings(acl: Acl) -> list[AclBinding]:
+    """The ACL as Kafka keeps it: one binding an operation, allowed from any host."""
     pattern = ResourcePatternType[acl.pattern.upper()]
     resource = ResourceType[acl.resource.upper()]
     return [

@@ -18,7 +18,6 @@ AUTHORITY = Authority("kubernetes")
 ADMIN = "kubernetes/admin"
 """Key of the admin's token among the passwords."""
 
-TOKENS = paths.CONTROL_PLANE / "tokens.csv"
 CONTROLLERS = (
     "namespace-controller",
     "garbage-collector-controller",
@@ -58,7 +57,8 @@ def apiserver_launch(site: Site) -> Launch:
     """The API server, on loopback, with RBAC and with service account tokens that it signs itself."""
     server, etcd_client = AUTHORITY.issue("kube-apiserver"), AUTHORITY.issue("kube-apiserver-etcd-client")
     signing = AUTHORITY.issue("service-accounts")
-    write_private(TOKENS, f'{site.passwords[ADMIN]},admin,admin,"system:masters"\n')
+    tokens = paths.CONTROL_PLANE / "tokens.csv"
+    write_private(tokens, f'{site.passwords[ADMIN]},admin,admin,"system:masters"\n')
     write_private(paths.KUBECONFIG, kubeconfig(site.ports["kube-apiserver"], site.passwords[ADMIN]))
     flags = {
         "bind-address": "127.0.0.1",
@@ -74,7 +74,7 @@ def apiserver_launch(site: Site) -> Launch:
         "service-account-issuer": "https://kubernetes.default.svc",
         "service-account-key-file": signing.certificate,
         "service-account-signing-key-file": signing.key,
-        "token-auth-file": TOKENS,
+        "token-auth-file": tokens,
         "authorization-mode": "RBAC",
         "endpoint-reconciler-type": "none",
         "profiling": "false",

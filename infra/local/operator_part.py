@@ -9,8 +9,6 @@ from infra.local.errors import LocalStackError
 from infra.local.parts import Launch, Part, Site, plain_environment
 from infra.local.processes import ProcessRecord
 
-WORKERS_FILE = paths.OPERATOR / "workers.json"
-
 
 class WorkerRecord(ProcessRecord):
     """What the stack reads of a worker in the operator's list: its process, its REST port, whether it ever served."""
@@ -24,13 +22,14 @@ _LIST = TypeAdapter(list[WorkerRecord])
 
 def workers() -> list[WorkerRecord]:
     """The Connect workers that the operator wrote down, whether they run or not."""
+    file = paths.OPERATOR / "workers.json"
     try:
-        return _LIST.validate_json(WORKERS_FILE.read_bytes())
+        return _LIST.validate_json(file.read_bytes())
     except FileNotFoundError:
         return []
     except ValidationError as error:
         raise LocalStackError(
-            f"the operator's list of workers, {WORKERS_FILE}, cannot be read",
+            f"the operator's list of workers, {file}, cannot be read",
             "end the Connect workers that still run by hand, and remove the file",
         ) from error
 
