@@ -95,7 +95,7 @@ def api_client(settings: StackSettings) -> client.ApiClient:
     except (ConfigException, OSError) as error:
         raise CannotRunError(
             f"no access to Kubernetes: {error}",
-            str(stack_file(settings.stack)),
+            str(stack_file(settings.stack, settings.stacks)),
             "The stack's cluster is asked for status and Secrets.",
             "set `kubernetes:context` or `kubernetes:kubeconfig` in the stack file, or KUBECONFIG.",
         ) from error

@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from pulumi import automation
@@ -18,7 +19,7 @@ from infra.local.endpoints import load_endpoints
 from infra.local.kubernetes_provider import serve
 from infra.local.stack_config import passphrase_file, stack_config
 from infra.program import deploy
-from infra.settings import PROJECT, ROOT, STACKS, StackSettings
+from infra.settings import PROJECT, ROOT, StackSettings, stack_file
 
 _REAL_PROVIDER = "pulumi-resource-kubernetes"
 
@@ -36,7 +37,7 @@ def open_stack(settings: StackSettings) -> Iterator[automation.Stack]:
         options = automation.LocalWorkspaceOptions(
             work_dir=str(ROOT), env_vars=_environment(), pulumi_command=_pulumi_command()
         )
-        yield _select(settings.stack, options)
+        yield _select(settings, options)
 
 
 def kubernetes_provider(settings: StackSettings) -> str:
@@ -82,8 +83,9 @@ def _select_local(settings: StackSettings, provider: dict[str, str]) -> automati
     options = automation.LocalWorkspaceOptions(
         work_dir=str(work), env_vars=environment, project_settings=project, pulumi_command=_pulumi_command()
     )
-    shutil.copyfile(STACKS / f"Pulumi.{settings.stack}.yaml", work / f"Pulumi.{settings.stack}.yaml")
-    stack = _select(settings.stack, options)
+    file = stack_file(settings.stack, settings.stacks)
+    shutil.copyfile(file, work / file.name)
+    stack = _select(settings, options)
     stack.set_all_config(
         {
             f"{PROJECT}:{key}": automation.ConfigValue(value=value, secret=secret)
@@ -93,8 +95,9 @@ def _select_local(settings: StackSettings, provider: dict[str, str]) -> automati
     return stack
 
 
-def _select(name: str, options: automation.LocalWorkspaceOptions) -> automation.Stack:
-    return automation.create_or_select_stack(name, project_name=PROJECT, program=deploy, opts=options)
+def _select(settings: StackSettings, options: automation.LocalWorkspaceOptions) -> automation.Stack:
+    program = partial(deploy, settings.stacks)
+    return automation.create_or_select_stack(settings.stack, project_name=PROJECT, program=program, opts=options)
 
 
 def _pulumi_command() -> automation.PulumiCommand:

@@ -1,5 +1,7 @@
 """Model -> components: what a stack registers and exports."""
 
+from pathlib import Path
+
 import pulumi
 
 from components.checks import check_topology
@@ -7,12 +9,12 @@ from components.flow import ReplicationFlow, ReplicationFlowArgs
 from components.problems import raise_errors
 from components.resolved import resolve_flows
 from components.validation import validation_document
-from infra.settings import PROJECT, StackSettings, check_secrets, check_stack, deployed_settings
+from infra.settings import PROJECT, STACKS, StackSettings, check_secrets, check_stack, deployed_settings
 
 
-def deploy() -> None:
+def deploy(stacks: Path = STACKS) -> None:
     """Register every replication of the running stack and export what it tells."""
-    settings = deployed_settings()
+    settings = deployed_settings(stacks)
     raise_errors([*check_topology(settings.topology), *check_stack(settings)])
     _register(settings)
 

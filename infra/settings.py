@@ -26,13 +26,13 @@ PROJECT = "replication"
 
 @dataclass(frozen=True)
 class StackSettings:
-    """One stack: its topology, its region (all when None), and what its file holds of configuration.
+    """One stack: its topology, its region (all when None), and what its file in `stacks` holds of configuration.
 
     `values` are the plain ones by key without the project's prefix; `secret_keys` names the encrypted ones.
     """
 
     stack: str
-    topology_file: Path
+    stacks: Path
     topology: Topology
     region: str | None
     local: bool
@@ -97,14 +97,14 @@ def read_settings(stack: str, stacks: Path = STACKS) -> StackSettings:
     return replace(settings, kubeconfig=config.get("kubernetes:kubeconfig"), context=config.get("kubernetes:context"))
 
 
-def deployed_settings() -> StackSettings:
-    """Settings of the stack that the Pulumi engine runs, from its configuration."""
+def deployed_settings(stacks: Path = STACKS) -> StackSettings:
+    """Settings of the stack that the Pulumi engine runs, from its configuration and the topology in `stacks`."""
     # Loading Pulumi takes longer than a check or a render, which do without.
     import pulumi
 
     config = pulumi.Config(PROJECT)
     values = {key: value for key in ("topology", "region", "local") if (value := config.get(key)) is not None}
-    settings = _settings(pulumi.get_stack(), values, frozenset(), STACKS)
+    settings = _settings(pulumi.get_stack(), values, frozenset(), stacks)
     named = sorted(
         {value.config for cluster in settings.topology.clusters.values() for value in config_values(cluster)}
     )
@@ -133,7 +133,7 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
         )
     return StackSettings(
         stack=stack,
-        topology_file=path,
+        stacks=stacks,
         topology=parse_topology(load_yaml(path)),
         region=values.get("region"),
         local=values.get("local") == "true",
