@@ -68,7 +68,8 @@ class ConnectClusters:
                 self._run_workers(connect, digest, arguments, reports)
                 condition = readiness(connect, self._judged(key, reports, digest))
         self._write(connect, condition, notes, reports)
-        serving = [each.port for each in reports if each.state is WorkerState.READY]
+        stopping = {record.index for record in self.workers.of(key) if self.workers.is_stopping(record)}
+        serving = [each.port for each in reports if each.state is WorkerState.READY and each.index not in stopping]
         return self._rest(serving[0]) if serving else None
 
     def stop(self, key: Key) -> None:

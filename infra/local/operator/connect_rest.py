@@ -21,8 +21,8 @@ class RestError(Exception):
 
     @property
     def passing(self) -> bool:
-        """Whether the same call is worth repeating: no answer, or a rebalance under way."""
-        return self.status in {0, 409}
+        """Whether the same call is worth repeating: no answer, a worker that comes or goes, or a rebalance."""
+        return self.status in {0, 404, 409, 503}
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,15 @@
 
 import contextlib
 import logging
+import math
 import os
 import shutil
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 from pydantic import TypeAdapter
 
 from infra.local import processes
@@ -81,7 +82,7 @@ class Runtime:
 
 
 class Workers:
-    """All workers of all KafkaConnects. Used by the reconciling thread only; stops run beside it.
+    """All workers of all KafkaConnects. For one thread; it waits for nothing but the end of all of them.
 
     Raises ValueError if the ledger is damaged: to start anew would start every worker twice.
     """
@@ -89,7 +90,7 @@ class Workers:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._file = runtime.ledger
-        self._stopping: dict[tuple[Key, int], threading.Thread] = {}
+        self._kill_at: dict[tuple[Key, int], float] = {}
         records = LEDGER.validate_json(self._file.read_bytes()) if self._file.exists() else []
         self._records = {(record.key, record.index): record for record in records}
         for record in records:
@@ -107,16 +108,22 @@ class Workers:
         return sorted((each for each in self._records.values() if each.key == key), key=lambda each: each.index)
 
     def is_stopping(self, record: WorkerRecord) -> bool:
-        thread = self._stopping.get((record.key, record.index))
-        return thread is not None and thread.is_alive()
+        return (record.key, record.index) in self._kill_at
 
     def refresh(self, now: float) -> None:
-        """Take note of workers that ended; forget those that ended because they were told to."""
+        """Take note of workers that ended, forget those that were told to, and kill those that do not obey.
+
+        `now` is in seconds since the epoch.
+        """
         for place, record in list(self._records.items()):
-            if processes.alive(record):
-                continue
-            if place in self._stopping:
-                del self._stopping[place], self._records[place]
+            process = processes.find(record)
+            if process is not None:
+                if now >= self._kill_at.get(place, math.inf):
+                    log.warning("worker %s (pid %d) ignored SIGTERM and is killed", record.name, record.pid)
+                    with contextlib.suppress(psutil.NoSuchProcess):
+                        process.kill()
+            elif place in self._kill_at:
+                del self._kill_at[place], self._records[place]
             elif record.ended is None:
                 log.warning("worker %s (pid %d) ended by itself", record.name, record.pid)
                 failures = 0 if record.served else record.failures + 1
@@ -165,22 +172,21 @@ class Workers:
         return record
 
     def stop(self, record: WorkerRecord) -> None:
-        """Begin to stop a worker; refresh() forgets it once it is gone."""
-        place = (record.key, record.index)
-        if place in self._stopping:
+        """Begin to stop a worker; refresh() sees it through."""
+        if self.is_stopping(record):
             return
         log.info("worker %s (pid %d) is being stopped", record.name, record.pid)
-        thread = threading.Thread(target=processes.stop, args=(record, STOP_GRACE_SECONDS))
-        self._stopping[place] = thread
-        thread.start()
+        self._kill_at[record.key, record.index] = time.time() + STOP_GRACE_SECONDS
+        process = processes.find(record)
+        if process is not None:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.terminate()
 
     def stop_all(self) -> None:
         """Stop every worker and wait for the last."""
-        for record in self._records.values():
-            self.stop(record)
-        for thread in self._stopping.values():
-            thread.join()
-        self.refresh(time.time())
+        processes.stop_all(self._records.values(), STOP_GRACE_SECONDS)
+        self._records.clear()
+        self._save()
 
     def folder(self, key: Key) -> Path:
         """Private directory of one KafkaConnect's workers."""
