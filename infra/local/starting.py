@@ -107,7 +107,7 @@ def deferred_interrupt() -> Iterator[None]:
 def _failure(record: PartRecord, what: str) -> LocalStackError:
     return LocalStackError(
         what,
-        f"read {record.log}, then run `replicate local up` again; "
+        f"read {record.log}, then run `replicate local down` and `replicate local up`; "
         "if the part's data is damaged, `replicate local down --purge` starts from nothing",
         processes.last_lines(record.log),
     )

@@ -80,6 +80,22 @@ def test_a_process_that_was_killed_counts_as_dead_though_it_is_a_zombie_of_ours(
     wait_for("the end of the process", expect_dead, 20)
 
 
+def test_a_process_that_ended_counts_as_dead_before_its_parent_reaps_it(
+    started: list[ProcessRecord], tmp_path: Path
+) -> None:
+    parent = (
+        sys.executable,
+        "-c",
+        "import signal, subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import signal; signal.pause()'])\n"
+        "print('ready', flush=True)\nsignal.pause()",
+    )
+    child = processes.family(a_process(started, tmp_path, parent))[1]
+    record = ProcessRecord(name="child", pid=child.pid, created=child.create_time())
+    assert processes.stop(record, grace_seconds=20)
+    assert child.status() == psutil.STATUS_ZOMBIE
+
+
 def test_a_ctrl_c_passes_by_a_process_in_its_own_session(started: list[ProcessRecord], tmp_path: Path) -> None:
     record = a_process(started, tmp_path)
     assert os.getsid(record.pid) == record.pid != os.getsid(0)
@@ -91,8 +107,12 @@ def test_the_log_is_private_and_goes_on_after_a_restart(started: list[ProcessRec
     again = a_process(started, tmp_path)
     assert again.log is not None
     assert again.log.stat().st_mode & 0o777 == 0o600
-    # The second process may not have written yet; the first one's line must still be there.
-    assert again.log.read_text().startswith("ready\n")
+
+    def expect_both() -> None:
+        if processes.last_lines(again.log) != "ready\nready":
+            raise NotYetError(processes.last_lines(again.log))
+
+    wait_for("the lines of both processes", expect_both, 20)
 
 
 def test_the_family_counts_what_a_part_started(started: list[ProcessRecord], tmp_path: Path) -> None:
