@@ -15,7 +15,7 @@ _NOTES_SHOWN = 3
 def print_report(report: Report, console: Console) -> None:
     """Print one row a check, what was found below it, and the verdict."""
     for flow in report.flows:
-        console.print(_flow_table(flow))
+        console.print(_title(flow) if flow.error is not None else _flow_table(flow))
         for name, reason in flow.not_run.items():
             console.print(f"  {name}: not run, {reason}", style="dim")
         if flow.error is not None:
@@ -27,8 +27,7 @@ def print_report(report: Report, console: Console) -> None:
 
 
 def _flow_table(flow: FlowOutcome) -> Table:
-    title = f"{flow.name}: {flow.source} -> {flow.target} ({flow.policy} policy), {flow.verdict.value}"
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, expand=False)
+    table = Table(title=_title(flow), title_justify="left", box=box.SIMPLE_HEAD, expand=False)
     table.add_column("check", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     table.add_column("what was seen")
@@ -43,6 +42,10 @@ def _flow_table(flow: FlowOutcome) -> Table:
         verdict = check.verdict
         table.add_row(check.name, f"[{_STYLES[verdict]}]{verdict.value}[/]", "\n".join(seen))
     return table
+
+
+def _title(flow: FlowOutcome) -> str:
+    return escape(f"{flow.name}: {flow.source} -> {flow.target} ({flow.policy} policy), {flow.verdict.value}")
 
 
 def _line(finding: Finding) -> str:

@@ -146,6 +146,7 @@ def check_heartbeats(opened: OpenFlow, observer: Observer) -> CheckOutcome:
         return CheckOutcome(NAME, "no heartbeat topic on the target", {"heartbeats": 0}, (missing,))
     observation = observer.result()
     size = window_records(parameters.interval_seconds)
+    seen_at = now_ms()
     ranges = {
         each: OffsetRange(max(at.start, at.end - size), at.end)
         for each, at in opened.target.offsets(observer.partitions).items()
@@ -154,7 +155,7 @@ def check_heartbeats(opened: OpenFlow, observer: Observer) -> CheckOutcome:
     frame = transforms.heartbeats_seen(decoded, opened.flow.source.alias, opened.flow.target.alias)
     (row,) = readers.rows(frame, opened.target.where, "reading heartbeats")
     beats = [Heartbeat(each.emitted_ms, each.partition, each.offset) for each in row.seen]
-    return judge(parameters, beats, observation, now_ms(), row.others, row.undecodable, hops)
+    return judge(parameters, beats, observation, seen_at, row.others, row.undecodable, hops)
 
 
 def judge(

@@ -49,6 +49,8 @@ def standings(
         if position.checkpoint is None:
             found.append(_without_checkpoint(position, history, patience))
             continue
+        if position.checkpoint.upstream > position.committed:
+            found.append(Standing(_set_back(position), patience.checkpoint))
         earlier = first_syncs.get(position.partition, SyncHistory())
         committed = first_commits.get((position.group, position.partition))
         behind = _behind(position, history, earlier, committed)
@@ -84,6 +86,16 @@ def _without_checkpoint(position: Position, history: SyncHistory, patience: Pati
     )
 
 
+def _set_back(position: Position) -> Finding:
+    """Not a failure by itself: a coarse translation may still be before the commit, which its record shows."""
+    assert position.checkpoint is not None
+    return note(
+        "checkpoint-ahead",
+        f"{position}: committed {position.committed}, but the checkpoint is from {position.checkpoint.upstream}: the "
+        "group was set back and the checkpoint has not followed",
+    )
+
+
 def _behind(
     position: Position, history: SyncHistory, earlier: SyncHistory, first_committed: int | None
 ) -> Finding | None:
@@ -113,7 +125,8 @@ def _group_on_target(position: Position, synced: bool) -> Finding | None:
         return fail(
             "group-past-translation",
             f"{position}: its offset on the target is {position.on_target}, past its translation {translated}: "
-            f"{beyond} records would be skipped; something else than the flow committed it",
+            f"{beyond} records would be skipped; something else than the flow committed it, or the group was set back "
+            "on the source, which the group sync never follows",
             beyond,
         )
     if synced and (position.on_target is None or position.on_target < translated):

@@ -1,0 +1,72 @@
+"""Heartbeats: fresh, in the past, with gaps, and how long they took."""
+
+import pytest
+
+from spark.checks.heartbeats import Heartbeat, Observation, gaps_ms, judge, percentile, stale_seconds, window_records
+from spark.report import CheckOutcome, Verdict
+from tests.spark.documents import a_flow
+
+PARAMETERS = a_flow().heartbeats
+NOW = 1_000_000_000
+
+
+def beats(*ages_ms: int) -> list[Heartbeat]:
+    return [Heartbeat(NOW - age, 0, offset) for offset, age in enumerate(ages_ms)]
+
+
+def codes(outcome: CheckOutcome) -> list[str]:
+    return [finding.code for finding in outcome.findings]
+
+
+def test_fresh_heartbeats_pass_and_are_counted_once_however_often_they_are_replicated() -> None:
+    outcome = judge(PARAMETERS, [*beats(2000, 1000), Heartbeat(NOW - 1000, 0, 9)], Observation(), NOW)
+    assert (outcome.verdict, outcome.counts["heartbeats"], outcome.counts["copies"]) == (Verdict.PASS, 2, 1)
+
+
+def test_old_heartbeats_fail_by_the_emit_interval() -> None:
+    assert codes(judge(PARAMETERS, beats(12_000, 11_000), Observation(), NOW)) == ["heartbeat-stale"]
+    assert judge(PARAMETERS, beats(9_000), Observation(), NOW).verdict is Verdict.PASS
+    assert stale_seconds(0.1) == 10
+    assert stale_seconds(60) == 600
+
+
+def test_no_heartbeat_of_this_flow_fails_though_others_pass_through() -> None:
+    outcome = judge(PARAMETERS, [], Observation(), NOW, others=50)
+    assert codes(outcome) == ["no-heartbeat"]
+    assert outcome.counts["ofOtherFlows"] == 50
+
+
+def test_a_gap_in_the_past_is_stated_with_its_times() -> None:
+    outcome = judge(PARAMETERS, beats(20_000, 8_000, 1_000), Observation(), NOW)
+    assert (outcome.verdict, codes(outcome)) == (Verdict.PASS, ["heartbeat-gap"])
+    assert outcome.samples == (
+        {"gapStartMs": NOW - 20_000, "gapEndMs": NOW - 8_000},
+        {"gapStartMs": NOW - 8_000, "gapEndMs": NOW - 1_000},
+    )
+    assert gaps_ms([0, 5000, 10_001], 1) == [(5000, 10_001)]
+
+
+def test_clocks_that_differ_cannot_judge_freshness() -> None:
+    assert judge(PARAMETERS, beats(-6_000), Observation(), NOW).verdict is Verdict.ERROR
+    assert judge(PARAMETERS, beats(-1_000), Observation(), NOW).verdict is Verdict.PASS
+
+
+def test_records_that_are_no_heartbeats_are_an_error() -> None:
+    assert codes(judge(PARAMETERS, beats(100), Observation(), NOW, undecodable=2)) == ["heartbeat-undecodable"]
+
+
+def test_a_latency_is_measured_only_for_what_was_seen_to_arrive() -> None:
+    """The record's timestamp is the source's: the age of an old record says nothing about how long it took."""
+    observation = Observation([(NOW, {0: 1}), (NOW + 100, {0: 1}), (NOW + 300, {0: 3})])
+    seen = [Heartbeat(NOW - 9_000, 0, 0), Heartbeat(NOW + 40, 0, 1), Heartbeat(NOW + 250, 0, 2)]
+    assert observation.latencies_ms(seen) == [50, 260]
+    assert (observation.arrived, observation.resolution_ms) == (2, 200)
+
+
+@pytest.mark.parametrize(("share", "value"), [(0.5, 2), (0.99, 4), (1.0, 4)])
+def test_percentiles_are_values_that_occurred(share: float, value: int) -> None:
+    assert percentile([1, 2, 3, 4], share) == value
+
+
+def test_ten_minutes_of_heartbeats_are_read_within_bounds() -> None:
+    assert [window_records(seconds) for seconds in (1, 60, 0.01)] == [600, 100, 5000]

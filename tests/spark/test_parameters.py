@@ -1,0 +1,83 @@
+"""The parameter document: what is accepted, and that bad input is told by key and never by value."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark.errors import ParametersError
+from spark.parameters import load, parse
+from tests.spark.documents import a_cluster, a_document, a_flow_document
+
+
+def refusal(document: Any) -> str:
+    with pytest.raises(ParametersError) as raised:
+        parse(document if isinstance(document, str) else json.dumps(document), "params.json")
+    return str(raised.value)
+
+
+def test_the_document_of_the_program_is_accepted_whole() -> None:
+    parameters = parse(json.dumps(a_document()), "params.json")
+    (flow,) = parameters.flows
+    assert (flow.name, flow.heartbeats.target_topic, flow.checkpoints.sync_interval_seconds) == (
+        "orders",
+        "useast.heartbeats",
+        3,
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        pytest.param({"topics": []}, "topics", id="no topics"),
+        pytest.param({"topics": ["orders("]}, "topics", id="a pattern that does not compile"),
+        pytest.param({"groups": ["["]}, "groups", id="a group pattern that does not compile"),
+        pytest.param({"policy": "custom"}, "policy", id="an unknown policy"),
+        pytest.param({"colour": "red"}, "colour", id="an unknown key"),
+        pytest.param({"refreshTopicsSeconds": 0}, "refreshTopicsSeconds", id="an interval of nothing"),
+        pytest.param({"source": a_cluster(authentication=None)}, "source", id="SASL without a login"),
+        pytest.param({"source": a_cluster(securityProtocol="SSL")}, "source", id="a password without SASL"),
+        pytest.param(
+            {"source": a_cluster(trust={"format": "JKS", "certificates": {"file": "/x"}})},
+            "source.trust",
+            id="a truststore without its password",
+        ),
+        pytest.param(
+            {"source": a_cluster(trust={"format": "PEM", "certificates": {"file": "/x", "env": "X"}})},
+            "source.trust.certificates",
+            id="a reference of two kinds",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named_by_its_key(changes: dict[str, Any], key: str) -> None:
+    message = refusal(a_document(a_flow_document(**changes)))
+    assert message.startswith("parameters-invalid: ")
+    assert f"flows.0.{key}" in message
+
+
+def test_a_password_written_where_a_reference_belongs_is_not_repeated() -> None:
+    """The message ends in a terminal and in the logs of a pipeline."""
+    login = {"type": "plain", "username": "validator", "password": "hunter2"}
+    assert "hunter2" not in refusal(a_document(a_flow_document(source=a_cluster(authentication=login))))
+
+
+def test_another_schema_version_is_refused() -> None:
+    assert "schemaVersion" in refusal({**a_document(), "schemaVersion": 2})
+
+
+def test_text_that_is_not_json_is_told_by_its_line() -> None:
+    assert refusal("{\n nonsense").startswith("parameters-not-json: line 2")
+
+
+def test_a_file_that_is_not_there_is_told_by_its_path(tmp_path: Path) -> None:
+    with pytest.raises(ParametersError, match=r"parameters-unreadable: No such file .* absent\.json|absent\.json"):
+        load(tmp_path / "absent.json")
+
+
+def test_one_flow_can_be_chosen_and_an_unknown_one_names_the_known() -> None:
+    parameters = parse(json.dumps(a_document(a_flow_document(), a_flow_document(name="ledger"))), "params.json")
+    assert [flow.name for flow in parameters.only("ledger").flows] == ["ledger"]
+    assert len(parameters.only(None).flows) == 2
+    with pytest.raises(ParametersError, match=r"unknown-flow: no flow is named 'billing'.*orders, ledger"):
+        parameters.only("billing")

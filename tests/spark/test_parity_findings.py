@@ -1,0 +1,62 @@
+"""What a difference between two sides means."""
+
+import pytest
+
+from spark.checks.parity_findings import Difference, Sides, parity_findings, parity_samples
+from spark.positions import OffsetRange, TopicPartition
+from spark.report import Severity
+
+ORDERS = TopicPartition("orders", 0)
+
+
+def sides(
+    source: tuple[int, int] = (0, 100), target: tuple[int, int] = (0, 100), held: int = 100, compacted: bool = False
+) -> Sides:
+    return Sides(OffsetRange(*source), OffsetRange(*target), held, compacted, "useast", "uswest")
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "code", "severity"),
+    [
+        pytest.param("missing-hole", sides(), "missing-records", Severity.FAIL, id="a hole"),
+        pytest.param(
+            "missing-head", sides(), "missing-records", Severity.FAIL, id="the head, though the target has it"
+        ),
+        pytest.param("missing-head", sides(target=(7, 90)), "expired-on-target", Severity.NOTE, id="target retention"),
+        pytest.param("missing-tail", sides(), "not-replicated-yet", Severity.FAIL, id="the tail after waiting"),
+        pytest.param("duplicated", sides(), "duplicated-records", Severity.FAIL, id="twice"),
+        pytest.param("extra", sides(), "extra-records", Severity.FAIL, id="from somewhere else"),
+        pytest.param("extra-head", sides(), "extra-records", Severity.FAIL, id="older than a source that has all"),
+        pytest.param("extra-head", sides(source=(9, 100)), "expired-on-source", Severity.NOTE, id="source retention"),
+        pytest.param("extra", sides(source=(9, 9)), "expired-on-source", Severity.NOTE, id="an emptied source"),
+        pytest.param("missing", sides(held=0), "not-replicated-yet", Severity.FAIL, id="nothing arrived"),
+        pytest.param("missing", sides(held=5), "records-differ", Severity.FAIL, id="nothing is equal"),
+        pytest.param("missing-hole", sides(compacted=True), "compacted", Severity.NOTE, id="compaction"),
+        pytest.param(
+            "missing-tail", sides(compacted=True), "not-replicated-yet", Severity.FAIL, id="lag in a compacted"
+        ),
+    ],
+)
+def test_a_difference_is_named_for_what_caused_it(kind: str, given: Sides, code: str, severity: Severity) -> None:
+    (finding,) = parity_findings([Difference(ORDERS, kind, 3, 5, 7)], {ORDERS: given})
+    assert (finding.code, finding.severity, finding.count) == (code, severity, 3)
+
+
+def test_a_finding_names_topic_partition_and_offsets() -> None:
+    other = TopicPartition("orders", 2)
+    found = [Difference(ORDERS, "missing-hole", 3, 5, 7), Difference(other, "missing-hole", 1, 9, 9)]
+    (finding,) = parity_findings(found, {ORDERS: sides(), other: sides()})
+    assert finding.count == 4
+    assert finding.message == (
+        "orders: 4 records of useast are missing on uswest (partition 0 offsets 5 to 7; partition 2 offsets 9 to 9)"
+    )
+
+
+def test_many_samples_of_one_kind_do_not_hide_the_others() -> None:
+    many = Difference(ORDERS, "missing-hole", 30, 0, 29, tuple((offset, 0, "AA") for offset in range(20)))
+    one = Difference(ORDERS, "extra", 1, 3, 3, ((3, 0, "BB"),))
+    samples = parity_samples([many, one])
+    assert len(samples) == 20
+    assert samples[1] == {
+        "topic": "orders", "partition": 0, "kind": "extra", "offset": 3, "timestampMs": 0, "digest": "BB",
+    }  # fmt: skip

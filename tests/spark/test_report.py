@@ -1,0 +1,105 @@
+"""Verdicts, exit codes and the report's form."""
+
+import json
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from rich.console import Console
+
+from spark.publish import config_map
+from spark.report import (
+    SAMPLES,
+    CheckOutcome,
+    Finding,
+    FlowOutcome,
+    Report,
+    Verdict,
+    error,
+    fail,
+    note,
+)
+from spark.table import print_report
+
+SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "spark" / "report.schema.json").read_text())
+
+
+def a_check(*findings: Finding, name: str = "parity") -> CheckOutcome:
+    return CheckOutcome(name, "10 records", {"sourceRecords": 10}, findings, ({"topic": "orders", "offset": 1},))
+
+
+def an_outcome(*checks: CheckOutcome, failure: Finding | None = None) -> FlowOutcome:
+    time = "2026-01-02T03:04:05+00:00"
+    return FlowOutcome("orders", "ns", "sha256:0f", "useast", "uswest", "default", time, checks, failure)
+
+
+def a_report(*flows: FlowOutcome, failure: Finding | None = None) -> Report:
+    return Report("local", "2026-01-02T03:04:05+00:00", 1.25, flows, failure)
+
+
+@pytest.mark.parametrize(
+    ("checks", "verdict", "exit_code"),
+    [
+        pytest.param([a_check()], Verdict.PASS, 0, id="nothing found"),
+        pytest.param([a_check(note("n", "…"))], Verdict.PASS, 0, id="a note changes nothing"),
+        pytest.param([a_check(fail("f", "…")), a_check()], Verdict.FAIL, 1, id="one failure"),
+        pytest.param([a_check(error("e", "…")), a_check()], Verdict.ERROR, 2, id="one check that could not run"),
+        pytest.param([a_check(error("e", "…")), a_check(fail("f", "…"))], Verdict.FAIL, 1, id="a found problem stays"),
+        pytest.param([], Verdict.ERROR, 2, id="nothing checked is never a pass"),
+    ],
+)
+def test_the_exit_code_says_the_worst(checks: list[CheckOutcome], verdict: Verdict, exit_code: int) -> None:
+    report = a_report(an_outcome(*checks))
+    assert (report.verdict, report.exit_code) == (verdict, exit_code)
+
+
+def test_a_run_without_flows_and_a_flow_without_a_cluster_are_errors() -> None:
+    assert a_report().exit_code == 2
+    assert a_report(an_outcome(failure=error("unreachable", "…"))).exit_code == 2
+    assert a_report(an_outcome(a_check()), failure=error("spark-not-started", "…")).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        pytest.param(a_report(an_outcome(a_check(fail("f", "…", 3)))), id="a failure"),
+        pytest.param(a_report(an_outcome(failure=error("unreachable", "…"))), id="a flow that could not be checked"),
+        pytest.param(a_report(failure=error("spark-not-started", "…")), id="a job that could not start"),
+    ],
+)
+def test_the_report_has_the_form_of_its_schema(report: Report) -> None:
+    Draft202012Validator(SCHEMA).validate(report.document())
+
+
+def test_the_schema_refuses_a_report_that_lost_a_verdict() -> None:
+    document = a_report(an_outcome(a_check())).document()
+    document["verdict"] = "unknown"
+    assert not Draft202012Validator(SCHEMA).is_valid(document)
+
+
+def test_no_more_than_twenty_samples_are_reported() -> None:
+    check = replace(a_check(), samples=tuple({"offset": offset} for offset in range(SAMPLES + 5)))
+    samples = check.document()["samples"]
+    assert isinstance(samples, list)
+    assert len(samples) == 20
+
+
+def test_the_published_map_carries_verdict_digest_and_time() -> None:
+    """The next region's promotion reads exactly these keys."""
+    published = config_map(an_outcome(a_check()))
+    assert published.metadata is not None
+    assert published.data is not None
+    assert (published.metadata.name, published.metadata.namespace) == ("orders-validation", "ns")
+    report = json.loads(published.data.pop("report.json"))
+    assert published.data == {"verdict": "pass", "digest": "sha256:0f", "time": "2026-01-02T03:04:05+00:00"}
+    assert report["checks"][0]["name"] == "parity"
+
+
+def test_the_table_shows_what_was_found_word_for_word() -> None:
+    out = StringIO()
+    found = fail("missing-records", "orders[0]: 3 records are missing")
+    print_report(a_report(an_outcome(a_check(found))), Console(file=out, width=200))
+    assert "missing-records: orders[0]: 3 records are missing" in out.getvalue()
+    assert "fail in 1.2 s" in out.getvalue()

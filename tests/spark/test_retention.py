@@ -1,0 +1,78 @@
+"""Offsets that left the source before they reached the target, by the offset syncs."""
+
+from typing import Any
+
+import pytest
+
+from spark.checks.retention import Loss, Replicated, judge, losses
+from spark.checks.translation import Sync, SyncHistory
+from spark.positions import OffsetRange, TopicPartition
+from spark.report import Verdict
+
+ORDERS = TopicPartition("orders", 0)
+
+
+def replicated(*syncs: Sync, source: tuple[int, int], target: tuple[int, int], **changes: Any) -> Replicated:
+    return Replicated(
+        ORDERS,
+        SyncHistory(syncs),
+        OffsetRange(*source),
+        OffsetRange(*target),
+        changes.get("dense", True),
+        changes.get("policy", "delete"),
+    )
+
+
+def test_a_source_that_still_starts_before_the_replicated_position_lost_nothing() -> None:
+    assert losses(replicated(Sync(0, 0), Sync(50, 50), source=(40, 60), target=(0, 60))) == []
+
+
+def test_a_source_that_starts_beyond_the_replicated_position_lost_what_lies_between() -> None:
+    (loss,) = losses(replicated(Sync(0, 0), source=(80, 100), target=(0, 60)))
+    assert (loss.first, loss.end, loss.certain) == (60, 80, True)
+
+
+def test_a_jump_between_two_syncs_is_a_loss_that_replication_went_on_after() -> None:
+    found = losses(replicated(Sync(0, 0), Sync(90, 60, 1_700), source=(90, 100), target=(0, 70)))
+    assert found == [Loss(ORDERS, 60, 90, True, 1_700)]
+    outcome = judge([replicated(Sync(0, 0), Sync(90, 60, 1_700), source=(90, 100), target=(0, 70))])
+    assert outcome.verdict is Verdict.FAIL
+    assert "offsets 60 to 89 never reached the target" in outcome.findings[0].message
+    assert outcome.counts["lost"] == 30
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"dense": False}, id="markers in the live range"),
+        pytest.param({"policy": "compact"}, id="compaction"),
+    ],
+)
+def test_a_jump_that_markers_or_compaction_explain_is_stated_only(changes: dict[str, Any]) -> None:
+    outcome = judge([replicated(Sync(0, 0), Sync(90, 60), source=(90, 100), target=(0, 70), **changes)])
+    assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.PASS, ["possible-markers"])
+
+
+def test_a_jump_over_offsets_that_the_source_still_holds_is_left_to_parity() -> None:
+    assert losses(replicated(Sync(0, 0), Sync(90, 60), source=(0, 100), target=(0, 70))) == []
+
+
+def test_a_jump_that_the_target_has_removed_too_is_past() -> None:
+    assert losses(replicated(Sync(0, 0), Sync(90, 60), source=(90, 100), target=(65, 70))) == []
+
+
+def test_a_flow_that_began_in_the_middle_of_a_topic_lost_nothing() -> None:
+    assert losses(replicated(Sync(500, 0), source=(500, 600), target=(0, 100))) == []
+
+
+def test_a_worker_that_read_again_after_a_restart_lost_nothing() -> None:
+    assert losses(replicated(Sync(0, 0), Sync(50, 50), Sync(40, 60), source=(0, 60), target=(0, 80))) == []
+
+
+def test_an_emptied_topic_with_many_jumps_may_have_had_transactions() -> None:
+    syncs = [Sync(11 * step, 10 * step) for step in range(5)]
+    assert {loss.certain for loss in losses(replicated(*syncs, source=(60, 60), target=(0, 45)))} == {False}
+
+
+def test_without_any_offset_sync_nothing_can_be_said() -> None:
+    assert judge([replicated(source=(0, 10), target=(0, 10))]).verdict is Verdict.ERROR

@@ -1,0 +1,83 @@
+"""Missing, stuck and foreign offsets, and for how long each could only be early."""
+
+from dataclasses import replace
+
+import pytest
+
+from spark.checks.standing import Patience, Standing, standings
+from spark.checks.translation import Checkpoint, Position, Sync, SyncHistory
+from spark.positions import TopicPartition
+from tests.spark.documents import a_flow
+
+ORDERS = TopicPartition("orders", 0)
+POSITION = Position("checkout-a", ORDERS, 105, Checkpoint(105, 101), 101)
+SYNCS = SyncHistory((Sync(0, 0), Sync(100, 100)))
+
+
+def found(position: Position, syncs: SyncHistory = SYNCS, committed_at_first: int = 105) -> list[Standing]:
+    return standings(
+        [position], {(position.group, ORDERS): committed_at_first}, {ORDERS: syncs}, {ORDERS: syncs}, a_flow()
+    )
+
+
+def test_a_translated_and_synced_group_is_as_it_should_be() -> None:
+    assert found(POSITION) == []
+
+
+@pytest.mark.parametrize(
+    ("position", "syncs", "code", "patience"),
+    [
+        pytest.param(replace(POSITION, checkpoint=None), SYNCS, "checkpoint-missing", 12, id="no checkpoint, a sync"),
+        pytest.param(replace(POSITION, checkpoint=None), SyncHistory(), "no-offset-sync", 0, id="no sync either"),
+        pytest.param(
+            replace(POSITION, checkpoint=None, committed=3),
+            SyncHistory((Sync(50, 0),)),
+            "behind-oldest-sync",
+            0,
+            id="the group is before every sync",
+        ),
+        pytest.param(
+            replace(POSITION, checkpoint=Checkpoint(40, 41), on_target=41), SYNCS, "checkpoint-behind", 12, id="stuck"
+        ),
+        pytest.param(replace(POSITION, on_target=500), SYNCS, "group-past-translation", 12, id="a foreign commit"),
+        pytest.param(replace(POSITION, on_target=None), SYNCS, "group-not-synced", 12, id="never synced"),
+        pytest.param(replace(POSITION, on_target=7), SYNCS, "group-not-synced", 12, id="synced once, then no more"),
+        pytest.param(replace(POSITION, on_target=7, active=True), SYNCS, "group-active", 0, id="active on the target"),
+        pytest.param(
+            replace(POSITION, checkpoint=Checkpoint(900, 101)),
+            SYNCS,
+            "checkpoint-ahead",
+            12,
+            id="set back on the source",
+        ),
+    ],
+)
+def test_each_standing_has_its_name_and_its_patience(
+    position: Position, syncs: SyncHistory, code: str, patience: float
+) -> None:
+    (standing,) = found(position, syncs)
+    assert (standing.finding.code, standing.patience_seconds) == (code, patience)
+
+
+def test_a_checkpoint_between_old_syncs_is_not_called_stuck() -> None:
+    """The connector keeps older syncs ever more sparsely: coarse is by design and must not fail a working flow."""
+    lagging = replace(POSITION, committed=60, checkpoint=Checkpoint(60, 1), on_target=1)
+    assert found(lagging, committed_at_first=60) == []
+
+
+def test_a_group_that_was_set_back_while_looking_owes_nothing() -> None:
+    position = replace(POSITION, committed=50, checkpoint=Checkpoint(50, 1), on_target=1)
+    assert found(position, committed_at_first=105) == []
+
+
+def test_without_group_sync_an_absent_offset_is_expected_but_a_foreign_one_is_not() -> None:
+    off = a_flow(checkpoints={**a_flow().checkpoints.model_dump(by_alias=True), "syncGroupOffsets": False})
+    for on_target, codes in ((None, []), (500, ["group-past-translation"])):
+        position = replace(POSITION, on_target=on_target)
+        result = standings([position], {(position.group, ORDERS): 105}, {ORDERS: SYNCS}, {ORDERS: SYNCS}, off)
+        assert [each.finding.code for each in result] == codes
+
+
+def test_a_new_group_has_until_the_next_refresh() -> None:
+    assert Patience.of(a_flow()) == Patience(checkpoint=12, discovery=12)
+    assert Patience.of(a_flow(refreshGroupsSeconds=600)) == Patience(checkpoint=12, discovery=606)

@@ -1,0 +1,156 @@
+"""What a translated offset means, from records and offset syncs alone."""
+
+import pytest
+
+from spark.checks.translation import (
+    Checkpoint,
+    Guess,
+    Landing,
+    Position,
+    Proof,
+    Record,
+    Sync,
+    SyncHistory,
+    landing,
+    prove,
+    source_range,
+)
+from spark.positions import OffsetRange, TopicPartition
+
+ORDERS = TopicPartition("orders", 0)
+LOG = OffsetRange(0, 1000)
+
+
+def a_position(committed: int, downstream: int, upstream: int | None = None) -> Position:
+    checkpoint = Checkpoint(committed if upstream is None else upstream, downstream)
+    return Position("checkout-a", ORDERS, committed, checkpoint, downstream)
+
+
+def proof_of(
+    position: Position,
+    found: Landing | None,
+    candidates: list[Record],
+    guess: Guess | None = None,
+    target: OffsetRange = LOG,
+    source: OffsetRange = LOG,
+    compacted: bool = False,
+) -> Proof:
+    return prove(position, target, source, found, candidates, guess, compacted)
+
+
+def code(proof: Proof) -> str | None:
+    return proof.finding.code if proof.finding else None
+
+
+def test_a_record_before_the_commit_proves_the_translation_and_counts_what_is_read_again() -> None:
+    found = Landing(Record(101, 5, "A1"), after=False)
+    proof = proof_of(a_position(105, 101), found, [Record(101, 5, "A1"), Record(102, 6, "A2")])
+    assert (proof.proven, proof.source_offset, proof.read_again) == (True, 101, 4)
+
+
+def test_a_record_after_the_commit_is_a_skip_and_says_how_many() -> None:
+    """A consumer moved to the target would never see them, and nothing else reports it."""
+    proof = proof_of(a_position(100, 140), Landing(Record(140, 5, "A1"), after=False), [Record(140, 5, "A1")])
+    assert code(proof) == "offset-skips-records"
+    assert proof.finding is not None
+    assert proof.finding.count == 40
+
+
+def test_the_record_at_the_committed_offset_itself_is_not_a_skip() -> None:
+    proof = proof_of(a_position(100, 100), Landing(Record(100, 5, "A1"), after=False), [Record(100, 5, "A1")])
+    assert (proof.proven, proof.read_again) == (True, 0)
+
+
+@pytest.mark.parametrize(("last", "proven"), [(99, True), (100, False)], ids=["just consumed", "not consumed yet"])
+def test_at_the_end_of_the_target_the_last_record_must_have_been_consumed(last: int, proven: bool) -> None:
+    found = Landing(Record(99, 5, "A1"), after=True)
+    assert proof_of(a_position(100, 100), found, [Record(last, 5, "A1")]).proven is proven
+
+
+def test_a_checkpoint_past_the_end_is_named_as_such() -> None:
+    assert code(proof_of(a_position(100, 1001), None, [])) == "checkpoint-past-end"
+
+
+def test_what_retention_removed_is_unproven_and_not_wrong() -> None:
+    found = Landing(Record(100, 5, "A1"), after=False)
+    gone = proof_of(a_position(100, 100), None, [], target=OffsetRange(500, 1000))
+    assert code(gone) == "target-expired"
+    gone = proof_of(a_position(100, 100), found, [], Guess(100, True), source=OffsetRange(500, 1000))
+    assert code(gone) == "source-expired"
+    assert not gone.proven
+
+
+def test_a_record_that_is_not_where_it_must_be_is_another_record() -> None:
+    found = Landing(Record(100, 5, "A1"), after=False)
+    wrong = proof_of(a_position(100, 100), found, [Record(100, 5, "B7")], Guess(100, True))
+    assert code(wrong) == "translated-record-differs"
+
+
+@pytest.mark.parametrize(
+    ("guess", "compacted"),
+    [
+        pytest.param(Guess(100, False), False, id="its place is not certain"),
+        pytest.param(None, False, id="no sync tells its place"),
+        pytest.param(Guess(100, True), True, id="compaction may have removed it"),
+    ],
+)
+def test_a_record_that_is_not_found_is_unproven_when(guess: Guess | None, compacted: bool) -> None:
+    found = Landing(Record(100, 5, "A1"), after=False)
+    proof = proof_of(a_position(100, 100), found, [], guess, compacted=compacted)
+    assert code(proof) == "source-record-not-found"
+    assert not proof.proven
+
+
+def test_of_equal_records_the_expected_one_counts_and_else_the_furthest() -> None:
+    """Identical records must neither hide a skip nor make one up."""
+    found = Landing(Record(100, 5, "A1"), after=False)
+    twins = [Record(90, 5, "A1"), Record(130, 5, "A1")]
+    assert proof_of(a_position(100, 100), found, twins, Guess(90, True)).source_offset == 90
+    assert code(proof_of(a_position(100, 100), found, twins)) == "offset-skips-records"
+
+
+def test_a_consumer_lands_on_the_next_record_over_a_marker_or_else_behind_the_last() -> None:
+    records = [Record(98, 1, "A"), Record(102, 2, "B")]
+    assert landing(100, records) == Landing(records[1], after=False)
+    assert landing(103, records) == Landing(records[1], after=True)
+    assert landing(500, records) is None
+
+
+class TestSyncHistory:
+    def test_between_equal_differences_the_place_is_exact(self) -> None:
+        history = SyncHistory((Sync(100, 0), Sync(150, 50)))
+        assert history.guess(20) == Guess(120, True)
+        assert history.guess(60) == Guess(160, True)
+
+    def test_across_a_difference_the_place_is_a_guess_but_exact_at_the_sync(self) -> None:
+        history = SyncHistory((Sync(100, 0), Sync(160, 50)))
+        assert history.guess(20) == Guess(120, False)
+        assert history.guess(0) == Guess(100, True)
+
+    def test_before_the_oldest_sync_the_place_is_a_guess(self) -> None:
+        assert SyncHistory((Sync(100, 50),)).guess(20) == Guess(70, False)
+        assert SyncHistory().guess(20) is None
+
+    def test_syncs_from_before_the_remote_topic_was_made_again_are_forgotten(self) -> None:
+        history = SyncHistory((Sync(0, 0), Sync(500, 500), Sync(600, 0)))
+        assert history.guess(10) == Guess(610, True)
+
+    def test_only_the_latest_sync_owes_a_translation(self) -> None:
+        history = SyncHistory((Sync(0, 0), Sync(100, 90)))
+        assert (history.owed(99), history.owed(100), history.owed(105)) == (None, 90, 91)
+        assert SyncHistory().owed(5) is None
+
+
+@pytest.mark.parametrize(
+    ("guess", "by_time", "wanted"),
+    [
+        pytest.param(Guess(100, True), None, OffsetRange(68, 133), id="around the guess"),
+        pytest.param(Guess(100, False), 200, OffsetRange(68, 233), id="around both when near"),
+        pytest.param(Guess(100, False), 9_000, OffsetRange(8_968, 9_033), id="around the time when far apart"),
+        pytest.param(Guess(5, True), None, OffsetRange(0, 38), id="within the log"),
+        pytest.param(None, None, OffsetRange(0, 0), id="nowhere without a hint"),
+        pytest.param(None, -1, OffsetRange(0, 0), id="nowhere when no record is that young"),
+    ],
+)
+def test_the_source_is_read_in_one_small_range(guess: Guess | None, by_time: int | None, wanted: OffsetRange) -> None:
+    assert source_range(guess, by_time, OffsetRange(0, 10_000)) == wanted
