@@ -1,0 +1,182 @@
+"""Frames of a few literal rows: digests, multisets, newest checkpoints, stretches of offset syncs."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from spark import transforms
+from spark.transforms import SOURCE, TARGET
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+_RECORDS = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
+    "headers array<struct<key: string, value: binary>>"
+)
+Headers = list[tuple[str, bytes | None]] | None
+
+
+def digest(
+    spark: SparkSession,
+    key: bytes | None = b"k",
+    value: bytes | None = b"v",
+    headers: Headers = None,
+    at: datetime = NOW,
+) -> int:
+    rows = [(key, value, "orders", 0, 0, at, headers)]
+    (row,) = transforms.digests(spark.createDataFrame(rows, _RECORDS), SOURCE, "").collect()
+    found = row.digest
+    assert isinstance(found, int)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        pytest.param({"key": None}, {"key": b""}, id="null key and empty key"),
+        pytest.param({"value": None}, {"value": b""}, id="null value and empty value"),
+        pytest.param({"key": None, "value": b"x"}, {"key": b"x", "value": None}, id="a value that became a key"),
+        pytest.param({"key": b"ab", "value": b"c"}, {"key": b"a", "value": b"bc"}, id="a border that moved"),
+        pytest.param({"at": NOW}, {"at": NOW.replace(microsecond=1000)}, id="a millisecond"),
+        pytest.param({"headers": [("a", None)]}, {"headers": [("a", b"")]}, id="null header and empty header"),
+        pytest.param({"headers": [("a", b"1")]}, {"headers": None}, id="a header that was dropped"),
+        pytest.param(
+            {"headers": [("a", b"1"), ("b", b"2")]},
+            {"headers": [("b", b"2"), ("a", b"1")]},
+            id="headers in other order",
+        ),
+        pytest.param(
+            {"headers": [("a", None), ("b", b"x")]}, {"headers": [("a", b"b"), ("x", None)]}, id="a null that moved"
+        ),
+        pytest.param({"headers": [("a", None)]}, {"headers": [("a", b"null")]}, id="null and the word null"),
+    ],
+)
+def test_records_that_differ_have_different_digests(
+    spark: SparkSession, one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    assert digest(spark, **one) != digest(spark, **other)
+
+
+def test_no_headers_is_one_thing_however_it_is_written(spark: SparkSession) -> None:
+    assert digest(spark, headers=None) == digest(spark, headers=[])
+
+
+def test_the_target_is_compared_under_the_sources_topic_name(spark: SparkSession) -> None:
+    rows = [(b"k", b"v", "useast.orders", 1, 7, NOW, None)]
+    (row,) = transforms.digests(spark.createDataFrame(rows, _RECORDS), TARGET, "useast.").collect()
+    assert (row.side, row.topic, row.partition, row.offset) == (TARGET, "orders", 1, 7)
+
+
+def digests(spark: SparkSession, source: list[tuple[int, int]], target: list[tuple[int, int]]) -> DataFrame:
+    """(offset, digest) of both sides of one partition."""
+    rows = [(SOURCE, "orders", 0, *row) for row in source] + [(TARGET, "orders", 0, *row) for row in target]
+    frame = spark.createDataFrame(rows, "side string, topic string, partition int, offset bigint, digest bigint")
+    return frame.selectExpr("*", "offset * 10 as time_ms")
+
+
+def test_sums_do_not_depend_on_order_but_on_every_copy(spark: SparkSession) -> None:
+    big = -(2**63)
+    frame = digests(spark, [(0, 5), (1, -1), (2, big)], [(7, big), (8, 5), (9, -1)])
+    source, target = sorted(transforms.partition_sums(frame).collect(), key=lambda row: str(row.side))
+    assert (source.records, source.low, source.high) == (target.records, target.low, target.high)
+    twice = transforms.partition_sums(digests(spark, [(0, 5), (1, 5)], [(0, 5), (1, 6)])).collect()
+    assert len({(row.low, row.high) for row in twice}) == 2
+
+
+def differences(
+    spark: SparkSession, source: list[tuple[int, int]], target: list[tuple[int, int]], judged_end: int = 1000
+) -> dict[str, tuple[int, int, int]]:
+    judged = spark.createDataFrame([("orders", 0, judged_end)], "topic string, partition int, judged_end bigint")
+    found = transforms.differences(transforms.paired(digests(spark, source, target)), judged).collect()
+    return {row.kind: (row.records, row.first, row.last) for row in found}
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        pytest.param([(0, 1), (1, 2)], [(5, 2), (6, 1)], {}, id="equal in another order"),
+        pytest.param([(0, 1), (1, 2), (2, 3)], [(0, 1), (1, 3)], {"missing-hole": (1, 1, 1)}, id="a hole"),
+        pytest.param([(0, 1), (1, 2), (2, 3)], [(0, 1)], {"missing-tail": (2, 1, 2)}, id="a tail"),
+        pytest.param([(0, 1), (1, 2)], [(0, 2)], {"missing-head": (1, 0, 0)}, id="a head"),
+        pytest.param([(0, 1)], [(0, 1), (1, 9)], {"extra": (1, 1, 1)}, id="a foreign record"),
+        pytest.param([(0, 1)], [(0, 8), (1, 1)], {"extra-head": (1, 0, 0)}, id="a record from before the log start"),
+        pytest.param([(0, 1)], [(0, 1), (1, 1)], {"duplicated": (1, 1, 1)}, id="a duplicate"),
+        pytest.param([(0, 1), (1, 1)], [(0, 1), (1, 1)], {}, id="twins on both sides"),
+        pytest.param([(0, 1), (1, 1)], [(0, 1)], {"missing-tail": (1, 1, 1)}, id="one of two twins"),
+        pytest.param([(0, 1)], [(0, 2)], {"missing": (1, 0, 0), "extra": (1, 0, 0)}, id="nothing is equal"),
+        pytest.param([], [(0, 2)], {"extra": (1, 0, 0)}, id="an empty source"),
+    ],
+)
+def test_differences_are_told_apart(
+    spark: SparkSession,
+    source: list[tuple[int, int]],
+    target: list[tuple[int, int]],
+    expected: dict[str, tuple[int, int, int]],
+) -> None:
+    assert differences(spark, source, target) == expected
+
+
+def test_records_that_may_still_be_on_their_way_are_not_judged(spark: SparkSession) -> None:
+    assert differences(spark, [(0, 1), (1, 2), (2, 3)], [(0, 1)], judged_end=2) == {"missing-tail": (1, 1, 1)}
+
+
+def test_samples_are_the_first_twenty_and_the_count_is_of_all(spark: SparkSession) -> None:
+    frame = digests(spark, [(0, 1)], [(0, 1), *((offset, 100 + offset) for offset in range(1, 31))])
+    judged = spark.createDataFrame([("orders", 0, 99)], "topic string, partition int, judged_end bigint")
+    (row,) = transforms.differences(transforms.paired(frame), judged).collect()
+    assert (row.kind, row.records, [sample.offset for sample in row.samples]) == ("extra", 30, list(range(1, 21)))
+
+
+def test_the_newest_checkpoint_counts_even_when_it_goes_back(spark: SparkSession) -> None:
+    """A checkpoint follows its group when that is set back: the newest record wins, not the largest offset."""
+    rows = [
+        ("g", "useast.orders", 0, 100, 90, 5),
+        ("g", "useast.orders", 0, 50, 41, 9),
+        (None, None, None, None, None, 3),
+    ]
+    frame = spark.createDataFrame(
+        rows, "group string, topic string, partition int, upstream bigint, downstream bigint, offset bigint"
+    )
+    found = {row.group: tuple(row) for row in transforms.latest_checkpoints(frame).collect()}
+    assert found == {"g": ("g", "useast.orders", 0, 50, 41, 2), None: (None, None, None, None, None, 1)}
+
+
+def segments(spark: SparkSession, *syncs: tuple[int, int]) -> list[tuple[int, int]]:
+    rows = [("orders", 0, offset, up, down, 0) for offset, (up, down) in enumerate(syncs)]
+    columns = "topic string, partition int, offset bigint, upstream bigint, downstream bigint, written_ms bigint"
+    found = transforms.sync_segments(spark.createDataFrame(rows, columns)).collect()
+    return [(row.upstream, row.downstream) for row in sorted(found, key=lambda row: int(row.offset))]
+
+
+@pytest.mark.parametrize(
+    ("syncs", "kept"),
+    [
+        pytest.param([(0, 0), (5, 5), (9, 9)], [(0, 0), (9, 9)], id="an even topic is its first and last sync"),
+        pytest.param([(0, 0), (5, 5), (9, 8), (12, 11)], [(0, 0), (5, 5), (9, 8), (12, 11)], id="both sides of a jump"),
+        pytest.param([(7, 0)], [(7, 0)], id="one sync"),
+        pytest.param([(0, 0), (8, 8), (2, 2), (9, 9)], [(0, 0), (8, 8), (2, 2), (9, 9)], id="a target that fell back"),
+    ],
+)
+def test_offset_syncs_are_reduced_to_where_the_difference_changes(
+    spark: SparkSession, syncs: list[tuple[int, int]], kept: list[tuple[int, int]]
+) -> None:
+    assert segments(spark, *syncs) == kept
+
+
+def test_no_more_than_the_newest_changes_and_the_first_sync_are_kept(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A topic with transactions changes at nearly every sync: the driver must not receive them all."""
+    monkeypatch.setattr(transforms, "SEGMENTS", 2)
+    assert segments(spark, (0, 0), (2, 1), (4, 2), (6, 3), (8, 4)) == [(0, 0), (6, 3), (8, 4)]
+
+
+def test_only_this_flows_heartbeats_are_returned_and_the_others_counted(spark: SparkSession) -> None:
+    rows = [("useast", "uswest", 20, 0, 1), ("useast", "uswest", 10, 0, 0), ("useast", "eu", 5, 0, 2), (None,) * 5]
+    frame = spark.createDataFrame(
+        rows, "source_alias string, target_alias string, emitted_ms bigint, partition int, offset bigint"
+    )
+    (row,) = transforms.heartbeats_seen(frame, "useast", "uswest").collect()
+    assert [tuple(each) for each in row.seen] == [(10, 0, 0), (20, 0, 1)]
+    assert (row.others, row.undecodable) == (1, 1)
