@@ -4,6 +4,7 @@
 # ruff: noqa: N802, ARG002
 
 from collections.abc import Callable
+from importlib import metadata
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import grpc
@@ -52,7 +53,8 @@ class KubernetesProvider(provider_pb2_grpc.ResourceProviderServicer):
         return empty_pb2.Empty()
 
     def GetPluginInfo(self, request: empty_pb2.Empty, context: grpc.ServicerContext) -> plugin_pb2.PluginInfo:
-        return plugin_pb2.PluginInfo(version="0.0.0-local")
+        # The engine warns of a plugin that is older than the package a program was written with.
+        return plugin_pb2.PluginInfo(version=f"{metadata.version('pulumi-kubernetes')}+local")
 
     def CheckConfig(
         self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext
@@ -131,10 +133,10 @@ def problems(inputs: Properties, urn: str) -> list[tuple[str, str]]:
         return [
             ("", "the local Kubernetes provider deploys plain objects only: no charts, patches, lists or YAML files")
         ]
-    metadata = inputs.get("metadata") or {}
-    if isinstance(metadata, dict) and not metadata.get("name"):
+    given = inputs.get("metadata") or {}
+    if isinstance(given, dict) and not given.get("name"):
         return [("metadata.name", "the local Kubernetes provider gives no names: set one")]
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    annotations = given.get("annotations") if isinstance(given, dict) else None
     wanted = annotations.get(manifests.WAIT_FOR) if isinstance(annotations, dict) else None
     if isinstance(wanted, str) and not wanted.startswith("condition="):
         where = f'metadata.annotations["{manifests.WAIT_FOR}"]'
