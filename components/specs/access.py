@@ -116,8 +116,9 @@ def _target_acls(resolved: ResolvedFlow) -> list[Acl]:
 
 
 def _remote_pattern(flow: Flow, pattern: str) -> str:
-    prefix = remote_topic_name(flow, "")
-    return f"{re.escape(prefix)}{pattern}" if remote_topic_name(flow, pattern) != pattern else pattern
+    if remote_topic_name(flow, pattern) == pattern:
+        return pattern
+    return f"{re.escape(flow.source + flow.separator)}{pattern}"
 
 
 def _principal(cluster: Cluster) -> str:

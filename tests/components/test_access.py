@@ -67,6 +67,12 @@ def test_the_acls_of_a_flow_whole() -> None:
     }
 
 
+def test_identity_policy_still_writes_prefixed_heartbeats() -> None:
+    acls = flow_acls(a_resolved_flow(policy="identity", topics=["orders"]))
+    written = {acl.name for acl in acls if acl.cluster == "uswest" and "ALTER" in acl.operations}
+    assert written == {"orders", "useast.heartbeats"}
+
+
 @pytest.mark.parametrize(
     ("pattern", "kind", "name"),
     [

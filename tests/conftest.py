@@ -1,0 +1,27 @@
+"""Lifetimes that tests share: one local stack for the whole run, apart from the one of the demo."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+# Read when infra.local.paths is imported: the tests' stack keeps its state, ports and processes to itself.
+_OWN = Path(__file__).resolve().parent.parent / ".local" / "test"
+os.environ["REPLICATE_LOCAL"] = os.environ.get("REPLICATE_TEST_LOCAL") or str(_OWN)
+
+import pytest
+from rich.console import Console
+
+from infra.local import stack
+from infra.local.endpoints import Endpoints
+
+
+@pytest.fixture(scope="session")
+def endpoints(request: pytest.FixtureRequest) -> Iterator[Endpoints]:
+    """The running local stack of the tests: API server, two Kafka regions, operator."""
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        console = Console()
+        console.print("\nstarting the local stack of the tests")
+        running = stack.up(console)
+    yield running
+    stack.down(Console(quiet=True), purge=True)

@@ -1,0 +1,77 @@
+"""The example stack with a second flow, deployed once for all tests of this folder."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from kubernetes import client, config
+
+from infra import deployment
+from infra.local import maven
+from infra.local.endpoints import Endpoints
+from infra.local.example_traffic import make_example_traffic
+from infra.local.jdk import find_jdk
+from infra.local.traffic import consume_to, create_topics, produce
+from infra.settings import STACKS, read_settings
+from tests.local.flows import READY_SECONDS, Deployed, grant_mirror
+
+LEDGER_NAMESPACE = "mirror-ledger"
+
+
+@pytest.fixture(scope="session")
+def deployed(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+    """The stack `local` with its flow `orders`, and `ledger`: identity policy, source over mutual TLS."""
+    os.environ["JAVA_HOME"] = str(find_jdk().home)
+    os.environ["REPLICATE_SPARK_JARS"] = str(maven.SPARK.directory)
+    stacks = tmp_path_factory.mktemp("stacks")
+    _write_stack(stacks, endpoints)
+    _make_ledger_namespace(endpoints)
+    source = endpoints.regions["useast"]
+    create_topics(source, {"ledger": 2})
+    make_example_traffic(source, 600, seed=1)
+    produce(source, "ledger", 500, seed=1)
+    consume_to(source, "ledger-audit", {("ledger", 0): 100, ("ledger", 1): 100})
+    stack = Deployed(read_settings("local", stacks), endpoints)
+    grant_mirror(endpoints, stack.flow("ledger"), "useast")
+    deployment.up(stack.settings, lambda _: None)
+    deployment.wait_ready(stack.settings, READY_SECONDS)
+    make_example_traffic(source, 600, seed=1)
+    yield stack
+    deployment.destroy(stack.settings, lambda _: None)
+
+
+def _write_stack(stacks: Path, endpoints: Endpoints) -> None:
+    topology = yaml.safe_load((STACKS / "topologies" / "local.yaml").read_text())
+    useast = topology["clusters"]["useast"]
+    topology["clusters"]["useast-tls"] = {
+        **useast,
+        "bootstrapServers": endpoints.regions["useast"].tls_bootstrap_servers,
+        "authentication": {"type": "tls", "secret": "useast-client"},
+        "validation": {"authentication": {"type": "tls", "secret": "useast-validator"}},
+    }
+    topology["replications"]["ledger"] = {
+        **topology["replications"]["orders"],
+        "source": "useast-tls",
+        "topics": ["ledger"],
+        "groups": ["ledger-.*"],
+        "policy": "identity",
+        "namespace": {"create": False},
+    }
+    (stacks / "topologies").mkdir()
+    (stacks / "topologies" / "local.yaml").write_text(yaml.safe_dump(topology, sort_keys=False))
+    (stacks / "Pulumi.local.yaml").write_text((STACKS / "Pulumi.local.yaml").read_text())
+
+
+def _make_ledger_namespace(endpoints: Endpoints) -> None:
+    """A namespace and Secrets that exist before us, as a platform team gives them."""
+    api: client.ApiClient = config.new_client_from_config(str(endpoints.kubeconfig))  # type: ignore[no-untyped-call]
+    core = client.CoreV1Api(api)
+    core.create_namespace(client.V1Namespace(metadata=client.V1ObjectMeta(name=LEDGER_NAMESPACE)))
+    users = endpoints.regions["useast"].users
+    for name, user in (("useast-client", users["mirror"]), ("useast-validator", users["validator"])):
+        pair = user.certificate
+        data = {"user.crt": pair.certificate.read_text(), "user.key": pair.key.read_text()}
+        secret = client.V1Secret(metadata=client.V1ObjectMeta(name=name), string_data=data)
+        core.create_namespaced_secret(LEDGER_NAMESPACE, secret)

@@ -1,0 +1,118 @@
+"""Deployed flows under test: their settings, what Kubernetes says of them, and the validation of one of them."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kubernetes import client, config
+
+from components.model import PlainAuthentication
+from components.resolved import ResolvedFlow
+from components.specs.access import flow_acls
+from infra import deployment
+from infra.local.acls import apply_acls
+from infra.local.endpoints import Endpoints
+from infra.local.waiting import NotYetError, wait_for
+from infra.settings import StackSettings
+from spark.job import Options, run
+from spark.parameters import Parameters
+from spark.report import CheckOutcome, FlowOutcome
+
+READY_SECONDS = 240.0
+ARRIVAL_SECONDS = 90.0
+_CALL_SECONDS = 20
+_STRIMZI = ("kafka.strimzi.io", "v1")
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A stack that runs on the tests' local stack."""
+
+    settings: StackSettings
+    endpoints: Endpoints
+
+    @property
+    def api(self) -> client.ApiClient:
+        found: client.ApiClient = config.new_client_from_config(str(self.endpoints.kubeconfig))  # type: ignore[no-untyped-call]
+        return found
+
+    def flow(self, name: str = "orders") -> ResolvedFlow:
+        return next(flow for flow in deployment.resolved_flows(self.settings) if flow.name == name)
+
+    def connector(self, name: str) -> dict[str, Any]:
+        """The KafkaConnector of this name, in the namespace of its flow."""
+        custom = client.CustomObjectsApi(self.api)
+        namespace = f"mirror-{name.rsplit('-', 1)[0]}"
+        found: Any = custom.get_namespaced_custom_object(
+            *_STRIMZI, namespace, "kafkaconnectors", name, _request_timeout=_CALL_SECONDS
+        )
+        return dict(found)
+
+    def edit_connector(self, name: str, spec: Mapping[str, Any]) -> None:
+        """Merge into a connector's spec by hand, past the program, and wait until the operator took it up."""
+        custom = client.CustomObjectsApi(self.api)
+        namespace = f"mirror-{name.rsplit('-', 1)[0]}"
+        custom.patch_namespaced_custom_object(
+            *_STRIMZI, namespace, "kafkaconnectors", name, {"spec": dict(spec)}, _request_timeout=_CALL_SECONDS
+        )
+        wanted = spec.get("state", "running").upper()
+        wait_for(f"{name} to be {wanted}", lambda: self._expect_state(name, wanted), ARRIVAL_SECONDS)
+
+    def _expect_state(self, name: str, wanted: str) -> None:
+        found = self.connector(name)
+        status = found.get("status") or {}
+        state = ((status.get("connectorStatus") or {}).get("connector") or {}).get("state")
+        if status.get("observedGeneration") != found["metadata"]["generation"] or state != wanted:
+            raise NotYetError(f"state {state}, generation {status.get('observedGeneration')}")
+
+    @contextmanager
+    def edited(self, name: str, broken: Mapping[str, Any], mended: Mapping[str, Any]) -> Iterator[None]:
+        """A connector edited by hand while the body runs."""
+        self.edit_connector(name, broken)
+        try:
+            yield
+        finally:
+            self.edit_connector(name, mended)
+
+    def validate(self, flow: str = "orders", catch_up_seconds: float = 45) -> FlowOutcome:
+        """Outcome of the validation job for one flow, run in this process."""
+        document = deployment.outputs(self.settings)["validation"]
+        return validate(document, flow, self.endpoints.kubeconfig, catch_up_seconds)
+
+
+def validate(document: dict[str, Any], flow: str, kubeconfig: Path, catch_up_seconds: float = 45) -> FlowOutcome:
+    """Outcome of the validation job for one flow of a parameter document."""
+    parameters = Parameters.model_validate(document).only(flow)
+    report = run(parameters, Options(catch_up_seconds=catch_up_seconds, kubeconfig=kubeconfig))
+    assert report.error is None, report.error
+    (outcome,) = report.flows
+    return outcome
+
+
+def check_named(outcome: FlowOutcome, name: str) -> CheckOutcome:
+    return next(check for check in outcome.checks if check.name == name)
+
+
+def told(outcome: FlowOutcome) -> str:
+    """Everything that a validation said, for the message of a failed assertion and to search in."""
+    findings = [outcome.error] if outcome.error else []
+    findings += [finding for check in outcome.checks for finding in check.findings]
+    summaries = [f"{check.name} {check.verdict}: {check.summary}" for check in outcome.checks]
+    return "\n".join([*summaries, *(f"{finding.code}: {finding.message}" for finding in findings)])
+
+
+def grant_mirror(endpoints: Endpoints, flow: ResolvedFlow, alias: str) -> None:
+    """ACLs for a source reached with a client certificate of `mirror`, whose principal only the region knows."""
+    user = PlainAuthentication.model_validate(
+        {"type": "plain", "username": "mirror", "password": {"secret": "unused", "key": "unused"}}
+    )
+    named = ResolvedFlow(
+        name=flow.name,
+        flow=flow.flow.model_copy(update={"source": alias}),
+        source=flow.source.model_copy(update={"authentication": user}),
+        target=flow.target,
+        api=flow.api,
+    )
+    apply_acls(endpoints.regions[alias], flow_acls(named))
