@@ -60,4 +60,4 @@ def next_steps(replicas: int, digest: str, workers: Sequence[Worker]) -> list[St
 
 def pause_seconds(failures: int) -> float:
     """Pause before the start after that many ends in a row without having served in between."""
-    return min(2.0**failures, LONGEST_PAUSE_SECONDS) if failures else 0.0
+    return min(2.0 ** min(failures, 10), LONGEST_PAUSE_SECONDS) if failures else 0.0
