@@ -39,7 +39,12 @@ class SessionOptions:
 
 @contextmanager
 def session(options: SessionOptions) -> Iterator[SparkSession]:
-    """A Spark session that is stopped at the end; under spark-submit its master, jars and memory are left alone."""
+    """A Spark session, stopped at the end, or the one that runs; spark-submit's master, jars and memory are kept."""
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        # Whoever made it stops it.
+        yield running
+        return
     builder = SparkSession.builder.appName("replication-validation")
     for key, value in _everywhere().items():
         builder = builder.config(key, value)

@@ -1,0 +1,175 @@
+"""A replicated flow, forged on two real clusters without Connect: what MirrorMaker would have written, and injuries.
+
+Forging says exactly what the clusters hold, so that a test can hold the job to every number.
+"""
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import Producer
+from confluent_kafka import TopicPartition as KafkaPartition
+from confluent_kafka.admin import AdminClient, DeletedRecords  # type: ignore[attr-defined]  # not in its stubs
+
+from infra.local.endpoints import Endpoints, Region
+from infra.local.traffic import commit, create_topics
+from spark.parameters import FlowParameters
+from tests.spark import forging
+from tests.spark.documents import Json, a_flow_document
+
+RECORDS = 60
+PARTITIONS = 2
+SYNC_EVERY = 10
+CALL_SECONDS = 20
+Headers = list[tuple[str, str | bytes | None]]
+COMPACT = {"cleanup.policy": "compact"}
+
+
+@dataclass
+class Scene:
+    """The flow `name`: topic `name` with its remote topic, offset syncs, checkpoints and the group `name-group`."""
+
+    endpoints: Endpoints
+    name: str
+    policy: str = "default"
+    began_ms: int = field(default_factory=lambda: int(time.time() * 1000) - 600_000)
+
+    @property
+    def source(self) -> Region:
+        return self.endpoints.regions["useast"]
+
+    @property
+    def target(self) -> Region:
+        return self.endpoints.regions["uswest"]
+
+    @property
+    def syncs_topic(self) -> str:
+        return f"{self.name}.offset-syncs.internal"
+
+    @property
+    def checkpoints_topic(self) -> str:
+        return f"{self.name}.checkpoints.internal"
+
+    def remote(self, topic: str) -> str:
+        return topic if self.policy == "identity" else f"useast.{topic}"
+
+    def parameters(self, **changes: Any) -> FlowParameters:
+        """The flow's parameters with short intervals; the user's password is in the variable `<ALIAS>_PASSWORD`."""
+        document = a_flow_document(
+            name=self.name,
+            policy=self.policy,
+            source=cluster_document(self.source),
+            target=cluster_document(self.target),
+            topics=[f"{self.name}.*"],
+            topicsExclude=[r".*\.internal"],
+            groups=[f"{self.name}-.*"],
+            heartbeats={"enabled": False, "intervalSeconds": 1, "sourceTopic": "heartbeats", "targetTopic": "none"},
+            offsetSyncs={"cluster": "source", "topic": self.syncs_topic, "lagMax": SYNC_EVERY},
+            checkpoints={
+                "enabled": True,
+                "topic": self.checkpoints_topic,
+                "intervalSeconds": 0.5,
+                "syncGroupOffsets": True,
+                "syncIntervalSeconds": 0.5,
+            },
+            refreshGroupsSeconds=0.5,
+        )
+        return FlowParameters.model_validate({**document, **changes})
+
+    def replicate(self, topic: str | None = None, records: int = RECORDS, partitions: int = PARTITIONS) -> "Scene":
+        """`records` a partition on both sides, and the offset syncs of a flow that lost nothing."""
+        topic = topic or self.name
+        create_topics(self.source, {topic: partitions, self.syncs_topic: 1})
+        create_topics(self.target, {self.remote(topic): partitions, self.checkpoints_topic: 1})
+        for partition in range(partitions):
+            self.write(self.source, topic, partition, range(records))
+            self.write(self.target, self.remote(topic), partition, range(records))
+            self.sync(topic, partition, *((offset, offset) for offset in range(0, records, SYNC_EVERY)))
+        return self
+
+    def write(self, region: Region, topic: str, partition: int, numbers: Iterable[int]) -> None:
+        """Records by number: the same number is the same record, on whichever side."""
+        rows = []
+        for number in numbers:
+            key = None if number % 7 == 0 else f"k{number}".encode()
+            value = None if number % 11 == 0 else f"{partition} {number}".encode()
+            headers: Headers = [("h", b"x"), ("null", None), ("empty", b"")] if number % 3 == 0 else []
+            rows.append((key, value, self.began_ms + number, headers))
+        produce(region, topic, partition, rows)
+
+    def sync(self, topic: str, partition: int, *pairs: tuple[int, int], region: Region | None = None) -> None:
+        """Offset syncs (upstream, downstream)."""
+        key = forging.offset_sync_key(topic, partition)
+        rows = [(key, forging.offset_sync_value(*pair), self.began_ms, Headers()) for pair in pairs]
+        produce(region or self.source, self.syncs_topic, 0, rows)
+
+    def translate(
+        self, group: str, committed: int, downstream: int, partition: int = 0, topic: str | None = None
+    ) -> None:
+        """A commit on the source, its checkpoint, and the synced offset on the target."""
+        topic = topic or self.name
+        self.commit(group, committed, partition, topic)
+        self.checkpoint(group, committed, downstream, partition, topic)
+        self.commit_on_target(group, downstream, partition, topic)
+
+    def commit(self, group: str, offset: int, partition: int = 0, topic: str | None = None) -> None:
+        commit(self.source, group, {(topic or self.name, partition): offset})
+
+    def commit_on_target(self, group: str, offset: int, partition: int = 0, topic: str | None = None) -> None:
+        commit(self.target, group, {(self.remote(topic or self.name), partition): offset})
+
+    def checkpoint(
+        self, group: str, upstream: int, downstream: int, partition: int = 0, topic: str | None = None
+    ) -> None:
+        key = forging.checkpoint_key(group, self.remote(topic or self.name), partition)
+        row = (key, forging.checkpoint_value(upstream, downstream), self.began_ms, Headers())
+        produce(self.target, self.checkpoints_topic, 0, [row])
+
+
+def cluster_document(region: Region) -> Json:
+    """How the job reaches a region: SCRAM as the user `validator`, trust by file, the password by variable."""
+    return {
+        "alias": region.alias,
+        "bootstrapServers": region.bootstrap_servers,
+        "securityProtocol": "SASL_SSL",
+        "trust": {"format": "PEM", "certificates": {"file": str(region.ca_file)}, "password": None},
+        "authentication": {
+            "type": "scram-sha-512",
+            "username": "validator",
+            "password": {"env": password_variable(region)},
+        },
+    }
+
+
+def password_variable(region: Region) -> str:
+    return f"{region.alias.upper()}_PASSWORD"
+
+
+def passwords(endpoints: Endpoints) -> Mapping[str, str]:
+    """The variables that `cluster_document` refers to."""
+    return {password_variable(region): region.users["validator"].password for region in endpoints.regions.values()}
+
+
+def produce(
+    region: Region, topic: str, partition: int, rows: Iterable[tuple[bytes | None, bytes | None, int, Headers]]
+) -> None:
+    """Write (key, value, time in ms, headers) and wait for every acknowledgement."""
+    failures: list[object] = []
+    producer = Producer({**region.client_config("app"), "linger.ms": 5, "log_level": 3})
+    for key, value, time_ms, headers in rows:
+        producer.produce(
+            topic, value, key, partition, timestamp=time_ms, headers=headers,
+            on_delivery=lambda failure, _: failures.append(failure) if failure else None,
+        )  # fmt: skip
+        producer.poll(0)
+    assert producer.flush(CALL_SECONDS) == 0
+    assert not failures
+
+
+def remove_records(region: Region, topic: str, partition: int, before: int) -> None:
+    """What retention does: the records before an offset are gone."""
+    admin = AdminClient(region.client_config("admin"))
+    for future in admin.delete_records([KafkaPartition(topic, partition, before)]).values():
+        removed: DeletedRecords = future.result(CALL_SECONDS)
+        assert removed.low_watermark == before

@@ -1,0 +1,264 @@
+"""The job on two real clusters that hold what MirrorMaker would have written, whole and injured in every way."""
+
+import time
+from collections.abc import Callable, Iterator
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer
+from pyspark.sql import SparkSession
+
+from infra.local.endpoints import Endpoints
+from infra.local.traffic import create_topics
+from infra.local.waiting import NotYetError, wait_for
+from spark.credentials import resolver
+from spark.job import Options, check_flow
+from spark.parameters import FlowParameters
+from spark.report import CheckOutcome, FlowOutcome, Severity, Verdict
+from tests.spark import forging
+from tests.spark.scenes import RECORDS, Scene, passwords, produce, remove_records
+
+Check = Callable[[FlowParameters], FlowOutcome]
+
+
+@pytest.fixture
+def check(spark: SparkSession, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch) -> Check:
+    """The job for one flow in the tests' Spark session, as the user `validator`."""
+    for name, password in passwords(endpoints).items():
+        monkeypatch.setenv(name, password)
+    options = Options(catch_up_seconds=2)
+    return lambda flow: check_flow(flow, spark, resolver(), options)
+
+
+def named(outcome: FlowOutcome, check: str) -> CheckOutcome:
+    assert outcome.error is None, outcome.error
+    return next(each for each in outcome.checks if each.name == check)
+
+
+def failures(outcome: CheckOutcome) -> dict[str, str]:
+    """Code -> message of everything that makes the check fail."""
+    return {each.code: each.message for each in outcome.findings if each.severity is Severity.FAIL}
+
+
+def test_a_flow_that_lost_nothing_passes_with_counts_that_prove_it(check: Check, endpoints: Endpoints) -> None:
+    scene = Scene(endpoints, "whole").replicate()
+    scene.translate("whole-a", 45, 41)
+    scene.translate("whole-a", 30, 30, partition=1)
+    scene.translate("whole-b", RECORDS, 51)
+    outcome = check(scene.parameters())
+    assert outcome.verdict is Verdict.PASS, outcome.document()
+    assert outcome.not_run == {"heartbeats-arrive": "the flow has no heartbeats"}
+    counts = named(outcome, "offsets-translate").counts
+    assert (counts["groups"], counts["committedOffsets"], counts["proven"]) == (2, 3, 3)
+    assert (counts["readAgain"], counts["readAgainMax"]) == (4 + 0 + 9, 9)
+    assert counts["rangesRead"] == 6
+    counts = named(outcome, "parity").counts
+    assert (counts["sourceRecords"], counts["targetRecords"], counts["agreeingPartitions"]) == (120, 120, 2)
+    assert named(outcome, "nothing-lost-to-retention").counts["withOffsetSyncs"] == 2
+
+
+def test_the_identity_policy_is_proven_with_syncs_on_the_target(check: Check, endpoints: Endpoints) -> None:
+    scene = Scene(endpoints, "same-name", policy="identity").replicate()
+    create_topics(scene.target, {scene.syncs_topic: 1})
+    scene.sync("same-name", 0, (0, 0), (50, 50), region=scene.target)
+    scene.translate("same-name-a", RECORDS, 51)
+    on_target = {"cluster": "target", "topic": scene.syncs_topic, "lagMax": 10}
+    outcome = check(scene.parameters(offsetSyncs=on_target))
+    assert outcome.verdict is Verdict.PASS, outcome.document()
+    assert named(outcome, "nothing-lost-to-retention").counts["withOffsetSyncs"] == 1
+
+
+def test_every_fault_of_a_translation_has_its_own_name(check: Check, endpoints: Endpoints) -> None:
+    """One group a fault: each must be found beside the others, under its own group's name."""
+    scene = Scene(endpoints, "faulty").replicate()
+    scene.translate("faulty-good", 45, 41)
+    scene.commit("faulty-missing", 45)
+    scene.translate("faulty-past-end", 45, RECORDS + 5)
+    scene.translate("faulty-skips", 20, 41)
+    scene.translate("faulty-stuck", 55, 3)
+    scene.translate("faulty-foreign", 45, 41)
+    scene.commit_on_target("faulty-foreign", 58)
+    scene.commit("faulty-unsynced", 45)
+    scene.checkpoint("faulty-unsynced", 45, 41)
+    outcome = named(check(scene.parameters()), "offsets-translate")
+    found = failures(outcome)
+    assert {code: message.split()[1] for code, message in found.items()} == {
+        "checkpoint-missing": "faulty-missing",
+        "checkpoint-past-end": "faulty-past-end",
+        "offset-skips-records": "faulty-skips",
+        "checkpoint-behind": "faulty-stuck",
+        "group-past-translation": "faulty-foreign",
+        "group-not-synced": "faulty-unsynced",
+    }
+    assert "21 records would never be consumed" in found["offset-skips-records"]
+    assert "17 records would be skipped" in found["group-past-translation"]
+    assert outcome.samples[0]["group"] in {"faulty-past-end", "faulty-skips"}
+
+
+def test_a_checkpoint_of_a_record_that_the_source_never_had_is_told(check: Check, endpoints: Endpoints) -> None:
+    scene = Scene(endpoints, "forged-record").replicate(records=0, partitions=1)
+    scene.write(scene.source, scene.name, 0, range(20))
+    scene.write(scene.target, scene.remote(scene.name), 0, [*range(10), 999, *range(11, 20)])
+    scene.sync(scene.name, 0, (0, 0), (10, 10))
+    scene.translate("forged-record-a", 10, 10)
+    found = failures(named(check(scene.parameters()), "offsets-translate"))
+    assert "translated-record-differs" in found
+
+
+def test_a_checkpoint_that_arrives_while_the_job_looks_is_waited_for(check: Check, endpoints: Endpoints) -> None:
+    scene = Scene(endpoints, "early").replicate()
+    scene.commit("early-a", 45)
+
+    def late() -> None:
+        Event().wait(3)
+        scene.checkpoint("early-a", 45, 41)
+        scene.commit_on_target("early-a", 41)
+
+    slow = {**scene.parameters().checkpoints.model_dump(by_alias=True), "intervalSeconds": 10}
+    writer = Thread(target=late)
+    writer.start()
+    outcome = named(check(scene.parameters(checkpoints=slow)), "offsets-translate")
+    writer.join()
+    assert (outcome.verdict, outcome.counts["proven"]) == (Verdict.PASS, 1)
+
+
+@pytest.fixture
+def member(endpoints: Endpoints) -> Iterator[None]:
+    """A consumer that is a member of group `busy-a` on the target."""
+    region = endpoints.regions["uswest"]
+    consumer = Consumer({**region.client_config("app"), "group.id": "busy-a", "enable.auto.commit": False})
+    create_topics(region, {"useast.busy": 2})
+    consumer.subscribe(["useast.busy"])
+
+    def joined() -> None:
+        consumer.poll(0.2)
+        if not consumer.assignment():
+            raise NotYetError("no assignment")
+
+    wait_for("group busy-a to have a member", joined, 30)
+    yield
+    consumer.close()
+
+
+@pytest.mark.usefixtures("member")
+def test_a_group_that_is_active_on_the_target_is_reported_not_judged(check: Check, endpoints: Endpoints) -> None:
+    scene = Scene(endpoints, "busy").replicate()
+    scene.commit("busy-a", 45)
+    scene.checkpoint("busy-a", 45, 41)
+    outcome = named(check(scene.parameters()), "offsets-translate")
+    assert outcome.verdict is Verdict.PASS
+    assert [each.code for each in outcome.findings] == ["group-active"]
+    assert outcome.counts["activeOnTarget"] == 1
+
+
+def test_every_difference_between_two_sides_has_its_own_name(check: Check, endpoints: Endpoints) -> None:
+    """One topic a fault."""
+    scene = Scene(endpoints, "sides")
+    remote = scene.remote
+    scene.replicate("sides.equal", records=30, partitions=1)
+    scene.translate("sides-a", 25, 21, topic="sides.equal")
+    for topic in ("sides.extra", "sides.twice", "sides.old"):
+        scene.replicate(topic, records=30, partitions=1)
+    scene.write(scene.target, remote("sides.extra"), 0, [777])
+    scene.write(scene.target, remote("sides.twice"), 0, [4, 5])
+    remove_records(scene.source, "sides.old", 0, 12)
+    for topic, held in (("sides.hole", [*range(10), *range(13, 30)]), ("sides.tail", range(20)), ("sides.changed", ())):
+        scene.replicate(topic, records=0, partitions=1)
+        scene.write(scene.source, topic, 0, range(30))
+        scene.write(scene.target, remote(topic), 0, held)
+    produce(scene.target, remote("sides.changed"), 0, [(b"k", b"AAA=", 1_000 + scene.began_ms, [])])
+    create_topics(scene.source, {"sides.absent": 1, "sides.wide": 3})
+    create_topics(scene.target, {remote("sides.wide"): 2})
+    outcome = named(check(scene.parameters()), "parity")
+    assert {(each.code, each.message.split(":")[0]) for each in outcome.findings} == {
+        ("topic-not-replicated", "on cluster uswest (127.0.0.1"),
+        ("partitions-not-replicated", "sides.wide has 3 partitions on the source and 2 on the target"),
+        ("missing-records", "sides.hole"),
+        ("not-replicated-yet", "sides.tail"),
+        ("duplicated-records", "sides.twice"),
+        ("extra-records", "sides.extra"),
+        ("records-differ", "sides.changed"),
+        ("extra-records", "sides.changed"),
+        ("expired-on-source", "sides.old"),
+    }
+    counts = outcome.counts
+    assert (counts["missing"], counts["lagging"], counts["duplicated"]) == (3 + 30, 10, 2)
+    assert "sides.absent" in failures(outcome)["topic-not-replicated"]
+    assert "partition 0 offsets 10 to 12" in failures(outcome)["missing-records"]
+    shown = {"topic", "partition", "kind", "offset", "timestampMs", "digest"}
+    assert all(set(sample) == shown for sample in outcome.samples)
+
+
+@pytest.mark.parametrize("went_on", [False, True], ids=["replication stands", "replication went on"])
+def test_records_that_retention_removed_before_they_were_replicated_are_counted(
+    check: Check, endpoints: Endpoints, went_on: bool
+) -> None:
+    """They are on neither side any more: nothing but the offset syncs remembers them."""
+    scene = Scene(endpoints, f"lost-{went_on}".lower())
+    scene.replicate(records=0, partitions=1)
+    scene.write(scene.source, scene.name, 0, range(60))
+    scene.write(scene.target, scene.remote(scene.name), 0, range(20))
+    scene.sync(scene.name, 0, (0, 0), (10, 10))
+    scene.translate(f"{scene.name}-a", 15, 11)
+    remove_records(scene.source, scene.name, 0, 45)
+    if went_on:
+        scene.write(scene.target, scene.remote(scene.name), 0, range(45, 60))
+        scene.sync(scene.name, 0, (45, 20))
+    outcome = named(check(scene.parameters()), "nothing-lost-to-retention")
+    assert outcome.counts["lost"] == 25
+    assert "source offsets 20 to 44 never reached the target" in failures(outcome)["lost-to-retention"]
+
+
+def test_heartbeats_that_arrive_pass_with_a_measured_latency_and_then_go_stale(
+    check: Check, endpoints: Endpoints
+) -> None:
+    scene = Scene(endpoints, "beating").replicate()
+    topic = "useast.beating.heartbeats"
+    create_topics(scene.target, {topic: 1})
+    beats = {"enabled": True, "intervalSeconds": 0.2, "sourceTopic": "heartbeats", "targetTopic": topic}
+    scene.translate("beating-a", 45, 41)
+    stop = Event()
+
+    def beat() -> None:
+        while not stop.wait(0.2):
+            now = int(time.time() * 1000)
+            key, value = forging.heartbeat_key("useast", "uswest"), forging.heartbeat_value(now)
+            produce(scene.target, topic, 0, [(key, value, now, [])])
+
+    writer = Thread(target=beat)
+    writer.start()
+    try:
+        outcome = named(check(scene.parameters(heartbeats=beats)), "heartbeats-arrive")
+    finally:
+        stop.set()
+        writer.join()
+    assert outcome.verdict is Verdict.PASS, outcome
+    assert outcome.counts["observed"] >= 5
+    assert 0 <= outcome.counts["latencyP50Ms"] <= outcome.counts["latencyMaxMs"]
+    stale = named(check(scene.parameters(heartbeats=beats)), "heartbeats-arrive")
+    assert list(failures(stale)) == ["heartbeat-stale"]
+
+
+def test_a_heartbeat_topic_that_never_came_to_be_is_told(check: Check, endpoints: Endpoints) -> None:
+    scene = Scene(endpoints, "mute").replicate()
+    beats = {"enabled": True, "intervalSeconds": 1, "sourceTopic": "heartbeats", "targetTopic": "useast.no.heartbeats"}
+    outcome = named(check(scene.parameters(heartbeats=beats)), "heartbeats-arrive")
+    assert list(failures(outcome)) == ["heartbeat-topic-missing"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "check_name", "code"),
+    [
+        pytest.param({"groups": ["nobody-.*"]}, "offsets-translate", "no-group-selected", id="no group matches"),
+        pytest.param({}, "parity", "empty-range", id="no record at all"),
+        pytest.param({}, "nothing-lost-to-retention", "no-offset-sync", id="no offset sync"),
+    ],
+)
+def test_nothing_to_check_is_an_error_never_a_pass(
+    check: Check, endpoints: Endpoints, changes: dict[str, Any], check_name: str, code: str
+) -> None:
+    scene = Scene(endpoints, "empty").replicate(records=0)
+    outcome = check(scene.parameters(**changes))
+    assert outcome.verdict is Verdict.ERROR
+    assert code in {each.code for each in named(outcome, check_name).findings}
