@@ -1,0 +1,101 @@
+"""Credentials: found by reference, used inline, shown nowhere."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark.credentials import ClientOptions, Secret, client_options, resolver
+from spark.errors import CredentialError
+from spark.parameters import ClusterParameters, Reference
+from tests.spark.documents import a_cluster
+
+CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----"
+KEY = "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----"
+PASSWORD = 'hun"ter\\2'
+
+
+def no_keystore(*_: object) -> str:
+    raise AssertionError("no keystore was expected")
+
+
+def options_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> ClientOptions:
+    (tmp_path / "ca.crt").write_text(CERTIFICATE)
+    (tmp_path / "key.pem").write_text(KEY)
+    monkeypatch.setenv("VALIDATOR_PASSWORD", PASSWORD)
+    trust = {"format": "PEM", "certificates": {"file": str(tmp_path / "ca.crt")}}
+    cluster = ClusterParameters.model_validate(a_cluster(**{"trust": trust, **changes}))
+    return client_options(cluster, resolver(), no_keystore)
+
+
+def test_a_password_login_becomes_these_properties(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert options_of(tmp_path, monkeypatch).properties == {
+        "security.protocol": "SASL_SSL",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.certificates": CERTIFICATE,
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required "
+        'username="validator" password="hun\\"ter\\\\2";',
+    }
+
+
+def test_a_scram_login_names_its_mechanism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    login = {"type": "scram-sha-512", "username": "v", "password": {"env": "VALIDATOR_PASSWORD"}}
+    properties = options_of(tmp_path, monkeypatch, authentication=login).properties
+    assert properties["sasl.mechanism"] == "SCRAM-SHA-512"
+    assert "scram.ScramLoginModule required" in properties["sasl.jaas.config"]
+
+
+def test_a_client_certificate_becomes_these_properties(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    login = {
+        "type": "tls",
+        "certificate": {"file": str(tmp_path / "ca.crt")},
+        "key": {"file": str(tmp_path / "key.pem")},
+    }
+    assert options_of(tmp_path, monkeypatch, securityProtocol="SSL", authentication=login).properties == {
+        "security.protocol": "SSL",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.certificates": CERTIFICATE,
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.certificate.chain": CERTIFICATE,
+        "ssl.keystore.key": KEY,
+    }
+
+
+def test_no_credential_is_in_a_repr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception's frame variables and a log line are made of reprs."""
+    shown = repr(options_of(tmp_path, monkeypatch)) + repr(Secret(Reference(env="X"), b"hun"))
+    assert "hun" not in shown
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        pytest.param({"env": "ABSENT_VARIABLE"}, "credential-missing: the variable is not set", id="a variable"),
+        pytest.param({"file": "/nowhere/secret"}, "credential-missing: No such file", id="a file"),
+    ],
+)
+def test_a_reference_to_nothing_says_what_and_where(reference: dict[str, str], message: str) -> None:
+    with pytest.raises(CredentialError, match=message) as raised:
+        resolver()(Reference.model_validate(reference))
+    assert str(next(iter(reference.values()))) in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"hunter2", id="no PEM at all"),
+        pytest.param(KEY.encode().replace(b"PRIVATE", b"RSA PRIVATE"), id="a PKCS#1 key"),
+        pytest.param(b"\xff\xfehunter2", id="binary"),
+    ],
+)
+def test_what_is_not_pem_is_told_without_showing_it(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "ca.crt").write_bytes(content)
+    trust = {"format": "PEM", "certificates": {"file": str(tmp_path / "ca.crt")}}
+    cluster = ClusterParameters.model_validate(a_cluster(trust=trust))
+    with pytest.raises(CredentialError) as raised:
+        client_options(cluster, resolver(), no_keystore)
+    assert raised.value.code in {"credential-not-pem", "credential-not-text"}
+    assert "hunter2" not in str(raised.value)
+    assert base64.b64encode(content).decode() not in str(raised.value)

@@ -1,0 +1,211 @@
+"""What keeps the job from judging: each its own clear error, exit code 2, and no credential in it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kubernetes import client, config
+from pyspark.sql import SparkSession
+
+from infra.local.endpoints import Endpoints, Region
+from spark.credentials import resolver
+from spark.job import Options, check_flow
+from spark.publish import publish
+from spark.report import FlowOutcome, Report, Verdict
+from tests.spark.documents import Json, a_flow_document
+from tests.spark.scenes import Scene, cluster_document, password_variable, passwords
+
+ROOT = Path(__file__).resolve().parents[2]
+CALL_SECONDS = 20
+Check = Callable[..., FlowOutcome]
+
+
+@pytest.fixture(scope="module")
+def refused(endpoints: Endpoints) -> Scene:
+    return Scene(endpoints, "refused").replicate(partitions=1)
+
+
+@pytest.fixture
+def scene(refused: Scene, monkeypatch: pytest.MonkeyPatch) -> Scene:
+    """A flow that could be checked, with its credentials in variables."""
+    for name, password in passwords(refused.endpoints).items():
+        monkeypatch.setenv(name, password)
+    return refused
+
+
+@pytest.fixture
+def check(spark: SparkSession, scene: Scene) -> Check:
+    """The flow with a changed source cluster, or other changes."""
+
+    def run(source: Json | None = None, **changes: Any) -> FlowOutcome:
+        changed = {"source": {**cluster_document(scene.source), **source}} if source else {}
+        flow = scene.parameters(**changed, **changes)
+        return check_flow(flow, spark, resolver(scene.endpoints.kubeconfig), Options(catch_up_seconds=1))
+
+    return run
+
+
+def refusal(outcome: FlowOutcome) -> tuple[str, str]:
+    assert outcome.verdict is Verdict.ERROR
+    assert outcome.checks == ()
+    assert outcome.error is not None
+    return outcome.error.code, outcome.error.message
+
+
+def test_an_address_where_nobody_listens_is_named(check: Check) -> None:
+    code, message = refusal(check({"bootstrapServers": "127.0.0.1:1"}))
+    assert code == "unreachable"
+    assert "cluster useast (127.0.0.1:1)" in message
+
+
+def test_an_address_that_does_not_resolve_is_named(check: Check) -> None:
+    code, message = refusal(check({"bootstrapServers": "kafka.invalid:9093"}))
+    assert code == "client-configuration"
+    assert "kafka.invalid:9093" in message
+
+
+def test_a_wrong_password_is_a_refused_login(check: Check, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(password_variable(scene.source), "not-the-password")
+    code, message = refusal(check())
+    assert code == "login-refused"
+    assert "not-the-password" not in message
+
+
+def test_trust_in_another_authority_is_told_apart_from_the_login(check: Check, scene: Scene) -> None:
+    other = {"format": "PEM", "certificates": {"file": str(scene.target.ca_file)}, "password": None}
+    assert refusal(check({"trust": other}))[0] == "tls-untrusted"
+
+
+def test_a_plain_connection_to_a_tls_listener_ends_in_time(check: Check) -> None:
+    assert refusal(check({"securityProtocol": "SASL_PLAINTEXT", "trust": None}))[0] == "unreachable"
+
+
+@pytest.mark.parametrize(
+    ("topics", "code"),
+    [
+        pytest.param(["refused", "not-there"], "topic-missing", id="a topic by name"),
+        pytest.param(["nothing-.*"], "no-topic-selected", id="a pattern"),
+    ],
+)
+def test_topics_that_are_not_on_the_source_are_an_error(check: Check, topics: list[str], code: str) -> None:
+    found, message = refusal(check(topics=topics))
+    assert found == code
+    assert topics[-1] in message
+
+
+def test_a_user_who_may_not_see_a_topic_is_told_that_it_may_be_a_right(
+    check: Check, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kafka hides what a user may not describe: to the job it looks as if the topic did not exist."""
+    monkeypatch.setenv(password_variable(scene.source), scene.source.users["mirror"].password)
+    login = {"type": "plain", "username": "mirror", "password": {"env": password_variable(scene.source)}}
+    code, message = refusal(check({"authentication": login}, topics=["refused"]))
+    assert code == "topic-missing"
+    assert "grant DESCRIBE" in message
+
+
+def test_a_client_certificate_opens_the_mutual_tls_listener(check: Check, scene: Scene) -> None:
+    pair = scene.source.users["validator"].certificate
+    login = {"type": "tls", "certificate": {"file": str(pair.certificate)}, "key": {"file": str(pair.key)}}
+    address = scene.source.tls_bootstrap_servers
+    outcome = check({"securityProtocol": "SSL", "bootstrapServers": address, "authentication": login})
+    parity = next(each for each in outcome.checks if each.name == "parity")
+    assert (parity.verdict, parity.counts["sourceRecords"]) == (Verdict.PASS, 60)
+
+
+@pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
+def test_a_truststore_is_read_and_its_wrong_password_is_told(
+    check: Check, scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    store = tmp_path / "trust"
+    import_certificate(scene.source, store, kind, "store-password")
+    monkeypatch.setenv("STORE_PASSWORD", "store-password")
+    trust = {"format": kind, "certificates": {"file": str(store)}, "password": {"env": "STORE_PASSWORD"}}
+    assert check({"trust": trust}).error is None
+    monkeypatch.setenv("STORE_PASSWORD", "another")
+    code, message = refusal(check({"trust": trust}))
+    assert code == "truststore-unreadable"
+    assert "another password" in message
+
+
+def import_certificate(region: Region, store: Path, kind: str, password: str) -> None:
+    keytool = Path(os.environ["JAVA_HOME"]) / "bin" / "keytool"
+    command = [keytool, "-importcert", "-noprompt", "-alias", "ca", "-file", region.ca_file, "-keystore", store]
+    secret = ["-storetype", kind, "-storepass", password]
+    subprocess.run([*map(str, command), *secret], check=True, capture_output=True, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def core(endpoints: Endpoints) -> Iterator[client.CoreV1Api]:
+    api = config.new_client_from_config(str(endpoints.kubeconfig))  # type: ignore[no-untyped-call]
+    found = client.CoreV1Api(api)
+    named = client.V1Namespace(metadata=client.V1ObjectMeta(name="validation-tests"))
+    found.create_namespace(named, _request_timeout=CALL_SECONDS)
+    yield found
+    found.delete_namespace("validation-tests", _request_timeout=CALL_SECONDS)
+
+
+def test_credentials_in_secrets_are_read_through_the_api_server(
+    check: Check, scene: Scene, core: client.CoreV1Api
+) -> None:
+    password = scene.source.users["validator"].password
+    secret = client.V1Secret(metadata=client.V1ObjectMeta(name="login"), string_data={"password": password + "\n"})
+    core.create_namespaced_secret("validation-tests", secret, _request_timeout=CALL_SECONDS)
+    reference = {"namespace": "validation-tests", "name": "login", "key": "password"}
+    login = {"type": "plain", "username": "validator", "password": {"secret": reference}}
+    assert check({"authentication": login}).error is None
+    for wrong in ({"name": "absent"}, {"key": "absent"}):
+        login["password"] = {"secret": {**reference, **wrong}}
+        code, message = refusal(check({"authentication": login}))
+        assert code == "credential-missing"
+        assert "absent" in message
+
+
+def test_the_verdict_is_published_beside_the_flow_and_the_newest_run_counts(
+    endpoints: Endpoints, core: client.CoreV1Api
+) -> None:
+    """Promotion reads this map: an old pass must not outlive a failure."""
+    for time, verdict in (("2026-01-02T03:04:05+00:00", "error"), ("2026-01-02T04:04:05+00:00", "error")):
+        outcome = FlowOutcome("orders", "validation-tests", "sha256:0f", "useast", "uswest", "default", time)
+        publish(Report("local", time, 1.0, (outcome,)), endpoints.kubeconfig)
+        found = core.read_namespaced_config_map(
+            "orders-validation", "validation-tests", _request_timeout=CALL_SECONDS
+        ).data
+        assert found is not None
+        assert json.loads(found.pop("report.json"))["verdict"] == verdict
+        assert found == {"verdict": verdict, "digest": "sha256:0f", "time": time}
+
+
+def command(*arguments: object) -> "subprocess.CompletedProcess[str]":
+    line = [sys.executable, str(ROOT / "spark" / "validate.py"), *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=300, cwd="/")
+
+
+def test_the_command_explains_itself_with_an_example() -> None:
+    answer = command("--help")
+    assert answer.returncode == 0
+    assert "validate.py --parameters params.json" in answer.stdout
+    assert "exit code" in answer.stdout
+
+
+def test_bad_parameters_end_the_command_with_two(tmp_path: Path) -> None:
+    bad = tmp_path / "params.json"
+    bad.write_text(json.dumps({"schemaVersion": 1, "stack": "local", "flows": [a_flow_document(topics=[])]}))
+    answer = command("--parameters", bad)
+    assert answer.returncode == 2
+    assert "parameters-invalid: flows.0.topics" in answer.stderr
+    assert "Traceback" not in answer.stderr
+    assert command("--parameters", bad, "--flow").returncode == 2
+
+
+def test_a_folder_without_jars_ends_the_command_with_two_and_a_report(tmp_path: Path) -> None:
+    parameters, report = tmp_path / "params.json", tmp_path / "report.json"
+    parameters.write_text(json.dumps({"schemaVersion": 1, "stack": "local", "flows": [a_flow_document()]}))
+    answer = command("--parameters", parameters, "--jars-dir", tmp_path, "--report", report)
+    assert answer.returncode == 2
+    assert json.loads(report.read_text())["error"]["code"] == "spark-jars-missing"
