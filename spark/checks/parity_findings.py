@@ -52,10 +52,16 @@ _DIFFERENT = _Meaning(
     Severity.FAIL,
     "records, none of which is equal on {target}: a converter or a transform changes key, value, headers or timestamp",
 )
+# A worker that was restarted sends again what it had not committed; that must not hold back every later proof.
 _DUPLICATED = _Meaning(
     "duplicated-records",
-    Severity.FAIL,
+    Severity.NOTE,
     "records are on {target} more often than on {source}: delivery is at least once unless exactly-once is configured",
+)
+_REPEATED = _Meaning(
+    "records-repeated",
+    Severity.FAIL,
+    "records are copies, half of what {target} holds or more: two connectors replicate the topic, or it loops",
 )
 _COMPACTED = _Meaning(
     "compacted", Severity.NOTE, "records on one side only, not judged: each side compacts in its own time"
@@ -82,6 +88,8 @@ def meaning(difference: Difference, sides: Sides) -> _Meaning:
     """What a difference says, given what both logs still hold."""
     if sides.compacted and difference.kind not in ("missing-tail", "duplicated"):
         return _COMPACTED
+    if difference.kind == "duplicated" and 2 * difference.records >= sides.target_records:
+        return _REPEATED
     return _MEANINGS[difference.kind](sides)
 
 

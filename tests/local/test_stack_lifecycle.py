@@ -36,7 +36,7 @@ def test_a_changed_topic_list_reaches_the_running_connectors(deployed: Deployed)
     try:
         changes = deployment.up(wider.settings, lambda _: None)
         assert changes["replace"] == 1
-        assert changes["update"] == 3, changes
+        assert changes["update"] == 4, "the Role and three connectors"
         deployment.wait_ready(wider.settings, READY_SECONDS)
         wait_for("audit on the target", lambda: _expect_records(wider, "useast.audit"), ARRIVAL_SECONDS)
     finally:
