@@ -2,7 +2,7 @@
 
 import re
 
-from infra.local.kubernetes_api import KubernetesApi, Reference
+from infra.local.kubernetes_api import KubernetesApi
 from infra.local.operator.resources import ConnectorResource
 
 _FAILED_LOOKUP = re.compile(r"Failed to retrieve (Secret|ConfigMap) (\S+) from Kubernetes namespace (\S+)")
@@ -15,8 +15,6 @@ def explained(api: KubernetesApi, connector: ConnectorResource, message: str) ->
         return message
     kind, name, namespace = failed.groups()
     account = f"system:serviceaccount:{connector.namespace}:{connector.cluster}-connect"
-    if not api.may_get(account, f"{kind.lower()}s", namespace, name):
-        return f"{message}: Forbidden: no Role lets {account} get {kind} {namespace}/{name}"
-    if api.get(Reference("v1", kind, namespace, name)) is None:
-        return f"{message}: it does not exist"
-    return message
+    if api.may_get(account, f"{kind.lower()}s", namespace, name):
+        return message
+    return f"{message}: Forbidden: no Role lets {account} get {kind} {namespace}/{name}"
