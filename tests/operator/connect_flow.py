@@ -59,9 +59,12 @@ class ConnectFlow:
 
     def secret(self, alias: str, *, password: str, name: str | None = None) -> None:
         """Credentials of the user `mirror` in one region."""
-        texts = {"password": password, "ca.crt": self.region(alias).ca_file.read_text()}
-        data = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
-        self._apply("v1", "Secret", name or alias, data=data)
+        self._secret(name or alias, {"password": password, "ca.crt": self.region(alias).ca_file.read_text()})
+
+    def client_certificate(self, name: str) -> None:
+        """Certificate and key of the user `mirror` in uswest."""
+        pair = self.region("uswest").users["mirror"].certificate
+        self._secret(name, {"tls.crt": pair.certificate.read_text(), "tls.key": pair.key.read_text()})
 
     def grant(self, *secrets: str) -> None:
         """Let the connectors read exactly these Secrets."""
@@ -162,6 +165,10 @@ class ConnectFlow:
         """Workers of this Connect cluster that run now."""
         ours = [worker for worker in operator_part.workers() if worker.name.startswith(f"{NAMESPACE}/")]
         return [worker for worker in ours if processes.alive(worker)]
+
+    def _secret(self, name: str, texts: dict[str, str]) -> None:
+        data = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+        self._apply("v1", "Secret", name, data=data)
 
     def _apply(self, api_version: str, kind: str, name: str, **body: Any) -> None:
         metadata = {"name": name, "namespace": NAMESPACE}

@@ -149,6 +149,17 @@ def test_a_hung_worker_without_its_acl_is_told_and_ended(flow: ConnectFlow) -> N
     flow.expect("KafkaConnect", "Ready")
 
 
+def test_a_worker_authenticates_with_a_certificate(flow: ConnectFlow) -> None:
+    flow.client_certificate("uswest-client")
+    pair = {"secretName": "uswest-client", "certificate": "tls.crt", "key": "tls.key"}
+    flow.connect(
+        bootstrapServers=flow.region("uswest").tls_bootstrap_servers,
+        authentication={"type": "tls", "certificateAndKey": pair},
+    )
+    flow.expect("KafkaConnect", "Ready")
+    flow.expect("KafkaConnector", "Ready")
+
+
 def test_replicas_and_plain_passwords_and_back(flow: ConnectFlow) -> None:
     plain = {
         "type": "plain",
