@@ -6,6 +6,6 @@ from pathlib import Path
 # The engine runs this folder as the program; the packages beside it are found from the repository's root.
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from infra.program import deploy  # noqa: E402
+from infra.program import deploy
 
 deploy()

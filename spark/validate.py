@@ -13,15 +13,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 # That folder itself must not be searched, or its modules would be found a second time without their package.
 sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
 
-from rich.console import Console  # noqa: E402
+from rich.console import Console
 
-from spark.errors import CannotRunError  # noqa: E402
-from spark.job import Options, run  # noqa: E402
-from spark.parameters import load  # noqa: E402
-from spark.publish import publish  # noqa: E402
-from spark.report import EXIT_CODES, Report, Verdict  # noqa: E402
-from spark.sessions import SessionOptions  # noqa: E402
-from spark.table import print_report  # noqa: E402
+from spark.errors import CannotRunError
+from spark.job import Options, run
+from spark.parameters import load
+from spark.publish import publish
+from spark.report import EXIT_CODES, Report, Verdict
+from spark.sessions import SessionOptions
+from spark.table import print_report
 
 EXAMPLE = """example:
   python spark/validate.py --parameters params.json --flow orders --report report.json --publish
