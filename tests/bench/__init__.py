@@ -1,0 +1,1 @@
+"""What validation costs, measured on the running local stack; ratios of one run, because machines differ."""
