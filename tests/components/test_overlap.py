@@ -1,0 +1,241 @@
+"""Two selections meet, or do not, or it is said why that is undecided; never a wrong answer."""
+
+import itertools
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from components.checks.overlap import (
+    Disjoint,
+    Overlap,
+    Overlaps,
+    Selection,
+    Undecided,
+    overlap,
+    selection_of,
+    selections_overlap,
+)
+from components.checks.overlapping_pairs import overlapping_pairs
+from components.checks.patterns import selects
+from components.model import KAFKA_TOPICS_EXCLUDE, Flow
+
+CORPUS: list[dict[str, str]] = yaml.safe_load((Path(__file__).parent / "overlap_corpus.yaml").read_text())
+ANSWERS: dict[str, type] = {"overlaps": Overlaps, "disjoint": Disjoint, "undecided": Undecided}
+
+
+def is_topic(name: str) -> bool:
+    return re.fullmatch(r"[a-zA-Z0-9._-]{1,249}", name) is not None and name not in (".", "..")
+
+
+def a_flow(**given: Any) -> Flow:
+    return Flow(**({"kind": "flow", "source": "useast", "target": "uswest", "topics": (".*",)} | given))
+
+
+@pytest.mark.parametrize("case", CORPUS, ids=[case["why"] for case in CORPUS])
+@pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
+def test_a_pair_of_the_corpus_has_its_known_answer(case: dict[str, str], swapped: bool) -> None:
+    first, second = (case["second"], case["first"]) if swapped else (case["first"], case["second"])
+    answer = overlap(first, second)
+    assert isinstance(answer, ANSWERS[case["answer"]]), f"{first} and {second}: {answer}"
+    if isinstance(answer, Overlaps):
+        assert is_topic(answer.example)
+        assert re.fullmatch(first, answer.example)
+        assert re.fullmatch(second, answer.example)
+
+
+def test_the_corpus_is_large_and_says_each_thing_once() -> None:
+    assert len({case["why"] for case in CORPUS}) == len({(case["first"], case["second"]) for case in CORPUS}) >= 70
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "example"),
+    [
+        (".*", ".+", "a"),
+        ("orders-.*", ".*-v2", "orders-v2"),
+        ("[-a-c0-9]x", "[^b]x", "ax"),
+        ("(aa)+", "(aaa)+", "aaaaaa"),
+        (r"\.+", ".*", "..."),
+    ],
+    ids=["a letter", "what they share is said once", "a letter before a digit", "the shortest", "no name of dots"],
+)
+def test_an_example_is_the_shortest_and_prefers_letters(first: str, second: str, example: str) -> None:
+    assert overlap(first, second) == Overlaps(example)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "reason"),
+    [
+        ("(.)x\\1", "axb", r"`\(.\)x\\1` has a back reference"),
+        ("a{2,3}", "aa", "splits its list at every comma"),
+        ("((a{99}){99}){99}", "a+", "repetitions make it too large"),
+    ],
+    ids=["a construct", "a refused pattern", "too large"],
+)
+def test_what_is_undecided_names_the_pattern_and_the_construct(first: str, second: str, reason: str) -> None:
+    answer = overlap(first, second)
+    assert isinstance(answer, Undecided)
+    assert re.search(reason, answer.reason)
+
+
+# Small languages, so that every name of up to six letters is all there is to try.
+SMALL = "ab-"
+SHORT_NAMES = ["".join(name) for length in range(1, 7) for name in itertools.product(SMALL, repeat=length)]
+
+
+def a_random_pattern(source: random.Random, depth: int = 3) -> str:
+    """A pattern over a, b and dash with everything that is decided, and look-arounds and back references sometimes."""
+
+    def within() -> str:
+        return a_random_pattern(source, depth - 1)
+
+    leaves: list[Callable[[], str]] = [
+        lambda: source.choice(["a", "b", "-", "ab", ".", r"\w", r"\W", "[ab]", "[^a]", "[-a]", "(?i:A)", r"\S"]),
+    ]
+    inner: list[Callable[[], str]] = [
+        lambda: within() + within(),
+        lambda: within() + within() + within(),
+        lambda: f"({within()}|{within()})",
+        lambda: f"({within()})" + source.choice(["*", "+", "?", "{2}", "*?", "+?", "??"]),
+        lambda: f"(?:^{within()}|{within()}$)",
+        lambda: source.choice(["(?!{})", "(?={})", "(?:(?!{}).)", "(?>{})"]).format(within()),
+        lambda: source.choice([r"(?<!a)", r"(?<!-b)", r"\b", "^", "$", r"\A"]),
+    ]
+    return source.choice(leaves if depth == 0 else [*leaves, *inner])()
+
+
+def test_decided_answers_agree_with_every_short_name_tried() -> None:
+    """Without it a slip in the construction of some nesting would call two selections disjoint that are not."""
+    source = random.Random(4)
+    counts: dict[type[Overlap], int] = {Disjoint: 0, Overlaps: 0, Undecided: 0}
+    for _ in range(600):
+        first, second = a_random_pattern(source), a_random_pattern(source)
+        answer = overlap(first, second)
+        counts[type(answer)] += 1
+        common = [name for name in SHORT_NAMES if re.fullmatch(first, name) and re.fullmatch(second, name)]
+        if isinstance(answer, Disjoint):
+            assert not common, f"{first} and {second}"
+        elif isinstance(answer, Overlaps):
+            assert is_topic(answer.example)
+            assert re.fullmatch(first, answer.example), f"{first} and {second}"
+            assert re.fullmatch(second, answer.example), f"{first} and {second}"
+            assert len(answer.example) <= len(min(common, key=len, default=answer.example)) or "(?" in first + second
+    assert counts[Disjoint] > 100
+    assert counts[Overlaps] > 100
+    assert counts[Undecided] < 60
+
+
+def test_exclusions_agree_with_every_short_name_tried() -> None:
+    source = random.Random(5)
+    decided = 0
+    for _ in range(400):
+        selections = [
+            Selection((a_random_pattern(source), a_random_pattern(source)), (a_random_pattern(source, 2),))
+            for _ in range(2)
+        ]
+        answer = selections_overlap(*selections)
+        common = [name for name in SHORT_NAMES if all(selects(one.patterns, one.excluded, name) for one in selections)]
+        decided += not isinstance(answer, Undecided)
+        if isinstance(answer, Disjoint):
+            assert not common, f"{selections}"
+        elif isinstance(answer, Overlaps):
+            assert all(selects(one.patterns, one.excluded, answer.example) for one in selections), f"{selections}"
+    assert decided > 300
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "answer"),
+    [
+        pytest.param(("tmp-.*",), (), Overlaps("tmp-"), id="nothing excluded"),
+        pytest.param(("tmp-.*",), ("tmp-.*",), Disjoint(), id="all of it excluded"),
+        pytest.param(("tmp-.*",), ("tmp-[a-z]*",), Overlaps("tmp-A"), id="the next example"),
+        pytest.param(("tmp-.*",), ("tmp-",), Overlaps("tmp-a"), id="one name excluded"),
+        pytest.param(("tmp-a",), ("tmp-(?!b).*",), Undecided("`tmp-(?!b).*` has a look-around"), id="not exactly"),
+        pytest.param(("__.*", r"\..*", ".*-internal", r".*\.internal"), (), Disjoint(), id="internal topics"),
+        pytest.param((r".*\.replica",), KAFKA_TOPICS_EXCLUDE, Disjoint(), id="Kafka's own exclusions"),
+    ],
+)
+def test_an_example_is_a_topic_that_neither_excludes(
+    first: tuple[str, ...], second: tuple[str, ...], answer: Overlap
+) -> None:
+    for selections in ((Selection(first), Selection((".*",), second)), (Selection((".*",), second), Selection(first))):
+        found = selections_overlap(*selections)
+        if isinstance(answer, Undecided) and isinstance(found, Undecided):
+            assert found.reason.startswith(answer.reason)
+        else:
+            assert found == answer
+
+
+@pytest.mark.parametrize(
+    ("pattern", "flow", "answer"),
+    [
+        ("heartbeats", a_flow(), Disjoint()),
+        (r".*\.heartbeats", a_flow(), Disjoint()),
+        (".*heartbeats", a_flow(), Overlaps("aheartbeats")),
+        (r"uswest\.orders", a_flow(), Disjoint()),
+        (r"eu\.uswest\.orders", a_flow(), Disjoint()),
+        (r"uswest\.orders", a_flow(policy="identity"), Overlaps("uswest.orders")),
+        (r"uswest\.orders", a_flow(separator="_"), Overlaps("uswest.orders")),
+        ("orders-tmp", a_flow(topics_exclude=(".*-tmp",)), Disjoint()),
+    ],
+    ids=[
+        "heartbeats",
+        "remote heartbeats",
+        "what only sounds like them",
+        "would go back",
+        "would go back by way of another",
+        "a name like another under identity",
+        "another separator",
+        "excluded by the flow",
+    ],
+)
+def test_a_flow_does_not_select_what_passes_or_stays_whatever_is_selected(
+    pattern: str, flow: Flow, answer: Overlap
+) -> None:
+    assert selections_overlap(selection_of(flow, (pattern,)), selection_of(flow, flow.topics)) == answer
+
+
+def test_overlapping_pairs_are_named_once_with_the_patterns_that_meet() -> None:
+    found = list(
+        overlapping_pairs(
+            {
+                "orders": Selection(("orders", "stock-.*", "orders-.*")),
+                "all-orders": Selection(("users", "orders.*")),
+                "users": Selection(("users",), ("users",)),
+                "odd": Selection((r"(.)-\1",)),
+                "dash": Selection(("a-b",)),
+                "refused": Selection(("a{1,2}", "orders-(")),
+            }
+        )
+    )
+    assert [(one.first, one.second, one.first_pattern, one.second_pattern) for one in found] == [
+        ("orders", "all-orders", "orders", "orders.*"),
+        ("odd", "dash", r"(.)-\1", "a-b"),
+    ]
+    assert found[0].overlap == Overlaps("orders")
+    assert isinstance(found[1].overlap, Undecided)
+
+
+def test_no_pair_is_lost_by_filing_patterns_by_their_ends() -> None:
+    """The index may only leave out what is disjoint; it is held against comparing each with each."""
+    source = random.Random(6)
+    selections = {
+        **{f"corpus-{place}": Selection((case["first"], case["second"])) for place, case in enumerate(CORPUS[:60])},
+        **{f"random-{place}": Selection((a_random_pattern(source), a_random_pattern(source))) for place in range(60)},
+    }
+    selections = {name: one for name, one in selections.items() if is_decidable(one)}
+    expected = {
+        (first, second, type(answer))
+        for (first, one), (second, other) in itertools.combinations(selections.items(), 2)
+        if not isinstance(answer := selections_overlap(one, other), Disjoint)
+    }
+    assert {(one.first, one.second, type(one.overlap)) for one in overlapping_pairs(selections)} == expected
+    assert len(selections) > 100
+
+
+def is_decidable(selection: Selection) -> bool:
+    return not isinstance(selections_overlap(selection, selection), Undecided)
