@@ -4,6 +4,7 @@ import random
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # not re-exported by its stubs
@@ -17,6 +18,12 @@ REQUEST_SECONDS = 20.0
 NULL_KEY_SHARE = 0.05
 NULL_VALUE_SHARE = 0.05
 DISTINCT_KEYS = 500
+
+_NOT_LEADING_YET = {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+}
 
 Positions = Mapping[tuple[str, int], int]
 """An offset for each topic and partition."""
@@ -189,19 +196,31 @@ def consume_to(region: Region, group: str, stop_at: Positions, deadline_seconds:
 
 
 def end_offsets(region: Region, topics: Iterable[str]) -> dict[tuple[str, int], int]:
-    """The offset after the last record of each partition of the topics."""
+    """The offset after the last record of each partition of the topics; waits for partitions that just got a leader."""
     consumer = Consumer({**region.client_config(APP), "group.id": "unused"})
     try:
         known = consumer.list_topics(timeout=REQUEST_SECONDS).topics
-        places = [TopicPartition(topic, partition) for topic in topics for partition in known[topic].partitions]
+        places = [(topic, partition) for topic in topics for partition in known[topic].partitions]
         return {
-            (place.topic, place.partition): consumer.get_watermark_offsets(place, timeout=REQUEST_SECONDS)[1]
+            place: wait_for(
+                f"the end of {place[0]}-{place[1]}", partial(_end_offset, consumer, *place), REQUEST_SECONDS
+            )
             for place in places
         }
-    except KafkaException as error:
+    except (KafkaException, DeadlineError) as error:
         raise _refused("read end offsets", region, error) from error
     finally:
         consumer.close()
+
+
+def _end_offset(consumer: Consumer, topic: str, partition: int) -> int:
+    try:
+        return consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=REQUEST_SECONDS)[1]
+    except KafkaException as error:
+        # The broker that the metadata names leads the partition a moment later than it is named.
+        if error.args[0].code() in _NOT_LEADING_YET:
+            raise NotYetError(str(error)) from error
+        raise
 
 
 def _topic_partitions(offsets: Positions) -> list[TopicPartition]:
