@@ -9,18 +9,40 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from components.flow import ReplicationFlow, ReplicationFlowArgs
-    from components.model import Cluster, Flow, Topology
+    from components.model import Cluster, Flow, PrefixlessPair, Split, Topology
+    from components.prefixless_pair import BidirectionalPrefixlessPair, BidirectionalPrefixlessPairArgs
     from components.problems import Problem, ReplicationError
+    from components.split import ConnectClusterSplit, ConnectClusterSplitArgs
 
-__all__ = ["Cluster", "Flow", "Problem", "ReplicationError", "ReplicationFlow", "ReplicationFlowArgs", "Topology"]
+__all__ = [
+    "BidirectionalPrefixlessPair",
+    "BidirectionalPrefixlessPairArgs",
+    "Cluster",
+    "ConnectClusterSplit",
+    "ConnectClusterSplitArgs",
+    "Flow",
+    "PrefixlessPair",
+    "Problem",
+    "ReplicationError",
+    "ReplicationFlow",
+    "ReplicationFlowArgs",
+    "Split",
+    "Topology",
+]
 
 _HOMES = {
+    "BidirectionalPrefixlessPair": "components.prefixless_pair",
+    "BidirectionalPrefixlessPairArgs": "components.prefixless_pair",
     "Cluster": "components.model",
+    "ConnectClusterSplit": "components.split",
+    "ConnectClusterSplitArgs": "components.split",
     "Flow": "components.model",
+    "PrefixlessPair": "components.model",
     "Problem": "components.problems",
     "ReplicationError": "components.problems",
     "ReplicationFlow": "components.flow",
     "ReplicationFlowArgs": "components.flow",
+    "Split": "components.model",
     "Topology": "components.model",
 }
 

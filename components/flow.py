@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
-from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, Secret
+from pulumi_kubernetes.core.v1 import ConfigMap, LimitRange, Namespace, ResourceQuota, Secret
 from pulumi_kubernetes.rbac.v1 import Role as RbacRole
 from pulumi_kubernetes.rbac.v1 import RoleBinding
 
 from components.checks import check_topology
-from components.model import Cluster, Flow, Topology
+from components.model import Cluster, Flow, Replication, Topology
 from components.outputs import FlowOutputs, flow_outputs
 from components.problems import ReplicationError, raise_errors
 from components.resolved import ResolvedFlow, missing_config, resolve_flows
@@ -19,18 +19,24 @@ from components.specs.planned import PlannedObject, Role
 from components.validation import Parameters, flow_parameters
 
 
-@dataclass(frozen=True)
-class ReplicationFlowArgs:
-    """A flow, its clusters by alias, and the values that the model leaves to configuration.
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What every replication needs beside itself: its clusters by alias, and what the model leaves to configuration.
 
     `secrets` holds the credentials that the clusters name as `{config: KEY}`, `addresses` the bootstrap servers.
     """
 
-    flow: Flow
     clusters: Mapping[str, Cluster]
     strimzi: str
     secrets: Mapping[str, pulumi.Input[str]] = field(default_factory=dict, repr=False)
     addresses: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplicationFlowArgs(Surroundings):
+    """A flow with its surroundings."""
+
+    flow: Flow
 
 
 class ReplicationFlow(pulumi.ComponentResource):
@@ -44,20 +50,38 @@ class ReplicationFlow(pulumi.ComponentResource):
     validation: pulumi.Output[Parameters]
 
     def __init__(self, name: str, args: ReplicationFlowArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        resolved = _resolve(name, args)
-        objects = flow_objects(resolved)
-        _require_secrets(objects, args.secrets)
+        (resolved,) = resolve_replication(name, args.flow, args)
         super().__init__("replication:kafka:Flow", name, None, opts)
-        registered: dict[Role, pulumi.Resource] = {}
-        for planned in objects:
-            # Names are plain values, so the engine sees no reference between the objects: the order is said here.
-            earlier = [registered[role] for role in (Role.NAMESPACE, *planned.after) if role in registered]
-            options = pulumi.ResourceOptions(parent=self, depends_on=earlier)
-            registered[planned.role] = _register(f"{name}-{planned.role}", planned, args.secrets, options)
-        outputs, validation = flow_outputs(resolved), flow_parameters(resolved)
+        outputs = register_objects(resolved, args.secrets, self)
         self.outputs = pulumi.Output.from_input(outputs)
-        self.validation = pulumi.Output.from_input(validation)
-        self.register_outputs({**outputs, "validation": validation})
+        self.validation = pulumi.Output.from_input(flow_parameters(resolved))
+        self.register_outputs({**outputs, "validation": flow_parameters(resolved)})
+
+
+def resolve_replication(name: str, replication: Replication, around: Surroundings) -> tuple[ResolvedFlow, ...]:
+    """The flows of one replication, checked; raises ReplicationError with every problem."""
+    topology = Topology(strimzi=around.strimzi, clusters=around.clusters, replications={name: replication})
+    for warning in raise_errors(check_topology(topology)):
+        pulumi.log.warn(str(warning))
+    flows = resolve_flows(topology, None, around.addresses)
+    needed = {config for flow in flows for planned in flow_objects(flow) for config in planned.secret_values.values()}
+    if missing := needed - set(around.secrets):
+        raise ReplicationError(missing_config("clusters", key, secret=True) for key in missing)
+    return flows
+
+
+def register_objects(
+    resolved: ResolvedFlow, secrets: Mapping[str, pulumi.Input[str]], parent: pulumi.Resource
+) -> FlowOutputs:
+    """Register every object of a flow below `parent`, and return what the flow tells."""
+    registered: dict[Role, list[pulumi.Resource]] = {}
+    for planned in flow_objects(resolved):
+        # Names are plain values, so the engine sees no reference between the objects: the order is said here.
+        earlier = [each for role in (Role.NAMESPACE, *planned.after) for each in registered.get(role, [])]
+        options = pulumi.ResourceOptions(parent=parent, depends_on=earlier)
+        resource = _register(f"{resolved.name}-{planned.key}", planned, secrets, options)
+        registered.setdefault(planned.role, []).append(resource)
+    return flow_outputs(resolved)
 
 
 def _register(
@@ -73,6 +97,10 @@ def _register(
         case "Secret":
             values = {key: pulumi.Output.secret(secrets[config]) for key, config in planned.secret_values.items()}
             return Secret(name, metadata=metadata, type=body["type"], string_data=values, opts=options)
+        case "ResourceQuota":
+            return ResourceQuota(name, metadata=metadata, spec=body["spec"], opts=options)
+        case "LimitRange":
+            return LimitRange(name, metadata=metadata, spec=body["spec"], opts=options)
         case "Role":
             return RbacRole(name, metadata=metadata, rules=body["rules"], opts=options)
         case "RoleBinding":
@@ -88,17 +116,3 @@ def _register(
                 spec=body["spec"],
                 opts=options,
             )
-
-
-def _resolve(name: str, args: ReplicationFlowArgs) -> ResolvedFlow:
-    topology = Topology(strimzi=args.strimzi, clusters=args.clusters, replications={name: args.flow})
-    for warning in raise_errors(check_topology(topology)):
-        pulumi.log.warn(str(warning))
-    (resolved,) = resolve_flows(topology, None, args.addresses)
-    return resolved
-
-
-def _require_secrets(objects: tuple[PlannedObject, ...], secrets: Mapping[str, pulumi.Input[str]]) -> None:
-    missing = {config for planned in objects for config in planned.secret_values.values() if config not in secrets}
-    if missing:
-        raise ReplicationError(missing_config("clusters", key, secret=True) for key in missing)

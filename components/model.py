@@ -17,6 +17,8 @@ Properties = Mapping[str, PropertyValue]
 #: A fragment of a Kubernetes object that is passed through as it is written.
 JsonObject = Mapping[str, Any]
 
+#: Name of a part of a replication; it becomes a part of Kubernetes names.
+SubName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
 PositiveInt = Annotated[int, Field(ge=1)]
 NonNegativeInt = Annotated[int, Field(ge=0)]
 
@@ -222,17 +224,28 @@ class OptionalConnector(Connector):
     enabled: bool = True
 
 
+class SourcePart(SourceConnector):
+    """One of several source connectors of a flow; the topics of two never overlap."""
+
+    topics: tuple[str, ...] = Field(description="Topic names or patterns of this connector alone.")
+
+
 class Connectors(Model):
-    """The connectors of a flow."""
+    """The connectors of a flow; `sources`, where given, divides its topics between several source connectors.
+
+    `source` then holds what they have in common. The first of `sources` replicates heartbeats.
+    """
 
     source: SourceConnector = SourceConnector()
+    sources: Mapping[SubName, SourcePart] = Field(default_factory=dict)
     checkpoint: OptionalConnector = OptionalConnector()
     heartbeat: OptionalConnector = OptionalConnector()
 
 
 class OffsetSyncs(Model):
-    """How often upstream offsets are mapped to downstream offsets, and where the mapping is kept."""
+    """Whether and how often upstream offsets are mapped to downstream offsets, and where the mapping is kept."""
 
+    enabled: bool = True
     location: OffsetSyncsLocation = OffsetSyncsLocation.SOURCE
     lag_max: NonNegativeInt = Field(
         default=100, description="Records that may pass before a new mapping; 0 translates exactly."
@@ -249,13 +262,46 @@ class Intervals(Model):
     emit_heartbeats_seconds: PositiveInt = 1
 
 
+class Predicate(Model):
+    """Condition of a transform. Source: KIP-585."""
+
+    type: str = Field(min_length=1, description="Class of the predicate.")
+    config: Properties = Field(default_factory=dict)
+
+
+class Transform(Model):
+    """One Single Message Transform of the user, and the predicate that selects its records, if any."""
+
+    type: str = Field(min_length=1, description="Class of the transform.")
+    config: Properties = Field(default_factory=dict)
+    predicate: Predicate | None = None
+    negate: bool = False
+
+
+class Transforms(Model):
+    """The user's transforms of replicated records, by name, before and after the loop guard."""
+
+    before: Mapping[str, Transform] = Field(default_factory=dict)
+    after: Mapping[str, Transform] = Field(default_factory=dict)
+
+
+class Quota(Model):
+    """ResourceQuota of a namespace, and LimitRange for containers that say nothing themselves."""
+
+    hard: Mapping[str, str | int] = Field(description="ResourceQuota `hard`, such as `limits.memory: 8Gi`, `pods: 4`.")
+    default_limits: Mapping[str, str] = Field(default_factory=dict, description="LimitRange default limits.")
+    default_requests: Mapping[str, str] = Field(default_factory=dict, description="LimitRange default requests.")
+
+
 class Flow(Model):
-    """Replication of topics and consumer groups from one source to one target."""
+    """Replication of topics and consumer groups from one source to one target, by one Connect cluster."""
 
     kind: Literal["flow"]
     source: str
     target: str
-    topics: tuple[str, ...] = Field(description="Topic names or patterns; a pattern matches the whole name.")
+    topics: tuple[str, ...] = Field(
+        default=(), description="Topic names or patterns; a pattern matches the whole name. Or `connectors.sources`."
+    )
     topics_exclude: tuple[str, ...] = Field(default=(), description="Beside Kafka's own exclusions.")
     groups: tuple[str, ...] = Field(
         default=(), description="Consumer groups whose offsets are translated; names or patterns."
@@ -264,11 +310,72 @@ class Flow(Model):
     policy: Policy = Policy.DEFAULT
     separator: str = Field(default=".", min_length=1)
     sync_group_offsets: bool = True
+    replicate_heartbeats: bool = True
+    loop_guard: bool = Field(
+        default=False, description="Mark replicated records by a header, and drop those that come from the target."
+    )
+    transforms: Transforms = Transforms()
     offset_syncs: OffsetSyncs = OffsetSyncs()
     intervals: Intervals = Intervals()
     namespace: NamespaceChoice = NamespaceChoice()
+    quota: Quota | None = None
     connect: ConnectCluster = ConnectCluster()
     connectors: Connectors = Connectors()
+
+
+class PairConnectors(Model):
+    """The connectors of each half of a pair."""
+
+    source: SourceConnector = SourceConnector()
+    heartbeat: OptionalConnector = OptionalConnector()
+
+
+class PrefixlessPair(Model):
+    """Two guarded flows with identity policy, one in each direction: active/active under the same topic names.
+
+    Consumer offsets are not translated: a topic holds records of both sides, in another order on each.
+    """
+
+    kind: Literal["prefixlessPair"]
+    between: tuple[str, str] = Field(description="Aliases of the two clusters.")
+    topics: tuple[str, ...]
+    topics_exclude: tuple[str, ...] = ()
+    separator: str = Field(default=".", min_length=1)
+    transforms: Transforms = Transforms()
+    intervals: Intervals = Intervals()
+    create_namespaces: bool = True
+    connect: ConnectCluster = ConnectCluster()
+    connectors: PairConnectors = PairConnectors()
+
+
+class SplitPart(Model):
+    """One Connect cluster of a split, in a namespace of its own."""
+
+    topics: tuple[str, ...]
+    namespace: NamespaceChoice = NamespaceChoice()
+    quota: Quota | None = None
+    connect: ConnectCluster = ConnectCluster()
+    connectors: Connectors = Connectors()
+
+
+class Split(Model):
+    """One flow's topics over several Connect clusters; the first part has the heartbeats."""
+
+    kind: Literal["split"]
+    source: str
+    target: str
+    parts: Mapping[SubName, SplitPart]
+    topics_exclude: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    groups_exclude: tuple[str, ...] = ()
+    policy: Policy = Policy.DEFAULT
+    separator: str = Field(default=".", min_length=1)
+    sync_group_offsets: bool = True
+    offset_syncs: OffsetSyncs = OffsetSyncs()
+    intervals: Intervals = Intervals()
+
+
+Replication = Annotated[Flow | PrefixlessPair | Split, Field(discriminator="kind")]
 
 
 class Topology(Model):
@@ -276,4 +383,4 @@ class Topology(Model):
 
     strimzi: str = Field(pattern=r"^\d+\.\d+(\.\d+)?$", description="Version of the Strimzi operator, such as '1.2'.")
     clusters: Mapping[str, Cluster]
-    replications: Mapping[str, Flow]
+    replications: Mapping[str, Replication]

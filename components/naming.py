@@ -39,8 +39,9 @@ def storage_topic_name(flow_name: str, role: Literal["configs", "offsets", "stat
     return f"{group_id(flow_name)}-{role}-internal"
 
 
-def connector_name(flow_name: str, role: Literal["source", "checkpoint", "heartbeat"]) -> str:
-    return f"{flow_name}-{role}"
+def connector_name(flow_name: str, role: Literal["source", "checkpoint", "heartbeat"], part: str = "") -> str:
+    """Name of a connector; `part` tells several source connectors of a flow apart."""
+    return f"{flow_name}-{role}-{part}" if part else f"{flow_name}-{role}"
 
 
 def secret_name(flow_name: str, side: Side) -> str:

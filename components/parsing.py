@@ -11,7 +11,12 @@ from components.model import Topology
 from components.problems import Problem, ReplicationError
 
 #: Tags of alternatives appear in pydantic's locations but not in the file.
-_TAGS = frozenset({"secret", "config", "keystore", "address", "plain", "scram-sha-512", "scram-sha-256", "tls"})
+_TAGS = frozenset(
+    {
+        *("secret", "config", "keystore", "address", "plain", "scram-sha-512", "scram-sha-256", "tls"),
+        *("flow", "prefixlessPair", "split"),
+    }
+)
 _CREDENTIALS = frozenset({"password", "certificates", "trust"})
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from components.expansion import NamedFlow, expand
 from components.model import (
     Cluster,
     ConfigValue,
@@ -41,11 +42,18 @@ def strimzi_api(operator_version: str) -> StrimziApi:
 class ResolvedFlow:
     """One flow, ready to be rendered; `source` and `target` hold plain bootstrap addresses."""
 
-    name: str
-    flow: Flow
+    named: NamedFlow
     source: Cluster
     target: Cluster
     api: StrimziApi
+
+    @property
+    def name(self) -> str:
+        return self.named.name
+
+    @property
+    def flow(self) -> Flow:
+        return self.named.flow
 
     def cluster(self, side: Side) -> Cluster:
         return self.source if side == "source" else self.target
@@ -68,19 +76,17 @@ def resolve_flows(topology: Topology, region: str | None, addresses: Mapping[str
     checks.
     """
     api = strimzi_api(topology.strimzi)
-    chosen = {
-        name: flow
-        for name, flow in topology.replications.items()
-        if region is None or topology.clusters[flow.target].region == region
-    }
-    aliases = {alias for flow in chosen.values() for alias in (flow.source, flow.target)}
+    chosen = [
+        named for named in expand(topology) if region is None or topology.clusters[named.flow.target].region == region
+    ]
+    aliases = {alias for named in chosen for alias in (named.flow.source, named.flow.target)}
     missing = [problem for alias in sorted(aliases) for problem in _missing_address(alias, topology, addresses)]
     if missing:
         raise ReplicationError(missing)
     clusters = {alias: _with_address(topology.clusters[alias], addresses) for alias in aliases}
     return tuple(
-        ResolvedFlow(name, flow, clusters[flow.source], clusters[flow.target], api)
-        for name, flow in sorted(chosen.items())
+        ResolvedFlow(named, clusters[named.flow.source], clusters[named.flow.target], api)
+        for named in sorted(chosen, key=lambda named: named.name)
     )
 
 

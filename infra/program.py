@@ -1,13 +1,19 @@
 """Model -> components: what a stack registers and exports."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pulumi
 
 from components.checks import check_topology
 from components.flow import ReplicationFlow, ReplicationFlowArgs
+from components.model import Flow, PrefixlessPair, Split
+from components.outputs import flow_outputs
+from components.prefixless_pair import BidirectionalPrefixlessPair, BidirectionalPrefixlessPairArgs
 from components.problems import raise_errors
-from components.resolved import resolve_flows
+from components.resolved import ResolvedFlow, resolve_flows
+from components.split import ConnectClusterSplit, ConnectClusterSplitArgs
 from components.validation import validation_document
 from infra.settings import PROJECT, STACKS, StackSettings, check_secrets, check_stack, deployed_settings
 
@@ -24,17 +30,27 @@ def _register(settings: StackSettings) -> None:
     raise_errors(check_secrets(settings, flows))
     config = pulumi.Config(PROJECT)
     secrets = {key: config.require_secret(key) for key in settings.secret_keys}
-    components = {
-        resolved.name: ReplicationFlow(
-            resolved.name,
-            ReplicationFlowArgs(
-                flow=resolved.flow,
-                clusters={resolved.flow.source: resolved.source, resolved.flow.target: resolved.target},
-                strimzi=settings.topology.strimzi,
-                secrets=secrets,
-            ),
-        )
-        for resolved in flows
-    }
-    pulumi.export("replications", {name: component.outputs for name, component in components.items()})
+    for name in dict.fromkeys(flow.named.replication for flow in flows):
+        _component(name, [flow for flow in flows if flow.named.replication == name], settings, secrets)
+    pulumi.export("replications", {flow.name: flow_outputs(flow) for flow in flows})
     pulumi.export("validation", validation_document(settings.stack, flows))
+
+
+def _component(
+    name: str, flows: Sequence[ResolvedFlow], settings: StackSettings, secrets: Mapping[str, pulumi.Output[str]]
+) -> pulumi.ComponentResource:
+    around: dict[str, Any] = {
+        "clusters": settings.topology.clusters,
+        "strimzi": settings.topology.strimzi,
+        "secrets": secrets,
+        "addresses": settings.values,
+    }
+    match settings.topology.replications[name]:
+        case Flow() as flow:
+            return ReplicationFlow(name, ReplicationFlowArgs(flow=flow, **around))
+        case PrefixlessPair() as pair:
+            targets = frozenset(half.flow.target for half in flows)
+            args = BidirectionalPrefixlessPairArgs(pair=pair, targets=targets, **around)
+            return BidirectionalPrefixlessPair(name, args)
+        case Split() as split:
+            return ConnectClusterSplit(name, ConnectClusterSplitArgs(split=split, **around))

@@ -56,8 +56,8 @@ def write_files(files: Mapping[str, str], folder: Path) -> None:
 def _flow_files(flow: ResolvedFlow) -> dict[str, str]:
     objects = flow_objects(flow)
     visible = [planned for planned in objects if not planned.secret_values]
-    files = {"kustomization.yaml": MARKER + _yaml(_kustomization([f"{planned.role}.yaml" for planned in visible]))}
-    files |= {f"{planned.role}.yaml": _yaml(planned.manifest) for planned in visible}
+    files = {"kustomization.yaml": MARKER + _yaml(_kustomization([f"{planned.key}.yaml" for planned in visible]))}
+    files |= {f"{planned.key}.yaml": _yaml(planned.manifest) for planned in visible}
     required = [_required_secret(planned) for planned in objects if planned.secret_values]
     if required:
         files["required-secrets.yaml"] = _yaml(required)

@@ -4,9 +4,14 @@ from collections.abc import Iterator
 
 from components.checks.aliases import check_aliases
 from components.checks.clusters import check_clusters
+from components.checks.connect_clusters import check_connect_clusters
+from components.checks.loops import check_loops
 from components.checks.names import check_names
+from components.checks.overlaps import check_overlaps
 from components.checks.properties import check_properties
 from components.checks.selections import check_selections
+from components.checks.transforms import check_transforms
+from components.expansion import expand
 from components.model import Topology
 from components.problems import Problem
 
@@ -14,8 +19,13 @@ from components.problems import Problem
 def check_topology(topology: Topology) -> Iterator[Problem]:
     """Every problem of a topology, over all its clusters and replications."""
     yield from check_clusters(topology)
-    for name, flow in topology.replications.items():
-        yield from check_aliases(topology, name, flow)
-        yield from check_names(name, flow)
-        yield from check_selections(name, flow)
-        yield from check_properties(name, flow)
+    flows = expand(topology)
+    for named in flows:
+        yield from check_aliases(topology, named)
+        yield from check_names(named)
+        yield from check_selections(named)
+        yield from check_properties(named)
+        yield from check_transforms(named)
+    yield from check_connect_clusters(flows)
+    yield from check_overlaps(flows)
+    yield from check_loops(flows)

@@ -4,33 +4,35 @@ import difflib
 import re
 from collections.abc import Iterator
 
-from components.model import Flow, Topology
+from components.expansion import NamedFlow
+from components.model import Topology
 from components.problems import Problem
 
 #: Characters of a topic name. Source: org.apache.kafka.common.internals.Topic.
 _TOPIC_CHARACTERS = re.compile(r"[a-zA-Z0-9._-]+")
 
 
-def check_aliases(topology: Topology, name: str, flow: Flow) -> Iterator[Problem]:
-    where = f"replications.{name}"
+def check_aliases(topology: Topology, named: NamedFlow) -> Iterator[Problem]:
+    flow = named.flow
     for key, alias in (("source", flow.source), ("target", flow.target)):
         if alias not in topology.clusters:
-            yield _unknown_alias(f"{where}.{key}", key, alias, sorted(topology.clusters))
+            yield _unknown_alias(named.where(key), key, alias, sorted(topology.clusters))
     if flow.source == flow.target:
         yield Problem(
-            f"{where}.target",
+            named.where("target"),
             "equal-aliases",
             f"source and target are both `{flow.source}`",
             "A flow onto its own cluster replicates its own remote topics, without end under the identity policy.",
             "set `target` to another cluster's alias.",
         )
-    yield from _check_separator(where, flow)
+    yield from _check_separator(named)
 
 
-def _check_separator(where: str, flow: Flow) -> Iterator[Problem]:
+def _check_separator(named: NamedFlow) -> Iterator[Problem]:
+    flow = named.flow
     if not _TOPIC_CHARACTERS.fullmatch(flow.separator):
         yield Problem(
-            f"{where}.separator",
+            named.where("separator"),
             "separator-breaks-topic-names",
             f"the separator is {flow.separator!r}",
             "Topic names take ASCII letters, digits, `.`, `_` and `-` only.",
@@ -39,7 +41,7 @@ def _check_separator(where: str, flow: Flow) -> Iterator[Problem]:
     for key, alias in (("source", flow.source), ("target", flow.target)):
         if not _TOPIC_CHARACTERS.fullmatch(alias) or flow.separator in alias:
             yield Problem(
-                f"{where}.{key}",
+                named.where(key),
                 "alias-breaks-topic-names",
                 f"the alias is `{alias}`, the separator `{flow.separator}`",
                 "The replication policy reads the source's alias as what stands before the first separator of a remote "

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from components.expansion import NamedFlow, expand
 from components.model import (
     Cluster,
-    Flow,
     KeystoreTrust,
     PlainAuthentication,
     ScramAuthentication,
@@ -27,9 +27,9 @@ def check_clusters(topology: Topology) -> Iterator[Problem]:
     for alias, cluster in topology.clusters.items():
         yield from _check_authentication(f"clusters.{alias}", cluster)
     yield from _check_target_trust(topology)
-    for name, flow in topology.replications.items():
-        if flow.connectors.heartbeat.enabled:
-            yield from _check_heartbeat_trust(topology, name, flow)
+    for named in expand(topology):
+        if named.flow.connectors.heartbeat.enabled:
+            yield from _check_heartbeat_trust(topology, named)
 
 
 def _check_authentication(where: str, cluster: Cluster) -> Iterator[Problem]:
@@ -57,7 +57,7 @@ def _check_authentication(where: str, cluster: Cluster) -> Iterator[Problem]:
 
 
 def _check_target_trust(topology: Topology) -> Iterator[Problem]:
-    for alias in sorted({flow.target for flow in topology.replications.values()} & set(topology.clusters)):
+    for alias in sorted({named.flow.target for named in expand(topology)} & set(topology.clusters)):
         tls = topology.clusters[alias].tls
         if tls is not None and isinstance(tls.trust, KeystoreTrust):
             yield Problem(
@@ -69,14 +69,15 @@ def _check_target_trust(topology: Topology) -> Iterator[Problem]:
             )
 
 
-def _check_heartbeat_trust(topology: Topology, name: str, flow: Flow) -> Iterator[Problem]:
+def _check_heartbeat_trust(topology: Topology, named: NamedFlow) -> Iterator[Problem]:
     """A producer takes truststore certificates or a truststore file; overrides cannot unset what the worker has."""
+    flow = named.flow
     source, target = (topology.clusters.get(alias) for alias in (flow.source, flow.target))
     if source is None or target is None or source.tls is None or target.tls is None:
         return
     if isinstance(source.tls.trust, KeystoreTrust) and target.tls.trust is not None:
         yield Problem(
-            f"replications.{name}.connectors.heartbeat",
+            named.where("connectors.heartbeat"),
             "heartbeat-trust-conflict",
             f"heartbeats go to `{flow.source}`, which is trusted by a {source.tls.trust.format} file",
             "They pass through the worker's producer, which already has the target's PEM certificates; Kafka refuses a "

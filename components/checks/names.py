@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from components.model import Flow
+from components.expansion import NamedFlow, all_topics
 from components.naming import connect_name, group_id, namespace_name, remote_topic_name
 from components.problems import Problem
 
@@ -17,19 +17,19 @@ _TOPIC_LENGTH = 249
 _LITERAL_TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
 
 
-def check_names(name: str, flow: Flow) -> Iterator[Problem]:
-    where = f"replications.{name}"
+def check_names(named: NamedFlow) -> Iterator[Problem]:
+    name, flow, where = named.name, named.flow, named.where()
     namespace = namespace_name(name, flow)
     if not _LABEL.fullmatch(name):
         yield _not_a_label(where, "replication", name)
     elif flow.namespace.name is not None and not _LABEL.fullmatch(namespace):
-        yield _not_a_label(f"{where}.namespace.name", "namespace", namespace)
+        yield _not_a_label(named.where("namespace.name"), "namespace", namespace)
     yield from _check_lengths(where, name, namespace)
-    for topic in flow.topics:
+    for topic in all_topics(flow):
         remote = remote_topic_name(flow, topic)
         if _LITERAL_TOPIC.fullmatch(topic) and len(remote) > _TOPIC_LENGTH:
             yield Problem(
-                f"{where}.topics",
+                named.where("topics"),
                 "topic-name-too-long",
                 f"the remote topic `{remote}` has {len(remote)} characters",
                 f"Kafka takes at most {_TOPIC_LENGTH}; the topic could not be created on the target.",

@@ -17,7 +17,7 @@ from components.checks.patterns import pattern_error
 #: Characters from either end that patterns are filed by; names seldom agree in more and differ behind.
 _DEPTH = 64
 #: Branches of a trie to follow at once; from there on all that lies behind them is compared.
-_BREADTH = 64
+_BREADTH = 4096
 
 
 @dataclass(frozen=True)
@@ -149,8 +149,8 @@ def _shape(pattern: str) -> tuple[_Places, _Places] | None:
     except UndecidableError:
         anything = _Places((), ends=False)
         return None if pattern_error(pattern) else (anything, anything)
-    head = _places(names)
-    return None if head is None else (head, _places(reversed_automaton(names)) or head)
+    head, tail = _places(names), _places(reversed_automaton(names))
+    return None if head is None or tail is None else (head, tail)
 
 
 def _places(names: Automaton) -> _Places | None:

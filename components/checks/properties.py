@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from components.model import Connector, Flow, Properties
+from components.expansion import NamedFlow
+from components.model import Connector, Properties
 from components.problems import Problem
 from components.specs.connect import WORKER_OWNED
 
@@ -42,6 +43,10 @@ _CONNECTOR_OWNED = {
     "emit.heartbeats.interval.seconds": "set `intervals.emitHeartbeatsSeconds` of the flow",
     "sync.group.offsets.enabled": "set `syncGroupOffsets` of the flow",
     "sync.group.offsets.interval.seconds": "set `intervals.syncGroupOffsetsSeconds` of the flow",
+    "emit.offset-syncs.enabled": "set `offsetSyncs.enabled` of the flow",
+    "heartbeats.replication.enabled": "set `replicateHeartbeats` of the flow",
+    "transforms": "set `transforms` of the flow",
+    "predicates": "set `transforms` of the flow",
     "offset.lag.max": "set `offsetSyncs.lagMax` of the flow",
 }
 _CONNECTION = re.compile(
@@ -75,16 +80,17 @@ _CREDENTIAL = re.compile(r"(^|\.)(sasl\.jaas\.config|ssl\.keystore\.key|[a-z.]*p
 _PLACEHOLDER = re.compile(r"\$\{[^}:]+:[^}]+\}")
 
 
-def check_properties(name: str, flow: Flow) -> Iterator[Problem]:
-    where = f"replications.{name}"
-    yield from _check_worker(f"{where}.connect.config", flow.connect.config)
+def check_properties(named: NamedFlow) -> Iterator[Problem]:
+    flow = named.flow
+    yield from _check_worker(named.where("connect.config"), flow.connect.config)
     connectors: Mapping[str, Connector] = {
         "source": flow.connectors.source,
         "checkpoint": flow.connectors.checkpoint,
         "heartbeat": flow.connectors.heartbeat,
+        **{f"sources.{part}": source for part, source in flow.connectors.sources.items()},
     }
     for role, connector in connectors.items():
-        yield from _check_connector(f"{where}.connectors.{role}.config", connector.config)
+        yield from _check_connector(named.where(f"connectors.{role}.config"), connector.config)
 
 
 def _check_connector(where: str, config: Properties) -> Iterator[Problem]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from components.checks.patterns import pattern_error, selects
+from components.expansion import NamedFlow
 from components.model import Flow
 from components.naming import HEARTBEATS_TOPIC, checkpoints_topic_name, offset_syncs_topic_name, storage_topic_name
 from components.problems import Problem
@@ -11,29 +12,50 @@ from components.problems import Problem
 _ANY_TOPIC = "zq7x1-any-topic-at-all"
 
 
-def check_selections(name: str, flow: Flow) -> Iterator[Problem]:
-    where = f"replications.{name}"
-    yield from _check_empty(where, flow)
-    valid = True
-    for key, patterns in (
-        ("topics", flow.topics),
-        ("topicsExclude", flow.topics_exclude),
-        ("groups", flow.groups),
-        ("groupsExclude", flow.groups_exclude),
-    ):
-        for index, pattern in enumerate(patterns):
-            if reason := pattern_error(pattern):
-                valid = False
-                yield _bad_pattern(f"{where}.{key}.{index}", pattern, reason)
-    if valid:
-        yield from _check_internal(where, name, flow)
-        yield from _check_excluded(where, flow)
+def check_selections(named: NamedFlow) -> Iterator[Problem]:
+    yield from _check_empty(named)
+    bad = [
+        _bad_pattern(named.where(f"{key}.{index}"), pattern, reason)
+        for key, patterns in selected_patterns(named.flow).items()
+        for index, pattern in enumerate(patterns)
+        if (reason := pattern_error(pattern))
+    ]
+    yield from bad
+    if not bad:
+        yield from _check_internal(named)
+        yield from _check_excluded(named)
 
 
-def _check_empty(where: str, flow: Flow) -> Iterator[Problem]:
-    if not flow.topics:
+def selected_patterns(flow: Flow) -> dict[str, tuple[str, ...]]:
+    """Every list of patterns of a flow, by its key."""
+    return {
+        **topic_lists(flow),
+        "topicsExclude": flow.topics_exclude,
+        "groups": flow.groups,
+        "groupsExclude": flow.groups_exclude,
+    }
+
+
+def topic_lists(flow: Flow) -> dict[str, tuple[str, ...]]:
+    """Topics of each source connector of a flow, by their key."""
+    if flow.connectors.sources:
+        return {f"connectors.sources.{part}.topics": source.topics for part, source in flow.connectors.sources.items()}
+    return {"topics": flow.topics}
+
+
+def _check_empty(named: NamedFlow) -> Iterator[Problem]:
+    flow = named.flow
+    if flow.topics and flow.connectors.sources:
         yield Problem(
-            f"{where}.topics",
+            named.where("topics"),
+            "topics-in-two-places",
+            "topics are given for the flow and for its source connectors",
+            "Each of several source connectors has topics of its own; those of the flow would be nobody's.",
+            "move them to one of `connectors.sources`.",
+        )
+    for key in (key for key, topics in topic_lists(flow).items() if not topics):
+        yield Problem(
+            named.where(key),
             "no-topics",
             "no topic is selected",
             "The source connector would run and replicate heartbeats only.",
@@ -41,7 +63,7 @@ def _check_empty(where: str, flow: Flow) -> Iterator[Problem]:
         )
     if flow.connectors.checkpoint.enabled and not flow.groups:
         yield Problem(
-            f"{where}.groups",
+            named.where("groups"),
             "no-groups",
             "no consumer group is selected",
             "The checkpoint connector would run without a task, and no offset would ever be translated.",
@@ -49,21 +71,25 @@ def _check_empty(where: str, flow: Flow) -> Iterator[Problem]:
         )
 
 
-def _check_internal(where: str, name: str, flow: Flow) -> Iterator[Problem]:
+def _check_internal(named: NamedFlow) -> Iterator[Problem]:
+    flow = named.flow
     heartbeats = (HEARTBEATS_TOPIC, f"{flow.source}{flow.separator}{HEARTBEATS_TOPIC}")
     internal = (
         "__consumer_offsets",
         "__transaction_state",
         offset_syncs_topic_name(flow),
         checkpoints_topic_name(flow),
-        storage_topic_name(name, "offsets"),
+        storage_topic_name(named.name, "offsets"),
     )
-    for index, pattern in enumerate(flow.topics):
+    chosen = [
+        (f"{key}.{index}", pattern) for key, topics in topic_lists(flow).items() for index, pattern in enumerate(topics)
+    ]
+    for key, pattern in chosen:
         if selects((pattern,), (), _ANY_TOPIC):
             continue
         for topic in (topic for topic in heartbeats if selects((pattern,), (), topic)):
             yield Problem(
-                f"{where}.topics.{index}",
+                named.where(key),
                 "heartbeats-selected",
                 f"`{pattern}` selects `{topic}`",
                 "Heartbeats pass every topic filter by themselves; selected as well, they take part in topic checks "
@@ -73,7 +99,7 @@ def _check_internal(where: str, name: str, flow: Flow) -> Iterator[Problem]:
             break
         for topic in (topic for topic in internal if selects((pattern,), (), topic)):
             yield Problem(
-                f"{where}.topics.{index}",
+                named.where(key),
                 "internal-topic-selected",
                 f"`{pattern}` selects `{topic}`",
                 "Internal topics belong to one cluster; the source connector leaves them out whatever is selected, so "
@@ -83,7 +109,8 @@ def _check_internal(where: str, name: str, flow: Flow) -> Iterator[Problem]:
             break
 
 
-def _check_excluded(where: str, flow: Flow) -> Iterator[Problem]:
+def _check_excluded(named: NamedFlow) -> Iterator[Problem]:
+    flow = named.flow
     for key, chosen, excluded in (
         ("topics", flow.topics, flow.topics_exclude),
         ("groups", flow.groups, flow.groups_exclude),
@@ -91,7 +118,7 @@ def _check_excluded(where: str, flow: Flow) -> Iterator[Problem]:
         for index, pattern in enumerate(chosen):
             if pattern in excluded:
                 yield Problem(
-                    f"{where}.{key}.{index}",
+                    named.where(f"{key}.{index}"),
                     "selected-and-excluded",
                     f"`{pattern}` is selected and excluded",
                     "An exclusion wins; nothing that it matches is replicated.",

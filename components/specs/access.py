@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from components.expansion import all_topics
 from components.model import Cluster, Flow, OffsetSyncsLocation, PlainAuthentication, ScramAuthentication
 from components.naming import (
     HEARTBEATS_TOPIC,
@@ -19,7 +20,7 @@ from components.naming import (
 )
 from components.resolved import ResolvedFlow
 from components.specs.clients import secrets_read
-from components.specs.config_maps import cluster_config_map, replication_config_map
+from components.specs.config_maps import connector_config_maps
 from components.specs.planned import PlannedObject, Role, manifest
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -47,11 +48,7 @@ class Acl:
 def access_objects(resolved: ResolvedFlow) -> list[PlannedObject]:
     """Role with `get` on exactly what the connectors read, bound to the workers' service account."""
     namespace = namespace_name(resolved.name, resolved.flow)
-    config_maps = [
-        cluster_config_map(resolved, "source").name,
-        cluster_config_map(resolved, "target").name,
-        replication_config_map(resolved).name,
-    ]
+    config_maps = [config_map.name for config_map in connector_config_maps(resolved)]
     secrets = sorted(secrets_read(resolved, "source") | secrets_read(resolved, "target"))
     rules = [_get_rule("configmaps", config_maps)]
     if secrets:
@@ -88,9 +85,9 @@ def flow_acls(resolved: ResolvedFlow) -> tuple[Acl, ...]:
 def _source_acls(resolved: ResolvedFlow) -> list[Acl]:
     flow, user = resolved.flow, _principal(resolved.source)
     syncs_on_source = flow.offset_syncs.location is OffsetSyncsLocation.SOURCE
-    acls = [_acl(flow.source, user, "topic", pattern, "READ", "DESCRIBE_CONFIGS") for pattern in flow.topics]
+    acls = [_acl(flow.source, user, "topic", pattern, "READ", "DESCRIBE_CONFIGS") for pattern in all_topics(flow)]
     acls.append(_acl(flow.source, user, "topic", HEARTBEATS_TOPIC, "READ", "DESCRIBE_CONFIGS", "CREATE", "WRITE"))
-    if syncs_on_source:
+    if flow.offset_syncs.enabled and syncs_on_source:
         acls.append(_exact(flow.source, user, offset_syncs_topic_name(flow), "CREATE", "WRITE", "READ"))
     if flow.connectors.checkpoint.enabled:
         acls += [_acl(flow.source, user, "group", pattern, "DESCRIBE") for pattern in flow.groups]
@@ -104,10 +101,10 @@ def _target_acls(resolved: ResolvedFlow) -> list[Acl]:
         for role in ("configs", "offsets", "status")
     ]
     acls.append(Acl(flow.target, user, "group", "literal", group_id(name), ("READ",)))
-    for pattern in (*flow.topics, HEARTBEATS_TOPIC):
+    for pattern in (*all_topics(flow), HEARTBEATS_TOPIC):
         remote = _remote_pattern(flow, pattern)
         acls.append(_acl(flow.target, user, "topic", remote, "CREATE", "WRITE", "ALTER", "ALTER_CONFIGS", "READ"))
-    if flow.offset_syncs.location is OffsetSyncsLocation.TARGET:
+    if flow.offset_syncs.enabled and flow.offset_syncs.location is OffsetSyncsLocation.TARGET:
         acls.append(_exact(flow.target, user, offset_syncs_topic_name(flow), "CREATE", "WRITE", "READ"))
     if flow.connectors.checkpoint.enabled:
         acls.append(_exact(flow.target, user, checkpoints_topic_name(flow), "CREATE", "READ", "WRITE"))

@@ -4,7 +4,7 @@ They are immutable and named by content. Connect resolves a placeholder once, wh
 value must be a changed connector; a new name is exactly that.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from components.model import Policy
 from components.naming import Side, config_map_name, excluded_topics, namespace_name
@@ -29,6 +29,7 @@ class ConnectorConfigMap:
     name: str
     namespace: str
     data: dict[str, str]
+    part: str = ""
 
     def placeholder(self, key: str) -> str:
         return config_map_placeholder(self.namespace, self.name, key)
@@ -62,11 +63,33 @@ def replication_config_map(resolved: ResolvedFlow) -> ConnectorConfigMap:
     data = {
         "replication.policy.class": POLICY_CLASSES[flow.policy],
         "replication.policy.separator": flow.separator,
-        "offset-syncs.topic.location": flow.offset_syncs.location.value,
-        "topics": ",".join(flow.topics),
         "topics.exclude": ",".join(excluded_topics(flow)),
     }
+    if flow.offset_syncs.enabled:
+        data["offset-syncs.topic.location"] = flow.offset_syncs.location.value
+    if not flow.connectors.sources:
+        data["topics"] = ",".join(flow.topics)
     return _named(resolved, Role.REPLICATION_CONFIG, "replication", data)
+
+
+def topics_config_maps(resolved: ResolvedFlow) -> dict[str, ConnectorConfigMap]:
+    """Topics of each of several source connectors, by part: a change of one restarts no other."""
+    return {
+        part: replace(
+            _named(resolved, Role.TOPICS_CONFIG, f"topics-{part}", {"topics": ",".join(source.topics)}), part=part
+        )
+        for part, source in resolved.flow.connectors.sources.items()
+    }
+
+
+def connector_config_maps(resolved: ResolvedFlow) -> tuple[ConnectorConfigMap, ...]:
+    """Every ConfigMap that the connectors of a flow read."""
+    return (
+        cluster_config_map(resolved, "source"),
+        cluster_config_map(resolved, "target"),
+        replication_config_map(resolved),
+        *topics_config_maps(resolved).values(),
+    )
 
 
 def config_map_object(config_map: ConnectorConfigMap, flow_name: str) -> PlannedObject:
@@ -74,7 +97,7 @@ def config_map_object(config_map: ConnectorConfigMap, flow_name: str) -> Planned
     body = manifest(
         "v1", "ConfigMap", config_map.name, config_map.namespace, flow_name, immutable=True, data=config_map.data
     )
-    return PlannedObject(config_map.role, body)
+    return PlannedObject(config_map.role, body, part=config_map.part)
 
 
 def _named(resolved: ResolvedFlow, role: Role, suffix: str, data: dict[str, str]) -> ConnectorConfigMap:

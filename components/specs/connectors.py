@@ -7,13 +7,19 @@ then what the model owns. `checks.properties` refuses a user's property of the l
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from components.model import Connector, PropertyValue
+from components.model import Connector, Flow, PropertyValue
 from components.naming import Side, connect_name, connector_name, excluded_groups, namespace_name
 from components.resolved import ResolvedFlow
 from components.specs.clients import secret_client_properties
-from components.specs.config_maps import ConnectorConfigMap, cluster_config_map, replication_config_map
+from components.specs.config_maps import (
+    ConnectorConfigMap,
+    cluster_config_map,
+    replication_config_map,
+    topics_config_maps,
+)
 from components.specs.connect import BYTE_ARRAY_CONVERTER
 from components.specs.planned import PlannedObject, Role, manifest
+from components.specs.transforms import transform_properties
 
 ConnectorRole = Literal["source", "checkpoint", "heartbeat"]
 Config = dict[str, PropertyValue]
@@ -69,37 +75,59 @@ _AGREED: dict[ConnectorRole, tuple[str, ...]] = {
 
 
 def connector_objects(resolved: ResolvedFlow) -> list[PlannedObject]:
-    """KafkaConnectors of a flow: source always, checkpoint and heartbeat unless disabled."""
+    """KafkaConnectors of a flow: source always, or one for each of `sources`; the others unless disabled."""
     connectors = resolved.flow.connectors
-    chosen: list[tuple[ConnectorRole, Connector]] = [("source", connectors.source)]
+    parts = list(connectors.sources) or [""]
+    objects = [_connector_object(resolved, "source", part) for part in parts]
     if connectors.checkpoint.enabled:
-        chosen.append(("checkpoint", connectors.checkpoint))
+        objects.append(_connector_object(resolved, "checkpoint"))
     if connectors.heartbeat.enabled:
-        chosen.append(("heartbeat", connectors.heartbeat))
-    return [_connector_object(resolved, role, connector) for role, connector in chosen]
+        objects.append(_connector_object(resolved, "heartbeat"))
+    return objects
 
 
-def connector_config(resolved: ResolvedFlow, role: ConnectorRole) -> Config:
-    """Whole configuration of one connector, in the order of the layers."""
-    connector: Connector = getattr(resolved.flow.connectors, role)
-    return {**DEFAULTS[role], **connector.config, **owned_config(resolved, role)}
+def connector_config(resolved: ResolvedFlow, role: ConnectorRole, part: str = "") -> Config:
+    """Whole configuration of one connector, in the order of the layers; `part` names one of several sources."""
+    common: Connector = getattr(resolved.flow.connectors, role)
+    own = resolved.flow.connectors.sources[part].config if part else {}
+    config = {**_defaults(resolved.flow, role), **common.config, **own}
+    return {**config, **_owned_config(resolved, role, part)}
 
 
-def owned_config(resolved: ResolvedFlow, role: ConnectorRole) -> Config:
-    """Properties that the model sets and no override may."""
+def _defaults(flow: Flow, role: ConnectorRole) -> Config:
+    # The connector refuses every property of offset syncs when they are switched off.
+    return {
+        key: value
+        for key, value in DEFAULTS[role].items()
+        if flow.offset_syncs.enabled or not key.startswith("offset-syncs.")
+    }
+
+
+def _owned_config(resolved: ResolvedFlow, role: ConnectorRole, part: str) -> Config:
     config: Config = {**_CONVERTERS, **_cluster_config(resolved, role)}
     replication = replication_config_map(resolved)
-    config |= {key: replication.placeholder(key) for key in _AGREED[role]}
-    return config | _own_properties(resolved, role)
+    agreed = {key: replication.placeholder(key) for key in _AGREED[role] if key in replication.data}
+    return {**config, **agreed, **_topics(resolved, role, part), **_own_properties(resolved, role, part)}
 
 
-def _own_properties(resolved: ResolvedFlow, role: ConnectorRole) -> Config:
+def _topics(resolved: ResolvedFlow, role: ConnectorRole, part: str) -> Config:
+    """Topics of one of several source connectors; the checkpoint connector has the union."""
+    config_maps = topics_config_maps(resolved)
+    if role == "heartbeat" or not config_maps:
+        return {}
+    chosen = [config_maps[part]] if role == "source" else config_maps.values()
+    return {"topics": ",".join(config_map.placeholder("topics") for config_map in chosen)}
+
+
+def _own_properties(resolved: ResolvedFlow, role: ConnectorRole, part: str) -> Config:
     flow = resolved.flow
     match role:
         case "source":
             return {
                 "refresh.topics.interval.seconds": flow.intervals.refresh_topics_seconds,
-                "offset.lag.max": flow.offset_syncs.lag_max,
+                **_offset_syncs(flow),
+                **_heartbeat_replication(flow, part),
+                **transform_properties(flow),
             }
         case "checkpoint":
             return {
@@ -112,6 +140,18 @@ def _own_properties(resolved: ResolvedFlow, role: ConnectorRole) -> Config:
             }
         case "heartbeat":
             return {"emit.heartbeats.interval.seconds": flow.intervals.emit_heartbeats_seconds}
+
+
+def _offset_syncs(flow: Flow) -> Config:
+    if not flow.offset_syncs.enabled:
+        return {"emit.offset-syncs.enabled": False}
+    return {"offset.lag.max": flow.offset_syncs.lag_max}
+
+
+def _heartbeat_replication(flow: Flow, part: str) -> Config:
+    """Heartbeats are replicated by exactly one source connector; two would write each of them twice."""
+    first = next(iter(flow.connectors.sources), "")
+    return {} if flow.replicate_heartbeats and part == first else {"heartbeats.replication.enabled": False}
 
 
 def _cluster_config(resolved: ResolvedFlow, role: ConnectorRole) -> Config:
@@ -137,14 +177,16 @@ def _connection(resolved: ResolvedFlow, side: Side, config_map: ConnectorConfigM
     return {f"{prefix}{key}": value for key, value in properties.items()}
 
 
-def _connector_object(resolved: ResolvedFlow, role: ConnectorRole, connector: Connector) -> PlannedObject:
+def _connector_object(resolved: ResolvedFlow, role: ConnectorRole, part: str = "") -> PlannedObject:
+    connectors = resolved.flow.connectors
+    connector: Connector = connectors.sources[part] if part else getattr(connectors, role)
     restart: dict[str, Any] = {"enabled": connector.auto_restart.enabled}
     if connector.auto_restart.max_restarts is not None:
         restart["maxRestarts"] = connector.auto_restart.max_restarts
     body = manifest(
         f"kafka.strimzi.io/{resolved.api}",
         "KafkaConnector",
-        connector_name(resolved.name, role),
+        connector_name(resolved.name, role, part),
         namespace_name(resolved.name, resolved.flow),
         resolved.name,
         spec={
@@ -152,7 +194,7 @@ def _connector_object(resolved: ResolvedFlow, role: ConnectorRole, connector: Co
             "tasksMax": connector.tasks_max,
             "state": connector.state.value,
             "autoRestart": restart,
-            "config": connector_config(resolved, role),
+            "config": connector_config(resolved, role, part),
         },
     )
     body["metadata"]["labels"]["strimzi.io/cluster"] = connect_name(resolved.name)
@@ -164,7 +206,8 @@ def _connector_object(resolved: ResolvedFlow, role: ConnectorRole, connector: Co
         Role.SOURCE_CONFIG,
         Role.TARGET_CONFIG,
         Role.REPLICATION_CONFIG,
+        Role.TOPICS_CONFIG,
         Role.SOURCE_CREDENTIALS,
         Role.TARGET_CREDENTIALS,
     )
-    return PlannedObject(_ROLES[role], body, after=after)
+    return PlannedObject(_ROLES[role], body, after=after, part=part)

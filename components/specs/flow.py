@@ -3,23 +3,20 @@
 from components.naming import namespace_name
 from components.resolved import ResolvedFlow
 from components.specs.access import access_objects
-from components.specs.config_maps import cluster_config_map, config_map_object, replication_config_map
+from components.specs.config_maps import config_map_object, connector_config_maps
 from components.specs.connect import connect_object
 from components.specs.connectors import connector_objects
 from components.specs.planned import PlannedObject, Role, manifest
+from components.specs.quota import quota_objects
 from components.specs.secrets import secret_objects
 
 
 def flow_objects(resolved: ResolvedFlow) -> tuple[PlannedObject, ...]:
     """Namespace (if it is ours), ConfigMaps, Secrets, access, KafkaConnect and KafkaConnectors of one flow."""
-    config_maps = (
-        cluster_config_map(resolved, "source"),
-        cluster_config_map(resolved, "target"),
-        replication_config_map(resolved),
-    )
     return (
         *_namespace(resolved),
-        *(config_map_object(config_map, resolved.name) for config_map in config_maps),
+        *quota_objects(resolved),
+        *(config_map_object(config_map, resolved.name) for config_map in connector_config_maps(resolved)),
         *secret_objects(resolved),
         *access_objects(resolved),
         connect_object(resolved),

@@ -9,12 +9,15 @@ Manifest = dict[str, Any]
 
 
 class Role(StrEnum):
-    """Roles of a flow's objects; a Pulumi name is `<flow>-<role>`, so renaming a role needs an alias."""
+    """Roles of a flow's objects; a Pulumi name is `<flow>-<role>[-<part>]`, so renaming a role needs an alias."""
 
     NAMESPACE = "namespace"
+    QUOTA = "quota"
+    LIMITS = "limits"
     SOURCE_CONFIG = "source-config"
     TARGET_CONFIG = "target-config"
     REPLICATION_CONFIG = "replication-config"
+    TOPICS_CONFIG = "topics-config"
     SOURCE_CREDENTIALS = "source-credentials"
     TARGET_CREDENTIALS = "target-credentials"
     SOURCE_VALIDATION = "source-validation"
@@ -33,12 +36,19 @@ class PlannedObject:
 
     `secret_values` maps a key of a Secret to the configuration key that holds its value; the manifest of such a
     Secret carries no data. `after` names the roles that must exist first, where no value of the object refers to them.
+    `part` tells objects of one role apart, such as the source connectors of a flow.
     """
 
     role: Role
     manifest: Manifest
     after: tuple[Role, ...] = ()
     secret_values: Mapping[str, str] = field(default_factory=dict)
+    part: str = ""
+
+    @property
+    def key(self) -> str:
+        """Role and part: what tells the object apart within its flow."""
+        return f"{self.role}-{self.part}" if self.part else self.role.value
 
     @property
     def name(self) -> str:

@@ -23,6 +23,7 @@ class Registered:
     parent: str
     dependencies: tuple[str, ...]
     inputs: dict[str, Any]
+    provider: str = ""
 
 
 @dataclass
@@ -48,7 +49,7 @@ class Recorder:
 
 class _Mocks(pulumi.runtime.Mocks):
     def new_resource(self, args: pulumi.runtime.MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
-        if not args.typ.startswith(("replication:kafka:", "kubernetes:")):
+        if not args.typ.startswith(("replication:kafka:", "kubernetes:", "pulumi:providers:kubernetes")):
             raise ValueError(f"unknown resource type {args.typ}")
         return f"{args.name}-id", args.inputs
 
@@ -69,7 +70,9 @@ class _Monitor(mocks.MockMonitor):
             inputs = _readable(MessageToDict(request.object))
             dependencies = tuple(sorted(request.dependencies))
             self._recorder.resources.append(
-                Registered(request.type, request.name, answer.urn, request.parent, dependencies, inputs)
+                Registered(
+                    request.type, request.name, answer.urn, request.parent, dependencies, inputs, request.provider
+                )
             )
         return answer
 

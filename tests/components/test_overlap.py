@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from components.checks import overlapping_pairs as module
 from components.checks.overlap import (
     Disjoint,
     Overlap,
@@ -218,6 +219,47 @@ def test_overlapping_pairs_are_named_once_with_the_patterns_that_meet() -> None:
     ]
     assert found[0].overlap == Overlaps("orders")
     assert isinstance(found[1].overlap, Undecided)
+
+
+def test_pairs_come_in_the_order_of_the_selections_and_keep_the_first_pattern() -> None:
+    selections = {
+        "one": Selection(("a", "((a{99}){99}){99}")),
+        "two": Selection(("b", r"(.)-\1", r"(.)-.\1")),
+        "three": Selection(("b", "a")),
+        "four": Selection(("a-b", "a-cb")),
+    }
+    assert [
+        (one.first, one.second, one.first_pattern, one.second_pattern) for one in overlapping_pairs(selections)
+    ] == [
+        ("one", "two", "((a{99}){99}){99}", "b"),
+        ("one", "three", "a", "a"),
+        ("two", "three", "b", "b"),
+        ("one", "four", "((a{99}){99}){99}", "a-b"),
+        ("two", "four", r"(.)-\1", "a-b"),
+    ]
+
+
+def test_patterns_that_part_at_either_end_are_never_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the cost of a check would grow with the square of the number of flows."""
+    compared: list[tuple[str, str]] = []
+
+    def compare(first: str, second: str, _: tuple[str, ...], __: tuple[str, ...]) -> Overlap:
+        compared.append((first, second))
+        return Disjoint()
+
+    monkeypatch.setattr(module, "pattern_overlap", compare)
+    teams = [f"{place:03}" for place in range(200)]
+    patterns = ("t{}-orders", r"t{}\.[a-z]+\.v\d+", "prod.t{}.orders", ".*-t{}", "shared-.*-t{}x", "[a-z]+-of-{}")
+    selections = {team: Selection(tuple(pattern.format(team) for pattern in patterns)) for team in teams}
+    assert list(overlapping_pairs(selections)) == []
+    assert compared == []
+
+
+def test_a_pattern_meets_more_names_than_branches_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_BREADTH", 8)
+    names = [f"{first}{second}{third}-orders" for first, second, third in itertools.product("abcde", repeat=3)]
+    selections = {name: Selection((name,)) for name in names} | {"any": Selection(("...-orders",))}
+    assert [one.first for one in overlapping_pairs(selections)] == names
 
 
 def test_no_pair_is_lost_by_filing_patterns_by_their_ends() -> None:

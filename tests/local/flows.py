@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -108,11 +108,6 @@ def grant_mirror(endpoints: Endpoints, flow: ResolvedFlow, alias: str) -> None:
     user = PlainAuthentication.model_validate(
         {"type": "plain", "username": "mirror", "password": {"secret": "unused", "key": "unused"}}
     )
-    named = ResolvedFlow(
-        name=flow.name,
-        flow=flow.flow.model_copy(update={"source": alias}),
-        source=flow.source.model_copy(update={"authentication": user}),
-        target=flow.target,
-        api=flow.api,
-    )
-    apply_acls(endpoints.regions[alias], flow_acls(named))
+    named = replace(flow.named, flow=flow.flow.model_copy(update={"source": alias}))
+    source = flow.source.model_copy(update={"authentication": user})
+    apply_acls(endpoints.regions[alias], flow_acls(replace(flow, named=named, source=source)))

@@ -1,0 +1,134 @@
+"""Connect clusters: no two of one name, quotas that their workers fit in, tasks that have something to do."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from components.expansion import NamedFlow
+from components.model import Flow, Quota
+from components.naming import group_id
+from components.problems import Problem, Severity
+
+#: Compute resources that a ResourceQuota counts, by where a container says them.
+_COUNTED = {
+    "requests.cpu": ("requests", "cpu"),
+    "requests.memory": ("requests", "memory"),
+    "cpu": ("requests", "cpu"),
+    "memory": ("requests", "memory"),
+    "limits.cpu": ("limits", "cpu"),
+    "limits.memory": ("limits", "memory"),
+}
+_LITERAL = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+def check_connect_clusters(flows: Sequence[NamedFlow]) -> Iterator[Problem]:
+    """Problems of the Connect clusters of all flows."""
+    yield from _check_names(flows)
+    for named in flows:
+        yield from _check_quota(named)
+        yield from _check_tasks(named)
+        yield from _check_offset_syncs(named)
+
+
+def _check_names(flows: Sequence[NamedFlow]) -> Iterator[Problem]:
+    seen: dict[str, NamedFlow] = {}
+    for named in flows:
+        other = seen.setdefault(named.name, named)
+        if other is not named:
+            yield Problem(
+                named.where(),
+                "worker-group-shared",
+                f"its Connect cluster is named `{named.name}`, as is that of {other.where()}",
+                f"Both would join the worker group `{group_id(named.name)}` and write to the same storage topics; each "
+                "would stop the other's connectors.",
+                "rename the replication or the part.",
+            )
+
+
+def _check_quota(named: NamedFlow) -> Iterator[Problem]:
+    quota = named.flow.quota
+    if quota is None:
+        return
+    pods = named.flow.connect.replicas
+    for key, allowed in quota.hard.items():
+        needed = Decimal(pods) if key in {"pods", "count/pods"} else _needed(named.flow, quota, key)
+        if key in _COUNTED and needed is None:
+            yield Problem(
+                named.where("connect.resources"),
+                "quota-needs-resources",
+                f"the quota limits `{key}`, and no worker says how much it takes",
+                "Kubernetes refuses a pod without it in a namespace with such a quota; no worker would start.",
+                "set `connect.resources`, or a default in `quota.defaultLimits` and `quota.defaultRequests`.",
+            )
+        elif needed is not None and needed > _quantity(allowed):
+            yield Problem(
+                named.where("quota.hard"),
+                "quota-exceeded",
+                f"{pods} workers need {key} of {_shown(needed)}, the quota is {allowed}",
+                "Kubernetes would refuse the workers that do not fit.",
+                f"raise `quota.hard.{key}` to {_shown(needed)}, or lower `connect.replicas` or `connect.resources`.",
+            )
+
+
+def _needed(flow: Flow, quota: Quota, key: str) -> Decimal | None:
+    """Sum over the workers of a counted resource; None if they do not say it, or if it is none that pods take."""
+    if key not in _COUNTED:
+        return None
+    kind, resource = _COUNTED[key]
+    said: Mapping[str, Any] = flow.connect.resources or {}
+    defaults = quota.default_requests if kind == "requests" else quota.default_limits
+    value = said.get(kind, {}).get(resource)
+    if value is None and kind == "requests":
+        # A request that is not said is as high as the limit.
+        value = said.get("limits", {}).get(resource)
+    value = defaults.get(resource) if value is None else value
+    return None if value is None else flow.connect.replicas * _quantity(value)
+
+
+def _quantity(value: str | int) -> Decimal:
+    """A Kubernetes quantity as a number. Its parser takes a while to load, and few topologies have a quota."""
+    from kubernetes.utils.quantity import parse_quantity
+
+    parse: Callable[[str | int], Decimal] = parse_quantity
+    return parse(value)
+
+
+def _shown(value: Decimal) -> str:
+    for suffix, factor in (("Gi", 1024**3), ("Mi", 1024**2)):
+        if value >= factor and value % factor == 0:
+            return f"{value // factor}{suffix}"
+    return f"{value.normalize():f}"
+
+
+def _check_tasks(named: NamedFlow) -> Iterator[Problem]:
+    connectors = named.flow.connectors
+    if connectors.heartbeat.enabled and connectors.heartbeat.tasks_max > 1:
+        yield _idle_tasks(named, "heartbeat", connectors.heartbeat.tasks_max, 1, "It has one task, always.")
+    groups = named.flow.groups
+    literal = len(groups) if all(_LITERAL.fullmatch(group) for group in groups) else None
+    if connectors.checkpoint.enabled and literal and connectors.checkpoint.tasks_max > literal:
+        reason = "Its tasks share the consumer groups, whole groups each."
+        yield _idle_tasks(named, "checkpoint", connectors.checkpoint.tasks_max, literal, reason)
+
+
+def _idle_tasks(named: NamedFlow, role: str, tasks: int, useful: int, reason: str) -> Problem:
+    return Problem(
+        named.where(f"connectors.{role}.tasksMax"),
+        "idle-tasks",
+        f"`tasksMax` is {tasks}, of which {useful} can have something to do",
+        f"{reason} More are never started.",
+        f"set `tasksMax: {useful}`.",
+        Severity.WARNING,
+    )
+
+
+def _check_offset_syncs(named: NamedFlow) -> Iterator[Problem]:
+    if named.flow.connectors.checkpoint.enabled and not named.flow.offset_syncs.enabled:
+        yield Problem(
+            named.where("connectors.checkpoint"),
+            "checkpoint-without-offset-syncs",
+            "a checkpoint connector is beside disabled offset syncs",
+            "It translates offsets by them, and refuses to start without.",
+            "set `connectors.checkpoint.enabled: false`, or `offsetSyncs.enabled: true`.",
+        )

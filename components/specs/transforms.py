@@ -1,0 +1,71 @@
+"""The chain of transforms of a source connector: the user's first, the loop guard, the user's last.
+
+The guard drops what comes from the target and marks what goes there. It stands between the user's two lists, so that
+its filter sees the headers as they were written and nothing after it can be dropped unmarked.
+"""
+
+from collections.abc import Mapping
+
+from components.model import Flow, PropertyValue, Transform
+
+_TRANSFORMS = "org.apache.kafka.connect.transforms"
+_GUARD_TRANSFORMS = ("DropReplicated", "MarkReplicated")
+_GUARD_PREDICATES = ("ReplicatedFromTarget", "NotHeartbeats")
+
+#: Names that a user's transform or predicate may not take.
+RESERVED_NAMES = frozenset({*_GUARD_TRANSFORMS, *_GUARD_PREDICATES})
+
+#: Heartbeats show their way by the name of their topic, and never cycle.
+_NOT_HEARTBEATS = r"^(?!(.*\.)?heartbeats$).*$"
+
+
+def marker_header(alias: str) -> str:
+    """Header of a record that was replicated from this cluster."""
+    return f"replicated-from-{alias}"
+
+
+def transform_properties(flow: Flow) -> dict[str, PropertyValue]:
+    """`transforms` and `predicates` of the flow's source connectors; empty without any."""
+    chain = [*flow.transforms.before, *(_GUARD_TRANSFORMS if flow.loop_guard else ()), *flow.transforms.after]
+    if not chain:
+        return {}
+    properties: dict[str, PropertyValue] = {"transforms": ",".join(chain)}
+    predicates: list[str] = []
+    for name, transform in {**flow.transforms.before, **flow.transforms.after}.items():
+        properties |= _user_transform(name, transform)
+        predicates += [f"{name}Predicate"] if transform.predicate else []
+    if flow.loop_guard:
+        properties |= _guard(flow)
+        predicates += _GUARD_PREDICATES
+    return {**properties, "predicates": ",".join(predicates)} if predicates else properties
+
+
+def _guard(flow: Flow) -> Mapping[str, PropertyValue]:
+    drop, mark = (f"transforms.{name}" for name in _GUARD_TRANSFORMS)
+    from_target, not_heartbeats = (f"predicates.{name}" for name in _GUARD_PREDICATES)
+    return {
+        f"{drop}.type": f"{_TRANSFORMS}.Filter",
+        f"{drop}.predicate": _GUARD_PREDICATES[0],
+        f"{mark}.type": f"{_TRANSFORMS}.InsertHeader",
+        f"{mark}.header": marker_header(flow.source),
+        # ByteArrayConverter takes bytes or nothing; any other literal fails the task.
+        f"{mark}.value.literal": "null",
+        f"{mark}.predicate": _GUARD_PREDICATES[1],
+        f"{from_target}.type": f"{_TRANSFORMS}.predicates.HasHeaderKey",
+        f"{from_target}.name": marker_header(flow.target),
+        f"{not_heartbeats}.type": f"{_TRANSFORMS}.predicates.TopicNameMatches",
+        f"{not_heartbeats}.pattern": _NOT_HEARTBEATS,
+    }
+
+
+def _user_transform(name: str, transform: Transform) -> Mapping[str, PropertyValue]:
+    prefix = f"transforms.{name}"
+    properties: dict[str, PropertyValue] = {f"{prefix}.type": transform.type}
+    properties |= {f"{prefix}.{key}": value for key, value in transform.config.items()}
+    if transform.predicate is not None:
+        predicate = f"{name}Predicate"
+        properties |= {f"{prefix}.predicate": predicate, f"predicates.{predicate}.type": transform.predicate.type}
+        properties |= {f"predicates.{predicate}.{key}": value for key, value in transform.predicate.config.items()}
+        if transform.negate:
+            properties[f"{prefix}.negate"] = True
+    return properties

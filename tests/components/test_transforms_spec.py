@@ -1,0 +1,73 @@
+"""The chain of a source connector: the guard whole, and its fixed place between the user's transforms."""
+
+from typing import Any
+
+from components.specs.connectors import connector_config
+from components.specs.transforms import transform_properties
+from tests.builders import a_resolved_flow
+
+KAFKA = "org.apache.kafka.connect.transforms"
+GUARD = {
+    "transforms": "DropReplicated,MarkReplicated",
+    "transforms.DropReplicated.type": f"{KAFKA}.Filter",
+    "transforms.DropReplicated.predicate": "ReplicatedFromTarget",
+    "transforms.MarkReplicated.type": f"{KAFKA}.InsertHeader",
+    "transforms.MarkReplicated.header": "replicated-from-useast",
+    "transforms.MarkReplicated.value.literal": "null",
+    "transforms.MarkReplicated.predicate": "NotHeartbeats",
+    "predicates": "ReplicatedFromTarget,NotHeartbeats",
+    "predicates.ReplicatedFromTarget.type": f"{KAFKA}.predicates.HasHeaderKey",
+    "predicates.ReplicatedFromTarget.name": "replicated-from-uswest",
+    "predicates.NotHeartbeats.type": f"{KAFKA}.predicates.TopicNameMatches",
+    "predicates.NotHeartbeats.pattern": r"^(?!(.*\.)?heartbeats$).*$",
+}
+
+
+def chain(**overrides: Any) -> dict[str, Any]:
+    return transform_properties(a_resolved_flow(policy="identity", **overrides).flow)
+
+
+def test_the_loop_guard_whole() -> None:
+    """With any other literal the task fails, or the user's headers change."""
+    assert chain(loopGuard=True) == GUARD
+
+
+def test_without_guard_and_transforms_there_is_no_chain() -> None:
+    assert chain() == {}
+
+
+def test_the_users_transforms_stand_before_and_after_the_guard() -> None:
+    found = chain(
+        loopGuard=True,
+        transforms={
+            "before": {"mask": {"type": "com.example.Mask", "config": {"fields": "card"}}},
+            "after": {
+                "stamp": {
+                    "type": f"{KAFKA}.InsertHeader",
+                    "config": {"header": "region", "value.literal": "x"},
+                    "predicate": {"type": f"{KAFKA}.predicates.RecordIsTombstone"},
+                    "negate": True,
+                }
+            },
+        },
+    )
+    assert found["transforms"] == "mask,DropReplicated,MarkReplicated,stamp"
+    assert found["predicates"] == "stampPredicate,ReplicatedFromTarget,NotHeartbeats"
+    users = {key: value for key, value in found.items() if key not in GUARD}
+    assert users == {
+        "transforms.mask.type": "com.example.Mask",
+        "transforms.mask.fields": "card",
+        "transforms.stamp.type": f"{KAFKA}.InsertHeader",
+        "transforms.stamp.header": "region",
+        "transforms.stamp.value.literal": "x",
+        "transforms.stamp.predicate": "stampPredicate",
+        "transforms.stamp.negate": True,
+        "predicates.stampPredicate.type": f"{KAFKA}.predicates.RecordIsTombstone",
+    }
+
+
+def test_disabled_offset_syncs_leave_no_other_property_of_theirs() -> None:
+    """The connector refuses any of them beside emit.offset-syncs.enabled=false."""
+    resolved = a_resolved_flow(offsetSyncs={"enabled": False}, connectors={"checkpoint": {"enabled": False}})
+    found = {key for key in connector_config(resolved, "source") if "offset" in key}
+    assert found == {"emit.offset-syncs.enabled"}
