@@ -223,19 +223,22 @@ def test_overlapping_pairs_are_named_once_with_the_patterns_that_meet() -> None:
 
 def test_pairs_come_in_the_order_of_the_selections_and_keep_the_first_pattern() -> None:
     selections = {
-        "one": Selection(("a", "((a{99}){99}){99}")),
+        "one": Selection(("a",)),
         "two": Selection(("b", r"(.)-\1", r"(.)-.\1")),
         "three": Selection(("b", "a")),
         "four": Selection(("a-b", "a-cb")),
+        "five": Selection(("((a{99}){99}){99}",), ("b.*",)),
     }
     assert [
         (one.first, one.second, one.first_pattern, one.second_pattern) for one in overlapping_pairs(selections)
     ] == [
-        ("one", "two", "((a{99}){99}){99}", "b"),
         ("one", "three", "a", "a"),
         ("two", "three", "b", "b"),
-        ("one", "four", "((a{99}){99}){99}", "a-b"),
         ("two", "four", r"(.)-\1", "a-b"),
+        ("one", "five", "a", "((a{99}){99}){99}"),
+        ("two", "five", "b", "((a{99}){99}){99}"),
+        ("three", "five", "b", "((a{99}){99}){99}"),
+        ("four", "five", "a-b", "((a{99}){99}){99}"),
     ]
 
 
