@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,6 +28,15 @@ app.add_typer(local_app, name="local")
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
+
+
+class Shape(StrEnum):
+    """Shapes of replication that have an example stack."""
+
+    FLOW = "flow"
+    PAIR = "pair"
+    SPLIT = "split"
+
 
 StackArgument = Annotated[str, typer.Argument(help="Name of the stack, as in stacks/Pulumi.STACK.yaml.")]
 ReadySeconds = Annotated[float, typer.Option(help="How long connectors may take to become Ready, in seconds.")]
@@ -179,14 +189,14 @@ def validate(
 
 
 @local_app.command()
-def demo() -> None:
-    """Set up the local stack, make traffic, deploy the example stack, and prove that it replicates.
+def demo(shape: Annotated[Shape, typer.Argument(help="Which example stack.")] = Shape.FLOW) -> None:
+    """Set up the local stack, make traffic, deploy an example stack, and prove that it replicates.
 
-    Example: `replicate local demo`
+    Example: `replicate local demo pair`
     """
-    from infra.demo import run_demo
+    from infra.demo import DEMOS, run_demo
 
-    raise typer.Exit(run_demo(out))
+    raise typer.Exit(run_demo(DEMOS[shape.value], out))
 
 
 def topology_schema() -> str:

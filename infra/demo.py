@@ -1,7 +1,7 @@
-"""The demo: the local stack, traffic, a deployment, its proof, and what to do next."""
+"""The demos: the local stack, traffic, a deployment, its proof, and what to do next."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -11,19 +11,18 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from rich.console import Console
 from rich.markup import escape
 
-from components.naming import checkpoints_topic_name, remote_topic_name
+from components.naming import HEARTBEATS_TOPIC, checkpoints_topic_name, remote_topic_name
 from components.resolved import ResolvedFlow
 from infra import deployment, engine
 from infra.local import paths, stack
-from infra.local.endpoints import Region, load_endpoints
-from infra.local.example_traffic import TOPICS, make_example_traffic
+from infra.local.endpoints import Endpoints, Region, load_endpoints
+from infra.local.example_traffic import LEDGER, ORDERS, SALES, Example, make_example_traffic
 from infra.local.memory import MemoryWatch
 from infra.local.users import VALIDATOR
 from infra.local.waiting import NotYetError, wait_for
 from infra.settings import StackSettings, read_settings
 from infra.validate import ValidationRun, run_validation
 
-STACK = "local"
 _READY_SECONDS = 240
 _ARRIVAL_SECONDS = 120
 _CALL_SECONDS = 10
@@ -31,58 +30,73 @@ _GIB = 1024**3
 
 
 @dataclass(frozen=True)
-class _Timer:
-    """Prints a heading for each step and, at its end, how long it took."""
+class Demo:
+    """An example stack, and the traffic that it replicates, by the region that it is made in."""
 
-    console: Console
-
-    @contextmanager
-    def step(self, title: str) -> Iterator[None]:
-        self.console.print(f"\n[bold]{escape(title)}[/]")
-        began = time.monotonic()
-        yield
-        self.console.print(f"  [dim]{time.monotonic() - began:.1f} s[/]")
+    stack: str
+    traffic: Mapping[str, Example]
 
 
-def run_demo(console: Console) -> int:
-    """Run the demo; exit code of the validation, which is 0 when everything passed."""
+DEMOS = {
+    "flow": Demo("local", {"useast": ORDERS}),
+    "pair": Demo("local-pair", {"useast": LEDGER, "uswest": LEDGER}),
+    "split": Demo("local-split", {"useast": SALES}),
+}
+
+
+@contextmanager
+def _step(console: Console, title: str) -> Iterator[None]:
+    console.print(f"\n[bold]{escape(title)}[/]", soft_wrap=True)
+    began = time.monotonic()
+    yield
+    console.print(f"  [dim]{time.monotonic() - began:.1f} s[/]")
+
+
+def run_demo(demo: Demo, console: Console) -> int:
+    """Run a demo; exit code of the validation, which is 0 when everything passed."""
     began = time.monotonic()
     with MemoryWatch() as memory:
-        code = _run(console)
+        code = _run(demo, console)
     console.print(
         f"\n{time.monotonic() - began:.0f} s in all; peak memory of everything {memory.peak_bytes / _GIB:.1f} GiB"
     )
-    _say_what_next(console, code)
+    _say_what_next(demo.stack, console, code)
     return code
 
 
-def _run(console: Console) -> int:
-    timer = _Timer(console)
-    with timer.step("1. The local stack: a Kubernetes API server and two Kafka regions"):
+def _run(demo: Demo, console: Console) -> int:
+    with _step(console, "1. The local stack: a Kubernetes API server and two Kafka regions"):
         endpoints = stack.up(console)
-    source = endpoints.regions["useast"]
-    settings = read_settings(STACK)
-    with timer.step("2. Traffic in useast"):
-        traffic = make_example_traffic(source, 1000, seed=1)
-        console.print(f"  {sum(traffic.produced.values())} records in {len(TOPICS)} topics")
-    with timer.step(f"3. Deploy the stack `{STACK}` with {engine.kubernetes_provider(settings)}"):
+    settings = read_settings(demo.stack)
+    with _step(console, f"2. Traffic in {' and '.join(demo.traffic)}"):
+        _make_traffic(demo, endpoints, console)
+    with _step(console, f"3. Deploy the stack `{demo.stack}` with {engine.kubernetes_provider(settings)}"):
         changes = deployment.up(settings, lambda _: None)
         console.print("  " + ", ".join(f"{count} {kind}" for kind, count in sorted(changes.items())))
         with console.status("waiting for connectors to be ready"):
             deployment.wait_ready(settings, _READY_SECONDS)
         console.print("  every connector is Ready, which proves nothing yet")
-    (flow,) = deployment.resolved_flows(settings)
-    with timer.step("4. Wait for the first replicated record and the first checkpoint, then more traffic"):
-        _wait_for_arrival(flow, endpoints.regions["uswest"])
-        make_example_traffic(source, 1000, seed=1)
-    with timer.step("5. The proof, from the data"):
+    with _step(console, "4. Wait for the first replicated records and checkpoints, then more traffic"):
+        for flow in deployment.resolved_flows(settings):
+            _wait_for_arrival(flow, endpoints.regions[flow.flow.target])
+        _make_traffic(demo, endpoints, console)
+    with _step(console, "5. The proof, from the data"):
         return _validate(settings, console)
 
 
+def _make_traffic(demo: Demo, endpoints: Endpoints, console: Console) -> None:
+    for seed, (alias, example) in enumerate(demo.traffic.items(), start=1):
+        made = make_example_traffic(endpoints.regions[alias], 1000, seed, example)
+        console.print(f"  {sum(made.produced.values())} records in {len(example.topics)} topics of {alias}")
+
+
 def _wait_for_arrival(flow: ResolvedFlow, target: Region) -> None:
+    connectors = flow.flow.connectors
+    topics = [remote_topic_name(flow.flow, HEARTBEATS_TOPIC)] if connectors.heartbeat.enabled else []
+    topics += [checkpoints_topic_name(flow.flow)] if connectors.checkpoint.enabled else []
     consumer = Consumer({**target.client_config(VALIDATOR), "group.id": "unused"})
     try:
-        for topic in (remote_topic_name(flow.flow, "orders"), checkpoints_topic_name(flow.flow)):
+        for topic in topics:
             arrived = partial(_expect_record, consumer, topic)
             wait_for(f"a record in {topic} of {target.alias}", arrived, _ARRIVAL_SECONDS)
     finally:
@@ -111,18 +125,21 @@ def _validate(settings: StackSettings, console: Console) -> int:
     return code
 
 
-def _say_what_next(console: Console, code: int) -> None:
+def _say_what_next(stack_name: str, console: Console, code: int) -> None:
     if code:
         console.print("\n[red]The validation did not pass;[/] the table above names what, the report holds samples.")
-    console.print(
-        "\nWhat to try next:\n"
-        f"  .venv/bin/replicate preview {STACK} --diff     after changing stacks/topologies/{STACK}.yaml\n"
-        f"  .venv/bin/replicate up {STACK}                 deploy the change\n"
-        f"  .venv/bin/replicate local traffic           more records and committed offsets\n"
-        f"  .venv/bin/replicate validate {STACK}           prove it again\n"
-        "  .venv/bin/replicate local status            what runs here\n"
-        "  .venv/bin/replicate local down              stop it; --purge removes its data"
-    )
+    hints = {
+        f"preview {stack_name} --diff": f"after changing stacks/topologies/{stack_name}.yaml",
+        f"up {stack_name}": "deploy the change",
+        f"validate {stack_name}": "prove it again",
+        f"destroy {stack_name}": "delete what was deployed",
+        "local traffic": "more records and committed offsets for the stack `local`",
+        "local status": "what runs here",
+        "local down": "stop it; --purge removes its data",
+    }
+    console.print("\nWhat to try next:")
+    for command, meaning in hints.items():
+        console.print(f"  .venv/bin/replicate {command:<28}{meaning}", soft_wrap=True, markup=False)
 
 
 def _shown(path: Path) -> str:

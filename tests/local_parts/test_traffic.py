@@ -3,7 +3,7 @@
 from collections import Counter
 from itertools import islice
 
-from infra.local.example_traffic import GROUPS, TOPICS
+from infra.local.example_traffic import ORDERS
 from infra.local.traffic import Record, records
 
 
@@ -64,5 +64,5 @@ def test_a_keyless_record_is_placed_by_its_number() -> None:
 
 
 def test_the_example_groups_read_only_topics_that_exist() -> None:
-    assert {topic for topics, _ in GROUPS.values() for topic in topics} <= set(TOPICS)
+    assert {topic for topics, _ in ORDERS.groups.values() for topic in topics} <= set(ORDERS.topics)
     assert list(islice(records("orders", 0, seed=1), 1)) == []
