@@ -10,7 +10,7 @@ from kubernetes.config.config_exception import ConfigException
 from components.checks import check_topology
 from components.problems import Problem, raise_errors
 from components.resolved import ResolvedFlow, resolve_flows
-from components.specs.access import flow_acls
+from components.specs.access import flow_acls, merged_acls
 from infra.engine import open_stack
 from infra.errors import CannotRunError
 from infra.local.acls import apply_acls
@@ -52,7 +52,7 @@ def up(settings: StackSettings, say: Say) -> Changes:
     """
     flows = resolved_flows(settings)
     if settings.local:
-        acls = [acl for flow in flows for acl in flow_acls(flow)]
+        acls = merged_acls(acl for flow in flows for acl in flow_acls(flow))
         for region in load_endpoints().regions.values():
             apply_acls(region, acls)
     with open_stack(settings) as stack:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from components.expansion import all_topics
@@ -79,7 +79,7 @@ def flow_acls(resolved: ResolvedFlow) -> tuple[Acl, ...]:
     Nothing for a cluster without a SASL user: the principal of a certificate is known to the cluster only.
     """
     acls = [*_source_acls(resolved), *_target_acls(resolved)]
-    return tuple(sorted(_merged(acl for acl in acls if acl.principal)))
+    return merged_acls(acl for acl in acls if acl.principal)
 
 
 def _source_acls(resolved: ResolvedFlow) -> list[Acl]:
@@ -156,9 +156,9 @@ def _literal_beginning(pattern: str) -> tuple[str, bool]:
     return literal, True
 
 
-def _merged(acls: Iterable[Acl]) -> list[Acl]:
-    operations: dict[tuple[str, str, ResourceType, Literal["literal", "prefixed"], str], set[str]] = {}
+def merged_acls(acls: Iterable[Acl]) -> tuple[Acl, ...]:
+    """Each resource once, with all its operations; flows of one direction share some."""
+    operations: dict[Acl, set[str]] = {}
     for acl in acls:
-        key = (acl.cluster, acl.principal, acl.resource, acl.pattern, acl.name)
-        operations.setdefault(key, set()).update(acl.operations)
-    return [Acl(*key, tuple(sorted(allowed))) for key, allowed in operations.items()]
+        operations.setdefault(replace(acl, operations=()), set()).update(acl.operations)
+    return tuple(sorted(replace(acl, operations=tuple(sorted(allowed))) for acl, allowed in operations.items()))

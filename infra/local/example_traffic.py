@@ -9,7 +9,7 @@ from infra.local.traffic import Positions, consume_to, create_topics, end_offset
 
 @dataclass(frozen=True)
 class Example:
-    """Topics with their partitions; and for each group what it reads, and at which share of every partition it stops."""
+    """Topics with their partitions; for each group, what it reads and at which share of a partition it stops."""
 
     topics: Mapping[str, int]
     groups: Mapping[str, tuple[tuple[str, ...], float]]
