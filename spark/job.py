@@ -1,14 +1,16 @@
 """The job: every flow of a parameter document, checked; call `run` from Python, `validate.py` from a shell."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from spark.checks import heartbeats, offsets, parity, retention
+from spark.advice import advice
+from spark.checks import heartbeats, loops, offsets, parity, parts, retention
+from spark.checks.parity_readings import first_pass
 from spark.checks.translation import SyncHistory
 from spark.credentials import Resolve, resolver
 from spark.errors import CannotRunError
@@ -16,6 +18,7 @@ from spark.flows import OpenFlow, Progress, opened
 from spark.parameters import FlowParameters, Parameters
 from spark.positions import TopicPartition
 from spark.report import CheckOutcome, Finding, FlowOutcome, Report, Severity
+from spark.rings import rings
 from spark.sessions import SessionOptions, session
 
 
@@ -36,33 +39,46 @@ def run(parameters: Parameters, options: Options) -> Report:
     try:
         options.progress("starting Spark")
         with session(options.session) as spark:
-            flows = tuple(check_flow(flow, spark, resolve, options) for flow in parameters.flows)
+            flows = tuple(check_flow(flow, spark, resolve, options, parameters.whole) for flow in parameters.flows)
     except CannotRunError as failure:
         return Report(parameters.stack, _now(), time.monotonic() - began, (), _finding(failure))
     return Report(parameters.stack, _now(), time.monotonic() - began, flows)
 
 
-def check_flow(flow: FlowParameters, spark: SparkSession, resolve: Resolve, options: Options) -> FlowOutcome:
-    """The outcome of one flow; a cluster that does not let us in is the flow's one error."""
-    checks: tuple[CheckOutcome, ...] = ()
+def check_flow(
+    flow: FlowParameters, spark: SparkSession, resolve: Resolve, options: Options, whole: Sequence[FlowParameters] = ()
+) -> FlowOutcome:
+    """The outcome of one flow among the `whole` document; a cluster that does not let us in is the flow's one error."""
+    found = _Found()
     failure: Finding | None = None
     try:
         with opened(flow, spark, resolve, options.progress) as live:
-            checks = _checked(live, options)
+            found = _checked(live, options, whole)
     except CannotRunError as error:
         failure = _finding(error)
     return FlowOutcome(
-        flow.name,
-        flow.namespace,
-        flow.digest,
-        flow.source.alias,
-        flow.target.alias,
-        flow.policy,
-        _now(),
-        checks,
-        failure,
-        _not_run(flow),
+        name=flow.name,
+        namespace=flow.namespace,
+        digest=flow.digest,
+        source=flow.source.alias,
+        target=flow.target.alias,
+        policy=flow.policy,
+        checked_at=_now(),
+        checks=found.checks,
+        error=failure,
+        not_run={**_not_run(flow), **found.not_run},
+        replication=flow.replication,
+        shape=flow.shape,
+        advice=advice(flow),
     )
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What was checked, and what could not be for a reason that only the clusters showed."""
+
+    checks: tuple[CheckOutcome, ...] = ()
+    not_run: Mapping[str, str] = field(default_factory=dict)
 
 
 def _not_run(flow: FlowParameters) -> dict[str, str]:
@@ -71,39 +87,54 @@ def _not_run(flow: FlowParameters) -> dict[str, str]:
         off[heartbeats.NAME] = "the flow has no heartbeats"
     if not flow.checkpoints.enabled:
         off[offsets.NAME] = "the flow writes no checkpoints"
+    if not flow.offset_syncs.enabled:
+        off[retention.NAME] = "the flow has no offset syncs"
+    elif flow.guard is not None or flow.transformed:
+        by = "guard" if flow.guard is not None else "transforms"
+        off[retention.NAME] = f"offset syncs cannot tell what its {by} left out from what was lost"
     return off
 
 
-def _checked(live: OpenFlow, options: Options) -> tuple[CheckOutcome, ...]:
+def _checked(live: OpenFlow, options: Options, whole: Sequence[FlowParameters]) -> _Found:
+    looping = loops.find_loops(live, rings(live.flow, whole, live.partitions))
+    calm = loops.without_loops(live, looping) if looping else live
+    outcomes = []
+    if parts.parts_of(live.flow):
+        outcomes.append(_guarded(parts.NAME, lambda: parts.check_division(live.flow, whole, live.source.topics())))
     # Read before anything waits: what the checkpoints must have caught up with by the end.
     live.progress(f"{live.flow.name}: reading offset syncs")
-    syncs = offsets.read_syncs(live)
-    outcomes = []
+    syncs = offsets.read_syncs(calm)
     if live.flow.heartbeats.enabled:
         with heartbeats.Observer(live.target, live.flow.heartbeats) as observer:
-            translated = _offsets_outcome(live, syncs)
+            translated = _offsets_outcome(calm, syncs)
             live.progress(f"{live.flow.name}: watching heartbeats arrive")
             outcomes.append(_guarded(heartbeats.NAME, lambda: heartbeats.check_heartbeats(live, observer)))
     else:
-        translated = _offsets_outcome(live, syncs)
+        translated = _offsets_outcome(calm, syncs)
     outcomes += translated
-    outcomes += _records_compared(live, syncs, options)
-    return tuple(outcomes)
+    outcomes += _records_compared(calm, syncs, looping, options)
+    everything_loops = not calm.partitions
+    over = dict.fromkeys((offsets.NAME, retention.NAME), "every topic of the flow loops") if everything_loops else {}
+    return _Found(tuple(outcomes), over)
 
 
 def _offsets_outcome(live: OpenFlow, syncs: dict[TopicPartition, SyncHistory]) -> list[CheckOutcome]:
-    if not live.flow.checkpoints.enabled:
+    if not live.flow.checkpoints.enabled or not live.partitions:
         return []
     live.progress(f"{live.flow.name}: translating consumer offsets")
     return [_guarded(offsets.NAME, lambda: offsets.check_offsets(live, syncs))]
 
 
-def _records_compared(live: OpenFlow, syncs: dict[TopicPartition, SyncHistory], options: Options) -> list[CheckOutcome]:
+def _records_compared(
+    live: OpenFlow, syncs: dict[TopicPartition, SyncHistory], looping: Sequence[loops.Loop], options: Options
+) -> list[CheckOutcome]:
     """parity and retention, which share one reading of all records."""
+    retained = live.partitions and retention.NAME not in _not_run(live.flow)
+    names = (parity.NAME, retention.NAME) if retained else (parity.NAME,)
     try:
-        first = parity.first_pass(live, options.catch_up_seconds)
+        first = first_pass(live, options.catch_up_seconds)
     except CannotRunError as error:
-        return [CheckOutcome(name, error.what, {}, (_finding(error),)) for name in (parity.NAME, retention.NAME)]
+        return [CheckOutcome(name, error.what, {}, (_finding(error),)) for name in names]
 
     def lost() -> CheckOutcome:
         policies = live.source.cleanup_policies(live.partitions)
@@ -121,10 +152,8 @@ def _records_compared(live: OpenFlow, syncs: dict[TopicPartition, SyncHistory], 
             ]
         )
 
-    return [
-        _guarded(parity.NAME, lambda: parity.check_parity(live, first, options.catch_up_seconds)),
-        _guarded(retention.NAME, lost),
-    ]
+    compared = _guarded(parity.NAME, lambda: parity.check_parity(live, first, looping, options.catch_up_seconds))
+    return [compared, _guarded(retention.NAME, lost)] if retained else [compared]
 
 
 def _guarded(name: str, check: Callable[[], CheckOutcome]) -> CheckOutcome:

@@ -3,9 +3,9 @@
 import json
 import re
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
 from spark.errors import ParametersError
@@ -110,8 +110,9 @@ class HeartbeatParameters(Model):
 
 
 class OffsetSyncParameters(Model):
-    """The offset syncs topic and the cluster that holds it; `lag_max` in records."""
+    """The offset syncs topic and the cluster that holds it; `lag_max` in records. Disabled: there is no such topic."""
 
+    enabled: bool = True
     cluster: Literal["source", "target"]
     topic: Name
     lag_max: Annotated[int, Field(ge=0)]
@@ -125,35 +126,84 @@ class CheckpointParameters(Model):
     sync_interval_seconds: PositiveSeconds
 
 
-class FlowParameters(Model):
-    """One source, one target, and what is replicated between them. Patterns match whole names, as MirrorMaker's do."""
+def _compiled(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"pattern {pattern!r} does not compile: {error}") from error
+    return patterns
+
+
+Patterns = Annotated[tuple[Name, ...], AfterValidator(_compiled)]
+
+
+class GuardParameters(Model):
+    """The loop guard of a source connector: it leaves out records with header `filter`, and appends to every other
+    record a header `mark` without a value."""
+
+    filter: Name
+    mark: Name
+
+    @model_validator(mode="after")
+    def _a_record_goes_through_once(self) -> Self:
+        if self.filter == self.mark:
+            raise ValueError("filter and mark are the same header")
+        return self
+
+
+class PartParameters(Model):
+    """One of several source connectors of a flow, and the topics that it alone replicates."""
 
     name: Name
+    connector: Name
+    topics: Annotated[Patterns, Field(min_length=1)]
+
+
+def _name(given: dict[str, Any]) -> str:
+    return str(given.get("name", ""))
+
+
+class FlowParameters(Model):
+    """One source, one target, and what is replicated between them. Patterns match whole names, as MirrorMaker's do.
+
+    `replication` is what the topology calls the whole of which this flow is one direction or one part; `transformed`
+    says that the user's own transforms may change or drop records.
+    """
+
+    name: Name
+    replication: Name = Field(default_factory=_name)
+    shape: Literal["flow", "prefixlessPair", "split"] = "flow"
     namespace: Name
     digest: Name
     policy: Literal["default", "identity"]
     separator: Name = "."
     source: ClusterParameters
     target: ClusterParameters
-    topics: Annotated[tuple[Name, ...], Field(min_length=1)]
-    topics_exclude: tuple[Name, ...] = ()
-    groups: tuple[Name, ...] = ()
-    groups_exclude: tuple[Name, ...] = ()
+    topics: Annotated[Patterns, Field(min_length=1)]
+    topics_exclude: Patterns = ()
+    groups: Patterns = ()
+    groups_exclude: Patterns = ()
+    parts: tuple[PartParameters, ...] = ()
+    guard: GuardParameters | None = None
+    transformed: bool = False
     heartbeats: HeartbeatParameters
     offset_syncs: OffsetSyncParameters
     checkpoints: CheckpointParameters
     refresh_topics_seconds: PositiveSeconds
     refresh_groups_seconds: PositiveSeconds
 
-    @field_validator("topics", "topics_exclude", "groups", "groups_exclude")
-    @classmethod
-    def _patterns_compile(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
-        for pattern in patterns:
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise ValueError(f"pattern {pattern!r} does not compile: {error}") from error
-        return patterns
+    @model_validator(mode="after")
+    def _translation_has_what_it_needs(self) -> Self:
+        if self.checkpoints.enabled and not self.offset_syncs.enabled:
+            raise ValueError("checkpoints are enabled, but offset syncs, of which they are made, are not")
+        return self
+
+    @model_validator(mode="after")
+    def _parts_are_told_apart(self) -> Self:
+        if len({part.name for part in self.parts}) < len(self.parts):
+            raise ValueError("two parts have the same name")
+        return self
 
 
 class Parameters(Model):
@@ -163,15 +213,27 @@ class Parameters(Model):
     stack: Name
     flows: Annotated[tuple[FlowParameters, ...], Field(min_length=1)]
 
-    def only(self, flow: str | None) -> "Parameters":
-        """The document with that flow alone; every flow when `flow` is None. Raises ParametersError when unknown."""
-        if flow is None:
+    _whole: tuple[FlowParameters, ...] = PrivateAttr(default=())
+
+    @property
+    def whole(self) -> tuple[FlowParameters, ...]:
+        """Every flow of the document, of which `flows` may be a choice: a loop leads through flows beside that one."""
+        return self._whole or self.flows
+
+    def only(self, name: str | None) -> "Parameters":
+        """The document with the flow of that name, or every flow of that replication; all of it when `name` is None.
+
+        Raises ParametersError when unknown.
+        """
+        if name is None:
             return self
-        chosen = tuple(each for each in self.flows if each.name == flow)
+        chosen = tuple(each for each in self.flows if name in (each.name, each.replication))
         if not chosen:
             known = ", ".join(each.name for each in self.flows)
-            raise ParametersError("unknown-flow", f"no flow is named {flow!r}", "--flow", f"name one of: {known}")
-        return self.model_copy(update={"flows": chosen})
+            raise ParametersError("unknown-flow", f"no flow is named {name!r}", "--flow", f"name one of: {known}")
+        choice = self.model_copy(update={"flows": chosen})
+        choice._whole = self.whole
+        return choice
 
 
 def parse(text: str, where: str) -> Parameters:

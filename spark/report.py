@@ -70,7 +70,10 @@ class CheckOutcome:
 
 @dataclass(frozen=True)
 class FlowOutcome:
-    """The outcome of one flow: its checks, or the one error that kept all of them from running."""
+    """The outcome of one flow: its checks, or the one error that kept all of them from running.
+
+    `replication` names the whole of which the flow is a direction or a part; `advice` is what no check can tell.
+    """
 
     name: str
     namespace: str
@@ -82,6 +85,9 @@ class FlowOutcome:
     checks: tuple[CheckOutcome, ...] = ()
     error: Finding | None = None
     not_run: Mapping[str, str] = field(default_factory=dict)
+    replication: str = ""
+    shape: str = "flow"
+    advice: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -92,6 +98,8 @@ class FlowOutcome:
     def document(self) -> dict[str, Json]:
         return {
             "name": self.name,
+            "replication": self.replication or self.name,
+            "shape": self.shape,
             "namespace": self.namespace,
             "digest": self.digest,
             "source": self.source,
@@ -102,7 +110,52 @@ class FlowOutcome:
             "error": _finding_document(self.error) if self.error else None,
             "checks": [check.document() for check in self.checks],
             "notRun": dict(self.not_run),
+            "advice": list(self.advice),
         }
+
+
+@dataclass(frozen=True)
+class Union:
+    """The flows of one replication together: both directions of a pair, or every part of a split."""
+
+    name: str
+    flows: tuple[FlowOutcome, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        return worst(flow.verdict for flow in self.flows)
+
+    @property
+    def behind(self) -> tuple[str, ...]:
+        """The flows with a part that is behind."""
+        return tuple(
+            flow.name
+            for flow in self.flows
+            if any(finding.code == "part-behind" for check in flow.checks for finding in check.findings)
+        )
+
+    def total(self, count: str) -> int:
+        """The sum of a count of records over all checks of all flows."""
+        return int(sum(check.counts.get(count, 0) for flow in self.flows for check in flow.checks))
+
+    def document(self) -> dict[str, Json]:
+        return {
+            "name": self.name,
+            "shape": self.flows[0].shape,
+            "verdict": self.verdict.value,
+            "flows": [flow.name for flow in self.flows],
+            "sourceRecords": self.total("sourceRecords"),
+            "targetRecords": self.total("targetRecords"),
+            "behind": list(self.behind),
+        }
+
+
+def unions(flows: Iterable[FlowOutcome]) -> tuple[Union, ...]:
+    """The replications of which there is more than one flow."""
+    members: dict[str, list[FlowOutcome]] = {}
+    for flow in flows:
+        members.setdefault(flow.replication, []).append(flow)
+    return tuple(Union(name, tuple(each)) for name, each in members.items() if len(each) > 1)
 
 
 @dataclass(frozen=True)
@@ -136,6 +189,7 @@ class Report:
             "exitCode": self.exit_code,
             "error": _finding_document(self.error) if self.error else None,
             "flows": [flow.document() for flow in self.flows],
+            "replications": [union.document() for union in unions(self.flows)],
         }
 
 

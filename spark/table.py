@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from spark.report import Finding, FlowOutcome, Report, Severity, Verdict
+from spark.report import Finding, FlowOutcome, Report, Severity, Union, Verdict, unions
 
 _STYLES = {Verdict.PASS: "green", Verdict.FAIL: "red", Verdict.ERROR: "yellow"}
 #: Notes of one check beyond this many are counted, not printed; report.json has them all.
@@ -20,6 +20,10 @@ def print_report(report: Report, console: Console) -> None:
             console.print(f"  {name}: not run, {reason}", style="dim")
         if flow.error is not None:
             console.print(f"  error {escape(_line(flow.error))}", style="yellow")
+        for sentence in flow.advice:
+            console.print(f"  {escape(sentence)}", highlight=False)
+    for union in unions(report.flows):
+        console.print(escape(_union_line(union)), style=_STYLES[union.verdict], highlight=False)
     if report.error is not None:
         console.print(f"error {escape(_line(report.error))}", style="yellow")
     style = _STYLES[report.verdict]
@@ -46,6 +50,12 @@ def _flow_table(flow: FlowOutcome) -> Table:
 
 def _title(flow: FlowOutcome) -> str:
     return escape(f"{flow.name}: {flow.source} -> {flow.target} ({flow.policy} policy), {flow.verdict.value}")
+
+
+def _union_line(union: Union) -> str:
+    behind = f"; behind: {', '.join(union.behind)}" if union.behind else ""
+    records = f"{union.total('sourceRecords')} source and {union.total('targetRecords')} target records"
+    return f"{union.name}: {len(union.flows)} flows, {records}, {union.verdict.value}{behind}"
 
 
 def _line(finding: Finding) -> str:

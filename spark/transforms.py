@@ -1,12 +1,17 @@
 """One frame in, one frame out: what the checks need to know, small enough for the driver."""
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
+
+from spark import guards
+from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE
+from spark.parameters import GuardParameters
 
 SAMPLES = 20
 #: Changes of the offset delta that are kept a partition; a topic with transactions has one at nearly every sync.
 SEGMENTS = 2_000
-SOURCE, TARGET = "source", "target"
 _LOW_HALF = 0xFFFFFFFF
 
 
@@ -69,65 +74,108 @@ def sync_segments(syncs: DataFrame) -> DataFrame:
     )
 
 
-def record_digest() -> Column:
+def record_digest(compared_headers: Column) -> Column:
     """A 64-bit digest of a record's key, value, headers and timestamp (bigint).
 
     Null-safe: the hash skips nulls, so whether key and value are null is hashed beside them. Headers are hashed with
     their text form, which shows where a null header value stands; an expression over each header would say the same
     and cost the generated code of the whole stage.
     """
-    headers = F.when(F.col("headers").isNull() | (F.size("headers") == 0), F.lit(0)).otherwise(
-        F.xxhash64(F.size("headers"), F.col("headers"), F.col("headers").cast("string"))
+    size = F.size(compared_headers)
+    headers = F.when(compared_headers.isNull() | (size == 0), F.lit(0)).otherwise(
+        F.xxhash64(size, compared_headers, compared_headers.cast("string"))
     )
     key, value = F.col("key"), F.col("value")
     return F.xxhash64(key.isNull(), key, value.isNull(), value, F.col("timestamp"), headers)
 
 
-def digests(records: DataFrame, side: str, prefix: str) -> DataFrame:
-    """Records as side, topic (the source's name), partition, offset, time_ms, digest.
+def digests(records: DataFrame, side: str, prefix: str, guard: GuardParameters | None = None) -> DataFrame:
+    """Records as side, role (see `guards`), topic (the source's name), partition, offset, time_ms, digest.
 
     `prefix` is what the topic carries before the source's name on that side; empty on the source.
     """
-    topic = F.substring(F.col("topic"), len(prefix) + 1, 1 << 20) if prefix else F.col("topic")
-    return records.select(
+    columns = (F.col("partition"), F.col("offset"), F.unix_millis("timestamp").alias("time_ms"))
+    # The headers to compare become a column first: an expression used thrice would be computed thrice.
+    return records.withColumn("compared", guards.headers(side, guard)).select(
         F.lit(side).alias("side"),
-        topic.alias("topic"),
-        F.col("partition"),
-        F.col("offset"),
-        F.unix_millis("timestamp").alias("time_ms"),
-        record_digest().alias("digest"),
+        guards.role(side, guard).alias("role"),
+        _source_topic(prefix).alias("topic"),
+        *columns,
+        record_digest(F.col("compared")).alias("digest"),
     )
+
+
+def unmarked_digests(records: DataFrame, side: str, marks: Sequence[str]) -> DataFrame:
+    """Records of a ring as side, topic, partition, offset, digest: equal on every round, whatever marks they gained."""
+    return records.withColumn("compared", guards.without_marks(marks)).select(
+        F.lit(side).alias("side"), "topic", "partition", "offset", record_digest(F.col("compared")).alias("digest")
+    )
+
+
+def _source_topic(prefix: str) -> Column:
+    return F.substring(F.col("topic"), len(prefix) + 1, 1 << 20) if prefix else F.col("topic")
 
 
 def partition_sums(digests: DataFrame) -> DataFrame:
     """Records and the order-free digest of every partition: columns records, low, high; key side, topic, partition.
 
     The digest is the sum of the records' digests; as sums of 32-bit halves, which 2^31 records cannot overflow.
+    Columns looped and aside count the records that take no part in the other three.
     """
-    low = F.col("digest").bitwiseAND(F.lit(_LOW_HALF))
-    high = F.shiftrightunsigned("digest", 32)
+    compared = F.col("role") == COMPARED
+    low = F.when(compared, F.col("digest").bitwiseAND(F.lit(_LOW_HALF))).otherwise(0)
+    high = F.when(compared, F.shiftrightunsigned("digest", 32)).otherwise(0)
     return (
-        digests.select("side", "topic", "partition", low.alias("low"), high.alias("high"))
+        digests.select("side", "topic", "partition", "role", low.alias("low"), high.alias("high"))
         .groupBy("side", "topic", "partition")
-        .agg(F.count(F.lit(1)).alias("records"), F.sum("low").alias("low"), F.sum("high").alias("high"))
+        .agg(
+            F.count(F.when(compared, 1)).alias("records"),
+            F.sum("low").alias("low"),
+            F.sum("high").alias("high"),
+            F.count(F.when(F.col("role") == LOOPED, 1)).alias("looped"),
+            F.count(F.when(F.col("role") == ASIDE, 1)).alias("aside"),
+        )
+    )
+
+
+def returned(digests: DataFrame, seen: DataFrame) -> DataFrame:
+    """How many new records are copies of old ones: columns records, distinct, new, returned.
+
+    Key side, topic, partition. `seen` has side, topic, partition, seen_end: records from that offset on are new.
+    """
+    partition = ("side", "topic", "partition")
+    is_new = F.col("offset") >= F.col("seen_end")
+    return (
+        digests.select(*partition, "offset", "digest")
+        .join(F.broadcast(seen.select(*partition, "seen_end")), on=list(partition), how="inner")
+        .groupBy(*partition, "digest")
+        .agg(F.count(F.lit(1)).alias("copies"), F.count(F.when(is_new, 1)).alias("fresh"))
+        .groupBy(*partition)
+        .agg(
+            F.sum("copies").alias("records"),
+            F.count(F.lit(1)).alias("distinct"),
+            F.sum("fresh").alias("new"),
+            F.sum(F.when(F.col("copies") > F.col("fresh"), F.col("fresh")).otherwise(0)).alias("returned"),
+        )
     )
 
 
 def paired(digests: DataFrame) -> DataFrame:
-    """Records of both sides as a multiset: the n-th record of a digest on the source meets the n-th on the target.
+    """Compared records of both sides as a multiset: the n-th of a digest on the source meets the n-th on the target.
 
     Key topic, partition, digest, occurrence; columns source_offset, target_offset (null where there is none), time_ms.
     """
     same = ("topic", "partition", "digest")
     order = Window.partitionBy(*same, "side").orderBy("offset")
     return (
-        digests.select("side", *same, "offset", "time_ms")
+        digests.where(F.col("role") == COMPARED)
+        .select("side", *same, "offset", "time_ms")
         .repartition(*same)
         .withColumn("occurrence", F.row_number().over(order))
         .groupBy(*same, "occurrence")
         .agg(
             F.max(F.when(F.col("side") == SOURCE, F.col("offset"))).alias("source_offset"),
-            F.max(F.when(F.col("side") == TARGET, F.col("offset"))).alias("target_offset"),
+            F.max(F.when(F.col("side") != SOURCE, F.col("offset"))).alias("target_offset"),
             F.min("time_ms").alias("time_ms"),
         )
     )

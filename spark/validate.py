@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     arguments.add_argument("--parameters", type=Path, required=True, help="parameter document of the stack (JSON)")
-    arguments.add_argument("--flow", help="check this flow only (default: every flow of the document)")
+    arguments.add_argument("--flow", help="check this flow or replication only (default: every one of the document)")
     arguments.add_argument("--report", type=Path, help="write the report here (JSON, see spark/report.schema.json)")
     arguments.add_argument("--publish", action="store_true", help="keep the verdict in ConfigMap <flow>-validation")
     arguments.add_argument("--json", action="store_true", help="print the report as JSON instead of a table")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 from spark.positions import OffsetRange, TopicPartition
@@ -93,8 +94,21 @@ def meaning(difference: Difference, sides: Sides) -> _Meaning:
     return _MEANINGS[difference.kind](sides)
 
 
-def parity_findings(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> list[Finding]:
-    """One finding a topic and meaning, which names the partitions and offsets."""
+def lags(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> dict[str, int]:
+    """Records by topic that have not reached the target yet."""
+    found: dict[str, int] = {}
+    for each in differences:
+        if meaning(each, sides[each.partition]) == _LAGGING:
+            found[each.partition.topic] = found.get(each.partition.topic, 0) + each.records
+    return found
+
+
+def parity_findings(
+    differences: Sequence[Difference],
+    sides: Mapping[TopicPartition, Sides],
+    labels: Mapping[str, str] = MappingProxyType({}),
+) -> list[Finding]:
+    """One finding a topic and meaning, which names partitions and offsets; `labels` say more than a topic's name."""
     grouped: dict[tuple[str, _Meaning, str], list[Difference]] = {}
     for each in differences:
         side = sides[each.partition]
@@ -108,7 +122,9 @@ def parity_findings(differences: Sequence[Difference], sides: Mapping[TopicParti
             f"partition {member.partition.partition} offsets {member.first} to {member.last}"
             for member in sorted(members)[:SAMPLES]
         )
-        findings.append(Finding(what.code, what.severity, f"{topic}: {count} {text} ({where})", count))
+        findings.append(
+            Finding(what.code, what.severity, f"{labels.get(topic, topic)}: {count} {text} ({where})", count)
+        )
     return findings
 
 

@@ -18,6 +18,7 @@ from spark.checks.translation import (
 )
 from spark.clusters import Cluster
 from spark.flows import OpenFlow
+from spark.guards import SOURCE, TARGET
 from spark.positions import OffsetRange, TopicPartition
 from spark.report import SAMPLES, Scalar
 
@@ -62,10 +63,10 @@ def prove_all(opened: OpenFlow, positions: Sequence[Position], syncs: Mapping[To
     expected = _expected(opened, positions, syncs, on_target, source_logs)
     ranges = [(each.partition, expected[each].range) for each in positions]
     on_source = _records(opened, opened.source, ranges, "")
-    compacted = {
+    inexact = {
         topic
         for topic, policy in opened.source.cleanup_policies({each.partition.topic for each in positions}).items()
-        if "compact" in policy
+        if "compact" in policy or opened.flow.transformed
     }
     return Proofs(
         {
@@ -76,7 +77,7 @@ def prove_all(opened: OpenFlow, positions: Sequence[Position], syncs: Mapping[To
                 expected[each].found,
                 on_source.get(each.partition, []),
                 expected[each].guess,
-                each.partition.topic in compacted,
+                each.partition.topic in inexact,
             )
             for each in positions
         },
@@ -137,7 +138,9 @@ def _records(opened: OpenFlow, cluster: Cluster, ranges: Ranges, prefix: str) ->
     """The records of the ranges without their content, by the source's partition name."""
     if not any(offsets.size for _, offsets in ranges):
         return {}
-    frame = transforms.positions(transforms.digests(opened.read_layered(cluster, ranges), "", prefix))
+    side = SOURCE if cluster is opened.source else TARGET
+    records = opened.read_layered(cluster, ranges)
+    frame = transforms.positions(transforms.digests(records, side, prefix, opened.flow.guard))
     found: dict[TopicPartition, list[Record]] = {}
     for row in readers.rows(frame, cluster.where, "reading records around translated offsets"):
         partition = TopicPartition(row.topic, row.partition)

@@ -166,12 +166,13 @@ def prove(
     found: Landing | None,
     candidates: Sequence[Record],
     guess: Guess | None,
-    compacted: bool,
+    inexact: bool,
 ) -> Proof:
     """Whether the record at the translated offset is a source record at or before the committed offset.
 
     `candidates` are the source records read for this partition. Equal records (same key, value, headers, timestamp) may
-    stand at several offsets: the expected one counts, else the furthest, which claims the most.
+    stand at several offsets: the expected one counts, else the furthest, which claims the most. `inexact`: compaction
+    or transforms keep offsets or records from being what they were.
     """
     assert position.checkpoint is not None
     downstream = position.checkpoint.downstream
@@ -189,7 +190,7 @@ def prove(
         return Proof(note("target-empty", f"{position}: the target holds no record near offset {downstream}"))
     equal = [each.offset for each in candidates if each.digest == found.record.digest]
     if not equal:
-        return Proof(_not_found(position, found, source_log, guess, compacted))
+        return Proof(_not_found(position, found, source_log, guess, inexact))
     offset = guess.offset if guess is not None and guess.offset in equal else max(equal)
     standing = offset + 1 if found.after else offset
     if standing > position.committed:
@@ -207,15 +208,15 @@ def prove(
 
 
 def _not_found(
-    position: Position, found: Landing, source_log: OffsetRange, guess: Guess | None, compacted: bool
+    position: Position, found: Landing, source_log: OffsetRange, guess: Guess | None, inexact: bool
 ) -> Finding:
     if guess is not None and guess.offset < source_log.start:
         return note("source-expired", f"{position}: the source no longer holds offset {guess.offset}")
-    if guess is None or not guess.exact or compacted:
+    if guess is None or not guess.exact or inexact:
         return note(
             "source-record-not-found",
             f"{position}: the target's record at {found.record.offset} was not found near its place on the source, "
-            "which transactions, compaction or duplicates keep from being exact",
+            "which transactions, compaction, duplicates or transforms keep from being exact",
         )
     return fail(
         "translated-record-differs",

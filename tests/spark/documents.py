@@ -57,3 +57,39 @@ def a_document(*flows: Json) -> Json:
 
 def a_flow(**changes: Any) -> FlowParameters:
     return FlowParameters.model_validate(a_flow_document(**changes))
+
+
+def a_guard(source: str = "useast", target: str = "uswest") -> Json:
+    """The guard of the flow between two aliases."""
+    return {"filter": f"replicated-from-{target}", "mark": f"replicated-from-{source}"}
+
+
+def a_pair(guarded: bool = True, **changes: Any) -> tuple[FlowParameters, FlowParameters]:
+    """Both directions of the prefixless pair `ledger`, as the program exports them."""
+    return _direction("useast", "uswest", guarded, changes), _direction("uswest", "useast", guarded, changes)
+
+
+def _direction(source: str, target: str, guarded: bool, changes: Json) -> FlowParameters:
+    return a_flow(
+        **{
+            "name": f"ledger-to-{target}",
+            "replication": "ledger",
+            "shape": "prefixlessPair",
+            "policy": "identity",
+            "topics": ["ledger"],
+            "source": a_cluster(source),
+            "target": a_cluster(target),
+            "guard": a_guard(source, target) if guarded else None,
+            **without_offset_syncs(),
+            **changes,
+        }
+    )
+
+
+def without_offset_syncs() -> Json:
+    """The changes that take offset syncs, and what is made of them, from a flow."""
+    document = a_flow_document()
+    return {
+        "offsetSyncs": {**document["offsetSyncs"], "enabled": False},
+        "checkpoints": {**document["checkpoints"], "enabled": False},
+    }

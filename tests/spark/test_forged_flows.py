@@ -1,44 +1,20 @@
 """The job on two real clusters that hold what MirrorMaker would have written, whole and injured in every way."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from threading import Event, Thread
 from typing import Any
 
 import pytest
 from confluent_kafka import Consumer
-from pyspark.sql import SparkSession
 
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
 from infra.local.waiting import NotYetError, wait_for
-from spark.credentials import resolver
-from spark.job import Options, check_flow
-from spark.parameters import FlowParameters
-from spark.report import CheckOutcome, FlowOutcome, Severity, Verdict
+from spark.report import Verdict
 from tests.spark import forging
-from tests.spark.scenes import RECORDS, Scene, passwords, produce, remove_records
-
-Check = Callable[[FlowParameters], FlowOutcome]
-
-
-@pytest.fixture
-def check(spark: SparkSession, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch) -> Check:
-    """The job for one flow in the tests' Spark session, as the user `validator`."""
-    for name, password in passwords(endpoints).items():
-        monkeypatch.setenv(name, password)
-    options = Options(catch_up_seconds=2)
-    return lambda flow: check_flow(flow, spark, resolver(), options)
-
-
-def named(outcome: FlowOutcome, check: str) -> CheckOutcome:
-    assert outcome.error is None, outcome.error
-    return next(each for each in outcome.checks if each.name == check)
-
-
-def failures(outcome: CheckOutcome) -> dict[str, str]:
-    """Code -> message of everything that makes the check fail."""
-    return {each.code: each.message for each in outcome.findings if each.severity is Severity.FAIL}
+from tests.spark.outcomes import Check, failures, named
+from tests.spark.scenes import RECORDS, Scene, produce, remove_records
 
 
 def test_a_flow_that_lost_nothing_passes_with_counts_that_prove_it(check: Check, endpoints: Endpoints) -> None:

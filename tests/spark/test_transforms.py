@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from spark import transforms
-from spark.transforms import SOURCE, TARGET
+from spark.guards import SOURCE, TARGET
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 _RECORDS = (
@@ -69,10 +69,10 @@ def test_the_target_is_compared_under_the_sources_topic_name(spark: SparkSession
 
 
 def digests(spark: SparkSession, source: list[tuple[int, int]], target: list[tuple[int, int]]) -> DataFrame:
-    """(offset, digest) of both sides of one partition."""
+    """(offset, digest) of both sides of one partition, all of them compared."""
     rows = [(SOURCE, "orders", 0, *row) for row in source] + [(TARGET, "orders", 0, *row) for row in target]
     frame = spark.createDataFrame(rows, "side string, topic string, partition int, offset bigint, digest bigint")
-    return frame.selectExpr("*", "offset * 10 as time_ms")
+    return frame.selectExpr("*", "offset * 10 as time_ms", "'compared' as role")
 
 
 def test_sums_do_not_depend_on_order_but_on_every_copy(spark: SparkSession) -> None:

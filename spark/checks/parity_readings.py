@@ -1,0 +1,195 @@
+"""Readings of both sides for parity: sums of every partition, then the records of those that disagree.
+
+While a flow is live the two sides are never the same at one moment, so that the ends are taken in an order that
+explains it: the source's first end S0 (everything before it must arrive), the target's end after waiting for it, and
+the source's second end after that, so that no record of the target is unknown to the source for being new; source
+records from S0 on may still be on their way and are not judged.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame
+
+from spark import readers, transforms
+from spark.checks.parity_findings import Difference, Sides
+from spark.flows import OpenFlow
+from spark.guards import SOURCE, TARGET
+from spark.positions import OffsetRange, TopicPartition
+from spark.waiting import wait_until
+
+#: A target on which nothing moves for so long is taken to be as far as it gets, until the digests say otherwise.
+STILL_SECONDS = 3
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Count and order-free digest of the compared records of one side of a partition; beside them, not compared:
+    records of no concern to the flow for its guard (`aside`), and those that have been both ways (`looped`)."""
+
+    records: int = 0
+    low: int = 0
+    high: int = 0
+    aside: int = field(default=0, compare=False)
+    looped: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True)
+class FirstPass:
+    """Logs and sums of both sides, by the source's partitions that exist on the target."""
+
+    source_logs: Mapping[TopicPartition, OffsetRange]
+    target_logs: Mapping[TopicPartition, OffsetRange]
+    source: Mapping[TopicPartition, Sums]
+    target: Mapping[TopicPartition, Sums]
+    seconds: float
+
+    @property
+    def disagreeing(self) -> list[TopicPartition]:
+        return [each for each in self.source_logs if self.source[each] != self.target[each]]
+
+    def dense(self, partition: TopicPartition) -> bool:
+        """Whether the source holds a record at each of its offsets: no transaction marker, nothing compacted away."""
+        return self.source[partition].records == self.source_logs[partition].size
+
+    def total(self, side: str) -> Sums:
+        """The counts of all partitions of a side, without digests."""
+        sums = (self.source if side == SOURCE else self.target).values()
+        return Sums(
+            sum(each.records for each in sums),
+            aside=sum(each.aside for each in sums),
+            looped=sum(each.looped for each in sums),
+        )
+
+
+def first_pass(opened: OpenFlow, catch_up_seconds: float) -> FirstPass:
+    """Wait for the target as long as it moves, then read both sides of every replicated partition once."""
+    partitions = opened.replicated_partitions()
+    source_logs = opened.source.offsets(partitions)
+    _wait_while_moving(opened, source_logs, catch_up_seconds)
+    target_logs = _target_logs(opened, partitions)
+    records = sum(each.size for each in (*source_logs.values(), *target_logs.values()))
+    opened.progress(f"{opened.flow.name}: comparing {len(partitions)} partitions, about {records} records")
+    began = time.monotonic()
+    frame = transforms.partition_sums(both_sides(opened, source_logs, target_logs))
+    found: dict[str, dict[TopicPartition, Sums]] = {
+        side: dict.fromkeys(partitions, Sums()) for side in (SOURCE, TARGET)
+    }
+    for row in readers.rows(frame, _both(opened), "reading the records of both sides"):
+        found[row.side][TopicPartition(row.topic, row.partition)] = Sums(
+            row.records, row.low, row.high, row.aside, row.looped
+        )
+    return FirstPass(source_logs, target_logs, found[SOURCE], found[TARGET], time.monotonic() - began)
+
+
+def both_sides(
+    opened: OpenFlow,
+    source_logs: Mapping[TopicPartition, OffsetRange],
+    target_logs: Mapping[TopicPartition, OffsetRange],
+) -> DataFrame:
+    """The digests of both sides' records in one frame, read by one job; `target_logs` by source partition."""
+    prefix, guard = opened.selection.prefix, opened.flow.guard
+    remote = {opened.selection.remote_partition(each): offsets for each, offsets in target_logs.items()}
+    source = transforms.digests(opened.read(opened.source, source_logs), SOURCE, "", guard)
+    return source.unionByName(transforms.digests(opened.read(opened.target, remote), TARGET, prefix, guard))
+
+
+def compared(
+    opened: OpenFlow, first: FirstPass, catch_up_seconds: float
+) -> tuple[list[Difference], dict[TopicPartition, Sides]]:
+    """The differences of the disagreeing partitions, and both logs of those after the records were read."""
+    partitions = first.disagreeing
+    if not partitions:
+        return [], {}
+    _wait_for_the_missing(opened, first, catch_up_seconds)
+    target_logs = _target_logs(opened, partitions)
+    source_logs = opened.source.offsets(partitions)
+    opened.progress(f"{opened.flow.name}: comparing {len(partitions)} partitions record by record")
+    judged = opened.spark.createDataFrame(
+        [(each.topic, each.partition, first.source_logs[each].end) for each in partitions],
+        "topic string, partition int, judged_end bigint",
+    )
+    frame = transforms.differences(transforms.paired(both_sides(opened, source_logs, target_logs)), judged)
+    rows = readers.rows(frame, _both(opened), "comparing records")
+    # Retention may have removed records while they were read: the logs as they are now explain what is not there.
+    source_logs, target_logs = opened.source.offsets(partitions), _target_logs(opened, partitions)
+    policies = opened.source.cleanup_policies({each.topic for each in partitions})
+    sides = {
+        each: Sides(
+            source_logs[each],
+            target_logs[each],
+            first.target[each].records,
+            "compact" in policies.get(each.topic, ""),
+            opened.flow.source.alias,
+            opened.flow.target.alias,
+        )
+        for each in partitions
+    }
+    return [
+        Difference(
+            TopicPartition(row.topic, row.partition),
+            row.kind,
+            row.records,
+            row.first,
+            row.last,
+            tuple((each.offset, each.time_ms, each.digest) for each in row.samples),
+        )
+        for row in rows
+    ], sides
+
+
+def _wait_while_moving(
+    opened: OpenFlow, source_logs: Mapping[TopicPartition, OffsetRange], deadline_seconds: float
+) -> None:
+    """Return when every partition holds as many offsets as the source, or when the target has stopped moving."""
+    moved = time.monotonic()
+    before: Mapping[TopicPartition, OffsetRange] = {}
+
+    def done() -> bool:
+        nonlocal before, moved
+        now = _target_logs(opened, list(source_logs))
+        if now != before:
+            before, moved = now, time.monotonic()
+        caught_up = all(now[each].size >= source_logs[each].size for each in source_logs)
+        return caught_up or time.monotonic() - moved >= STILL_SECONDS
+
+    wait_until(done, deadline_seconds)
+
+
+def _wait_for_the_missing(opened: OpenFlow, first: FirstPass, deadline_seconds: float) -> None:
+    """Give records that the first pass counted as missing the time to arrive."""
+    owed = {
+        each: first.target_logs[each].end + first.source[each].records - first.target[each].records
+        for each in first.disagreeing
+        if first.target[each].records < first.source[each].records
+    }
+    if owed:
+        opened.progress(
+            f"{opened.flow.name}: waiting up to {deadline_seconds:.0f} s for {len(owed)} partitions to catch up"
+        )
+
+        moved = time.monotonic()
+        before: Mapping[TopicPartition, OffsetRange] = {}
+
+        def caught_up() -> bool:
+            nonlocal before, moved
+            now = _target_logs(opened, list(owed))
+            if now != before:
+                before, moved = now, time.monotonic()
+            # Behind a guard the target has records of its own, which may be what made it long enough.
+            settled = opened.flow.guard is None or time.monotonic() - moved >= STILL_SECONDS
+            return settled and all(now[each].end >= end for each, end in owed.items())
+
+        wait_until(caught_up, deadline_seconds)
+
+
+def _target_logs(opened: OpenFlow, partitions: list[TopicPartition]) -> dict[TopicPartition, OffsetRange]:
+    """The target's logs by the source's partition."""
+    remote = opened.selection.remote_partition
+    logs = opened.target.offsets([remote(each) for each in partitions])
+    return {each: logs[remote(each)] for each in partitions}
+
+
+def _both(opened: OpenFlow) -> str:
+    return f"{opened.source.where} and {opened.target.where}"

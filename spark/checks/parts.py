@@ -1,0 +1,102 @@
+"""topics-divided, and which part is behind: several source connectors of a flow, several flows of a split. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from spark.parameters import FlowParameters, PartParameters
+from spark.report import SAMPLES, CheckOutcome, Finding, fail, note
+from spark.selection import Selection
+
+NAME = "topics-divided"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One source connector and the topics that it alone is to replicate; `connector` None: the only one of its flow."""
+
+    flow: FlowParameters
+    connector: PartParameters | None = None
+
+    def selects(self, topic: str) -> bool:
+        if self.connector is None:
+            return Selection(self.flow).topic(topic)
+        return Selection(self.flow.model_copy(update={"topics": self.connector.topics})).topic(topic)
+
+    def __str__(self) -> str:
+        if self.connector is None:
+            return f"part {self.flow.name} (namespace {self.flow.namespace})"
+        inside = f"of {self.flow.name}, " if self.flow.shape == "split" else ""
+        return f"part {self.connector.name} ({inside}connector {self.connector.connector})"
+
+
+def parts_of(flow: FlowParameters) -> list[Part]:
+    """The parts that a flow consists of, or the one part of a split that it is; none for an undivided flow."""
+    if flow.parts:
+        return [Part(flow, each) for each in flow.parts]
+    return [Part(flow)] if flow.shape == "split" else []
+
+
+def labels(flow: FlowParameters, topics: Iterable[str]) -> dict[str, str]:
+    """How findings call each topic: with the connector that replicates it, where there are several."""
+    if not flow.parts:
+        return {}
+    parts = parts_of(flow)
+    return {
+        topic: f"{topic} ({', '.join(owners)})"
+        for topic in topics
+        if (owners := [str(part) for part in parts if part.selects(topic)])
+    }
+
+
+def behind(flow: FlowParameters, lags: Mapping[str, int]) -> list[Finding]:
+    """One finding for each part that is behind, by the records by which its topics lag; none for an undivided flow."""
+    findings = []
+    for part in parts_of(flow):
+        theirs = {topic: records for topic, records in lags.items() if records and part.selects(topic)}
+        if theirs:
+            worst = sorted(theirs, key=lambda topic: (-theirs[topic], topic))
+            named = ", ".join(f"{topic} by {theirs[topic]}" for topic in worst[:SAMPLES])
+            records = sum(theirs.values())
+            text = f"{part} is {records} records behind in {len(theirs)} topics: {named}"
+            findings.append(fail("part-behind", text, records))
+    return findings
+
+
+def check_division(flow: FlowParameters, whole: Sequence[FlowParameters], existing: Iterable[str]) -> CheckOutcome:
+    """Whether each of the source's topics belongs to one part of the replication; judged where this flow takes part.
+
+    `whole` are the flows of the document, `existing` the topics of the source.
+    """
+    own = parts_of(flow)
+    others = [part for each in whole if each != flow and _same_way(each, flow) for part in parts_of(each)]
+    topics = [topic for topic in sorted(existing) if any(part.selects(topic) for part in (Part(flow), *own))]
+    findings: list[Finding] = []
+    for topic in topics:
+        owners = [str(part) for part in (*own, *others) if part.selects(topic)]
+        if len(owners) > 1:
+            what = f"{topic} belongs to {' and '.join(owners)}: each replicates it, so that records arrive twice"
+            findings.append(fail("topic-in-two-parts", what))
+        elif not owners:
+            what = f"{topic} is a topic of {flow.name}, but of none of its parts: no connector replicates it"
+            findings.append(fail("topic-in-no-part", what))
+    for part in own:
+        if not any(part.selects(topic) for topic in topics):
+            findings.append(note("part-without-topic", f"{part}: none of the source's topics matches its list"))
+    counts: dict[str, int | float] = {
+        "parts": len(own) + len(others),
+        "topics": len(topics),
+        "inTwoParts": sum(each.code == "topic-in-two-parts" for each in findings),
+        "inNoPart": sum(each.code == "topic-in-no-part" for each in findings),
+    }
+    divided = counts["topics"] - counts["inTwoParts"] - counts["inNoPart"]
+    summary = f"{divided} of {counts['topics']} topics belong to exactly one of {counts['parts']} parts"
+    return CheckOutcome(NAME, summary, counts, tuple(findings))
+
+
+def _same_way(one: FlowParameters, other: FlowParameters) -> bool:
+    """Whether two flows are of one replication and replicate from the same source to the same target."""
+    return (one.replication, one.source.alias, one.target.alias) == (
+        other.replication,
+        other.source.alias,
+        other.target.alias,
+    )

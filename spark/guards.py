@@ -1,0 +1,48 @@
+"""What a loop guard does to records, as column expressions: who takes part in a comparison, and with which headers.
+
+All but `without_marks` stay within Spark's generated code: functions of whole arrays, none of their elements.
+"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812
+
+from spark.parameters import GuardParameters
+
+SOURCE, TARGET = "source", "target"
+#: Part of the comparison; left out by the guard or written on the target itself, so of no concern; been both ways.
+COMPARED, ASIDE, LOOPED = "compared", "aside", "looped"
+
+
+def role(side: str, guard: GuardParameters | None) -> Column:
+    """What a record is to a flow: COMPARED, ASIDE or LOOPED."""
+    if guard is None:
+        return F.lit(COMPARED)
+    if side == SOURCE:
+        return F.when(_carries(guard.filter), ASIDE).otherwise(COMPARED)
+    return F.when(~_carries(guard.mark), ASIDE).when(_carries(guard.filter), LOOPED).otherwise(COMPARED)
+
+
+def headers(side: str, guard: GuardParameters | None) -> Column:
+    """The headers to compare: on the target without the one mark that the guard appended.
+
+    That is the last one of its name, and without a value; where the last has a value it is not the guard's, and stays.
+    """
+    given = F.col("headers")
+    if guard is None or side == SOURCE:
+        return given
+    before = F.size(given) - F.array_position(F.reverse(given["key"]), guard.mark).cast("int")
+    unmarked = F.concat(F.slice(given, F.lit(1), before), F.slice(given, before + 2, F.size(given)))
+    return F.when(_carries(guard.mark) & F.get(given, before)["value"].isNull(), unmarked).otherwise(given)
+
+
+def without_marks(marks: Sequence[str]) -> Column:
+    """The headers without any of `marks`: where a guard stops nothing, records gain one with each round."""
+    given = F.col("headers")
+    return F.filter(given, lambda header: ~header["key"].isin(*marks)) if marks else given
+
+
+def _carries(name: str) -> Column:
+    """Whether a header has that name; false, not null, for a record without headers."""
+    return F.coalesce(F.array_contains(F.col("headers")["key"], name), F.lit(False))

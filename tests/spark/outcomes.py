@@ -1,0 +1,22 @@
+"""What tests ask of an outcome."""
+
+from typing import Protocol
+
+from spark.parameters import FlowParameters
+from spark.report import CheckOutcome, FlowOutcome, Severity
+
+
+class Check(Protocol):
+    """The job for one flow, among others of its document."""
+
+    def __call__(self, flow: FlowParameters, *others: FlowParameters) -> FlowOutcome: ...
+
+
+def named(outcome: FlowOutcome, check: str) -> CheckOutcome:
+    assert outcome.error is None, outcome.error
+    return next(each for each in outcome.checks if each.name == check)
+
+
+def failures(outcome: CheckOutcome) -> dict[str, str]:
+    """Code -> message of everything that makes the check fail."""
+    return {each.code: each.message for each in outcome.findings if each.severity is Severity.FAIL}

@@ -1,0 +1,130 @@
+"""Who takes part in the comparison of a guarded flow, and with which headers, on literal records."""
+
+from datetime import UTC, datetime
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark import transforms
+from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET
+from spark.parameters import GuardParameters
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+GUARD = GuardParameters(filter="from-west", mark="from-east")
+_RECORDS = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
+    "headers array<struct<key: string, value: binary>>"
+)
+Headers = list[tuple[str, bytes | None]]
+MARK: tuple[str, bytes | None] = ("from-east", None)
+MARK_BACK: tuple[str, bytes | None] = ("from-west", None)
+#: Headers of a record that its producer wrote on the source.
+WRITTEN: dict[str, Headers] = {
+    "none": [],
+    "one": [("h", b"x")],
+    "a null one, twice": [("h", None), ("h", b"")],
+    "another cluster's mark": [("from-eu", None), ("h", b"x")],
+    "its producer's own like the mark": [("h", b"x"), MARK, ("i", b"y")],
+    "its producer's own like the mark, with a value": [("from-east", b"true")],
+}
+
+
+def seen(
+    spark: SparkSession, side: str, headers: Headers | None, guard: GuardParameters | None = GUARD
+) -> tuple[str, int]:
+    """Role and digest of a record with null key and null value."""
+    rows = [(None, None, "ledger", 0, 0, NOW, headers)]
+    (row,) = transforms.digests(spark.createDataFrame(rows, _RECORDS), side, "", guard).collect()
+    return str(row.role), int(row.digest)
+
+
+@pytest.mark.parametrize("headers", WRITTEN.values(), ids=WRITTEN.keys())
+def test_a_replicated_record_equals_its_original_without_the_mark_that_was_appended(
+    spark: SparkSession, headers: Headers
+) -> None:
+    original = seen(spark, SOURCE, headers or None)
+    assert original[0] == COMPARED
+    assert seen(spark, TARGET, [*headers, MARK]) == original
+    assert seen(spark, TARGET, [*headers, MARK, ("later", b"transform")]) != original
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param([("h", b"x"), MARK, MARK], id="marked twice"),
+        pytest.param([("h", b"x"), ("from-east", b"true")], id="a mark with a value is not the guard's"),
+        pytest.param([("h", b"y"), MARK], id="another header"),
+        pytest.param([MARK], id="a header that was dropped"),
+    ],
+)
+def test_a_record_that_is_not_its_original_with_one_mark_differs(spark: SparkSession, changed: Headers) -> None:
+    assert seen(spark, TARGET, changed) != seen(spark, SOURCE, [("h", b"x")])
+
+
+@pytest.mark.parametrize(
+    ("side", "headers", "role"),
+    [
+        pytest.param(SOURCE, None, COMPARED, id="written on the source"),
+        pytest.param(SOURCE, [("h", b"x"), MARK_BACK], ASIDE, id="came to the source from the target"),
+        pytest.param(TARGET, None, ASIDE, id="written on the target"),
+        pytest.param(TARGET, [MARK_BACK], ASIDE, id="written on the target with its own mark by hand"),
+        pytest.param(TARGET, [MARK], COMPARED, id="replicated"),
+        pytest.param(TARGET, [MARK_BACK, ("h", None), MARK], LOOPED, id="went both ways"),
+    ],
+)
+def test_a_record_has_the_role_that_its_marks_give_it(
+    spark: SparkSession, side: str, headers: Headers | None, role: str
+) -> None:
+    assert seen(spark, side, headers)[0] == role
+
+
+def test_without_a_guard_marks_are_headers_like_any_other(spark: SparkSession) -> None:
+    assert seen(spark, TARGET, [MARK], None) == seen(spark, SOURCE, [MARK], None)
+    assert seen(spark, TARGET, [MARK], None) != seen(spark, SOURCE, [], None)
+
+
+def test_sums_leave_out_what_takes_no_part_and_count_it(spark: SparkSession) -> None:
+    rows = [
+        (None, None, "ledger", 0, number, NOW, headers)
+        for number, headers in enumerate([[MARK], [MARK, MARK_BACK], [MARK_BACK], None])
+    ]
+    frame = transforms.digests(spark.createDataFrame(rows, _RECORDS), TARGET, "", GUARD)
+    (row,) = transforms.partition_sums(frame).collect()
+    assert (row.records, row.looped, row.aside) == (1, 1, 2)
+    alone = transforms.digests(spark.createDataFrame(rows[:1], _RECORDS), TARGET, "", GUARD)
+    (only,) = transforms.partition_sums(alone).collect()
+    assert (row.low, row.high) == (only.low, only.high)
+
+
+def test_only_compared_records_are_paired(spark: SparkSession) -> None:
+    frame = spark.createDataFrame(
+        [(SOURCE, COMPARED, 1), (SOURCE, ASIDE, 2), (TARGET, LOOPED, 3), (TARGET, ASIDE, 4)],
+        "side string, role string, digest bigint",
+    ).selectExpr("*", "'ledger' as topic", "0 as partition", "digest as offset", "digest as time_ms")
+    (row,) = transforms.paired(frame).collect()
+    assert (row.digest, row.source_offset, row.target_offset) == (1, 1, None)
+
+
+def test_a_record_of_a_ring_is_the_same_on_every_round_whatever_marks_it_gained(spark: SparkSession) -> None:
+    rows = [
+        (b"k", b"v", "ledger", 0, number, NOW, headers)
+        for number, headers in enumerate([[("h", b"x")], [("h", b"x"), MARK], [MARK, ("h", b"x"), MARK], [MARK]])
+    ]
+    frame = transforms.unmarked_digests(spark.createDataFrame(rows, _RECORDS), SOURCE, ["from-east"])
+    once, twice, thrice, other = [row.digest for row in sorted(frame.collect(), key=lambda row: int(row.offset))]
+    assert once == twice == thrice != other
+
+
+def test_new_records_are_told_from_copies_of_old_ones_by_partition(spark: SparkSession) -> None:
+    rows = [(SOURCE, "ledger", 0, offset, digest) for offset, digest in enumerate([7, 7, 8, 7, 9, 9, 8])]
+    rows += [(SOURCE, "ledger", 1, 5, 7), (TARGET, "ledger", 0, 5, 7)]
+    frame = spark.createDataFrame(rows, "side string, topic string, partition int, offset bigint, digest bigint")
+    ends = spark.createDataFrame(
+        [(SOURCE, "ledger", 0, 3), (SOURCE, "ledger", 1, 5), (TARGET, "ledger", 0, 6)],
+        "side string, topic string, partition int, seen_end bigint",
+    )
+    found = {
+        (row.side, row.partition): (row.records, row.distinct, row.new, row.returned)
+        for row in transforms.returned(frame, ends).collect()
+    }
+    assert found == {(SOURCE, 0): (7, 3, 4, 2), (SOURCE, 1): (1, 1, 1, 0), (TARGET, 0): (1, 1, 0, 0)}
