@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from functools import lru_cache
 
 #: Constructs that one of the two languages reads otherwise, by what is wrong with them.
 _DIFFERENT = (
@@ -9,6 +10,7 @@ _DIFFERENT = (
     (re.compile(r"\(\?#"), "comments `(?#…)` exist in Python only"),
     (re.compile(r"\(\?\("), "conditions `(?(…)…)` exist in Python only"),
     (re.compile(r"\\[ZzNGhHRXQEkp]"), "this escape means something else, or nothing, in one of the two"),
+    (re.compile(r"\\[1-9][0-7]{2}"), "three digits after a backslash are a character in Python, a reference in Java"),
     (re.compile(r"\(\?[aLux]"), "this flag means something else, or nothing, in one of the two"),
     (re.compile(r"\[\^?\]"), "a `]` that opens a class is a literal in Python only"),
     (re.compile(r"(?<!\\)\{(?!\d+,?\d*\})"), "`{` that begins no repetition is a literal in Python only"),
@@ -16,6 +18,7 @@ _DIFFERENT = (
 _COMMA = re.compile(r",")
 
 
+@lru_cache(maxsize=1 << 16)
 def pattern_error(pattern: str) -> str | None:
     """Say why a pattern does not compile alike in Java and in Python, or None if it does."""
     if not pattern.strip() or pattern != pattern.strip():

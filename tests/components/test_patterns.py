@@ -35,6 +35,7 @@ def test_a_pattern_of_both_languages_is_taken(pattern: str) -> None:
         pytest.param(r"a\Z", id="end of input, which differs"),
         pytest.param(r"\p{Alpha}", id="Java's property class"),
         pytest.param(r"\Qa.b\E", id="Java's quotation"),
+        pytest.param(r"\101", id="Python's octal, Java's reference"),
         pytest.param("[a&&b]", id="Java's intersection"),
         pytest.param("[[a]b]", id="Java's union"),
         pytest.param("[]a]", id="a bracket that opens a class"),
