@@ -3,9 +3,11 @@
 from typing import Any
 
 from components.digest import flow_digest
+from components.expansion import all_topics
 from components.model import (
     Authentication,
     Cluster,
+    Flow,
     KeystoreTrust,
     PlainAuthentication,
     ScramAuthentication,
@@ -16,6 +18,7 @@ from components.naming import (
     HEARTBEATS_TOPIC,
     Side,
     checkpoints_topic_name,
+    connector_name,
     excluded_groups,
     excluded_topics,
     namespace_name,
@@ -26,6 +29,7 @@ from components.naming import (
 )
 from components.resolved import ResolvedFlow, bootstrap_address
 from components.specs.clients import secret_key, security_protocol
+from components.specs.transforms import marker_header
 
 SCHEMA_VERSION = 1
 
@@ -42,13 +46,15 @@ def flow_parameters(resolved: ResolvedFlow) -> Parameters:
     flow = resolved.flow
     return {
         "name": resolved.name,
+        "replication": resolved.named.replication,
+        "shape": resolved.named.shape.value,
         "namespace": namespace_name(resolved.name, flow),
         "digest": flow_digest(resolved),
         "policy": flow.policy.value,
         "separator": flow.separator,
         "source": _cluster(resolved, "source"),
         "target": _cluster(resolved, "target"),
-        "topics": list(flow.topics),
+        "topics": list(all_topics(flow)),
         "topicsExclude": list(excluded_topics(flow)),
         "groups": list(flow.groups),
         "groupsExclude": list(excluded_groups(flow)),
@@ -59,6 +65,7 @@ def flow_parameters(resolved: ResolvedFlow) -> Parameters:
             "targetTopic": remote_topic_name(flow, HEARTBEATS_TOPIC),
         },
         "offsetSyncs": {
+            "enabled": flow.offset_syncs.enabled,
             "cluster": flow.offset_syncs.location.value,
             "topic": offset_syncs_topic_name(flow),
             "lagMax": flow.offset_syncs.lag_max,
@@ -70,9 +77,21 @@ def flow_parameters(resolved: ResolvedFlow) -> Parameters:
             "syncGroupOffsets": flow.sync_group_offsets,
             "syncIntervalSeconds": flow.intervals.sync_group_offsets_seconds,
         },
+        "guard": _guard(flow),
+        "transformed": bool(flow.transforms.before or flow.transforms.after),
+        "parts": [
+            {"name": part, "connector": connector_name(resolved.name, "source", part), "topics": list(source.topics)}
+            for part, source in flow.connectors.sources.items()
+        ],
         "refreshTopicsSeconds": flow.intervals.refresh_topics_seconds,
         "refreshGroupsSeconds": flow.intervals.refresh_groups_seconds,
     }
+
+
+def _guard(flow: Flow) -> Parameters | None:
+    if not flow.loop_guard:
+        return None
+    return {"filter": marker_header(flow.target), "mark": marker_header(flow.source)}
 
 
 def _cluster(resolved: ResolvedFlow, side: Side) -> Parameters:

@@ -37,6 +37,7 @@ def test_topics_of_the_flow_are_named_as_its_policy_names_them() -> None:
     assert parameters["policy"] == "identity"
     assert parameters["heartbeats"]["targetTopic"] == "useast.heartbeats"
     assert parameters["offsetSyncs"] == {
+        "enabled": True,
         "cluster": "source",
         "topic": "mm2-offset-syncs.uswest.internal",
         "lagMax": 100,
