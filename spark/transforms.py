@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from spark import guards
-from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE
+from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET
 from spark.parameters import GuardParameters
 
 SAMPLES = 20
@@ -163,21 +163,25 @@ def returned(digests: DataFrame, seen: DataFrame) -> DataFrame:
 def paired(digests: DataFrame) -> DataFrame:
     """Compared records of both sides as a multiset: the n-th of a digest on the source meets the n-th on the target.
 
-    Key topic, partition, digest, occurrence; columns source_offset, target_offset (null where there is none), time_ms.
+    Key topic, partition, digest, occurrence; columns source_offset, target_offset (null where there is none), time_ms,
+    and unmarked_offset: where the target holds the record without the mark that the flow's guard should have given it.
     """
     same = ("topic", "partition", "digest")
     order = Window.partitionBy(*same, "side").orderBy("offset")
     return (
-        digests.where(F.col("role") == COMPARED)
+        digests.where((F.col("role") == COMPARED) | ((F.col("role") == ASIDE) & (F.col("side") != SOURCE)))
+        .withColumn("side", F.when(F.col("role") == ASIDE, ASIDE).otherwise(F.col("side")))
         .select("side", *same, "offset", "time_ms")
         .repartition(*same)
         .withColumn("occurrence", F.row_number().over(order))
         .groupBy(*same, "occurrence")
         .agg(
             F.max(F.when(F.col("side") == SOURCE, F.col("offset"))).alias("source_offset"),
-            F.max(F.when(F.col("side") != SOURCE, F.col("offset"))).alias("target_offset"),
+            F.max(F.when(F.col("side") == TARGET, F.col("offset"))).alias("target_offset"),
+            F.max(F.when(F.col("side") == ASIDE, F.col("offset"))).alias("unmarked_offset"),
             F.min("time_ms").alias("time_ms"),
         )
+        .where(F.col("source_offset").isNotNull() | F.col("target_offset").isNotNull())
     )
 
 
@@ -186,13 +190,14 @@ def differences(pairs: DataFrame, judged: DataFrame) -> DataFrame:
 
     `judged` has topic, partition, judged_end: source records from that offset on may still be on their way and are left
     out. Kinds, seen from the first and last record that both sides hold: missing-head, missing-hole, missing-tail,
-    missing (nothing is held by both), duplicated (the source has the record, but fewer times), extra-head, extra.
+    missing (nothing is held by both), duplicated (the source has the record, but fewer times), extra-head, extra; and
+    unmarked: missing among the target's marked records, but there without a mark.
     """
     whole, same = Window.partitionBy("topic", "partition"), Window.partitionBy("topic", "partition", "digest")
     source, target = F.col("source_offset"), F.col("target_offset")
     both = source.isNotNull() & target.isNotNull()
     unmatched = (
-        pairs.select("topic", "partition", "digest", "source_offset", "target_offset", "time_ms")
+        pairs.select("topic", "partition", "digest", "source_offset", "target_offset", "unmarked_offset", "time_ms")
         .withColumn("known", F.max(source.isNotNull()).over(same))
         .withColumn("first_source", F.min(F.when(both, source)).over(whole))
         .withColumn("last_source", F.max(F.when(both, source)).over(whole))
@@ -202,7 +207,8 @@ def differences(pairs: DataFrame, judged: DataFrame) -> DataFrame:
         .where(source.isNull() | F.col("judged_end").isNull() | (source < F.col("judged_end")))
     )
     kind = (
-        F.when(source.isNotNull() & F.col("first_source").isNull(), "missing")
+        F.when(source.isNotNull() & F.col("unmarked_offset").isNotNull(), "unmarked")
+        .when(source.isNotNull() & F.col("first_source").isNull(), "missing")
         .when(source < F.col("first_source"), "missing-head")
         .when(source > F.col("last_source"), "missing-tail")
         .when(source.isNotNull(), "missing-hole")

@@ -106,6 +106,7 @@ _COUNTS = {
     "lagging": ("missing-tail",),
     "duplicated": ("duplicated",),
     "extra": ("extra", "extra-head"),
+    "unmarked": ("unmarked",),
 }
 
 

@@ -64,6 +64,12 @@ _REPEATED = _Meaning(
     Severity.FAIL,
     "records are copies, half of what {target} holds or more: two connectors replicate the topic, or it loops",
 )
+_UNMARKED = _Meaning(
+    "records-unmarked",
+    Severity.FAIL,
+    "records of {source} are on {target} without the mark of the flow's guard: the connector runs without it, and "
+    "nothing keeps them from going back",
+)
 _COMPACTED = _Meaning(
     "compacted", Severity.NOTE, "records on one side only, not judged: each side compacts in its own time"
 )
@@ -74,6 +80,7 @@ _MEANINGS: Mapping[str, Callable[[Sides], _Meaning]] = {
     "missing-tail": lambda _: _LAGGING,
     "missing": lambda sides: _nothing_equal(sides),
     "duplicated": lambda _: _DUPLICATED,
+    "unmarked": lambda _: _UNMARKED,
     "extra-head": lambda sides: _EXPIRED_ON_SOURCE if sides.source.start > 0 else _EXTRA,
     "extra": lambda sides: _EXPIRED_ON_SOURCE if not sides.source.size and sides.source.start > 0 else _EXTRA,
 }
@@ -87,7 +94,7 @@ def _nothing_equal(sides: Sides) -> _Meaning:
 
 def meaning(difference: Difference, sides: Sides) -> _Meaning:
     """What a difference says, given what both logs still hold."""
-    if sides.compacted and difference.kind not in ("missing-tail", "duplicated"):
+    if sides.compacted and difference.kind not in ("missing-tail", "duplicated", "unmarked"):
         return _COMPACTED
     if difference.kind == "duplicated" and 2 * difference.records >= sides.target_records:
         return _REPEATED

@@ -96,13 +96,24 @@ def test_sums_leave_out_what_takes_no_part_and_count_it(spark: SparkSession) -> 
     assert (row.low, row.high) == (only.low, only.high)
 
 
-def test_only_compared_records_are_paired(spark: SparkSession) -> None:
-    frame = spark.createDataFrame(
-        [(SOURCE, COMPARED, 1), (SOURCE, ASIDE, 2), (TARGET, LOOPED, 3), (TARGET, ASIDE, 4)],
-        "side string, role string, digest bigint",
-    ).selectExpr("*", "'ledger' as topic", "0 as partition", "digest as offset", "digest as time_ms")
-    (row,) = transforms.paired(frame).collect()
-    assert (row.digest, row.source_offset, row.target_offset) == (1, 1, None)
+def test_only_compared_records_are_paired_and_unmarked_ones_noted_beside_them(spark: SparkSession) -> None:
+    rows = [
+        (SOURCE, COMPARED, 1, 10),
+        (SOURCE, ASIDE, 2, 11),
+        (TARGET, LOOPED, 3, 12),
+        (TARGET, ASIDE, 4, 13),
+        (SOURCE, COMPARED, 5, 14),
+        (TARGET, ASIDE, 5, 15),
+    ]
+    frame = spark.createDataFrame(rows, "side string, role string, digest bigint, offset bigint").selectExpr(
+        "*", "'ledger' as topic", "0 as partition", "0L as time_ms"
+    )
+    pairs = transforms.paired(frame)
+    found = {row.digest: (row.source_offset, row.target_offset, row.unmarked_offset) for row in pairs.collect()}
+    assert found == {1: (10, None, None), 5: (14, None, 15)}
+    judged = spark.createDataFrame([("ledger", 0, 99)], "topic string, partition int, judged_end bigint")
+    kinds = {row.kind: row.records for row in transforms.differences(pairs, judged).collect()}
+    assert kinds == {"missing": 1, "unmarked": 1}
 
 
 def test_a_record_of_a_ring_is_the_same_on_every_round_whatever_marks_it_gained(spark: SparkSession) -> None:

@@ -10,6 +10,8 @@ from spark.errors import ParametersError
 from spark.parameters import load, parse
 from tests.spark.documents import a_cluster, a_document, a_flow_document
 
+A_PART = {"name": "bulk", "connector": "orders-source-bulk", "topics": ["logs-.*"]}
+
 
 def refusal(document: Any) -> str:
     with pytest.raises(ParametersError) as raised:
@@ -35,6 +37,16 @@ def test_the_document_of_the_program_is_accepted_whole() -> None:
         pytest.param({"groups": ["["]}, "groups", id="a group pattern that does not compile"),
         pytest.param({"policy": "custom"}, "policy", id="an unknown policy"),
         pytest.param({"colour": "red"}, "colour", id="an unknown key"),
+        pytest.param({"shape": "ring"}, "shape", id="an unknown shape"),
+        pytest.param({"guard": {"filter": "a", "mark": "a"}}, "guard", id="a guard that stops what it marks"),
+        pytest.param({"guard": {"filter": "a"}}, "guard.mark", id="half a guard"),
+        pytest.param({"parts": [A_PART, A_PART]}, "", id="two parts of one name"),
+        pytest.param({"parts": [{**A_PART, "topics": ["("]}]}, "parts.0.topics", id="a part's pattern"),
+        pytest.param(
+            {"offsetSyncs": {**a_flow_document()["offsetSyncs"], "enabled": False}},
+            "",
+            id="checkpoints without the offset syncs of which they are made",
+        ),
         pytest.param({"refreshTopicsSeconds": 0}, "refreshTopicsSeconds", id="an interval of nothing"),
         pytest.param({"source": a_cluster(authentication=None)}, "source", id="SASL without a login"),
         pytest.param({"source": a_cluster(securityProtocol="SSL")}, "source", id="a password without SASL"),
@@ -53,7 +65,7 @@ def test_the_document_of_the_program_is_accepted_whole() -> None:
 def test_what_is_wrong_is_named_by_its_key(changes: dict[str, Any], key: str) -> None:
     message = refusal(a_document(a_flow_document(**changes)))
     assert message.startswith("parameters-invalid: ")
-    assert f"flows.0.{key}" in message
+    assert f"flows.0.{key}".removesuffix(".") in message
 
 
 def test_a_password_written_where_a_reference_belongs_is_not_repeated() -> None:
@@ -81,3 +93,20 @@ def test_one_flow_can_be_chosen_and_an_unknown_one_names_the_known() -> None:
     assert len(parameters.only(None).flows) == 2
     with pytest.raises(ParametersError, match=r"unknown-flow: no flow is named 'billing'.*orders, ledger"):
         parameters.only("billing")
+
+
+def test_a_document_from_before_there_were_shapes_is_an_undivided_unguarded_flow() -> None:
+    (flow,) = parse(json.dumps(a_document()), "params.json").flows
+    assert (flow.replication, flow.shape, flow.guard, flow.parts) == ("orders", "flow", None, ())
+    assert (flow.offset_syncs.enabled, flow.transformed) == (True, False)
+
+
+def test_a_chosen_flow_still_knows_the_flows_through_which_its_records_may_come_back() -> None:
+    pair = [
+        {**a_flow_document(), "name": name, "replication": "ledger"}
+        for name in ("ledger-to-uswest", "ledger-to-useast")
+    ]
+    parameters = parse(json.dumps(a_document(a_flow_document(), *pair)), "params.json")
+    assert [flow.name for flow in parameters.only("ledger").flows] == ["ledger-to-uswest", "ledger-to-useast"]
+    one = parameters.only("ledger-to-uswest")
+    assert ([flow.name for flow in one.flows], len(one.whole)) == (["ledger-to-uswest"], 3)

@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from rich.console import Console
 
+from spark.advice import advice
 from spark.publish import config_map
 from spark.report import (
     SAMPLES,
@@ -22,6 +23,7 @@ from spark.report import (
     note,
 )
 from spark.table import print_report
+from tests.spark.documents import a_flow, a_pair
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "spark" / "report.schema.json").read_text())
 
@@ -103,3 +105,48 @@ def test_the_table_shows_what_was_found_word_for_word() -> None:
     print_report(a_report(an_outcome(a_check(found))), Console(file=out, width=200))
     assert "missing-records: orders[0]: 3 records are missing" in out.getvalue()
     assert "fail in 1.2 s" in out.getvalue()
+
+
+def a_part(name: str, *checks: CheckOutcome) -> FlowOutcome:
+    return replace(an_outcome(*checks), name=name, replication="logs", shape="split")
+
+
+def test_the_parts_of_a_replication_are_summed_and_the_one_that_is_behind_is_named() -> None:
+    report = a_report(
+        an_outcome(a_check()), a_part("logs-1", a_check()), a_part("logs-2", a_check(fail("part-behind", "…", 7)))
+    )
+    document = report.document()
+    Draft202012Validator(SCHEMA).validate(document)
+    assert document["replications"] == [
+        {
+            "name": "logs",
+            "shape": "split",
+            "verdict": "fail",
+            "flows": ["logs-1", "logs-2"],
+            "sourceRecords": 20,
+            "targetRecords": 0,
+            "behind": ["logs-2"],
+        }
+    ]
+    out = StringIO()
+    print_report(report, Console(file=out, width=200))
+    assert "logs: 2 flows, 20 source and 0 target records, fail; behind: logs-2" in out.getvalue()
+
+
+def test_what_a_consumer_of_a_prefixless_pair_must_do_is_said_in_table_and_report() -> None:
+    there, _ = a_pair()
+    words = advice(there)
+    assert any("not translated" in each for each in words)
+    assert any("own committed offset" in each for each in words)
+    assert any("timestamp" in each for each in words)
+    assert any("read again" in each for each in words)
+    outcome = replace(an_outcome(a_check()), advice=words)
+    document = a_report(outcome).document()
+    Draft202012Validator(SCHEMA).validate(document)
+    out = StringIO()
+    print_report(a_report(outcome), Console(file=out, width=400))
+    assert all(each in out.getvalue() for each in words)
+
+
+def test_a_flow_of_another_shape_needs_no_advice() -> None:
+    assert advice(a_flow()) == ()

@@ -1,0 +1,43 @@
+"""What parity concludes from the counts of the first pass alone."""
+
+from spark.checks.parity import not_compared, nothing_to_compare, went_both_ways
+from spark.checks.parity_readings import FirstPass, Sums
+from spark.parameters import GuardParameters
+from spark.positions import OffsetRange, TopicPartition
+from spark.report import Severity
+
+LEDGER = TopicPartition("ledger", 0)
+GUARD = GuardParameters(filter="replicated-from-uswest", mark="replicated-from-useast")
+
+
+def a_pass(source: Sums, target: Sums) -> FirstPass:
+    logs = {LEDGER: OffsetRange(0, 100)}
+    return FirstPass(logs, logs, {LEDGER: source}, {LEDGER: target}, 0.1)
+
+
+def test_records_that_take_no_part_do_not_make_two_sides_differ() -> None:
+    assert a_pass(Sums(5, 1, 2, aside=7), Sums(5, 1, 2, aside=9, looped=1)).disagreeing == []
+
+
+def test_records_with_both_marks_are_told_with_their_way() -> None:
+    (finding,) = went_both_ways(a_pass(Sums(5), Sums(5, looped=3)), GUARD, "useast", "uswest")
+    assert (finding.code, finding.severity, finding.count) == ("records-loop", Severity.FAIL, 3)
+    assert "3 records on uswest" in finding.message
+    assert "uswest -> useast -> uswest" in finding.message
+    assert went_both_ways(a_pass(Sums(5), Sums(5)), GUARD, "useast", "uswest") == []
+
+
+def test_an_empty_source_is_an_error_but_one_that_only_received_is_none() -> None:
+    (empty,) = nothing_to_compare(a_pass(Sums(), Sums()))
+    assert (empty.code, empty.severity) == ("empty-range", Severity.ERROR)
+    (received,) = nothing_to_compare(a_pass(Sums(aside=9), Sums(aside=1)))
+    assert (received.code, received.severity) == ("nothing-of-its-own", Severity.NOTE)
+    assert nothing_to_compare(a_pass(Sums(1), Sums())) == []
+
+
+def test_transformed_records_are_not_judged_unless_none_came() -> None:
+    (differ,) = not_compared(a_pass(Sums(5, 1, 1), Sums(4, 9, 9)))
+    assert (differ.code, differ.severity) == ("records-not-compared", Severity.NOTE)
+    (none,) = not_compared(a_pass(Sums(5, 1, 1), Sums()))
+    assert (none.code, none.severity) == ("nothing-arrived", Severity.ERROR)
+    assert not_compared(a_pass(Sums(5, 1, 1), Sums(5, 1, 1))) == []
