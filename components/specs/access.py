@@ -27,7 +27,7 @@ _RBAC = "rbac.authorization.k8s.io"
 #: Characters that end the literal beginning of a topic or group pattern.
 _PATTERN_CHARACTER = re.compile(r"[\\.*+?()\[\]{}|^$]")
 
-ResourceType = Literal["topic", "group"]
+ResourceType = Literal["topic", "group", "transactional_id"]
 
 
 @dataclass(frozen=True, order=True)
@@ -101,6 +101,8 @@ def _target_acls(resolved: ResolvedFlow) -> list[Acl]:
         for role in ("configs", "offsets", "status")
     ]
     acls.append(Acl(flow.target, user, "group", "literal", group_id(name), ("READ",)))
+    if str(flow.connect.config.get("exactly.once.source.support", "disabled")).lower() != "disabled":
+        acls += _transaction_acls(flow.target, user, group_id(name))
     for pattern in (*all_topics(flow), HEARTBEATS_TOPIC):
         remote = _remote_pattern(flow, pattern)
         acls.append(_acl(flow.target, user, "topic", remote, "CREATE", "WRITE", "ALTER", "ALTER_CONFIGS", "READ"))
@@ -110,6 +112,14 @@ def _target_acls(resolved: ResolvedFlow) -> list[Acl]:
         acls.append(_exact(flow.target, user, checkpoints_topic_name(flow), "CREATE", "READ", "WRITE"))
         acls += [_acl(flow.target, user, "group", pattern, "READ") for pattern in flow.groups]
     return acls
+
+
+def _transaction_acls(cluster: str, user: str, group: str) -> list[Acl]:
+    """Transactions of the tasks, and of the leader, which writes the connectors' configuration. Source: KIP-618."""
+    return [
+        Acl(cluster, user, "transactional_id", "prefixed", f"{group}-", ("DESCRIBE", "WRITE")),
+        Acl(cluster, user, "transactional_id", "literal", f"connect-cluster-{group}", ("DESCRIBE", "WRITE")),
+    ]
 
 
 def _remote_pattern(flow: Flow, pattern: str) -> str:

@@ -42,8 +42,13 @@ class Record:
         return (number if self.key is None else zlib.crc32(self.key)) % partitions
 
 
-def records(topic: str, count: int, seed: int, value_bytes: int = 100, first: int = 0) -> Iterator[Record]:
-    """Records number `first` to `first + count - 1` of the topic's endless sequence for this seed."""
+def records(
+    topic: str, count: int, seed: int, value_bytes: int = 100, first: int = 0, header: str | None = None
+) -> Iterator[Record]:
+    """Records number `first` to `first + count - 1` of the topic's endless sequence for this seed.
+
+    Every seventh carries a header of the name `header` as well, if one is given.
+    """
     for number in range(first, first + count):
         # A generator for each record: any part of the sequence can be made without what is before it.
         chance = random.Random(f"{seed}/{topic}/{number}")
@@ -52,6 +57,8 @@ def records(topic: str, count: int, seed: int, value_bytes: int = 100, first: in
         headers: list[tuple[str, bytes | None]] = [("trace", chance.randbytes(8)), ("seed", str(seed).encode())]
         if number % 10 == 0:
             headers += [("empty", b""), ("null", None), ("trace", b"again")]
+        if header is not None and number % 7 == 0:
+            headers.append((header, b"true"))
         yield Record(key, value, tuple(headers))
 
 
@@ -96,6 +103,7 @@ def produce(
     value_bytes: int = 100,
     first: int = 0,
     timestamp_ms: int | None = None,
+    header: str | None = None,
 ) -> dict[int, int]:
     """Produce `records(...)` and wait until all are acknowledged; the number of them by partition.
 
@@ -107,7 +115,7 @@ def produce(
     partitions = _partition_count(producer, region, topic)
     counts = dict.fromkeys(range(partitions), 0)
     failures: list[KafkaError] = []
-    for number, record in enumerate(records(topic, count, seed, value_bytes, first), start=first):
+    for number, record in enumerate(records(topic, count, seed, value_bytes, first, header), start=first):
         partition = record.partition(number, partitions)
         _send(producer, topic, partition, record, timestamp_ms or 0, failures)
         counts[partition] += 1

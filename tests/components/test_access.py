@@ -73,6 +73,12 @@ def test_identity_policy_still_writes_prefixed_heartbeats() -> None:
     assert written == {"orders", "useast.heartbeats"}
 
 
+def test_exactly_once_needs_the_transactions_of_tasks_and_leader() -> None:
+    resolved = a_resolved_flow(connect={"config": {"exactly.once.source.support": "enabled"}})
+    found = {(acl.pattern, acl.name) for acl in flow_acls(resolved) if acl.resource == "transactional_id"}
+    assert found == {("prefixed", "mirror-orders-"), ("literal", "connect-cluster-mirror-orders")}
+
+
 @pytest.mark.parametrize(
     ("pattern", "kind", "name"),
     [
