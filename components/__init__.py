@@ -8,8 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from components.clusters import Cluster
     from components.flow import ReplicationFlow, ReplicationFlowArgs
-    from components.model import Cluster, Flow, PrefixlessPair, Split, Topology
+    from components.model import Flow, PrefixlessPair, Split, Topology
     from components.prefixless_pair import BidirectionalPrefixlessPair, BidirectionalPrefixlessPairArgs
     from components.problems import Problem, ReplicationError
     from components.split import ConnectClusterSplit, ConnectClusterSplitArgs
@@ -33,7 +34,7 @@ __all__ = [
 _HOMES = {
     "BidirectionalPrefixlessPair": "components.prefixless_pair",
     "BidirectionalPrefixlessPairArgs": "components.prefixless_pair",
-    "Cluster": "components.model",
+    "Cluster": "components.clusters",
     "ConnectClusterSplit": "components.split",
     "ConnectClusterSplitArgs": "components.split",
     "Flow": "components.model",

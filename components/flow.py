@@ -10,7 +10,8 @@ from pulumi_kubernetes.rbac.v1 import Role as RbacRole
 from pulumi_kubernetes.rbac.v1 import RoleBinding
 
 from components.checks import check_topology
-from components.model import Cluster, Flow, Replication, Topology
+from components.clusters import Cluster
+from components.model import Flow, Replication, Topology
 from components.outputs import FlowOutputs, flow_outputs
 from components.problems import ReplicationError, raise_errors
 from components.resolved import ResolvedFlow, missing_config, resolve_flows

@@ -1,15 +1,16 @@
 """The model of a topology file: every cluster and every replication of one environment.
 
 Frozen pydantic models, camelCase in YAML. Nothing here decides whether a topology works (`checks`) or what it becomes
-(`specs`); only its form is held here. May be imported by everything but `problems`.
+(`specs`); only its form is held here. Imports `clusters` only.
 """
 
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
-from pydantic.alias_generators import to_camel
+from pydantic import Field
+
+from components.clusters import Cluster, Model, NonNegativeInt
 
 #: A Kafka client, worker or connector property's value as YAML gives it.
 PropertyValue = str | bool | int | float
@@ -20,139 +21,9 @@ JsonObject = Mapping[str, Any]
 #: Name of a part of a replication; it becomes a part of Kubernetes names.
 SubName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
 PositiveInt = Annotated[int, Field(ge=1)]
-NonNegativeInt = Annotated[int, Field(ge=0)]
 
 KAFKA_TOPICS_EXCLUDE = (r".*[\-\.]internal", r".*\.replica", "__.*")
 KAFKA_GROUPS_EXCLUDE = ("console-consumer-.*", "connect-.*", "__.*")
-
-
-class Model(BaseModel):
-    """Base of every part of the model: immutable, camelCase in YAML, unknown keys refused."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
-    )
-
-
-class SecretKey(Model):
-    """A key of a Kubernetes Secret that exists in the replication's namespace."""
-
-    secret: str = Field(min_length=1, description="Name of the Secret in the replication's namespace.")
-    key: str = Field(min_length=1, description="Key within the Secret.")
-
-
-class ConfigValue(Model):
-    """A value that the stack's configuration holds (`replication:<key>`); a credential is held there as a secret."""
-
-    config: str = Field(min_length=1, description="Key in the stack's configuration, without the project's prefix.")
-
-
-def _reference_kind(value: Any) -> str:
-    return (
-        "config" if isinstance(value, ConfigValue) or (isinstance(value, Mapping) and "config" in value) else "secret"
-    )
-
-
-Credential = Annotated[
-    Annotated[SecretKey, Tag("secret")] | Annotated[ConfigValue, Tag("config")], Discriminator(_reference_kind)
-]
-
-
-class KeystoreFormat(StrEnum):
-    """Binary truststore formats, mounted into the worker as a file."""
-
-    JKS = "JKS"
-    PKCS12 = "PKCS12"
-
-
-class KeystoreTrust(Model):
-    """A truststore file in a Secret, mounted into every worker; only for a cluster that workers do not depend on."""
-
-    format: KeystoreFormat
-    secret: str = Field(min_length=1)
-    key: str = Field(min_length=1)
-    password: Credential
-
-
-def _trust_kind(value: Any) -> str:
-    if isinstance(value, KeystoreTrust) or (isinstance(value, Mapping) and "format" in value):
-        return "keystore"
-    return _reference_kind(value)
-
-
-Trust = Annotated[
-    Annotated[SecretKey, Tag("secret")]
-    | Annotated[ConfigValue, Tag("config")]
-    | Annotated[KeystoreTrust, Tag("keystore")],
-    Discriminator(_trust_kind),
-]
-
-
-class Tls(Model):
-    """TLS towards a cluster; without `trust` the JVM's own certificate authorities are trusted."""
-
-    trust: Trust | None = None
-
-
-class PlainAuthentication(Model):
-    """SASL PLAIN. Source: KIP-43, Strimzi KafkaClientAuthenticationPlain."""
-
-    type: Literal["plain"]
-    username: str = Field(min_length=1)
-    password: Credential
-
-
-class ScramAuthentication(Model):
-    """SASL SCRAM. Source: KIP-84, Strimzi KafkaClientAuthenticationScramSha512."""
-
-    type: Literal["scram-sha-512", "scram-sha-256"]
-    username: str = Field(min_length=1)
-    password: Credential
-
-
-class TlsAuthentication(Model):
-    """Mutual TLS with a PEM certificate chain and a PKCS#8 key in one Secret.
-
-    Source: KIP-651, Strimzi KafkaClientAuthenticationTls, which takes both from the same Secret.
-    """
-
-    type: Literal["tls"]
-    secret: str = Field(min_length=1)
-    certificate: str = Field(default="user.crt", min_length=1)
-    key: str = Field(default="user.key", min_length=1)
-
-
-Authentication = Annotated[PlainAuthentication | ScramAuthentication | TlsAuthentication, Field(discriminator="type")]
-
-
-def _address_kind(value: Any) -> str:
-    return "config" if isinstance(value, ConfigValue | Mapping) else "address"
-
-
-#: A bootstrap address, or the key of the stack's configuration that holds it.
-Address = Annotated[
-    Annotated[str, Field(min_length=1), Tag("address")] | Annotated[ConfigValue, Tag("config")],
-    Discriminator(_address_kind),
-]
-
-
-class ValidationAccess(Model):
-    """Credentials of the validation job; it reads topics and describes groups, and is not the connectors' user."""
-
-    authentication: Authentication
-
-
-class Cluster(Model):
-    """A Kafka cluster as replications reach it."""
-
-    region: str = Field(min_length=1)
-    bootstrap_servers: Address
-    tls: Tls | None = None
-    authentication: Authentication | None = None
-    credentials_revision: NonNegativeInt = Field(
-        default=0, description="Raise it after rotating a Secret that connectors read: they restart and read it anew."
-    )
-    validation: ValidationAccess | None = None
 
 
 class Policy(StrEnum):

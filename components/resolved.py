@@ -7,16 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from components.clusters import Cluster, ConfigValue, KeystoreTrust, PlainAuthentication, ScramAuthentication
 from components.expansion import NamedFlow, expand
-from components.model import (
-    Cluster,
-    ConfigValue,
-    Flow,
-    KeystoreTrust,
-    PlainAuthentication,
-    ScramAuthentication,
-    Topology,
-)
+from components.model import Flow, Topology
 from components.naming import Side
 from components.problems import Problem, ReplicationError
 

@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from components.digest import flow_digest
-from components.expansion import all_topics
-from components.model import (
+from components.clusters import (
     Authentication,
     Cluster,
-    Flow,
     KeystoreTrust,
     PlainAuthentication,
     ScramAuthentication,
     SecretKey,
     TlsAuthentication,
 )
+from components.digest import flow_digest
+from components.expansion import all_topics
+from components.model import Flow
 from components.naming import (
     HEARTBEATS_TOPIC,
     Side,

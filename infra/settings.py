@@ -7,7 +7,8 @@ from typing import Any
 
 import yaml
 
-from components.model import ConfigValue, Topology
+from components.clusters import ConfigValue
+from components.model import Topology
 from components.parsing import parse_topology
 from components.problems import Problem
 from components.resolved import (

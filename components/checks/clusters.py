@@ -2,15 +2,9 @@
 
 from collections.abc import Iterator
 
+from components.clusters import Cluster, KeystoreTrust, PlainAuthentication, ScramAuthentication, TlsAuthentication
 from components.expansion import NamedFlow, expand
-from components.model import (
-    Cluster,
-    KeystoreTrust,
-    PlainAuthentication,
-    ScramAuthentication,
-    TlsAuthentication,
-    Topology,
-)
+from components.model import Topology
 from components.problems import Problem
 from components.resolved import StrimziApi, strimzi_api
 

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from components.clusters import Cluster, PlainAuthentication, ScramAuthentication
 from components.expansion import all_topics
-from components.model import Cluster, Flow, OffsetSyncsLocation, PlainAuthentication, ScramAuthentication
+from components.model import Flow, OffsetSyncsLocation
 from components.naming import (
     HEARTBEATS_TOPIC,
     checkpoints_topic_name,

@@ -3,7 +3,7 @@
 What is not sensitive goes into a ConfigMap, credentials stay in Secrets; connectors refer to both by placeholder.
 """
 
-from components.model import (
+from components.clusters import (
     Authentication,
     Cluster,
     ConfigValue,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from components.model import (
+from components.clusters import (
     Authentication,
     KeystoreTrust,
     PlainAuthentication,

@@ -1,6 +1,6 @@
 """Secrets of our making: the credentials that the stack's configuration holds. Only keys are here, never values."""
 
-from components.model import ConfigValue
+from components.clusters import ConfigValue
 from components.naming import Side, namespace_name, secret_name, validation_secret_name
 from components.resolved import ResolvedFlow, config_secrets, validation_config_secrets
 from components.specs.planned import PlannedObject, Role, manifest
