@@ -10,7 +10,7 @@ help:
 	@echo "make demo    set everything up, replicate between two local regions and prove it"
 	@echo "make test    unit, component, contract and local tests"
 	@echo "make check   format, lint and types"
-	@echo "make bench   what validation costs, as ratios of one run"
+	@echo "make bench   what checks and validation cost, as ratios of one run"
 
 setup: $(READY)
 
@@ -39,6 +39,7 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 
 bench: $(READY)
+	$(BIN)/python -m tests.bench.checks
 	$(BIN)/python -m tests.bench.validation
 
 schema: $(READY)
