@@ -67,7 +67,7 @@ _REPEATED = _Meaning(
 _UNMARKED = _Meaning(
     "records-unmarked",
     Severity.FAIL,
-    "records of {source} are on {target} without the mark of the flow's guard: the connector runs without it, and "
+    "records are on {source} and {target} with a mark on neither: a connector between them runs without its guard, and "
     "nothing keeps them from going back",
 )
 _COMPACTED = _Meaning(

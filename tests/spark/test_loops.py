@@ -35,6 +35,7 @@ def test_copies_that_arrive_on_both_sides_are_a_loop(source: Arrivals, target: A
         pytest.param(Arrivals(50, 50, 20, 0), Arrivals(60, 50, 20, 10), id="a worker was restarted and sends again"),
         pytest.param(Arrivals(50, 50, 0, 0), Arrivals(90, 50, 40, 40), id="the source stands"),
         pytest.param(Arrivals(300, 10, 0, 0), Arrivals(300, 10, 0, 0), id="a loop that was stopped"),
+        pytest.param(Arrivals(95, 90, 50, 5), Arrivals(95, 90, 50, 5), id="a producer sends some records twice"),
         pytest.param(Arrivals(100, 50, 50, 50), Arrivals(50, 50, 0, 0), id="a failback copies everything once"),
     ],
 )
