@@ -27,6 +27,10 @@ def test_a_source_that_still_starts_before_the_replicated_position_lost_nothing(
     assert losses(replicated(Sync(0, 0), Sync(50, 50), source=(40, 60), target=(0, 60))) == []
 
 
+def test_a_source_that_starts_at_the_replicated_position_lost_nothing() -> None:
+    assert losses(replicated(Sync(0, 0), source=(60, 100), target=(0, 60))) == []
+
+
 def test_a_source_that_starts_beyond_the_replicated_position_lost_what_lies_between() -> None:
     (loss,) = losses(replicated(Sync(0, 0), source=(80, 100), target=(0, 60)))
     assert (loss.first, loss.end, loss.certain) == (60, 80, True)

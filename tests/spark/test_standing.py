@@ -65,6 +65,14 @@ def test_a_checkpoint_between_old_syncs_is_not_called_stuck() -> None:
     assert found(lagging, committed_at_first=60) == []
 
 
+def test_a_checkpoint_is_not_called_stuck_once_newer_syncs_lie_ahead_of_its_group() -> None:
+    """They came while the job looked: the connector may have forgotten the sync that owed the group its offset."""
+    position = replace(POSITION, checkpoint=Checkpoint(40, 41), on_target=41)
+    newer = SyncHistory((*SYNCS.syncs, Sync(5000, 5000)))
+    result = standings([position], {(position.group, ORDERS): 105}, {ORDERS: SYNCS}, {ORDERS: newer}, a_flow())
+    assert result == []
+
+
 def test_a_group_that_was_set_back_while_looking_owes_nothing() -> None:
     position = replace(POSITION, committed=50, checkpoint=Checkpoint(50, 1), on_target=1)
     assert found(position, committed_at_first=105) == []
