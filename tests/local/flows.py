@@ -8,7 +8,7 @@ from typing import Any
 
 from kubernetes import client, config
 
-from components.model import PlainAuthentication
+from components.clusters import PlainAuthentication
 from components.resolved import ResolvedFlow
 from components.specs.access import flow_acls
 from infra import deployment

@@ -1,11 +1,12 @@
 """A deployed flow, for real: it replicates, changes take effect, access is least, and nothing secret leaks."""
 
+import httpx
 import pytest
 from kubernetes import client
 
 from components.specs.clients import secrets_read
 from infra import deployment
-from infra.local import paths
+from infra.local import operator_part, paths
 from spark.report import Verdict
 from tests.local.flows import Deployed, check_named, told
 
@@ -54,3 +55,19 @@ def test_no_password_is_in_the_state_or_in_a_log(deployed: Deployed) -> None:
     read = {path: path.read_text(errors="replace") for path in files if path.is_file()}
     assert any("orders-source-credentials" in text for text in read.values())
     assert [path for path, text in read.items() if any(password in text for password in passwords)] == []
+
+
+@pytest.mark.parametrize("name", ["orders-source", "orders-checkpoint", "orders-heartbeat"])
+def test_connect_itself_finds_no_error_in_a_connectors_configuration(deployed: Deployed, name: str) -> None:
+    """The authority on properties is the connector."""
+    spec = deployed.connector(name)["spec"]
+    config = {**{key: str(value) for key, value in spec["config"].items()}, "connector.class": spec["class"]}
+    (port,) = {worker.port for worker in operator_part.workers() if "mirror-orders/" in worker.name}
+    plugin = spec["class"].rsplit(".", 1)[-1]
+    answer = httpx.put(
+        f"http://127.0.0.1:{port}/connector-plugins/{plugin}/config/validate", json={**config, "name": name}, timeout=60
+    )
+    answer.raise_for_status()
+    found = answer.json()
+    errors = {each["value"]["name"]: each["value"]["errors"] for each in found["configs"] if each["value"]["errors"]}
+    assert (found["error_count"], errors) == (0, {})

@@ -1,0 +1,148 @@
+"""A prefixless pair, for real: every record on each side, no loop, across a kill -9 of a worker on each side."""
+
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import yaml
+
+from components import checks
+from components.problems import ReplicationError
+from infra import deployment
+from infra.local import operator_part
+from infra.local.endpoints import Endpoints
+from infra.local.traffic import create_topics, end_offsets, produce
+from infra.local.waiting import NotYetError, wait_for
+from infra.settings import STACKS, read_settings
+from spark.report import Verdict
+from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, check_named, told
+
+RECORDS = 20_000
+HALVES = ("ledger-to-uswest", "ledger-to-useast")
+EXACTLY_ONCE = {
+    "connect": {"replicas": 1, "jvmOptions": {"-Xmx": "256m"}, "config": {"exactly.once.source.support": "enabled"}},
+    "connectors": {
+        "source": {"config": {"exactly.once.support": "required", "source.consumer.isolation.level": "read_committed"}},
+        # It would have to keep its transactions on the other cluster.
+        "heartbeat": {"enabled": False},
+    },
+}
+
+
+@contextmanager
+def a_pair(endpoints: Endpoints, folder: Path, replications: Mapping[str, Any], topic: str) -> Iterator[Deployed]:
+    """The stack `local-pair` with other replications, deployed while the body runs."""
+    (folder / "topologies").mkdir()
+    topology = yaml.safe_load((STACKS / "topologies" / "local-pair.yaml").read_text())
+    topology["replications"] = dict(replications)
+    (folder / "topologies" / "local-pair.yaml").write_text(yaml.safe_dump(topology, sort_keys=False))
+    (folder / "Pulumi.local-pair.yaml").write_text((STACKS / "Pulumi.local-pair.yaml").read_text())
+    stack = Deployed(read_settings("local-pair", folder), endpoints)
+    for region in endpoints.regions.values():
+        create_topics(region, {topic: 3})
+    try:
+        deployment.up(stack.settings, lambda _: None)
+        deployment.wait_ready(stack.settings, READY_SECONDS)
+        yield stack
+    finally:
+        deployment.destroy(stack.settings, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("topic", "overrides"),
+    [pytest.param("journal", {}, id="at least once"), pytest.param("journal-once", EXACTLY_ONCE, id="exactly once")],
+)
+def test_both_sides_hold_every_record_across_a_kill(
+    deployed: Deployed, tmp_path: Path, topic: str, overrides: dict[str, Any]
+) -> None:
+    example = yaml.safe_load((STACKS / "topologies" / "local-pair.yaml").read_text())["replications"]["ledger"]
+    pair = {"ledger": {**example, "topics": [topic], **overrides}}
+    with a_pair(deployed.endpoints, tmp_path, pair, topic) as stack:
+        _produce_and_kill(stack, topic)
+        outcomes = [stack.validate(half, catch_up_seconds=120) for half in HALVES]
+        for outcome in outcomes:
+            assert outcome.verdict is Verdict.PASS, told(outcome)
+            parity = check_named(outcome, "parity").counts
+            assert (parity["sourceRecords"], parity["missing"], parity["extra"]) == (RECORDS, 0, 0), told(outcome)
+        duplicated = sum(check_named(outcome, "parity").counts["duplicated"] for outcome in outcomes)
+        if overrides:
+            assert duplicated == 0
+        else:
+            assert _held(stack, topic) == 4 * RECORDS + duplicated
+        _expect_no_growth(stack, topic, 30)
+
+
+def _produce_and_kill(stack: Deployed, topic: str) -> None:
+    """Produce on both sides at once, and kill a worker on each side when a part of it has been replicated."""
+    regions = list(stack.endpoints.regions.values())
+    with ThreadPoolExecutor(len(regions)) as pool:
+        for region_seed, region in enumerate(regions, start=1):
+            produce(region, topic, RECORDS // 4, seed=region_seed, header="replicated-from-eucentral")
+        wait_for("a part to be replicated", lambda: _expect_held(stack, topic, RECORDS // 2 + 2), ARRIVAL_SECONDS)
+        running = [
+            pool.submit(
+                produce,
+                region,
+                topic,
+                RECORDS - RECORDS // 4,
+                seed=seed,
+                first=RECORDS // 4,
+                header="replicated-from-eucentral",
+            )
+            for seed, region in enumerate(regions, start=1)
+        ]
+        for worker in operator_part.workers():
+            if any(half in worker.name for half in HALVES):
+                psutil.Process(worker.pid).send_signal(signal.SIGKILL)
+        for each in running:
+            each.result(120)
+
+
+def _held(stack: Deployed, topic: str) -> int:
+    return sum(sum(end_offsets(region, [topic]).values()) for region in stack.endpoints.regions.values())
+
+
+def _expect_held(stack: Deployed, topic: str, wanted: int) -> None:
+    if (held := _held(stack, topic)) < wanted:
+        raise NotYetError(f"{held} of {wanted} records")
+
+
+def _expect_no_growth(stack: Deployed, topic: str, seconds: float) -> None:
+    """Look at the ends of the topic until the time is over; each look must see the same."""
+    before, until = _held(stack, topic), time.monotonic() + seconds
+
+    def look() -> None:
+        assert _held(stack, topic) == before, "the topic grows without a producer"
+        if time.monotonic() < until:
+            raise NotYetError("the time is not over")
+
+    wait_for("no growth", look, 2 * seconds, interval_seconds=1)
+
+
+def test_the_pair_without_its_guard_is_refused_and_when_forced_reported(
+    deployed: Deployed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two identity flows back to back: refused by the check and at `up`; past both, the data tells."""
+    flow = {"kind": "flow", "topics": ["carousel"], "groups": ["none"], "policy": "identity"}
+    common = {"intervals": {"refreshTopicsSeconds": 5}, "connect": {"replicas": 1, "jvmOptions": {"-Xmx": "256m"}}}
+    replications = {
+        "out": {**flow, **common, "source": "useast", "target": "uswest"},
+        "back": {**flow, **common, "source": "uswest", "target": "useast"},
+    }
+    for folder in ("refused", "forced"):
+        (tmp_path / folder).mkdir()
+    with pytest.raises(ReplicationError, match="useast -> uswest -> useast"):
+        a_pair(deployed.endpoints, tmp_path / "refused", replications, "carousel").__enter__()
+    monkeypatch.setattr(checks, "check_loops", lambda _: ())
+    with a_pair(deployed.endpoints, tmp_path / "forced", replications, "carousel") as stack:
+        produce(deployed.endpoints.regions["useast"], "carousel", 50, seed=1)
+        wait_for("the records to go round", lambda: _expect_held(stack, "carousel", 5_000), ARRIVAL_SECONDS)
+        outcome = stack.validate("out", catch_up_seconds=5)
+    assert outcome.verdict is Verdict.FAIL
+    assert "records-loop" in told(outcome), told(outcome)

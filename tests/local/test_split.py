@@ -1,0 +1,94 @@
+"""A split over three Connect clusters, for real: one part stopped leaves the others flowing, and quotas hold."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from kubernetes import client
+
+from components import checks
+from components.problems import ReplicationError
+from infra import deployment
+from infra.errors import CannotRunError
+from infra.local import operator_part
+from infra.local.endpoints import Endpoints
+from infra.local.example_traffic import SALES, make_example_traffic
+from infra.local.waiting import NotYetError, wait_for
+from infra.settings import STACKS, read_settings
+from spark.report import Verdict
+from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, check_named, told
+
+PARTS = ("traffic-sales", "traffic-clicks", "traffic-logs")
+
+
+def _write(folder: Path, change: Callable[[dict[str, Any]], None] = lambda _: None) -> Path:
+    """The stack `local-split`, with its replication changed."""
+    topology = yaml.safe_load((STACKS / "topologies" / "local-split.yaml").read_text())
+    change(topology["replications"]["traffic"])
+    (folder / "topologies").mkdir(exist_ok=True)
+    (folder / "topologies" / "local-split.yaml").write_text(yaml.safe_dump(topology, sort_keys=False))
+    (folder / "Pulumi.local-split.yaml").write_text((STACKS / "Pulumi.local-split.yaml").read_text())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def split(deployed: Deployed, endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+    """The stack `local-split` with its traffic."""
+    del deployed
+    stack = Deployed(read_settings("local-split", _write(tmp_path_factory.mktemp("split"))), endpoints)
+    make_example_traffic(endpoints.regions["useast"], 300, 1, SALES)
+    deployment.up(stack.settings, lambda _: None)
+    deployment.wait_ready(stack.settings, READY_SECONDS)
+    yield stack
+    deployment.destroy(stack.settings, lambda _: None)
+
+
+def test_a_stopped_part_is_named_with_its_lag_and_no_other(split: Deployed) -> None:
+    make_example_traffic(split.endpoints.regions["useast"], 300, 1, SALES)
+    healthy = [split.validate(part) for part in PARTS]
+    assert [outcome.verdict for outcome in healthy] == [Verdict.PASS] * 3, "\n".join(map(told, healthy))
+    _scale(split, "traffic-logs", 0)
+    try:
+        wait_for("the workers of logs to end", lambda: _expect_workers("traffic-logs", 0), ARRIVAL_SECONDS)
+        make_example_traffic(split.endpoints.regions["useast"], 300, 1, SALES)
+        outcomes = {part: split.validate(part, catch_up_seconds=20) for part in PARTS}
+    finally:
+        _scale(split, "traffic-logs", 1)
+        deployment.wait_ready(split.settings, READY_SECONDS)
+    parity = {part: check_named(outcome, "parity") for part, outcome in outcomes.items()}
+    assert [check.verdict for check in parity.values()] == [Verdict.PASS, Verdict.PASS, Verdict.FAIL]
+    assert parity["traffic-logs"].counts["lagging"] == 300
+    assert "logs-app: 300" in told(outcomes["traffic-logs"])
+    assert "logs-app: 300" not in told(outcomes["traffic-sales"]) + told(outcomes["traffic-clicks"])
+
+
+def _scale(split: Deployed, name: str, replicas: int) -> None:
+    client.CustomObjectsApi(split.api).patch_namespaced_custom_object(
+        "kafka.strimzi.io", "v1", f"mirror-{name}", "kafkaconnects", name, {"spec": {"replicas": replicas}}
+    )
+
+
+def _expect_workers(name: str, wanted: int) -> None:
+    found = [worker for worker in operator_part.workers() if name in worker.name]
+    if len(found) != wanted:
+        raise NotYetError(f"{len(found)} workers of {name}")
+
+
+def test_a_part_that_outgrows_its_quota_is_refused_by_us_and_by_kubernetes(
+    split: Deployed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def grow(replication: dict[str, Any]) -> None:
+        replication["parts"]["sales"]["connect"]["replicas"] = 3
+
+    grown = read_settings("local-split", _write(tmp_path, grow))
+    with pytest.raises(ReplicationError, match="quota-exceeded: 3 workers need pods of 3, the quota is 2"):
+        deployment.preview(grown, lambda _: None)
+    monkeypatch.setattr(checks, "check_connect_clusters", lambda _: ())
+    try:
+        deployment.up(grown, lambda _: None)
+        with pytest.raises(CannotRunError, match="exceeded quota"):
+            deployment.wait_ready(grown, 30)
+    finally:
+        deployment.up(split.settings, lambda _: None)
