@@ -47,6 +47,13 @@ def test_a_checkpoint_is_decoded_with_and_without_metadata(spark: SparkSession) 
     ]
 
 
+def test_a_negative_partition_does_not_end_the_job(spark: SparkSession) -> None:
+    """Its 32 bits do not fit an int as they stand, and one overflow would fail the whole read."""
+    pair = (forging.offset_sync_key("orders", -1), forging.offset_sync_value(1, 2))
+    (row,) = records.offset_syncs(frame(spark, pair)).collect()
+    assert row.partition == -1
+
+
 def test_what_is_not_such_a_record_is_null_in_every_decoded_column(spark: SparkSession) -> None:
     """It must be counted as undecodable, not taken for an offset."""
     key, value = forging.checkpoint_key("g", "t", 0), forging.checkpoint_value(1, 2)
@@ -61,7 +68,8 @@ def test_what_is_not_such_a_record_is_null_in_every_decoded_column(spark: SparkS
     ]
     found = records.checkpoints(frame(spark, *broken)).drop("offset").collect()
     assert [tuple(row) for row in found] == [(None,) * 5] * len(broken)
-    found = records.heartbeats(frame(spark, *broken)).drop("partition", "offset").collect()
-    assert [tuple(row) for row in found] == [(None,) * 3] * len(broken)
+    newer = (forging.heartbeat_key("useast", "uswest"), forging.heartbeat_value(1, version=9))
+    found = records.heartbeats(frame(spark, *broken, newer)).drop("partition", "offset").collect()
+    assert [tuple(row) for row in found] == [(None,) * 3] * (len(broken) + 1)
     found = records.offset_syncs(frame(spark, *broken)).drop("offset", "written_ms").collect()
     assert [tuple(row) for row in found] == [(None,) * 4] * len(broken)
