@@ -9,8 +9,9 @@ from enum import StrEnum
 
 from components.clusters import Cluster, ConfigValue, KeystoreTrust, PlainAuthentication, ScramAuthentication
 from components.expansion import NamedFlow, expand
+from components.heartbeats import heartbeat_topics
 from components.model import Flow, Topology
-from components.naming import Side
+from components.naming import HEARTBEATS_TOPIC, Side
 from components.problems import Problem, ReplicationError
 
 
@@ -39,6 +40,8 @@ class ResolvedFlow:
     source: Cluster
     target: Cluster
     api: StrimziApi
+    #: Heartbeat topics that the source holds, its own and those from further upstream.
+    heartbeat_topics: frozenset[str] = frozenset({HEARTBEATS_TOPIC})
 
     @property
     def name(self) -> str:
@@ -77,8 +80,15 @@ def resolve_flows(topology: Topology, region: str | None, addresses: Mapping[str
     if missing:
         raise ReplicationError(missing)
     clusters = {alias: _with_address(topology.clusters[alias], addresses) for alias in aliases}
+    heartbeats = heartbeat_topics(expand(topology))
     return tuple(
-        ResolvedFlow(named, clusters[named.flow.source], clusters[named.flow.target], api)
+        ResolvedFlow(
+            named,
+            clusters[named.flow.source],
+            clusters[named.flow.target],
+            api,
+            heartbeats.get(named.flow.source, frozenset()),
+        )
         for named in sorted(chosen, key=lambda named: named.name)
     )
 

@@ -28,6 +28,9 @@ _RBAC = "rbac.authorization.k8s.io"
 #: Characters that end the literal beginning of a topic or group pattern.
 _PATTERN_CHARACTER = re.compile(r"[\\.*+?()\[\]{}|^$]")
 
+#: What a source connector does with a remote topic; checkpoints read it.
+_REMOTE = ("CREATE", "WRITE", "ALTER", "ALTER_CONFIGS", "READ")
+
 ResourceType = Literal["topic", "group", "transactional_id"]
 
 
@@ -87,7 +90,9 @@ def _source_acls(resolved: ResolvedFlow) -> list[Acl]:
     flow, user = resolved.flow, _principal(resolved.source)
     syncs_on_source = flow.offset_syncs.location is OffsetSyncsLocation.SOURCE
     acls = [_acl(flow.source, user, "topic", pattern, "READ", "DESCRIBE_CONFIGS") for pattern in all_topics(flow)]
-    acls.append(_acl(flow.source, user, "topic", HEARTBEATS_TOPIC, "READ", "DESCRIBE_CONFIGS", "CREATE", "WRITE"))
+    acls += [_exact(flow.source, user, topic, "READ", "DESCRIBE_CONFIGS") for topic in _replicated_heartbeats(resolved)]
+    if flow.connectors.heartbeat.enabled:
+        acls.append(_exact(flow.source, user, HEARTBEATS_TOPIC, "CREATE", "WRITE"))
     if flow.offset_syncs.enabled and syncs_on_source:
         acls.append(_exact(flow.source, user, offset_syncs_topic_name(flow), "CREATE", "WRITE", "READ"))
     if flow.connectors.checkpoint.enabled:
@@ -104,15 +109,22 @@ def _target_acls(resolved: ResolvedFlow) -> list[Acl]:
     acls.append(Acl(flow.target, user, "group", "literal", group_id(name), ("READ",)))
     if str(flow.connect.config.get("exactly.once.source.support", "disabled")).lower() != "disabled":
         acls += _transaction_acls(flow.target, user, group_id(name))
-    for pattern in (*all_topics(flow), HEARTBEATS_TOPIC):
-        remote = _remote_pattern(flow, pattern)
-        acls.append(_acl(flow.target, user, "topic", remote, "CREATE", "WRITE", "ALTER", "ALTER_CONFIGS", "READ"))
+    for pattern in all_topics(flow):
+        acls.append(_acl(flow.target, user, "topic", _remote_pattern(flow, pattern), *_REMOTE))
+    acls += [
+        _exact(flow.target, user, remote_topic_name(flow, topic), *_REMOTE)
+        for topic in _replicated_heartbeats(resolved)
+    ]
     if flow.offset_syncs.enabled and flow.offset_syncs.location is OffsetSyncsLocation.TARGET:
         acls.append(_exact(flow.target, user, offset_syncs_topic_name(flow), "CREATE", "WRITE", "READ"))
     if flow.connectors.checkpoint.enabled:
         acls.append(_exact(flow.target, user, checkpoints_topic_name(flow), "CREATE", "READ", "WRITE"))
         acls += [_acl(flow.target, user, "group", pattern, "READ") for pattern in flow.groups]
     return acls
+
+
+def _replicated_heartbeats(resolved: ResolvedFlow) -> list[str]:
+    return sorted(resolved.heartbeat_topics) if resolved.flow.replicate_heartbeats else []
 
 
 def _transaction_acls(cluster: str, user: str, group: str) -> list[Acl]:

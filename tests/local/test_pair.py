@@ -14,8 +14,10 @@ import yaml
 
 from components import checks
 from components.problems import ReplicationError
+from components.specs.access import Acl
 from infra import deployment
 from infra.local import operator_part
+from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics, end_offsets, produce
 from infra.local.waiting import NotYetError, wait_for
@@ -46,6 +48,9 @@ def a_pair(endpoints: Endpoints, folder: Path, replications: Mapping[str, Any], 
     stack = Deployed(read_settings("local-pair", folder), endpoints)
     for region in endpoints.regions.values():
         create_topics(region, {topic: 3})
+    # The other stack of these tests has an alias of its own for useast, whose heartbeats would go one hop further.
+    hop = Acl("useast", "User:mirror", "topic", "literal", "uswest.useast-tls.heartbeats", ("CREATE", "WRITE"))
+    apply_acls(endpoints.regions["useast"], [hop])
     try:
         deployment.up(stack.settings, lambda _: None)
         deployment.wait_ready(stack.settings, READY_SECONDS)

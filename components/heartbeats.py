@@ -1,0 +1,35 @@
+"""Heartbeats over several hops: which heartbeat topics each cluster of a topology comes to hold.
+
+MirrorMaker replicates every heartbeat topic that it sees, those that came from elsewhere included, so that their names
+show the way. Imports the model, naming and expansion.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from components.expansion import NamedFlow
+from components.naming import HEARTBEATS_TOPIC, remote_topic_name
+
+
+def heartbeat_topics(flows: Sequence[NamedFlow]) -> Mapping[str, frozenset[str]]:
+    """Heartbeat topics by the alias of the cluster that holds them.
+
+    Source: MirrorSourceConnector.shouldReplicateTopic and isCycle, ReplicationPolicy.isHeartbeatsTopic.
+    """
+    held: dict[str, set[str]] = {}
+    for named in flows:
+        if named.flow.connectors.heartbeat.enabled:
+            held.setdefault(named.flow.source, set()).add(HEARTBEATS_TOPIC)
+    changed = True
+    while changed:
+        changed = False
+        for flow in (named.flow for named in flows if named.flow.replicate_heartbeats):
+            # A topic that has been at the target is not sent back, so every name grows by each alias once at most.
+            arriving = {
+                remote_topic_name(flow, topic)
+                for topic in held.get(flow.source, ())
+                if flow.target not in topic.split(flow.separator) and flow.source not in topic.split(flow.separator)
+            }
+            new = arriving - held.setdefault(flow.target, set())
+            held[flow.target] |= new
+            changed = changed or bool(new)
+    return {alias: frozenset(topics) for alias, topics in held.items()}
