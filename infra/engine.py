@@ -30,14 +30,28 @@ def open_stack(settings: StackSettings) -> Iterator[automation.Stack]:
 
     Raises CannotRunError without a `pulumi` executable, LocalStackError when the local stack is not running.
     """
-    if settings.local:
-        with _local_stack(settings) as stack:
-            yield stack
-    else:
-        options = automation.LocalWorkspaceOptions(
-            work_dir=str(ROOT), env_vars=_environment(), pulumi_command=_pulumi_command()
-        )
-        yield _select(settings, options)
+    try:
+        if settings.local:
+            with _local_stack(settings) as stack:
+                yield stack
+        else:
+            options = automation.LocalWorkspaceOptions(
+                work_dir=str(ROOT), env_vars=_environment(), pulumi_command=_pulumi_command()
+            )
+            yield _select(settings, options)
+    except automation.CommandError as error:
+        raise CannotRunError(
+            "; ".join(_engine_errors(str(error))) or "the engine failed",
+            f"stack `{settings.stack}`",
+            "Pulumi's engine stopped; what it had done by then is in the stack's state.",
+            "see its lines above, correct the cause and run the command again.",
+        ) from error
+
+
+def _engine_errors(text: str) -> list[str]:
+    """The lines with which the engine says what went wrong, each once."""
+    found = (line.split("error:", 1)[1].strip() for line in text.splitlines() if "error:" in line)
+    return list(dict.fromkeys(line for line in found if line))
 
 
 def kubernetes_provider(settings: StackSettings) -> str:
