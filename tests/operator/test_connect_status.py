@@ -45,7 +45,14 @@ FIXED = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=tru
     ],
 )
 def test_readiness(replicas: int, workers: list[WorkerReport], condition: Condition) -> None:
-    assert readiness(a_connect(replicas=replicas), workers) == condition
+    assert readiness(a_connect(replicas=replicas), workers, {}) == condition
+
+
+def test_a_worker_whose_pod_is_refused_is_told_before_anything_else() -> None:
+    """Without it a roll that the quota stops would say `Rolling` for ever."""
+    workers = [WorkerReport(0, READY, 1, outdated=True)]
+    told = not_ready("PodNotCreated", "worker 1 of 3 is not started: exceeded quota: small")
+    assert readiness(a_connect(replicas=3), workers, {2: "other", 1: "exceeded quota: small"}) == told
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,16 @@ STOPPING, ENDED = WorkerState.STOPPING, WorkerState.ENDED
             2, [Worker(0, "old", STARTING), Worker(1, "old", STARTING)], [Stop(0), Stop(1)], id="nothing-serves-all-go"
         ),
         pytest.param(2, [Worker(1, "old", READY)], [Start(0)], id="complete-before-rolling"),
+        pytest.param(1, [Worker(0, "new", READY, pod=False)], [Stop(0)], id="its-pod-was-deleted"),
+        pytest.param(1, [Worker(0, "old", STARTING, pod=False)], [Stop(0)], id="its-pod-was-deleted-stopped-once"),
+        pytest.param(1, [Worker(0, "new", ENDED, pod=False)], [Start(0)], id="died-with-its-pod"),
+        pytest.param(1, [Worker(0, "new", STOPPING, pod=False)], [], id="is-ending-with-its-pod"),
+        pytest.param(
+            2,
+            [Worker(0, "new", READY, pod=False), Worker(1, "old", READY)],
+            [Stop(0)],
+            id="no-rolling-while-a-pod-is-missing",
+        ),
     ],
 )
 def test_next_steps(replicas: int, workers: list[Worker], steps: list[Start | Stop]) -> None:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import logging
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from infra.local.operator.connect_rest import ConnectRest
 from infra.local.operator.connect_status import WorkerReport, readiness, status_body, unsupported, warnings
 from infra.local.operator.jvm import jvm_arguments
 from infra.local.operator.owned_objects import owned_objects
+from infra.local.operator.pod_objects import is_there
 from infra.local.operator.resources import ConnectResource
 from infra.local.operator.service_account import (
     TOKEN_LIFETIME_SECONDS,
@@ -26,6 +28,7 @@ from infra.local.operator.service_account import (
 from infra.local.operator.statuses import write_status
 from infra.local.operator.worker_log import first_problem
 from infra.local.operator.worker_plan import Start, Stop, Worker, WorkerState, next_steps
+from infra.local.operator.worker_pods import WorkerPods
 from infra.local.operator.worker_properties import worker_properties
 from infra.local.operator.workers import Key, WorkerRecord, Workers
 from infra.local.state import write_private
@@ -49,6 +52,10 @@ class ConnectClusters:
     _applied: dict[Key, tuple[str, float]] = field(default_factory=dict)
     _rests: dict[int, ConnectRest] = field(default_factory=dict)
     _misses: dict[int, int] = field(default_factory=dict)
+    _pods: WorkerPods = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._pods = WorkerPods(self.api)
 
     def reconcile(self, connect: ConnectResource) -> ConnectRest | None:
         """One round; the REST interface of a worker that serves, or None. Raises ApiError."""
@@ -56,6 +63,9 @@ class ConnectClusters:
         condition = unsupported(connect)
         arguments, notes = jvm_arguments(connect.jvm_options)
         reports = [self._report(record) for record in self.workers.of(key)]
+        pods = self._pods.of(connect)
+        states = {report.index: report.state for report in reports}
+        self._pods.tidy(connect, connect.replicas if condition is None else 0, pods, states)
         if condition is not None:
             self.stop(key)
         else:
@@ -65,8 +75,8 @@ class ConnectClusters:
                 # Workers that run go on, as pods would; new ones would not come up.
                 condition = not_ready("InvalidSecret", str(error))
             else:
-                self._run_workers(connect, digest, arguments, reports)
-                condition = readiness(connect, self._judged(key, reports, digest))
+                refused = self._run_workers(connect, digest, arguments, states, pods)
+                condition = readiness(connect, self._judged(key, reports, digest), refused)
         self._write(connect, condition, notes, reports)
         stopping = {record.index for record in self.workers.of(key) if self.workers.is_stopping(record)}
         serving = [each.port for each in reports if each.state is WorkerState.READY and each.index not in stopping]
@@ -89,9 +99,9 @@ class ConnectClusters:
         self._apply(connect, owned_objects(connect, certificates))
         cluster = cluster_entry(self.kubeconfig)
         self._write_kubeconfig(connect, cluster)
+        told = [worker_properties(connect), arguments, dict(connect.resources)]
         # A token, too, is of one KafkaConnect and one API server only.
-        parts = [worker_properties(connect), arguments, secret_contents.contents_digest(secrets), connect.uid, cluster]
-        return _digest(parts)
+        return _digest([*told, secret_contents.contents_digest(secrets), connect.uid, cluster])
 
     def _apply(self, connect: ConnectResource, items: list[Object]) -> None:
         key = (connect.namespace, connect.name)
@@ -116,21 +126,32 @@ class ConnectClusters:
             write_private(file, content)
 
     def _run_workers(
-        self, connect: ConnectResource, digest: str, arguments: list[str], reports: list[WorkerReport]
-    ) -> None:
+        self,
+        connect: ConnectResource,
+        digest: str,
+        arguments: list[str],
+        states: Mapping[int, WorkerState],
+        pods: Mapping[int, Object],
+    ) -> dict[int, str]:
+        """Take the next steps; why workers are not started, by index, each of which another round tries again."""
         key, now = (connect.namespace, connect.name), time.time()
         records = {record.index: record for record in self.workers.of(key)}
-        states = {report.index: report.state for report in reports}
         seen = [
-            Worker(index, record.digest, states[index], record.may_start_again(now))
+            Worker(index, record.digest, states[index], record.may_start_again(now), is_there(pods.get(index)))
             for index, record in records.items()
         ]
+        refused: dict[int, str] = {}
         for step in next_steps(connect.replicas, digest, seen):
             match step:
                 case Start(index):
-                    self.workers.start(key, index, digest, worker_properties(connect), arguments)
+                    refusal = self._pods.admit(connect, index, digest, pods.get(index))
+                    if refusal is None:
+                        self.workers.start(key, index, digest, worker_properties(connect), arguments)
+                    else:
+                        refused[index] = refusal
                 case Stop(index):
                     self.workers.stop(records[index])
+        return refused
 
     def _state(self, record: WorkerRecord) -> WorkerState:
         if self.workers.is_stopping(record):

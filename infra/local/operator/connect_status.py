@@ -1,6 +1,6 @@
 """What the status of a KafkaConnect says about its workers. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -41,12 +41,18 @@ def unsupported(connect: ConnectResource) -> Condition | None:
     return None
 
 
-def readiness(connect: ConnectResource, workers: Sequence[WorkerReport]) -> Condition:
-    """Ready when every worker serves with the newest configuration; else the first that does not, and why."""
+def readiness(connect: ConnectResource, workers: Sequence[WorkerReport], refused: Mapping[int, str]) -> Condition:
+    """Ready when every worker serves with the newest configuration; else the first that does not, and why.
+
+    `refused` holds what the API server says to the Pods of workers that may not start, by index.
+    """
     current = [each for each in workers if each.index < connect.replicas and not each.outdated]
     serving = [each for each in current if each.state is WorkerState.READY]
     if len(serving) >= connect.replicas:
         return conditions.READY
+    if refused:
+        index = min(refused)
+        return not_ready("PodNotCreated", f"worker {index} of {connect.replicas} is not started: {refused[index]}")
     outdated = sum(each.outdated for each in workers)
     if outdated:
         return not_ready("Rolling", f"{outdated} of {connect.replicas} workers still have the configuration before")

@@ -23,12 +23,12 @@ def owned_objects(connect: ConnectResource, trusted_certificates: str) -> list[O
     name = connect.component_name
     configuration = as_properties_file(worker_properties(connect))
     items = [
-        _object(connect, "v1", "ServiceAccount", name),
-        _object(connect, "v1", "ConfigMap", f"{name}-config", data={CONFIG_KEY: configuration}),
+        owned_object(connect, "v1", "ServiceAccount", name),
+        owned_object(connect, "v1", "ConfigMap", f"{name}-config", data={CONFIG_KEY: configuration}),
     ]
     if connect.tls:
         encoded = base64.b64encode(trusted_certificates.encode()).decode()
-        items.append(_object(connect, "v1", "Secret", trust_secret_name(connect), data={TRUST_KEY: encoded}))
+        items.append(owned_object(connect, "v1", "Secret", trust_secret_name(connect), data={TRUST_KEY: encoded}))
     return items + _access(connect, name)
 
 
@@ -38,8 +38,8 @@ def _access(connect: ConnectResource, name: str) -> list[Object]:
     rules = [{"apiGroups": [""], "resources": ["secrets"], "resourceNames": secrets, "verbs": ["get"]}]
     group = "rbac.authorization.k8s.io"
     return [
-        _object(connect, f"{group}/v1", "Role", name, rules=rules if secrets else []),
-        _object(
+        owned_object(connect, f"{group}/v1", "Role", name, rules=rules if secrets else []),
+        owned_object(
             connect,
             f"{group}/v1",
             "RoleBinding",
@@ -50,7 +50,8 @@ def _access(connect: ConnectResource, name: str) -> list[Object]:
     ]
 
 
-def _object(connect: ConnectResource, api_version: str, kind: str, name: str, **body: object) -> Object:
+def owned_object(connect: ConnectResource, api_version: str, kind: str, name: str, **body: object) -> Object:
+    """An object with Strimzi's labels that goes with its KafkaConnect."""
     owner = {
         "apiVersion": API_VERSION,
         "kind": "KafkaConnect",

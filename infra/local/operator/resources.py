@@ -73,6 +73,7 @@ class ConnectResource:
     authentication: Authentication | None
     config: Mapping[str, Any]
     jvm_options: Mapping[str, Any]
+    resources: Mapping[str, Any]
     mounts_volumes: bool
     ignored_fields: tuple[str, ...]
     status: Object
@@ -135,6 +136,7 @@ def connect_resource(item: Object) -> ConnectResource:
         authentication=_authentication(spec["authentication"]) if "authentication" in spec else None,
         config=spec.get("config") or {},
         jvm_options=spec.get("jvmOptions") or {},
+        resources=spec.get("resources") or {},
         mounts_volumes=bool(mounts or (template.get("pod") or {}).get("volumes")),
         ignored_fields=tuple(field for field in _IGNORED_FIELDS if field in spec),
         status=item.get("status") or {},

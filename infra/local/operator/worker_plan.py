@@ -18,12 +18,16 @@ class WorkerState(Enum):
 
 @dataclass(frozen=True)
 class Worker:
-    """One worker as the plan sees it: `digest` of what it was started with, `due` when an ended one may start again."""
+    """One worker as the plan sees it.
+
+    `digest` is of what it was started with, `due` says when an ended one may start again, `pod` that its Pod exists.
+    """
 
     index: int
     digest: str
     state: WorkerState
     due: bool = True
+    pod: bool = True
 
 
 @dataclass(frozen=True)
@@ -37,23 +41,26 @@ class Stop:
 
 
 def next_steps(replicas: int, digest: str, workers: Sequence[Worker]) -> list[Start | Stop]:
-    """What to do now. Outdated workers that serve go one at a time, and only while every other one serves."""
+    """What to do now. Outdated workers that serve go one at a time, and only while every other one serves.
+
+    A worker whose Pod was deleted goes with it, as it would with a kubelet, and starts again.
+    """
     known = {worker.index: worker for worker in workers}
     running = (WorkerState.READY, WorkerState.STARTING)
     steps: list[Start | Stop] = [
-        Stop(each.index) for each in workers if each.index >= replicas and each.state in running
+        Stop(each.index) for each in workers if each.state in running and (each.index >= replicas or not each.pod)
     ]
     kept = [known[index] for index in range(replicas) if index in known]
     for index in range(replicas):
         worker = known.get(index)
         if worker is None or (worker.state is WorkerState.ENDED and (worker.due or worker.digest != digest)):
             steps.append(Start(index))
-    outdated = [each for each in kept if each.digest != digest and each.state in running]
+    outdated = [each for each in kept if each.digest != digest and each.state in running and each.pod]
     not_serving = [each for each in outdated if each.state is WorkerState.STARTING]
     if not_serving:
         # Nothing is lost by stopping what does not serve: a corrected address must not wait for the wrong one.
         return steps + [Stop(each.index) for each in not_serving]
-    if outdated and len(kept) == replicas and all(each.state is WorkerState.READY for each in kept):
+    if outdated and len(kept) == replicas and all(each.state is WorkerState.READY and each.pod for each in kept):
         steps.append(Stop(outdated[0].index))
     return steps
 
