@@ -11,17 +11,22 @@ os.environ["REPLICATE_LOCAL"] = os.environ.get("REPLICATE_TEST_LOCAL") or str(_O
 import pytest
 from rich.console import Console
 
-from infra.local import stack
+from infra.local import paths, stack
 from infra.local.endpoints import Endpoints
+from infra.local.locks import exclusive
+
+_OTHER_RUN_SECONDS = 3600
 
 
 @pytest.fixture(scope="session")
 def endpoints(request: pytest.FixtureRequest) -> Iterator[Endpoints]:
     """The running local stack of the tests: API server, two Kafka regions, operator."""
     capture = request.config.pluginmanager.getplugin("capturemanager")
-    with capture.global_and_fixture_disabled():
-        console = Console()
-        console.print("\nstarting the local stack of the tests")
-        running = stack.up(console)
-    yield running
-    stack.down(Console(quiet=True), purge=True)
+    # Another run of the tests would share this stack, and remove it at its own end.
+    with exclusive(paths.LOCAL / "tests.lock", Console(), "running the tests", _OTHER_RUN_SECONDS):
+        with capture.global_and_fixture_disabled():
+            console = Console()
+            console.print("\nstarting the local stack of the tests")
+            running = stack.up(console)
+        yield running
+        stack.down(Console(quiet=True), purge=True)

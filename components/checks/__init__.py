@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from components.checks.aliases import check_aliases
 from components.checks.clusters import check_clusters
 from components.checks.connect_clusters import check_connect_clusters
-from components.checks.loops import check_loops
+from components.checks.loops import check_halves, check_loops
 from components.checks.names import check_names
 from components.checks.overlaps import check_overlaps
 from components.checks.properties import check_properties
@@ -29,3 +29,4 @@ def check_topology(topology: Topology) -> Iterator[Problem]:
     yield from check_connect_clusters(flows)
     yield from check_overlaps(flows)
     yield from check_loops(flows)
+    yield from check_halves(flows)

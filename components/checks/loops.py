@@ -31,6 +31,31 @@ def check_loops(flows: Sequence[NamedFlow]) -> Iterator[Problem]:
             yield _problem(ring)
 
 
+def check_halves(flows: Sequence[NamedFlow]) -> Iterator[Problem]:
+    """A problem for two guarded flows, back to back, that share topics and treat them differently."""
+    guarded = [named for named in flows if named.flow.loop_guard]
+    first_of = {(named.flow.source, named.flow.target): named for named in reversed(guarded)}
+    for named in guarded:
+        other = first_of.get((named.flow.target, named.flow.source))
+        if other is None or named.name > other.name or _disjoint(named, other):
+            continue
+        for key, ours, theirs in (
+            ("topics", set(all_topics(named.flow)), set(all_topics(other.flow))),
+            ("topicsExclude", set(named.flow.topics_exclude), set(other.flow.topics_exclude)),
+            ("separator", {named.flow.separator}, {other.flow.separator}),
+        ):
+            if ours != theirs:
+                yield Problem(
+                    other.where(key),
+                    "halves-disagree",
+                    f"`{key}` is {', '.join(sorted(theirs)) or 'empty'}, and {', '.join(sorted(ours)) or 'empty'} in "
+                    f"{named.where()}, which goes the other way",
+                    "A topic that only one direction replicates is not the same on both sides: after a failover its "
+                    "records of one side are missing.",
+                    f"set the same `{key}` for both, or use `kind: prefixlessPair`.",
+                )
+
+
 def flow_selection(named: NamedFlow) -> Selection:
     """What a flow replicates by selection, over all its source connectors."""
     return selection_of(named.flow, all_topics(named.flow))
