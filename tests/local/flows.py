@@ -44,7 +44,7 @@ class Deployed:
     def connector(self, name: str) -> dict[str, Any]:
         """The KafkaConnector of this name, in the namespace of its flow."""
         custom = client.CustomObjectsApi(self.api)
-        namespace = f"mirror-{name.rsplit('-', 1)[0]}"
+        namespace = _namespace(name)
         found: Any = custom.get_namespaced_custom_object(
             *_STRIMZI, namespace, "kafkaconnectors", name, _request_timeout=_CALL_SECONDS
         )
@@ -53,7 +53,7 @@ class Deployed:
     def edit_connector(self, name: str, spec: Mapping[str, Any]) -> None:
         """Merge into a connector's spec by hand, past the program, and wait until the operator took it up."""
         custom = client.CustomObjectsApi(self.api)
-        namespace = f"mirror-{name.rsplit('-', 1)[0]}"
+        namespace = _namespace(name)
         custom.patch_namespaced_custom_object(
             *_STRIMZI, namespace, "kafkaconnectors", name, {"spec": dict(spec)}, _request_timeout=_CALL_SECONDS
         )
@@ -89,6 +89,12 @@ def validate(document: dict[str, Any], flow: str, kubeconfig: Path, catch_up_sec
     assert report.error is None, report.error
     (outcome,) = report.flows
     return outcome
+
+
+def _namespace(connector: str) -> str:
+    """Namespace of a connector that is named `<flow>-<role>` or `<flow>-source-<part>`."""
+    flow = connector.split("-source-")[0] if "-source-" in connector else connector.rsplit("-", 1)[0]
+    return f"mirror-{flow}"
 
 
 def check_named(outcome: FlowOutcome, name: str) -> CheckOutcome:

@@ -1,0 +1,68 @@
+"""Several source connectors in one flow, for real: disjoint topics, one stopped leaves the other flowing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from infra import deployment
+from infra.local.endpoints import Endpoints
+from infra.local.example_traffic import Example, make_example_traffic
+from infra.settings import STACKS, read_settings
+from spark.report import Verdict
+from tests.local.flows import READY_SECONDS, Deployed, check_named, told
+
+TRAFFIC = Example(topics={"carts": 2, "views-web": 2}, groups={"basket": (("carts", "views-web"), 0.8)})
+
+
+@pytest.fixture(scope="module")
+def divided(deployed: Deployed, endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+    """A flow whose topics two source connectors divide, one of them with compression of its own."""
+    del deployed
+    folder: Path = tmp_path_factory.mktemp("divided")
+    topology = yaml.safe_load((STACKS / "topologies" / "local-split.yaml").read_text())
+    split = topology["replications"].pop("traffic")
+    topology["replications"]["shop"] = {
+        "kind": "flow",
+        **{key: split[key] for key in ("source", "target", "offsetSyncs", "intervals")},
+        "groups": ["basket"],
+        "connect": {"replicas": 1, "jvmOptions": {"-Xmx": "256m"}},
+        "connectors": {
+            "sources": {
+                "carts": {"topics": ["carts"]},
+                "views": {"topics": ["views-.*"], "config": {"producer.override.compression.type": "zstd"}},
+            }
+        },
+    }
+    (folder / "topologies").mkdir()
+    (folder / "topologies" / "local-split.yaml").write_text(yaml.safe_dump(topology, sort_keys=False))
+    (folder / "Pulumi.local-split.yaml").write_text((STACKS / "Pulumi.local-split.yaml").read_text())
+    stack = Deployed(read_settings("local-split", folder), endpoints)
+    make_example_traffic(endpoints.regions["useast"], 200, 1, TRAFFIC)
+    deployment.up(stack.settings, lambda _: None)
+    deployment.wait_ready(stack.settings, READY_SECONDS)
+    yield stack
+    deployment.destroy(stack.settings, lambda _: None)
+
+
+def test_the_union_is_complete_and_each_topic_has_one_connector(divided: Deployed) -> None:
+    make_example_traffic(divided.endpoints.regions["useast"], 200, 1, TRAFFIC)
+    outcome = divided.validate("shop")
+    assert outcome.verdict is Verdict.PASS, told(outcome)
+    parity = check_named(outcome, "parity").counts
+    assert (parity["sourceRecords"], parity["targetRecords"], parity["duplicated"]) == (800, 800, 0)
+    assert check_named(outcome, "topics-divided").verdict is Verdict.PASS
+
+
+def test_a_stopped_source_connector_is_named_with_its_lag_and_no_other(divided: Deployed) -> None:
+    with divided.edited("shop-source-views", {"state": "stopped"}, {"state": "running"}):
+        make_example_traffic(divided.endpoints.regions["useast"], 100, 1, TRAFFIC)
+        outcome = divided.validate("shop", catch_up_seconds=15)
+    assert outcome.verdict is Verdict.FAIL
+    assert check_named(outcome, "parity").counts["lagging"] == 100, told(outcome)
+    behind = [
+        finding.message for check in outcome.checks for finding in check.findings if finding.code == "part-behind"
+    ]
+    assert len(behind) == 1, told(outcome)
+    assert "shop-source-views" in behind[0]
