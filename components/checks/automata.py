@@ -1,10 +1,9 @@
 """Topic patterns as automata over the characters of topic names, so that sets of names can be compared.
 
-Built from the standard library's own parse of a pattern. May import the patterns only.
+Built from the standard library's own parse of a pattern. May import the patterns and characters.
 """
 
 import re
-import string
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,17 +11,10 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, NoReturn
 
+from components.checks.characters import BITS, EVERY, LONGEST_NAME, MEMBERS, UndecidableError, character_range
 from components.checks.patterns import pattern_error
 
-#: Characters of a topic name, those first that read best in an example. Source: org.apache.kafka.common.internals.Topic
-ALPHABET = string.ascii_letters + string.digits + "-_."
-LONGEST_NAME = 249
-#: A set of characters is an integer with a bit for each; this is the set of all.
-EVERY = (1 << len(ALPHABET)) - 1
-
-_BITS = {character: 1 << index for index, character in enumerate(ALPHABET)}
 _PLAIN_NAME = re.compile(r"[a-zA-Z0-9_-]+")
-_IGNORECASE = int(re.IGNORECASE)
 _LOOKAROUNDS = ("ASSERT", "ASSERT_NOT")
 #: More states than any sensible pattern has; beyond it, nested repetitions would take minutes.
 _STATES = 5_000
@@ -32,10 +24,6 @@ _parser = import_module("re._parser")
 Node = tuple[Any, Any]
 #: Characters to step over and the state behind them.
 Edge = tuple[int, int]
-
-
-class UndecidableError(Exception):
-    """What is asked about a pattern cannot be found out; the message says why and ends a sentence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +50,7 @@ def automaton(pattern: str) -> Automaton:
     """The names that a pattern matches; raises UndecidableError if it is refused or too large."""
     if _PLAIN_NAME.fullmatch(pattern):
         return Automaton(
-            (*(((_BITS[one], place + 1),) for place, one in enumerate(pattern)), ()), frozenset({len(pattern)})
+            (*(((BITS[one], place + 1),) for place, one in enumerate(pattern)), ()), frozenset({len(pattern)})
         )
     if reason := pattern_error(pattern):
         raise UndecidableError(f"`{pattern}` is no pattern of Java and Python: {reason}")
@@ -221,10 +209,10 @@ class _Builder:
         return self.state()
 
     def literal(self, code: int, state: int, flags: int) -> int:
-        return self.step(_range((code, code), flags), state)
+        return self.step(character_range((code, code), flags), state)
 
     def not_literal(self, code: int, state: int, flags: int) -> int:
-        return self.step(EVERY & ~_range((code, code), flags), state)
+        return self.step(EVERY & ~character_range((code, code), flags), state)
 
     def any(self, _argument: None, state: int, _flags: int) -> int:
         return self.step(EVERY, state)
@@ -233,7 +221,7 @@ class _Builder:
         mask = 0
         for operation, argument in members:
             if str(operation) != "NEGATE":
-                mask |= _MEMBERS[str(operation)](argument, flags)
+                mask |= MEMBERS[str(operation)](argument, flags)
         return self.step(EVERY & ~mask if str(members[0][0]) == "NEGATE" else mask, state)
 
     def finish(self, end: int, without: tuple[Automaton, ...]) -> Automaton:
@@ -270,41 +258,10 @@ class _Builder:
         return reached
 
 
-def _set(characters: str) -> int:
-    return sum(_BITS[character] for character in characters)
-
-
-@lru_cache(maxsize=1 << 12)
-def _range(bounds: tuple[int, int], flags: int) -> int:
-    first, last = bounds
-    if not flags & _IGNORECASE:
-        return _set("".join(character for character in ALPHABET if first <= ord(character) <= last))
-    if last > 127:
-        raise UndecidableError("Java and Python do not agree on letters outside ASCII whose case is ignored")
-    cases = {character: (ord(character.lower()), ord(character.upper())) for character in ALPHABET}
-    return _set("".join(one for one in ALPHABET if any(first <= code <= last for code in cases[one])))
-
-
-def _category(name: object, _flags: int) -> int:
-    mask = _CATEGORIES[str(name).replace("_NOT", "")]
-    return EVERY & ~mask if "_NOT" in str(name) else mask
-
-
 def _unknown(operation: str) -> NoReturn:
     raise UndecidableError(f"it holds a construct that is not known here ({operation.lower()})")
 
 
-#: Of the characters of a topic name; Java's and Python's classes differ in others only.
-_CATEGORIES = {
-    "CATEGORY_DIGIT": _set(string.digits),
-    "CATEGORY_SPACE": 0,
-    "CATEGORY_WORD": _set(string.ascii_letters + string.digits + "_"),
-}
-_MEMBERS: dict[str, Callable[[Any, int], int]] = {
-    "LITERAL": lambda code, flags: _range((code, code), flags),
-    "RANGE": _range,
-    "CATEGORY": _category,
-}
 _BUILDERS: dict[str, Callable[[_Builder, Any, int, int], int]] = {
     "LITERAL": _Builder.literal,
     "NOT_LITERAL": _Builder.not_literal,

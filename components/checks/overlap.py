@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from components.checks.automata import ALPHABET, EVERY, LONGEST_NAME, Automaton, UndecidableError, automaton, union
+from components.checks.automata import Automaton, automaton, union
+from components.checks.characters import ALPHABET, EVERY, LONGEST_NAME, UndecidableError
 from components.checks.patterns import selects
 from components.model import Flow, Policy
 from components.naming import HEARTBEATS_TOPIC, excluded_topics

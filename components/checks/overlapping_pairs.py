@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from operator import or_
 
-from components.checks.automata import EVERY, Automaton, UndecidableError, automaton, reversed_automaton
+from components.checks.automata import Automaton, automaton, reversed_automaton
+from components.checks.characters import EVERY, UndecidableError
 from components.checks.overlap import Disjoint, Overlap, Overlaps, Selection, pattern_overlap
 from components.checks.patterns import pattern_error
 
