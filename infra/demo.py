@@ -117,7 +117,7 @@ def _expect_record(consumer: Consumer, topic: str) -> None:
 
 def _validate(settings: StackSettings, console: Console) -> int:
     kubeconfig = load_endpoints().kubeconfig
-    report = paths.LOCAL / "validation" / settings.stack / "report.json"
+    report = paths.VALIDATION / settings.stack / "report.json"
     document = deployment.outputs(settings)["validation"]
     run = ValidationRun(settings.stack, document, report, kubeconfig, ("--publish", "--catch-up-seconds=60"))
     code = run_validation(run, console)

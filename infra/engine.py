@@ -80,8 +80,8 @@ def _local_stack(settings: StackSettings) -> Iterator[automation.Stack]:
 
 
 def _select_local(settings: StackSettings, provider: dict[str, str]) -> automation.Stack:
-    work = paths.LOCAL / "pulumi" / "project"
-    backend = paths.LOCAL / "pulumi" / "state"
+    work = paths.PULUMI / "project"
+    backend = paths.PULUMI / "state"
     for folder in (work, backend):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     environment = _environment() | provider
@@ -92,7 +92,7 @@ def _select_local(settings: StackSettings, provider: dict[str, str]) -> automati
         "KUBECONFIG": str(load_endpoints().kubeconfig),
     }
     if real_provider() is None:
-        environment["PULUMI_HOME"] = str(paths.LOCAL / "pulumi" / "home")
+        environment["PULUMI_HOME"] = str(paths.PULUMI / "home")
     project = automation.ProjectSettings(name=PROJECT, runtime="python")
     options = automation.LocalWorkspaceOptions(
         work_dir=str(work), env_vars=environment, project_settings=project, pulumi_command=_pulumi_command()

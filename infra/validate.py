@@ -37,7 +37,7 @@ def run_validation(run: ValidationRun, console: Console) -> int:
 
     Ctrl-C reaches the job, too, and ends it.
     """
-    folder = paths.LOCAL / "validation" / run.stack
+    folder = paths.VALIDATION / run.stack
     folder.mkdir(parents=True, exist_ok=True)
     parameters = folder / "parameters.json"
     parameters.write_text(json.dumps(run.document, indent=2) + "\n")

@@ -163,7 +163,9 @@ def _site(artifacts: Artifacts, state: State) -> Site:
 
 
 def _purge() -> None:
-    for folder in (paths.DATA, paths.LOGS, paths.CERTIFICATES, paths.CONTROL_PLANE, paths.OPERATOR):
+    servers = (paths.DATA, paths.LOGS, paths.CERTIFICATES, paths.CONTROL_PLANE, paths.OPERATOR)
+    # Pulumi's state tells of objects that were in the API server's data; without them it would be wrong.
+    for folder in (*servers, paths.PULUMI, paths.VALIDATION):
         shutil.rmtree(folder, ignore_errors=True)
     paths.STATE_FILE.unlink(missing_ok=True)
 

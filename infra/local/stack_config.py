@@ -26,7 +26,7 @@ def local_addresses(endpoints: Endpoints) -> Mapping[str, str]:
 
 def passphrase_file() -> Path:
     """File with the passphrase of the local Pulumi state, made once."""
-    path = paths.LOCAL / "pulumi" / "passphrase"
+    path = paths.PULUMI / "passphrase"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.touch(mode=0o600)

@@ -15,6 +15,8 @@ FILES = {
     "CONTROL_PLANE": "control-plane",
     "KUBECONFIG": "control-plane/admin.kubeconfig",
     "OPERATOR": "operator",
+    "PULUMI": "pulumi",
+    "VALIDATION": "validation",
     "BIN": "bin",
     "LIB": "lib",
     "CRDS": "crds",
