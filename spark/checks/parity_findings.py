@@ -96,7 +96,7 @@ def meaning(difference: Difference, sides: Sides) -> _Meaning:
     """What a difference says, given what both logs still hold."""
     if sides.compacted and difference.kind not in ("missing-tail", "duplicated", "unmarked"):
         return _COMPACTED
-    if difference.kind == "duplicated" and 2 * difference.records >= sides.target_records:
+    if difference.kind == "duplicated" and 2 * difference.records >= sides.target.size:
         return _REPEATED
     return _MEANINGS[difference.kind](sides)
 

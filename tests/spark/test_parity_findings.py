@@ -25,7 +25,7 @@ def sides(
         pytest.param("missing-head", sides(target=(7, 90)), "expired-on-target", Severity.NOTE, id="target retention"),
         pytest.param("missing-tail", sides(), "not-replicated-yet", Severity.FAIL, id="the tail after waiting"),
         pytest.param("duplicated", sides(), "duplicated-records", Severity.NOTE, id="sent again after a restart"),
-        pytest.param("duplicated", sides(held=6), "records-repeated", Severity.FAIL, id="every record twice"),
+        pytest.param("duplicated", sides(target=(0, 6)), "records-repeated", Severity.FAIL, id="every record twice"),
         pytest.param("unmarked", sides(), "records-unmarked", Severity.FAIL, id="replicated without the guard's mark"),
         pytest.param("extra", sides(), "extra-records", Severity.FAIL, id="from somewhere else"),
         pytest.param("extra-head", sides(), "extra-records", Severity.FAIL, id="older than a source that has all"),
