@@ -6,7 +6,6 @@ from concurrent.futures import Future
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs do not re-export them
     AclBinding,
-    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
@@ -35,16 +34,6 @@ def apply_acls(region: Region, acls: Iterable[Acl]) -> None:
         _finish(future, f"create {_told(binding)} on {region.alias}")
 
 
-def revoke_acls(region: Region, acls: Iterable[Acl]) -> None:
-    """Remove those of `acls` that are meant for the region; one that is not there is no error."""
-    filters = [_filter(binding) for acl in acls if acl.cluster == region.alias for binding in bindings(acl)]
-    if not filters:
-        return
-    admin = AdminClient(region.client_config(ADMIN))
-    for future in admin.delete_acls(filters, request_timeout=DEADLINE_SECONDS).values():
-        _finish(future, f"delete ACLs on {region.alias}")
-
-
 def standing_acls(alias: str) -> tuple[Acl, ...]:
     """What the users beside the flows may do: the validation job reads everything, the traffic's clients also write."""
     validator, app = f"User:{VALIDATOR}", f"User:{APP}"
@@ -64,18 +53,6 @@ def bindings(acl: Acl) -> list[AclBinding]:
         AclBinding(resource, acl.name, pattern, acl.principal, "*", AclOperation[operation], AclPermissionType.ALLOW)
         for operation in acl.operations
     ]
-
-
-def _filter(binding: AclBinding) -> AclBindingFilter:
-    return AclBindingFilter(
-        binding.restype,
-        binding.name,
-        binding.resource_pattern_type,
-        binding.principal,
-        binding.host,
-        binding.operation,
-        binding.permission_type,
-    )
 
 
 def _told(binding: AclBinding) -> str:

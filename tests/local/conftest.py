@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
+from typing import Any
 
 import pytest
-import yaml
 from kubernetes import client, config
 
 from infra import deployment
@@ -14,8 +14,8 @@ from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import make_example_traffic
 from infra.local.jdk import find_jdk
 from infra.local.traffic import consume_to, create_topics, produce
-from infra.settings import STACKS, read_settings
-from tests.local.flows import READY_SECONDS, Deployed, grant_mirror
+from infra.settings import read_settings
+from tests.local.flows import READY_SECONDS, Deployed, grant_mirror, write_edited
 
 LEDGER_NAMESPACE = "mirror-ledger"
 
@@ -25,8 +25,8 @@ def deployed(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> 
     """The stack `local` with its flow `orders`, and `ledger`: identity policy, source over mutual TLS."""
     os.environ["JAVA_HOME"] = str(find_jdk().home)
     os.environ["REPLICATE_SPARK_JARS"] = str(maven.SPARK.directory)
-    stacks = tmp_path_factory.mktemp("stacks")
-    _write_stack(stacks, endpoints)
+    edit = partial(_add_ledger, endpoints=endpoints)
+    stacks = write_edited(tmp_path_factory.mktemp("stacks"), "local", edit)
     _make_ledger_namespace(endpoints)
     source = endpoints.regions["useast"]
     create_topics(source, {"ledger": 2})
@@ -42,11 +42,9 @@ def deployed(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> 
     deployment.destroy(stack.settings, lambda _: None)
 
 
-def _write_stack(stacks: Path, endpoints: Endpoints) -> None:
-    topology = yaml.safe_load((STACKS / "topologies" / "local.yaml").read_text())
-    useast = topology["clusters"]["useast"]
+def _add_ledger(topology: dict[str, Any], endpoints: Endpoints) -> None:
     topology["clusters"]["useast-tls"] = {
-        **useast,
+        **topology["clusters"]["useast"],
         "bootstrapServers": endpoints.regions["useast"].tls_bootstrap_servers,
         "authentication": {"type": "tls", "secret": "useast-client"},
         "validation": {"authentication": {"type": "tls", "secret": "useast-validator"}},
@@ -59,9 +57,6 @@ def _write_stack(stacks: Path, endpoints: Endpoints) -> None:
         "policy": "identity",
         "namespace": {"create": False},
     }
-    (stacks / "topologies").mkdir()
-    (stacks / "topologies" / "local.yaml").write_text(yaml.safe_dump(topology, sort_keys=False))
-    (stacks / "Pulumi.local.yaml").write_text((STACKS / "Pulumi.local.yaml").read_text())
 
 
 def _make_ledger_namespace(endpoints: Endpoints) -> None:

@@ -1,11 +1,12 @@
 """Deployed flows under test: their settings, what Kubernetes says of them, and the validation of one of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import yaml
 from kubernetes import client, config
 
 from components.clusters import PlainAuthentication
@@ -15,7 +16,7 @@ from infra import deployment
 from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
 from infra.local.waiting import NotYetError, wait_for
-from infra.settings import StackSettings
+from infra.settings import STACKS, StackSettings, stack_file
 from spark.job import Options, run
 from spark.parameters import Parameters
 from spark.report import CheckOutcome, FlowOutcome
@@ -95,6 +96,16 @@ def _namespace(connector: str) -> str:
     """Namespace of a connector that is named `<flow>-<role>` or `<flow>-source-<part>`."""
     flow = connector.split("-source-")[0] if "-source-" in connector else connector.rsplit("-", 1)[0]
     return f"mirror-{flow}"
+
+
+def write_edited(folder: Path, stack: str, edit: Callable[[dict[str, Any]], object]) -> Path:
+    """Write a stack of this repository to `folder` with its parsed topology edited in place; returns the folder."""
+    topology = yaml.safe_load((STACKS / "topologies" / f"{stack}.yaml").read_text())
+    edit(topology)
+    (folder / "topologies").mkdir()
+    (folder / "topologies" / f"{stack}.yaml").write_text(yaml.safe_dump(topology, sort_keys=False))
+    stack_file(stack, folder).write_text(stack_file(stack).read_text())
+    return folder
 
 
 def check_named(outcome: FlowOutcome, name: str) -> CheckOutcome:

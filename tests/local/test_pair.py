@@ -23,7 +23,7 @@ from infra.local.traffic import create_topics, end_offsets, produce
 from infra.local.waiting import NotYetError, wait_for
 from infra.settings import STACKS, read_settings
 from spark.report import Verdict
-from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, check_named, told
+from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, check_named, told, write_edited
 
 RECORDS = 20_000
 HALVES = ("ledger-to-uswest", "ledger-to-useast")
@@ -40,11 +40,7 @@ EXACTLY_ONCE = {
 @contextmanager
 def a_pair(endpoints: Endpoints, folder: Path, replications: Mapping[str, Any], topic: str) -> Iterator[Deployed]:
     """The stack `local-pair` with other replications, deployed while the body runs."""
-    (folder / "topologies").mkdir()
-    topology = yaml.safe_load((STACKS / "topologies" / "local-pair.yaml").read_text())
-    topology["replications"] = dict(replications)
-    (folder / "topologies" / "local-pair.yaml").write_text(yaml.safe_dump(topology, sort_keys=False))
-    (folder / "Pulumi.local-pair.yaml").write_text((STACKS / "Pulumi.local-pair.yaml").read_text())
+    write_edited(folder, "local-pair", lambda topology: topology.update(replications=dict(replications)))
     stack = Deployed(read_settings("local-pair", folder), endpoints)
     for region in endpoints.regions.values():
         create_topics(region, {topic: 3})

@@ -1,27 +1,21 @@
 """Several source connectors in one flow, for real: disjoint topics, one stopped leaves the other flowing."""
 
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 import pytest
-import yaml
 
 from infra import deployment
 from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import Example, make_example_traffic
-from infra.settings import STACKS, read_settings
+from infra.settings import read_settings
 from spark.report import Verdict
-from tests.local.flows import READY_SECONDS, Deployed, check_named, told
+from tests.local.flows import READY_SECONDS, Deployed, check_named, told, write_edited
 
 TRAFFIC = Example(topics={"carts": 2, "views-web": 2}, groups={"basket": (("carts", "views-web"), 0.8)})
 
 
-@pytest.fixture(scope="module")
-def divided(deployed: Deployed, endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
-    """A flow whose topics two source connectors divide, one of them with compression of its own."""
-    del deployed
-    folder: Path = tmp_path_factory.mktemp("divided")
-    topology = yaml.safe_load((STACKS / "topologies" / "local-split.yaml").read_text())
+def _divide(topology: dict[str, Any]) -> None:
     split = topology["replications"].pop("traffic")
     topology["replications"]["shop"] = {
         "kind": "flow",
@@ -35,9 +29,13 @@ def divided(deployed: Deployed, endpoints: Endpoints, tmp_path_factory: pytest.T
             }
         },
     }
-    (folder / "topologies").mkdir()
-    (folder / "topologies" / "local-split.yaml").write_text(yaml.safe_dump(topology, sort_keys=False))
-    (folder / "Pulumi.local-split.yaml").write_text((STACKS / "Pulumi.local-split.yaml").read_text())
+
+
+@pytest.fixture(scope="module")
+def divided(deployed: Deployed, endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+    """A flow whose topics two source connectors divide, one of them with compression of its own."""
+    del deployed
+    folder = write_edited(tmp_path_factory.mktemp("divided"), "local-split", _divide)
     stack = Deployed(read_settings("local-split", folder), endpoints)
     make_example_traffic(endpoints.regions["useast"], 200, 1, TRAFFIC)
     deployment.up(stack.settings, lambda _: None)

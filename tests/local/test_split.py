@@ -1,11 +1,10 @@
 """A split over three Connect clusters, for real: one part stopped leaves the others flowing, and quotas hold."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from kubernetes import client
 
 from components import checks
@@ -16,28 +15,21 @@ from infra.local import operator_part
 from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import SALES, make_example_traffic
 from infra.local.waiting import NotYetError, wait_for
-from infra.settings import STACKS, read_settings
+from infra.settings import read_settings
 from spark.report import Verdict
-from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, check_named, told
+from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, check_named, told, write_edited
 
 PARTS = ("traffic-sales", "traffic-clicks", "traffic-logs")
-
-
-def _write(folder: Path, change: Callable[[dict[str, Any]], None] = lambda _: None) -> Path:
-    """The stack `local-split`, with its replication changed."""
-    topology = yaml.safe_load((STACKS / "topologies" / "local-split.yaml").read_text())
-    change(topology["replications"]["traffic"])
-    (folder / "topologies").mkdir(exist_ok=True)
-    (folder / "topologies" / "local-split.yaml").write_text(yaml.safe_dump(topology, sort_keys=False))
-    (folder / "Pulumi.local-split.yaml").write_text((STACKS / "Pulumi.local-split.yaml").read_text())
-    return folder
 
 
 @pytest.fixture(scope="module")
 def split(deployed: Deployed, endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     """The stack `local-split` with its traffic."""
     del deployed
-    stack = Deployed(read_settings("local-split", _write(tmp_path_factory.mktemp("split"))), endpoints)
+    stack = Deployed(
+        read_settings("local-split", write_edited(tmp_path_factory.mktemp("split"), "local-split", lambda _: None)),
+        endpoints,
+    )
     make_example_traffic(endpoints.regions["useast"], 300, 1, SALES)
     deployment.up(stack.settings, lambda _: None)
     deployment.wait_ready(stack.settings, READY_SECONDS)
@@ -79,10 +71,10 @@ def _expect_workers(name: str, wanted: int) -> None:
 def test_a_part_that_outgrows_its_quota_is_refused_by_us_and_by_kubernetes(
     split: Deployed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def grow(replication: dict[str, Any]) -> None:
-        replication["parts"]["sales"]["connect"]["replicas"] = 3
+    def grow(topology: dict[str, Any]) -> None:
+        topology["replications"]["traffic"]["parts"]["sales"]["connect"]["replicas"] = 3
 
-    grown = read_settings("local-split", _write(tmp_path, grow))
+    grown = read_settings("local-split", write_edited(tmp_path, "local-split", grow))
     with pytest.raises(ReplicationError, match="quota-exceeded: 3 workers need pods of 3, the quota is 2"):
         deployment.preview(grown, lambda _: None)
     monkeypatch.setattr(checks, "check_connect_clusters", lambda _: ())
