@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from components.clusters import Cluster
     from components.flow import ReplicationFlow, ReplicationFlowArgs
-    from components.model import Flow, PrefixlessPair, Split, Topology
+    from components.mirror_maker2 import KafkaMirrorMaker2, KafkaMirrorMaker2Args
+    from components.model import Flow, MirrorMaker2, PrefixlessPair, Split, Topology
     from components.prefixless_pair import BidirectionalPrefixlessPair, BidirectionalPrefixlessPairArgs
     from components.problems import Problem, ReplicationError
     from components.split import ConnectClusterSplit, ConnectClusterSplitArgs
@@ -22,6 +23,9 @@ __all__ = [
     "ConnectClusterSplit",
     "ConnectClusterSplitArgs",
     "Flow",
+    "KafkaMirrorMaker2",
+    "KafkaMirrorMaker2Args",
+    "MirrorMaker2",
     "PrefixlessPair",
     "Problem",
     "ReplicationError",
@@ -38,6 +42,9 @@ _HOMES = {
     "ConnectClusterSplit": "components.split",
     "ConnectClusterSplitArgs": "components.split",
     "Flow": "components.model",
+    "KafkaMirrorMaker2": "components.mirror_maker2",
+    "KafkaMirrorMaker2Args": "components.mirror_maker2",
+    "MirrorMaker2": "components.model",
     "PrefixlessPair": "components.model",
     "Problem": "components.problems",
     "ReplicationError": "components.problems",

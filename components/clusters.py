@@ -21,6 +21,11 @@ class Model(BaseModel):
     )
 
 
+#: A Kafka client, worker or connector property's value as YAML gives it.
+PropertyValue = str | bool | int | float
+Properties = Mapping[str, PropertyValue]
+
+
 class SecretKey(Model):
     """A key of a Kubernetes Secret that exists in the replication's namespace."""
 

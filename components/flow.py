@@ -1,6 +1,6 @@
 """ReplicationFlow: every Kubernetes object of one flow as a Pulumi component."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pulumi
@@ -14,8 +14,8 @@ from components.clusters import Cluster
 from components.model import Flow, Replication, Topology
 from components.outputs import FlowOutputs, flow_outputs
 from components.problems import ReplicationError, raise_errors
-from components.resolved import ResolvedFlow, missing_config, resolve_flows
-from components.specs.flow import flow_objects
+from components.resolved import ResolvedFlow, StrimziApi, missing_config, resolve_flows
+from components.specs.deployments import deployment_objects, deployments
 from components.specs.planned import PlannedObject, Role
 from components.validation import Parameters, flow_parameters
 
@@ -53,7 +53,7 @@ class ReplicationFlow(pulumi.ComponentResource):
     def __init__(self, name: str, args: ReplicationFlowArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         (resolved,) = resolve_replication(name, args.flow, args)
         super().__init__("replication:kafka:Flow", name, None, opts)
-        outputs = register_objects(resolved, args.secrets, self)
+        outputs = register_objects([resolved], args.secrets, self)[resolved.name]
         self.outputs = pulumi.Output.from_input(outputs)
         self.validation = pulumi.Output.from_input(flow_parameters(resolved))
         self.register_outputs({**outputs, "validation": flow_parameters(resolved)})
@@ -65,24 +65,28 @@ def resolve_replication(name: str, replication: Replication, around: Surrounding
     for warning in raise_errors(check_topology(topology)):
         pulumi.log.warn(str(warning))
     flows = resolve_flows(topology, None, around.addresses)
-    needed = {config for flow in flows for planned in flow_objects(flow) for config in planned.secret_values.values()}
+    planned = [item for deployment in deployments(flows) for item in deployment_objects(deployment)]
+    needed = {config for item in planned for config in item.secret_values.values()}
     if missing := needed - set(around.secrets):
         raise ReplicationError(missing_config("clusters", key, secret=True) for key in missing)
     return flows
 
 
 def register_objects(
-    resolved: ResolvedFlow, secrets: Mapping[str, pulumi.Input[str]], parent: pulumi.Resource
-) -> FlowOutputs:
-    """Register every object of a flow below `parent`, and return what the flow tells."""
-    registered: dict[Role, list[pulumi.Resource]] = {}
-    for planned in flow_objects(resolved):
-        # Names are plain values, so the engine sees no reference between the objects: the order is said here.
-        earlier = [each for role in (Role.NAMESPACE, *planned.after) for each in registered.get(role, [])]
-        options = pulumi.ResourceOptions(parent=parent, depends_on=earlier)
-        resource = _register(f"{resolved.name}-{planned.key}", planned, secrets, options)
-        registered.setdefault(planned.role, []).append(resource)
-    return flow_outputs(resolved)
+    flows: Iterable[ResolvedFlow], secrets: Mapping[str, pulumi.Input[str]], parent: pulumi.Resource
+) -> dict[str, FlowOutputs]:
+    """Register every object of the flows below `parent`, and return what each flow tells, by its name."""
+    outputs: dict[str, FlowOutputs] = {}
+    for deployment in deployments(flows):
+        registered: dict[Role, list[pulumi.Resource]] = {}
+        for planned in deployment_objects(deployment):
+            # Names are plain values, so the engine sees no reference between the objects: the order is said here.
+            earlier = [each for role in (Role.NAMESPACE, *planned.after) for each in registered.get(role, [])]
+            options = pulumi.ResourceOptions(parent=parent, depends_on=earlier)
+            resource = _register(f"{deployment.name}-{planned.key}", planned, secrets, options)
+            registered.setdefault(planned.role, []).append(resource)
+        outputs |= {flow.name: flow_outputs(flow) for flow in deployment.flows}
+    return outputs
 
 
 def _register(
@@ -115,5 +119,16 @@ def _register(
                 kind=planned.kind,
                 metadata=metadata,
                 spec=body["spec"],
-                opts=options,
+                opts=pulumi.ResourceOptions.merge(options, _other_versions(body["apiVersion"], planned.kind)),
             )
+
+
+def _other_versions(api_version: str, kind: str) -> pulumi.ResourceOptions:
+    """Aliases under the kind's other API versions.
+
+    The API version is a part of a custom resource's type and so of its URN: without an alias a switch would delete a
+    running connector and create it again.
+    """
+    group, version = api_version.split("/")
+    others = [each for each in StrimziApi if each != version]
+    return pulumi.ResourceOptions(aliases=[pulumi.Alias(type_=f"kubernetes:{group}/{each}:{kind}") for each in others])

@@ -1,26 +1,19 @@
 """The model of a topology file: every cluster and every replication of one environment.
 
 Frozen pydantic models, camelCase in YAML. Nothing here decides whether a topology works (`checks`) or what it becomes
-(`specs`); only its form is held here. Imports `clusters` only.
+(`specs`); only its form is held here. Imports `clusters`, `workers` and
+`connectors` only.
 """
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from components.clusters import Cluster, Model, NonNegativeInt
-
-#: A Kafka client, worker or connector property's value as YAML gives it.
-PropertyValue = str | bool | int | float
-Properties = Mapping[str, PropertyValue]
-#: A fragment of a Kubernetes object that is passed through as it is written.
-JsonObject = Mapping[str, Any]
-
-#: Name of a part of a replication; it becomes a part of Kubernetes names.
-SubName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
-PositiveInt = Annotated[int, Field(ge=1)]
+from components.connectors import Connectors, MirrorConnectors, PairConnectors, SubName, Transforms
+from components.workers import ConnectCluster, NamespaceChoice, PositiveInt, Quota
 
 KAFKA_TOPICS_EXCLUDE = (r".*[\-\.]internal", r".*\.replica", "__.*")
 KAFKA_GROUPS_EXCLUDE = ("console-consumer-.*", "connect-.*", "__.*")
@@ -33,14 +26,6 @@ class Policy(StrEnum):
     IDENTITY = "identity"
 
 
-class ConnectorState(StrEnum):
-    """Desired state of a connector. Source: Strimzi KafkaConnector `spec.state`, KIP-875."""
-
-    RUNNING = "running"
-    PAUSED = "paused"
-    STOPPED = "stopped"
-
-
 class OffsetSyncsLocation(StrEnum):
     """Cluster that holds the offset-syncs topic. Source: KIP-716."""
 
@@ -48,69 +33,40 @@ class OffsetSyncsLocation(StrEnum):
     TARGET = "target"
 
 
-class NamespaceChoice(Model):
-    """Namespace of a replication's objects; `name` is `mirror-<replication>` unless given."""
+class ExactlyOnce(StrEnum):
+    """Exactly-once delivery: an existing Connect cluster goes through `preparing` on all workers first.
 
-    name: str | None = None
-    create: bool = True
-
-
-class AutoRestart(Model):
-    """Restart of a failed connector or task by the operator; without `maxRestarts` it never gives up."""
-
-    enabled: bool = True
-    max_restarts: PositiveInt | None = None
-
-
-class ConnectCluster(Model):
-    """The Kafka Connect cluster of a replication: it depends on the target cluster."""
-
-    replicas: PositiveInt = 3
-    version: str | None = Field(default=None, description="Kafka version; the operator's default unless given.")
-    image: str | None = None
-    image_pull_secret: str | None = Field(default=None, description="Secret with the registry's credentials.")
-    resources: JsonObject | None = Field(default=None, description="Kubernetes resource requests and limits.")
-    jvm_options: JsonObject | None = Field(default=None, description="Strimzi jvmOptions, such as -Xmx.")
-    config: Properties = Field(default_factory=dict, description="Further worker properties.")
-
-
-class Connector(Model):
-    """One connector of a flow."""
-
-    tasks_max: PositiveInt = 1
-    state: ConnectorState = ConnectorState.RUNNING
-    auto_restart: AutoRestart = AutoRestart()
-    config: Properties = Field(default_factory=dict, description="Further connector properties, over the model's.")
-
-
-class SourceConnector(Connector):
-    """MirrorSourceConnector."""
-
-    tasks_max: PositiveInt = 3
-
-
-class OptionalConnector(Connector):
-    """MirrorCheckpointConnector or MirrorHeartbeatConnector."""
-
-    enabled: bool = True
-
-
-class SourcePart(SourceConnector):
-    """One of several source connectors of a flow; the topics of two never overlap."""
-
-    topics: tuple[str, ...] = Field(description="Topic names or patterns of this connector alone.")
-
-
-class Connectors(Model):
-    """The connectors of a flow; `sources`, where given, divides its topics between several source connectors.
-
-    `source` then holds what they have in common. The first of `sources` replicates heartbeats.
+    Source: KIP-618, worker property exactly.once.source.support.
     """
 
-    source: SourceConnector = SourceConnector()
-    sources: Mapping[SubName, SourcePart] = Field(default_factory=dict)
-    checkpoint: OptionalConnector = OptionalConnector()
-    heartbeat: OptionalConnector = OptionalConnector()
+    DISABLED = "disabled"
+    PREPARING = "preparing"
+    ENABLED = "enabled"
+
+
+class StartFrom(StrEnum):
+    """Where replication of a partition begins that has not been replicated before."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
+class Preset(StrEnum):
+    """Named client settings; `replicate explain` shows each with its reason."""
+
+    DEFAULT = "default"
+    THROUGHPUT = "throughput"
+    LATENCY = "latency"
+
+
+class Tuning(Model):
+    """Client settings of a flow by preset, and what they are held against: a warning if the rate cannot be reached."""
+
+    preset: Preset = Preset.DEFAULT
+    round_trip_milliseconds: PositiveInt | None = Field(default=None, description="Between source and target.")
+    bytes_per_second_per_partition: PositiveInt | None = Field(
+        default=None, description="Highest rate of the busiest partition."
+    )
 
 
 class OffsetSyncs(Model):
@@ -133,46 +89,9 @@ class Intervals(Model):
     emit_heartbeats_seconds: PositiveInt = 1
 
 
-class Predicate(Model):
-    """Condition of a transform. Source: KIP-585."""
+class FromSourceToTarget(Model):
+    """What replications of topics and groups in one direction have in common."""
 
-    type: str = Field(min_length=1, description="Class of the predicate.")
-    config: Properties = Field(default_factory=dict)
-
-
-class Transform(Model):
-    """One Single Message Transform of the user, and the predicate that selects its records, if any."""
-
-    type: str = Field(min_length=1, description="Class of the transform.")
-    config: Properties = Field(default_factory=dict)
-    predicate: Predicate | None = None
-    negate: bool = False
-
-
-class Transforms(Model):
-    """The user's transforms of replicated records, by name, before and after the loop guard."""
-
-    before: Mapping[str, Transform] = Field(default_factory=dict)
-    after: Mapping[str, Transform] = Field(default_factory=dict)
-
-
-class Quota(Model):
-    """ResourceQuota of a namespace, and LimitRange for containers that say nothing themselves."""
-
-    hard: Mapping[str, str | int] = Field(description="ResourceQuota `hard`, such as `limits.memory: 8Gi`, `pods: 4`.")
-    default_limits: Mapping[str, str] = Field(default_factory=dict, description="LimitRange default limits.")
-    default_requests: Mapping[str, str] = Field(default_factory=dict, description="LimitRange default requests.")
-
-
-class Flow(Model):
-    """Replication of topics and consumer groups from one source to one target, by one Connect cluster."""
-
-    kind: Literal["flow"]
-    source: str
-    target: str
-    topics: tuple[str, ...] = Field(
-        default=(), description="Topic names or patterns; a pattern matches the whole name. Or `connectors.sources`."
-    )
     topics_exclude: tuple[str, ...] = Field(default=(), description="Beside Kafka's own exclusions.")
     groups: tuple[str, ...] = Field(
         default=(), description="Consumer groups whose offsets are translated; names or patterns."
@@ -181,24 +100,34 @@ class Flow(Model):
     policy: Policy = Policy.DEFAULT
     separator: str = Field(default=".", min_length=1)
     sync_group_offsets: bool = True
+    sync_topic_acls: bool = Field(
+        default=False, description="Copy topic ACLs to the target; not where the Strimzi User Operator rules them."
+    )
+    exactly_once: ExactlyOnce = ExactlyOnce.DISABLED
+    start_from: StartFrom = StartFrom.EARLIEST
+    tuning: Tuning = Tuning()
+    offset_syncs: OffsetSyncs = OffsetSyncs()
+    intervals: Intervals = Intervals()
+
+
+class Flow(FromSourceToTarget):
+    """Replication of topics and consumer groups from one source to one target, by one Connect cluster."""
+
+    kind: Literal["flow"]
+    source: str
+    target: str
+    topics: tuple[str, ...] = Field(
+        default=(), description="Topic names or patterns; a pattern matches the whole name. Or `connectors.sources`."
+    )
     replicate_heartbeats: bool = True
     loop_guard: bool = Field(
         default=False, description="Mark replicated records by a header, and drop those that come from the target."
     )
     transforms: Transforms = Transforms()
-    offset_syncs: OffsetSyncs = OffsetSyncs()
-    intervals: Intervals = Intervals()
     namespace: NamespaceChoice = NamespaceChoice()
     quota: Quota | None = None
     connect: ConnectCluster = ConnectCluster()
     connectors: Connectors = Connectors()
-
-
-class PairConnectors(Model):
-    """The connectors of each half of a pair."""
-
-    source: SourceConnector = SourceConnector()
-    heartbeat: OptionalConnector = OptionalConnector()
 
 
 class PrefixlessPair(Model):
@@ -212,6 +141,9 @@ class PrefixlessPair(Model):
     topics: tuple[str, ...]
     topics_exclude: tuple[str, ...] = ()
     separator: str = Field(default=".", min_length=1)
+    exactly_once: ExactlyOnce = ExactlyOnce.DISABLED
+    start_from: StartFrom = StartFrom.EARLIEST
+    tuning: Tuning = Tuning()
     transforms: Transforms = Transforms()
     intervals: Intervals = Intervals()
     create_namespaces: bool = True
@@ -229,29 +161,53 @@ class SplitPart(Model):
     connectors: Connectors = Connectors()
 
 
-class Split(Model):
+class Split(FromSourceToTarget):
     """One flow's topics over several Connect clusters; the first part has the heartbeats."""
 
     kind: Literal["split"]
     source: str
     target: str
     parts: Mapping[SubName, SplitPart]
-    topics_exclude: tuple[str, ...] = ()
+
+
+class MirrorSource(Model):
+    """What one of several sources of a KafkaMirrorMaker2 gives to the target."""
+
+    topics: tuple[str, ...]
+    topics_exclude: tuple[str, ...] = Field(default=(), description="Beside Kafka's own exclusions.")
     groups: tuple[str, ...] = ()
-    groups_exclude: tuple[str, ...] = ()
-    policy: Policy = Policy.DEFAULT
-    separator: str = Field(default=".", min_length=1)
-    sync_group_offsets: bool = True
-    offset_syncs: OffsetSyncs = OffsetSyncs()
-    intervals: Intervals = Intervals()
+    groups_exclude: tuple[str, ...] = Field(default=(), description="Beside Kafka's own exclusions.")
+    connectors: MirrorConnectors = MirrorConnectors()
 
 
-Replication = Annotated[Flow | PrefixlessPair | Split, Field(discriminator="kind")]
+class MirrorMaker2(FromSourceToTarget):
+    """Replication declared as Strimzi's KafkaMirrorMaker2, one resource beside each target.
+
+    Active/passive: `source` and `target`. Active/active: `between`. Several sources of one target: `sources` with what
+    each gives, and `target`.
+    """
+
+    kind: Literal["mirrorMaker2"]
+    source: str | None = None
+    target: str | None = None
+    between: tuple[str, str] | None = Field(default=None, description="Aliases of two clusters: active/active.")
+    sources: Mapping[str, MirrorSource] = Field(default_factory=dict, description="Several sources, by alias.")
+    topics: tuple[str, ...] = Field(default=(), description="Topic names or patterns; or those of each of `sources`.")
+    namespace: NamespaceChoice = NamespaceChoice()
+    quota: Quota | None = None
+    connect: ConnectCluster = ConnectCluster()
+    connectors: MirrorConnectors = MirrorConnectors()
+
+
+Replication = Annotated[Flow | PrefixlessPair | Split | MirrorMaker2, Field(discriminator="kind")]
 
 
 class Topology(Model):
     """Every cluster and every replication of one environment."""
 
-    strimzi: str = Field(pattern=r"^\d+\.\d+(\.\d+)?$", description="Version of the Strimzi operator, such as '1.2'.")
+    strimzi: str = Field(
+        pattern=r"^(v1|v1beta2|\d+\.\d+(\.\d+)?)$",
+        description="Version of the Strimzi operator, such as '1.2', or the API version that it takes.",
+    )
     clusters: Mapping[str, Cluster]
     replications: Mapping[str, Replication]

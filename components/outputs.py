@@ -13,7 +13,7 @@ FlowOutputs = dict[str, Any]
 def flow_outputs(resolved: ResolvedFlow) -> FlowOutputs:
     """Namespace, connector names, remote topics (a pattern stays a pattern) and digest."""
     return {
-        "namespace": namespace_name(resolved.name, resolved.flow),
+        "namespace": namespace_name(resolved.workers, resolved.flow),
         "connectors": [planned.name for planned in connector_objects(resolved)],
         "remoteTopics": [remote_topic_name(resolved.flow, topic) for topic in resolved.flow.topics],
         "digest": flow_digest(resolved),

@@ -14,7 +14,8 @@ from components.problems import Problem, ReplicationError
 _TAGS = frozenset(
     {
         *("secret", "config", "keystore", "address", "plain", "scram-sha-512", "scram-sha-256", "tls"),
-        *("flow", "prefixlessPair", "split"),
+        *("flow", "prefixlessPair", "split", "mirrorMaker2"),
+        *("inline", "external", "jmxPrometheusExporter", "strimziMetricsReporter"),
     }
 )
 _CREDENTIALS = frozenset({"password", "certificates", "trust"})

@@ -37,13 +37,13 @@ class BidirectionalPrefixlessPair(pulumi.ComponentResource):
     ) -> None:
         flows = resolve_replication(name, args.pair, args)
         super().__init__("replication:kafka:PrefixlessPair", name, None, opts)
-        outputs = {}
+        outputs: dict[str, FlowOutputs] = {}
         for resolved in flows:
             target = resolved.flow.target
             if args.targets is None or target in args.targets:
                 provider = args.providers.get(target)
                 half = _Half(resolved.name, pulumi.ResourceOptions(parent=self, provider=provider))
-                outputs[resolved.name] = register_objects(resolved, args.secrets, half)
+                outputs |= register_objects([resolved], args.secrets, half)
                 half.register_outputs(outputs[resolved.name])
         self.outputs = pulumi.Output.from_input(outputs)
         self.register_outputs(outputs)

@@ -24,12 +24,37 @@ class StrimziApi(StrEnum):
 
 #: First operator version that serves the API `v1`.
 V1_SINCE = (0, 49)
+#: First operator version whose worker files hold placeholders instead of values.
+PLACEHOLDERS_SINCE = (0, 47)
 
 
-def strimzi_api(operator_version: str) -> StrimziApi:
-    """API version that an operator of this version is given. Source: Strimzi 0.49 release notes."""
-    major, minor = (int(part) for part in operator_version.split(".")[:2])
-    return StrimziApi.V1 if (major, minor) >= V1_SINCE else StrimziApi.V1BETA2
+@dataclass(frozen=True)
+class Strimzi:
+    """The operator: the API version that it is given, and its own version where the topology says it."""
+
+    api: StrimziApi
+    version: tuple[int, int] | None = None
+
+    @property
+    def keeps_values(self) -> bool:
+        """Whether connectors can read the target's credentials from the worker's own property file.
+
+        Source: Strimzi 0.47 release notes; later files hold placeholders, which Kafka does not resolve twice.
+        """
+        if self.version is not None:
+            return self.version < PLACEHOLDERS_SINCE
+        return self.api is StrimziApi.V1BETA2
+
+
+def strimzi(setting: str) -> Strimzi:
+    """The operator of a topology's `strimzi`: its version, or the API version by itself.
+
+    Source: Strimzi 0.49 release notes.
+    """
+    if setting in set(StrimziApi):
+        return Strimzi(StrimziApi(setting))
+    major, minor = (int(part) for part in setting.split(".")[:2])
+    return Strimzi(StrimziApi.V1 if (major, minor) >= V1_SINCE else StrimziApi.V1BETA2, (major, minor))
 
 
 @dataclass(frozen=True)
@@ -39,7 +64,7 @@ class ResolvedFlow:
     named: NamedFlow
     source: Cluster
     target: Cluster
-    api: StrimziApi
+    strimzi: Strimzi
     #: Heartbeat topics that the source holds, its own and those from further upstream.
     heartbeat_topics: frozenset[str] = frozenset({HEARTBEATS_TOPIC})
 
@@ -50,6 +75,15 @@ class ResolvedFlow:
     @property
     def flow(self) -> Flow:
         return self.named.flow
+
+    @property
+    def workers(self) -> str:
+        """Name of the Connect workers that run the flow; the names of their objects derive from it."""
+        return self.named.workers
+
+    @property
+    def api(self) -> StrimziApi:
+        return self.strimzi.api
 
     def cluster(self, side: Side) -> Cluster:
         return self.source if side == "source" else self.target
@@ -71,7 +105,7 @@ def resolve_flows(topology: Topology, region: str | None, addresses: Mapping[str
     Raises ReplicationError for addresses that the configuration does not hold. The topology must have passed its
     checks.
     """
-    api = strimzi_api(topology.strimzi)
+    operator = strimzi(topology.strimzi)
     chosen = [
         named for named in expand(topology) if region is None or topology.clusters[named.flow.target].region == region
     ]
@@ -86,7 +120,7 @@ def resolve_flows(topology: Topology, region: str | None, addresses: Mapping[str
             named,
             clusters[named.flow.source],
             clusters[named.flow.target],
-            api,
+            operator,
             heartbeats.get(named.flow.source, frozenset()),
         )
         for named in sorted(chosen, key=lambda named: named.name)

@@ -28,6 +28,6 @@ class ConnectClusterSplit(pulumi.ComponentResource):
     def __init__(self, name: str, args: ConnectClusterSplitArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         flows = resolve_replication(name, args.split, args)
         super().__init__("replication:kafka:Split", name, None, opts)
-        outputs = {resolved.name: register_objects(resolved, args.secrets, self) for resolved in flows}
+        outputs = register_objects(flows, args.secrets, self)
         self.outputs = pulumi.Output.from_input(outputs)
         self.register_outputs(outputs)

@@ -48,7 +48,7 @@ def flow_parameters(resolved: ResolvedFlow) -> Parameters:
         "name": resolved.name,
         "replication": resolved.named.replication,
         "shape": resolved.named.shape.value,
-        "namespace": namespace_name(resolved.name, flow),
+        "namespace": namespace_name(resolved.workers, flow),
         "digest": flow_digest(resolved),
         "policy": flow.policy.value,
         "separator": flow.separator,
@@ -96,7 +96,7 @@ def _guard(flow: Flow) -> Parameters | None:
 
 def _cluster(resolved: ResolvedFlow, side: Side) -> Parameters:
     cluster = resolved.cluster(side)
-    namespace = namespace_name(resolved.name, resolved.flow)
+    namespace = namespace_name(resolved.workers, resolved.flow)
     return {
         "alias": resolved.alias(side),
         "bootstrapServers": bootstrap_address(cluster),

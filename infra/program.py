@@ -8,7 +8,8 @@ import pulumi
 
 from components.checks import check_topology
 from components.flow import ReplicationFlow, ReplicationFlowArgs
-from components.model import Flow, PrefixlessPair, Split
+from components.mirror_maker2 import KafkaMirrorMaker2, KafkaMirrorMaker2Args
+from components.model import Flow, MirrorMaker2, PrefixlessPair, Split
 from components.outputs import flow_outputs
 from components.prefixless_pair import BidirectionalPrefixlessPair, BidirectionalPrefixlessPairArgs
 from components.problems import raise_errors
@@ -54,3 +55,6 @@ def _component(
             return BidirectionalPrefixlessPair(name, args)
         case Split() as split:
             return ConnectClusterSplit(name, ConnectClusterSplitArgs(split=split, **around))
+        case MirrorMaker2() as mirrors:
+            targets = frozenset(mirror.flow.target for mirror in flows)
+            return KafkaMirrorMaker2(name, KafkaMirrorMaker2Args(mirrors=mirrors, targets=targets, **around))

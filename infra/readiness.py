@@ -8,7 +8,7 @@ from kubernetes import client
 from urllib3.exceptions import HTTPError
 
 from components.resolved import ResolvedFlow
-from components.specs.flow import flow_objects
+from components.specs.deployments import deployment_objects, deployments
 from components.specs.planned import PlannedObject, Role
 from infra.errors import CannotRunError
 from infra.local.waiting import DeadlineError, NotYetError, wait_for
@@ -33,7 +33,7 @@ def wait_until_ready(api: client.ApiClient, flows: Sequence[ResolvedFlow], deadl
     Raises CannotRunError naming what is not ready, and why, at the deadline.
     """
     custom = client.CustomObjectsApi(api)
-    planned = [item for flow in flows for item in flow_objects(flow) if item.role in _RUNNERS]
+    planned = [item for each in deployments(flows) for item in deployment_objects(each) if item.role in _RUNNERS]
 
     def probe() -> None:
         states = [read_readiness(custom, item) for item in planned]

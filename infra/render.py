@@ -11,8 +11,8 @@ import yaml
 
 from components.checks import check_topology
 from components.problems import raise_errors
-from components.resolved import ResolvedFlow, resolve_flows
-from components.specs.flow import flow_objects
+from components.resolved import resolve_flows
+from components.specs.deployments import Deployment, deployment_objects, deployments
 from components.specs.planned import PlannedObject
 from infra.errors import CannotRunError
 from infra.settings import StackSettings, check_stack
@@ -24,9 +24,10 @@ def rendered_files(settings: StackSettings, addresses: Mapping[str, str]) -> dic
     """Contents by relative path, in a stable order; equal for equal input."""
     raise_errors([*check_topology(settings.topology), *check_stack(settings)])
     flows = resolve_flows(settings.topology, settings.region, addresses)
-    files = {"kustomization.yaml": MARKER + _yaml(_kustomization([flow.name for flow in flows]))}
-    for flow in flows:
-        files |= {f"{flow.name}/{name}": text for name, text in _flow_files(flow).items()}
+    deployed = deployments(flows)
+    files = {"kustomization.yaml": MARKER + _yaml(_kustomization([each.name for each in deployed]))}
+    for each in deployed:
+        files |= {f"{each.name}/{name}": text for name, text in _deployment_files(each).items()}
     return files
 
 
@@ -53,8 +54,8 @@ def write_files(files: Mapping[str, str], folder: Path) -> None:
             path.rmdir()
 
 
-def _flow_files(flow: ResolvedFlow) -> dict[str, str]:
-    objects = flow_objects(flow)
+def _deployment_files(deployment: Deployment) -> dict[str, str]:
+    objects = deployment_objects(deployment)
     visible = [planned for planned in objects if not planned.secret_values]
     files = {"kustomization.yaml": MARKER + _yaml(_kustomization([f"{planned.key}.yaml" for planned in visible]))}
     files |= {f"{planned.key}.yaml": _yaml(planned.manifest) for planned in visible}

@@ -6,17 +6,20 @@ from components.clusters import Cluster, KeystoreTrust, PlainAuthentication, Scr
 from components.expansion import NamedFlow, expand
 from components.model import Topology
 from components.problems import Problem
-from components.resolved import StrimziApi, strimzi_api
+from components.resolved import strimzi
+
+#: Oldest operator whose definitions the objects were held against.
+OLDEST_STRIMZI = (0, 45)
 
 
 def check_clusters(topology: Topology) -> Iterator[Problem]:
-    if strimzi_api(topology.strimzi) is not StrimziApi.V1:
+    if (strimzi(topology.strimzi).version or OLDEST_STRIMZI) < OLDEST_STRIMZI:
         yield Problem(
             "strimzi",
             "unsupported-strimzi",
-            f"Strimzi {topology.strimzi} takes the API v1beta2",
-            "Objects are rendered in the API v1, which Strimzi serves from 0.49 on.",
-            "upgrade the operator and set `strimzi: '0.49'` or later.",
+            f"Strimzi {topology.strimzi} is older than {'.'.join(map(str, OLDEST_STRIMZI))}",
+            "Objects are held against the definitions of 0.45 and 1.2; what older operators take was not tried.",
+            "upgrade the operator and set `strimzi: '0.45'` or later.",
         )
     for alias, cluster in topology.clusters.items():
         yield from _check_authentication(f"clusters.{alias}", cluster)

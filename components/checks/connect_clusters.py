@@ -6,9 +6,10 @@ from decimal import Decimal
 from typing import Any
 
 from components.expansion import NamedFlow
-from components.model import Flow, Quota
+from components.model import Flow
 from components.naming import group_id
 from components.problems import Problem, Severity
+from components.workers import Quota
 
 #: Compute resources that a ResourceQuota counts, by where a container says them.
 _COUNTED = {
@@ -34,14 +35,14 @@ def check_connect_clusters(flows: Sequence[NamedFlow]) -> Iterator[Problem]:
 def _check_names(flows: Sequence[NamedFlow]) -> Iterator[Problem]:
     seen: dict[str, NamedFlow] = {}
     for named in flows:
-        other = seen.setdefault(named.name, named)
-        if other is not named:
+        other = seen.setdefault(named.workers, named)
+        if other.replication != named.replication:
             yield Problem(
                 named.where(),
                 "worker-group-shared",
-                f"its Connect cluster is named `{named.name}`, as is that of {other.where()}",
-                f"Both would join the worker group `{group_id(named.name)}` and write to the same storage topics; each "
-                "would stop the other's connectors.",
+                f"its Connect cluster is named `{named.workers}`, as is that of {other.where()}",
+                f"Both would join the worker group `{group_id(named.workers)}` and write to the same storage topics; "
+                "each would stop the other's connectors.",
                 "rename the replication or the part.",
             )
 

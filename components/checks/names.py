@@ -18,7 +18,7 @@ _LITERAL_TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def check_names(named: NamedFlow) -> Iterator[Problem]:
-    name, flow, where = named.name, named.flow, named.where()
+    name, flow, where = named.workers, named.flow, named.where()
     namespace = namespace_name(name, flow)
     if not _LABEL.fullmatch(name):
         yield _not_a_label(where, "replication", name)

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from components.clusters import Properties
+from components.connectors import Connector
 from components.expansion import NamedFlow
-from components.model import Connector, Properties
 from components.problems import Problem
 from components.specs.connect import WORKER_OWNED
 

@@ -79,7 +79,7 @@ def _check_internal(named: NamedFlow) -> Iterator[Problem]:
         "__transaction_state",
         offset_syncs_topic_name(flow),
         checkpoints_topic_name(flow),
-        storage_topic_name(named.name, "offsets"),
+        storage_topic_name(named.workers, "offsets"),
     )
     chosen = [
         (f"{key}.{index}", pattern) for key, topics in topic_lists(flow).items() for index, pattern in enumerate(topics)

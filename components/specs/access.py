@@ -51,21 +51,21 @@ class Acl:
 
 def access_objects(resolved: ResolvedFlow) -> list[PlannedObject]:
     """Role with `get` on exactly what the connectors read, bound to the workers' service account."""
-    namespace = namespace_name(resolved.name, resolved.flow)
+    namespace = namespace_name(resolved.workers, resolved.flow)
     config_maps = [config_map.name for config_map in connector_config_maps(resolved)]
     secrets = sorted(secrets_read(resolved, "source") | secrets_read(resolved, "target"))
     rules = [_get_rule("configmaps", config_maps)]
     if secrets:
         rules.append(_get_rule("secrets", secrets))
-    role = manifest(f"{_RBAC}/v1", "Role", role_name(resolved.name), namespace, resolved.name, rules=rules)
+    role = manifest(f"{_RBAC}/v1", "Role", role_name(resolved.workers), namespace, resolved.name, rules=rules)
     binding = manifest(
         f"{_RBAC}/v1",
         "RoleBinding",
-        role_name(resolved.name),
+        role_name(resolved.workers),
         namespace,
         resolved.name,
-        roleRef={"apiGroup": _RBAC, "kind": "Role", "name": role_name(resolved.name)},
-        subjects=[{"kind": "ServiceAccount", "name": service_account_name(resolved.name), "namespace": namespace}],
+        roleRef={"apiGroup": _RBAC, "kind": "Role", "name": role_name(resolved.workers)},
+        subjects=[{"kind": "ServiceAccount", "name": service_account_name(resolved.workers), "namespace": namespace}],
     )
     return [
         PlannedObject(Role.ACCESS_ROLE, role),
@@ -101,7 +101,7 @@ def _source_acls(resolved: ResolvedFlow) -> list[Acl]:
 
 
 def _target_acls(resolved: ResolvedFlow) -> list[Acl]:
-    flow, user, name = resolved.flow, _principal(resolved.target), resolved.name
+    flow, user, name = resolved.flow, _principal(resolved.target), resolved.workers
     acls = [
         _exact(flow.target, user, storage_topic_name(name, role), "READ", "WRITE", "CREATE", "DESCRIBE_CONFIGS")
         for role in ("configs", "offsets", "status")

@@ -101,5 +101,5 @@ def config_map_object(config_map: ConnectorConfigMap, flow_name: str) -> Planned
 
 
 def _named(resolved: ResolvedFlow, role: Role, suffix: str, data: dict[str, str]) -> ConnectorConfigMap:
-    namespace = namespace_name(resolved.name, resolved.flow)
+    namespace = namespace_name(resolved.workers, resolved.flow)
     return ConnectorConfigMap(role, config_map_name(resolved.name, suffix, data), namespace, data)

@@ -48,10 +48,10 @@ def connect_object(resolved: ResolvedFlow) -> PlannedObject:
     spec |= {
         "replicas": connect.replicas,
         "bootstrapServers": bootstrap_address(resolved.target),
-        "groupId": group_id(resolved.name),
-        "configStorageTopic": storage_topic_name(resolved.name, "configs"),
-        "offsetStorageTopic": storage_topic_name(resolved.name, "offsets"),
-        "statusStorageTopic": storage_topic_name(resolved.name, "status"),
+        "groupId": group_id(resolved.workers),
+        "configStorageTopic": storage_topic_name(resolved.workers, "configs"),
+        "offsetStorageTopic": storage_topic_name(resolved.workers, "offsets"),
+        "statusStorageTopic": storage_topic_name(resolved.workers, "status"),
         "config": {**WORKER_DEFAULTS, **connect.config, **WORKER_OWNED},
     }
     spec |= _security(resolved)
@@ -64,8 +64,8 @@ def connect_object(resolved: ResolvedFlow) -> PlannedObject:
     body = manifest(
         f"kafka.strimzi.io/{resolved.api}",
         "KafkaConnect",
-        connect_name(resolved.name),
-        namespace_name(resolved.name, resolved.flow),
+        connect_name(resolved.workers),
+        namespace_name(resolved.workers, resolved.flow),
         resolved.name,
         spec=spec,
     )

@@ -7,7 +7,9 @@ then what the model owns. `checks.properties` refuses a user's property of the l
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from components.model import Connector, Flow, PropertyValue
+from components.clusters import PropertyValue
+from components.connectors import Connector
+from components.model import Flow
 from components.naming import Side, connect_name, connector_name, excluded_groups, namespace_name
 from components.resolved import ResolvedFlow
 from components.specs.clients import secret_client_properties
@@ -187,7 +189,7 @@ def _connector_object(resolved: ResolvedFlow, role: ConnectorRole, part: str = "
         f"kafka.strimzi.io/{resolved.api}",
         "KafkaConnector",
         connector_name(resolved.name, role, part),
-        namespace_name(resolved.name, resolved.flow),
+        namespace_name(resolved.workers, resolved.flow),
         resolved.name,
         spec={
             "class": CONNECTOR_CLASSES[role],
@@ -197,7 +199,7 @@ def _connector_object(resolved: ResolvedFlow, role: ConnectorRole, part: str = "
             "config": connector_config(resolved, role, part),
         },
     )
-    body["metadata"]["labels"]["strimzi.io/cluster"] = connect_name(resolved.name)
+    body["metadata"]["labels"]["strimzi.io/cluster"] = connect_name(resolved.workers)
     # A connector that starts before its ConfigMaps, its Secrets or the right to read them fails and is not tried again
     # for a minute.
     after = (

@@ -27,5 +27,5 @@ def flow_objects(resolved: ResolvedFlow) -> tuple[PlannedObject, ...]:
 def _namespace(resolved: ResolvedFlow) -> list[PlannedObject]:
     if not resolved.flow.namespace.create:
         return []
-    name = namespace_name(resolved.name, resolved.flow)
+    name = namespace_name(resolved.workers, resolved.flow)
     return [PlannedObject(Role.NAMESPACE, manifest("v1", "Namespace", name, None, resolved.name))]

@@ -10,7 +10,7 @@ def quota_objects(resolved: ResolvedFlow) -> list[PlannedObject]:
     quota = resolved.flow.quota
     if quota is None:
         return []
-    namespace = namespace_name(resolved.name, resolved.flow)
+    namespace = namespace_name(resolved.workers, resolved.flow)
     hard = {key: str(value) for key, value in quota.hard.items()}
     body = manifest("v1", "ResourceQuota", resolved.name, namespace, resolved.name, spec={"hard": hard})
     objects = [PlannedObject(Role.QUOTA, body)]

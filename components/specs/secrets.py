@@ -24,5 +24,5 @@ def secret_objects(resolved: ResolvedFlow) -> list[PlannedObject]:
 def _secret(resolved: ResolvedFlow, role: Role, name: str, values: dict[str, ConfigValue]) -> list[PlannedObject]:
     if not values:
         return []
-    body = manifest("v1", "Secret", name, namespace_name(resolved.name, resolved.flow), resolved.name, type="Opaque")
+    body = manifest("v1", "Secret", name, namespace_name(resolved.workers, resolved.flow), resolved.name, type="Opaque")
     return [PlannedObject(role, body, secret_values={key: value.config for key, value in values.items()})]

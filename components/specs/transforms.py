@@ -6,7 +6,9 @@ its filter sees the headers as they were written and nothing after it can be dro
 
 from collections.abc import Mapping
 
-from components.model import Flow, PropertyValue, Transform
+from components.clusters import PropertyValue
+from components.connectors import Transform
+from components.model import Flow
 
 _TRANSFORMS = "org.apache.kafka.connect.transforms"
 _GUARD_TRANSFORMS = ("DropReplicated", "MarkReplicated")

@@ -7,7 +7,7 @@ import pytest
 from components.digest import flow_digest
 from components.parsing import parse_topology
 from components.problems import ReplicationError
-from components.resolved import StrimziApi, resolve_flows, strimzi_api
+from components.resolved import StrimziApi, resolve_flows, strimzi
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
 
 
@@ -16,7 +16,7 @@ from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
     [("0.45", StrimziApi.V1BETA2), ("0.48.1", StrimziApi.V1BETA2), ("0.49", StrimziApi.V1), ("1.2", StrimziApi.V1)],
 )
 def test_the_operators_version_decides_the_api(version: str, api: StrimziApi) -> None:
-    assert strimzi_api(version) is api
+    assert strimzi(version).api is api
 
 
 def test_a_stack_deploys_the_flows_whose_target_is_in_its_region() -> None:

@@ -1,0 +1,107 @@
+"""The Kubernetes side of a replication: its namespace, quota, and the Connect workers that run its connectors.
+
+Frozen pydantic models, camelCase in YAML. Imports `clusters` only.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from components.clusters import Model, NonNegativeInt, Properties
+
+PositiveInt = Annotated[int, Field(ge=1)]
+#: A fragment of a Kubernetes object that is passed through as it is written.
+JsonObject = Mapping[str, Any]
+
+
+class NamespaceChoice(Model):
+    """Namespace of a replication's objects; `name` is `mirror-<replication>` unless given."""
+
+    name: str | None = None
+    create: bool = True
+
+
+class Quota(Model):
+    """ResourceQuota of a namespace, and LimitRange for containers that say nothing themselves."""
+
+    hard: Mapping[str, str | int] = Field(description="ResourceQuota `hard`, such as `limits.memory: 8Gi`, `pods: 4`.")
+    default_limits: Mapping[str, str] = Field(default_factory=dict, description="LimitRange default limits.")
+    default_requests: Mapping[str, str] = Field(default_factory=dict, description="LimitRange default requests.")
+
+
+class InlineLogging(Model):
+    """Log levels by logger. Source: Strimzi InlineLogging."""
+
+    type: Literal["inline"]
+    loggers: Mapping[str, str]
+
+
+class ExternalLogging(Model):
+    """A logging configuration kept in a ConfigMap of the replication's namespace. Source: Strimzi ExternalLogging."""
+
+    type: Literal["external"]
+    config_map: str = Field(min_length=1)
+    key: str = Field(min_length=1)
+
+
+Logging = Annotated[InlineLogging | ExternalLogging, Field(discriminator="type")]
+
+
+class JmxMetrics(Model):
+    """Metrics by the JMX exporter, whose rules a ConfigMap holds. Source: Strimzi JmxPrometheusExporterMetrics."""
+
+    type: Literal["jmxPrometheusExporter"]
+    config_map: str = Field(min_length=1)
+    key: str = Field(min_length=1)
+
+
+class ReporterMetrics(Model):
+    """Metrics by Strimzi's own reporter. Source: StrimziMetricsReporter."""
+
+    type: Literal["strimziMetricsReporter"]
+    allow_list: tuple[str, ...] = Field(default=(), description="Patterns of metric names; all without any.")
+
+
+Metrics = Annotated[JmxMetrics | ReporterMetrics, Field(discriminator="type")]
+
+
+class Probe(Model):
+    """Readiness or liveness probe of a worker. Source: Strimzi Probe."""
+
+    initial_delay_seconds: NonNegativeInt | None = None
+    timeout_seconds: PositiveInt | None = None
+    period_seconds: PositiveInt | None = None
+    success_threshold: PositiveInt | None = None
+    failure_threshold: PositiveInt | None = None
+
+
+class Rack(Model):
+    """Rack awareness of the workers' consumers. Source: KIP-392, Strimzi Rack."""
+
+    topology_key: str = Field(min_length=1)
+
+
+class Tracing(Model):
+    """Distributed tracing of the workers. Source: Strimzi OpenTelemetryTracing."""
+
+    type: Literal["opentelemetry"]
+
+
+class ConnectCluster(Model):
+    """The Kafka Connect cluster of a replication: it depends on the target cluster."""
+
+    replicas: PositiveInt = 3
+    version: str | None = Field(default=None, description="Kafka version; the operator's default unless given.")
+    image: str | None = None
+    image_pull_secret: str | None = Field(default=None, description="Secret with the registry's credentials.")
+    resources: JsonObject | None = Field(default=None, description="Kubernetes resource requests and limits.")
+    jvm_options: JsonObject | None = Field(default=None, description="Strimzi jvmOptions, such as -Xmx.")
+    config: Properties = Field(default_factory=dict, description="Further worker properties.")
+    logging: Logging | None = None
+    metrics: Metrics | None = None
+    readiness_probe: Probe | None = None
+    liveness_probe: Probe | None = None
+    rack: Rack | None = None
+    tracing: Tracing | None = None
+    template: JsonObject | None = Field(default=None, description="Strimzi template, such as pod and connectContainer.")
