@@ -62,7 +62,7 @@ def test_a_worker_whose_pod_is_refused_is_told_before_anything_else() -> None:
         pytest.param(
             {"template": {"connectContainer": {"volumeMounts": [{"name": "a"}]}}}, "mounts volumes", id="mounts"
         ),
-        pytest.param({"authentication": {"type": "custom", "sasl": True}}, "type custom", id="authentication"),
+        pytest.param({"authentication": {"type": "oauth"}}, "type oauth", id="authentication"),
     ],
 )
 def test_what_one_machine_cannot_do_is_said(spec: dict[str, Any], words: str) -> None:

@@ -48,7 +48,7 @@ def test_a_connect_cluster_with_tls_and_a_password() -> None:
     }
     group = "rbac.authorization.k8s.io"
     configuration = as_properties_file(worker_properties(connect))
-    assert owned_objects(connect, "CERTIFICATE") == [
+    assert owned_objects(connect, {"ca.crt": "CERTIFICATE"}) == [
         an_object("v1", "ServiceAccount", "orders-connect"),
         an_object("v1", "ConfigMap", "orders-connect-config", data={"kafka-connect.properties": configuration}),
         an_object(
@@ -70,5 +70,5 @@ def test_a_connect_cluster_with_tls_and_a_password() -> None:
 
 def test_without_secrets_the_role_gives_nothing() -> None:
     """A rule without names would give every Secret of the namespace."""
-    roles = [item for item in owned_objects(a_connect(), "") if item["kind"] == "Role"]
+    roles = [item for item in owned_objects(a_connect(), {}) if item["kind"] == "Role"]
     assert roles == [an_object("rbac.authorization.k8s.io/v1", "Role", "orders-connect", rules=[])]

@@ -54,7 +54,7 @@ def test_no_secret_is_in_a_file_a_status_or_connects_answer(flow: ConnectFlow) -
     url = flow.expect("KafkaConnect", "Ready")["url"]
     shown = httpx.get(f"{url}/connectors/{CONNECTOR}/config", timeout=10).text
     shown += json.dumps(flow.expect("KafkaConnector", "Ready"))
-    folder = paths.OPERATOR / "workers" / NAMESPACE / CONNECT
+    folder = paths.OPERATOR / "workers" / NAMESPACE / f"{CONNECT}-connect"
     shown += "".join(file.read_text() for file in folder.iterdir() if file.is_file())
     assert "${secret:" in shown
     assert password not in shown

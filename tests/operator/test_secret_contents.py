@@ -45,7 +45,7 @@ def test_every_secret_that_the_resource_names_is_read() -> None:
 def test_certificates_of_a_pattern_are_joined_in_the_order_of_their_keys(certificate: str) -> None:
     data = {"ca": {"b.crt": encoded(certificate), "a.crt": encoded(certificate), "a.key": encoded("no")}}
     joined = trusted_certificates(trusting({"secretName": "ca", "pattern": "*.crt"}), data)
-    assert joined == "\n".join([certificate.strip()] * 2)
+    assert joined == {"ca.crt": "\n".join([certificate.strip()] * 2)}
 
 
 @pytest.mark.parametrize(

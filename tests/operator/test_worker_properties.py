@@ -107,6 +107,28 @@ def whole(middle: dict[str, str], protocol: str) -> list[tuple[str, str]]:
             "SSL",
             id="mutual-tls",
         ),
+        pytest.param(
+            {
+                "tls": TLS,
+                "authentication": {
+                    "type": "custom",
+                    "sasl": True,
+                    "config": {"sasl.mechanism": "OAUTHBEARER", "sasl.login.retry.backoff.ms": 100, "acks": "all"},
+                },
+            },
+            {
+                **for_every_client(**TRUST),
+                **for_every_client(sasl_mechanism="OAUTHBEARER", sasl_login_retry_backoff_ms="100"),
+            },
+            "SASL_SSL",
+            id="custom-with-sasl-and-a-key-that-is-not-its-own",
+        ),
+        pytest.param(
+            {"authentication": {"type": "custom", "config": {"ssl.keystore.type": "JKS"}}},
+            for_every_client(ssl_keystore_type="JKS"),
+            "PLAINTEXT",
+            id="custom-without-sasl",
+        ),
     ],
 )
 def test_every_authentication_gives_the_operators_properties(

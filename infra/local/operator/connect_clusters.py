@@ -59,7 +59,7 @@ class ConnectClusters:
 
     def reconcile(self, connect: ConnectResource) -> ConnectRest | None:
         """One round; the REST interface of a worker that serves, or None. Raises ApiError."""
-        key = (connect.namespace, connect.name)
+        key = connect.key
         condition = unsupported(connect)
         arguments, notes = jvm_arguments(connect.jvm_options)
         reports = [self._report(record) for record in self.workers.of(key)]
@@ -104,7 +104,7 @@ class ConnectClusters:
         return _digest([*told, secret_contents.contents_digest(secrets), connect.uid, cluster])
 
     def _apply(self, connect: ConnectResource, items: list[Object]) -> None:
-        key = (connect.namespace, connect.name)
+        key = connect.key
         digest, (known, when) = _digest(items), self._applied.get(key, ("", 0.0))
         if digest != known or time.monotonic() - when > REAPPLY_SECONDS:
             for item in items:
@@ -115,9 +115,9 @@ class ConnectClusters:
         name = connect.component_name
         account = self.api.get(Reference("v1", "ServiceAccount", connect.namespace, name))
         if account is None:
-            self._applied.pop((connect.namespace, connect.name), None)
+            self._applied.pop(connect.key, None)
             raise ApiError(404, "NotFound", f"ServiceAccount {connect.namespace}/{name} was deleted; it is made again")
-        file = self.workers.folder((connect.namespace, connect.name)) / "kubeconfig"
+        file = self.workers.folder(connect.key) / "kubeconfig"
         token = token_in(file.read_text(encoding="utf-8")) if file.exists() else None
         if token is None or not is_usable(token, account["metadata"]["uid"], time.time()):
             token = self.api.service_account_token(connect.namespace, name, TOKEN_LIFETIME_SECONDS)
@@ -134,7 +134,7 @@ class ConnectClusters:
         pods: Mapping[int, Object],
     ) -> dict[int, str]:
         """Take the next steps; why workers are not started, by index, each of which another round tries again."""
-        key, now = (connect.namespace, connect.name), time.time()
+        key, now = connect.key, time.time()
         records = {record.index: record for record in self.workers.of(key)}
         seen = [
             Worker(index, record.digest, states[index], record.may_start_again(now), is_there(pods.get(index)))

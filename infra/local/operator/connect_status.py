@@ -27,17 +27,17 @@ class WorkerReport:
 
 
 def unsupported(connect: ConnectResource) -> Condition | None:
-    """Why this KafkaConnect cannot run on one machine at all."""
+    """Why these workers cannot run on one machine at all."""
     if connect.mounts_volumes:
         return not_ready(
             "UnsupportedLocally",
             "spec.template mounts volumes, and without containers there is no mount path: give trusted certificates "
             "as PEM, read through a configuration provider",
         )
-    if isinstance(connect.authentication, UnsupportedAuthentication):
-        return not_ready(
-            "UnsupportedLocally", f"authentication type {connect.authentication.type} is not supported on one machine"
-        )
+    for access in connect.access:
+        if isinstance(access.authentication, UnsupportedAuthentication):
+            told = f"authentication type {access.authentication.type} is not supported on one machine"
+            return not_ready("UnsupportedLocally", told)
     return None
 
 

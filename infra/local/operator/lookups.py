@@ -14,7 +14,7 @@ def explained(api: KubernetesApi, connector: ConnectorResource, message: str) ->
     if failed is None:
         return message
     kind, name, namespace = failed.groups()
-    account = f"system:serviceaccount:{connector.namespace}:{connector.cluster}-connect"
+    account = f"system:serviceaccount:{connector.namespace}:{connector.service_account}"
     if api.may_get(account, f"{kind.lower()}s", namespace, name):
         return message
     return f"{message}: Forbidden: no Role lets {account} get {kind} {namespace}/{name}"

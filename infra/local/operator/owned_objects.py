@@ -1,14 +1,14 @@
-"""Objects that the operator makes for a KafkaConnect, as Strimzi does where they mean something on one machine. Pure.
+"""Objects that the operator makes for Connect workers, as Strimzi does where they mean something on one machine. Pure.
 
-All of them belong to the KafkaConnect, so the garbage collector removes them with it.
+All of them belong to the KafkaConnect or KafkaMirrorMaker2, so the garbage collector removes them with it.
 """
 
 import base64
+from collections.abc import Mapping
 
 from infra.local.kubernetes_api import Object
 from infra.local.operator.resources import API_VERSION, ConnectResource
 from infra.local.operator.worker_properties import (
-    TRUST_KEY,
     as_properties_file,
     secrets_used,
     trust_secret_name,
@@ -18,17 +18,20 @@ from infra.local.operator.worker_properties import (
 CONFIG_KEY = "kafka-connect.properties"
 
 
-def owned_objects(connect: ConnectResource, trusted_certificates: str) -> list[Object]:
-    """ServiceAccount, Role and RoleBinding of the workers, their trusted certificates (PEM) and their configuration."""
+def owned_objects(connect: ConnectResource, trusted_certificates: Mapping[str, str]) -> list[Object]:
+    """ServiceAccount, Role and RoleBinding of the workers, their configuration and the certificates that they trust.
+
+    `trusted_certificates` are PEM, by key of the Secret that holds them.
+    """
     name = connect.component_name
     configuration = as_properties_file(worker_properties(connect))
     items = [
         owned_object(connect, "v1", "ServiceAccount", name),
         owned_object(connect, "v1", "ConfigMap", f"{name}-config", data={CONFIG_KEY: configuration}),
     ]
-    if connect.tls:
-        encoded = base64.b64encode(trusted_certificates.encode()).decode()
-        items.append(owned_object(connect, "v1", "Secret", trust_secret_name(connect), data={TRUST_KEY: encoded}))
+    if trusted_certificates:
+        data = {key: base64.b64encode(pem.encode()).decode() for key, pem in trusted_certificates.items()}
+        items.append(owned_object(connect, "v1", "Secret", trust_secret_name(connect), data=data))
     return items + _access(connect, name)
 
 
@@ -51,10 +54,11 @@ def _access(connect: ConnectResource, name: str) -> list[Object]:
 
 
 def owned_object(connect: ConnectResource, api_version: str, kind: str, name: str, **body: object) -> Object:
-    """An object with Strimzi's labels that goes with its KafkaConnect."""
+    """An object with Strimzi's labels that goes with the resource it is made for."""
+    component = connect.component
     owner = {
         "apiVersion": API_VERSION,
-        "kind": "KafkaConnect",
+        "kind": component.kind,
         "name": connect.name,
         "uid": connect.uid,
         "controller": False,
@@ -63,11 +67,11 @@ def owned_object(connect: ConnectResource, api_version: str, kind: str, name: st
     labels = {
         "app.kubernetes.io/instance": connect.name,
         "app.kubernetes.io/managed-by": "strimzi-cluster-operator",
-        "app.kubernetes.io/name": "kafka-connect",
+        "app.kubernetes.io/name": component.type,
         "app.kubernetes.io/part-of": f"strimzi-{connect.name}",
         "strimzi.io/cluster": connect.name,
-        "strimzi.io/component-type": "kafka-connect",
-        "strimzi.io/kind": "KafkaConnect",
+        "strimzi.io/component-type": component.type,
+        "strimzi.io/kind": component.kind,
         "strimzi.io/name": connect.component_name,
     }
     metadata = {"name": name, "namespace": connect.namespace, "labels": labels, "ownerReferences": [owner]}

@@ -46,7 +46,7 @@ class Operator:
         for item in self._living("KafkaConnector"):
             connector = connector_resource(item)
             by_cluster[connector.namespace, connector.cluster or ""].append(connector)
-        wanted = {(each.namespace, each.name) for each in connects}
+        wanted = {each.key for each in connects}
         for key in self.clusters.workers.keys() - wanted:
             self.clusters.stop(key)
         for connect in connects:

@@ -9,6 +9,8 @@ from infra.local.kubernetes_api import Object, Reference
 API_VERSION = "kafka.strimzi.io/v1"
 CLUSTER_LABEL = "strimzi.io/cluster"
 USE_CONNECTOR_RESOURCES = "strimzi.io/use-connector-resources"
+TRUST_KEY = "ca.crt"
+"""Key of the Secret into which the operator copies the certificates that the workers trust."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +47,63 @@ class CertificateAuthentication:
 
 
 @dataclass(frozen=True)
+class CustomAuthentication:
+    """Client properties of the user's own; `sasl` says whether they are those of a SASL mechanism."""
+
+    sasl: bool
+    config: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class UnsupportedAuthentication:
     """An authentication that the real operator has and this one has not."""
 
     type: str
 
 
-Authentication = PasswordAuthentication | CertificateAuthentication | UnsupportedAuthentication
+Authentication = PasswordAuthentication | CertificateAuthentication | CustomAuthentication | UnsupportedAuthentication
+
+
+@dataclass(frozen=True)
+class Component:
+    """What Strimzi makes Connect workers of: a kind of resource, and the words and defaults that go with it."""
+
+    kind: str
+    suffix: str
+    type: str
+    converters: Mapping[str, str]
+
+
+_JSON, _BYTES = "org.apache.kafka.connect.json.JsonConverter", "org.apache.kafka.connect.converters.ByteArrayConverter"
+KAFKA_CONNECT = Component(
+    "KafkaConnect", "connect", "kafka-connect", {"key.converter": _JSON, "value.converter": _JSON}
+)
+KAFKA_MIRROR_MAKER_2 = Component(
+    "KafkaMirrorMaker2",
+    "mirrormaker2",
+    "kafka-mirror-maker-2",
+    {"key.converter": _BYTES, "value.converter": _BYTES, "header.converter": _BYTES},
+)
+
+
+@dataclass(frozen=True)
+class ClusterAccess:
+    """What the connectors of a KafkaMirrorMaker2 need to reach a cluster, as `tls` and `authentication` of workers.
+
+    `trust_key` is where its trusted certificates are in the Secret that the operator copies them into.
+    """
+
+    trust_key: str
+    tls: tuple[TrustedCertificate, ...] | None
+    authentication: Authentication | None
 
 
 @dataclass(frozen=True)
 class ConnectResource:
-    """A KafkaConnect. `tls` None means no TLS; empty means TLS with the JVM's own trust."""
+    """A KafkaConnect, or the workers of a KafkaMirrorMaker2, which has `clusters` for its connectors.
+
+    `tls` None means no TLS; empty means TLS with the JVM's own trust.
+    """
 
     namespace: str
     name: str
@@ -77,15 +124,27 @@ class ConnectResource:
     mounts_volumes: bool
     ignored_fields: tuple[str, ...]
     status: Object
+    component: Component = KAFKA_CONNECT
+    clusters: tuple[ClusterAccess, ...] = ()
 
     @property
     def reference(self) -> Reference:
-        return Reference(API_VERSION, "KafkaConnect", self.namespace, self.name)
+        return Reference(API_VERSION, self.component.kind, self.namespace, self.name)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Namespace and component name: a KafkaMirrorMaker2 may be called as a KafkaConnect is."""
+        return self.namespace, self.component_name
+
+    @property
+    def access(self) -> tuple[ClusterAccess, ...]:
+        """How the workers, and then the connectors, reach their clusters."""
+        return (ClusterAccess(TRUST_KEY, self.tls, self.authentication), *self.clusters)
 
     @property
     def component_name(self) -> str:
         """Name of the service account, Role and of the prefix of everything else that the operator makes."""
-        return f"{self.name}-connect"
+        return f"{self.name}-{self.component.suffix}"
 
 
 @dataclass(frozen=True)
@@ -104,10 +163,16 @@ class ConnectorResource:
     auto_restart: bool
     max_restarts: int | None
     status: Object
+    component: Component = KAFKA_CONNECT
 
     @property
     def reference(self) -> Reference:
         return Reference(API_VERSION, "KafkaConnector", self.namespace, self.name)
+
+    @property
+    def service_account(self) -> str:
+        """Name of the service account of the workers that run it."""
+        return f"{self.cluster}-{self.component.suffix}"
 
 
 _IGNORED_FIELDS = ("build", "image", "jmxOptions", "logging", "metricsConfig", "plugins", "rack", "tracing")
@@ -132,8 +197,8 @@ def connect_resource(item: Object) -> ConnectResource:
         config_storage_topic=spec["configStorageTopic"],
         offset_storage_topic=spec["offsetStorageTopic"],
         status_storage_topic=spec["statusStorageTopic"],
-        tls=_trusted(spec["tls"]) if "tls" in spec else None,
-        authentication=_authentication(spec["authentication"]) if "authentication" in spec else None,
+        tls=trusted_certificates(spec),
+        authentication=authentication(spec),
         config=spec.get("config") or {},
         jvm_options=spec.get("jvmOptions") or {},
         resources=spec.get("resources") or {},
@@ -162,14 +227,21 @@ def connector_resource(item: Object) -> ConnectorResource:
     )
 
 
-def _trusted(tls: Object) -> tuple[TrustedCertificate, ...]:
+def trusted_certificates(spec: Object) -> tuple[TrustedCertificate, ...] | None:
+    """What the `tls` of a KafkaConnect's spec, or of a cluster of a KafkaMirrorMaker2, trusts; None without it."""
+    if "tls" not in spec:
+        return None
     return tuple(
         TrustedCertificate(each["secretName"], each.get("certificate") or each["pattern"])
-        for each in tls.get("trustedCertificates") or []
+        for each in spec["tls"].get("trustedCertificates") or []
     )
 
 
-def _authentication(given: Object) -> Authentication:
+def authentication(spec: Object) -> Authentication | None:
+    """The `authentication` of a KafkaConnect's spec, or of a cluster of a KafkaMirrorMaker2."""
+    if "authentication" not in spec:
+        return None
+    given = spec["authentication"]
     kind = given["type"]
     if kind == "tls" and "certificateAndKey" in given:
         pair = given["certificateAndKey"]
@@ -179,4 +251,6 @@ def _authentication(given: Object) -> Authentication:
         secret = given["passwordSecret"]
         password = SecretKey(secret["secretName"], secret["password"])
         return PasswordAuthentication(_MECHANISMS[kind], given.get("username", ""), password)
+    if kind == "custom":
+        return CustomAuthentication(given.get("sasl", False), given.get("config") or {})
     return UnsupportedAuthentication(kind)

@@ -1,10 +1,10 @@
-"""What a KafkaConnect needs out of Secrets, with every fault named. Pure; no value of a Secret is in an error."""
+"""What Connect workers need out of Secrets, with every fault named. Pure; no value of a Secret is in an error."""
 
 import base64
 import fnmatch
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from cryptography import x509
 
@@ -13,6 +13,7 @@ from infra.local.operator.resources import (
     ConnectResource,
     PasswordAuthentication,
     SecretKey,
+    TrustedCertificate,
 )
 
 SecretData = Mapping[str, Mapping[str, str]]
@@ -24,15 +25,22 @@ class InvalidSecretError(Exception):
 
 
 def secret_names(connect: ConnectResource) -> list[str]:
-    """Secrets that the KafkaConnect itself names."""
-    trusted = {each.secret for each in connect.tls or ()}
+    """Secrets that the resource itself names."""
+    trusted = {each.secret for access in connect.access for each in access.tls or ()}
     return sorted(trusted | {each.secret for each in _credentials(connect)})
 
 
-def trusted_certificates(connect: ConnectResource, secrets: SecretData) -> str:
-    """All trusted certificates, PEM, one after the other. Raises InvalidSecretError."""
+def trusted_certificates(connect: ConnectResource, secrets: SecretData) -> dict[str, str]:
+    """The certificates trusted in each cluster, PEM, one after the other, by key of the operator's own Secret.
+
+    Raises InvalidSecretError.
+    """
+    return {each.trust_key: _joined(connect, each.tls, secrets) for each in connect.access if each.tls}
+
+
+def _joined(connect: ConnectResource, trusted: Iterable[TrustedCertificate], secrets: SecretData) -> str:
     parts: list[str] = []
-    for each in connect.tls or ():
+    for each in trusted:
         data = _data(connect, secrets, each.secret)
         keys = fnmatch.filter(sorted(data), each.pattern)
         if not keys:
@@ -42,7 +50,7 @@ def trusted_certificates(connect: ConnectResource, secrets: SecretData) -> str:
 
 
 def check_credentials(connect: ConnectResource, secrets: SecretData) -> None:
-    """Raise InvalidSecretError if a credential that the worker will look up is not there."""
+    """Raise InvalidSecretError if a credential that the workers will look up is not there."""
     for each in _credentials(connect):
         if each.key not in _data(connect, secrets, each.secret):
             raise InvalidSecretError(f"Secret {connect.namespace}/{each.secret} has no key {each.key}")
@@ -55,12 +63,14 @@ def contents_digest(secrets: SecretData) -> str:
 
 
 def _credentials(connect: ConnectResource) -> list[SecretKey]:
-    match connect.authentication:
-        case PasswordAuthentication(password=password):
-            return [password]
-        case CertificateAuthentication(certificate, key):
-            return [certificate, key]
-    return []
+    found: list[SecretKey] = []
+    for access in connect.access:
+        match access.authentication:
+            case PasswordAuthentication(password=password):
+                found.append(password)
+            case CertificateAuthentication(certificate, key):
+                found += [certificate, key]
+    return found
 
 
 def _data(connect: ConnectResource, secrets: SecretData, name: str) -> Mapping[str, str]:

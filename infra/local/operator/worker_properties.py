@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from infra.local.operator.resources import (
+    KAFKA_CONNECT,
+    Authentication,
     CertificateAuthentication,
+    ClusterAccess,
     ConnectResource,
+    CustomAuthentication,
     PasswordAuthentication,
     SecretKey,
 )
 
 CLIENT_PREFIXES = ("", "producer.", "consumer.", "admin.")
-TRUST_KEY = "ca.crt"
-"""Key of the Secret into which the operator copies every trusted certificate."""
 
 _OPERATOR_PROVIDERS = {
     "config.providers.strimzienv.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
@@ -28,7 +30,6 @@ _OPERATOR_PROVIDERS = {
     "config.providers.strimzisecrets.class": "io.strimzi.kafka.KubernetesSecretConfigProvider",
 }
 _PROVIDER_NAMES = "strimzienv,strimzifile,strimzidir,strimzisecrets"
-_JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
 _FORBIDDEN_KEYS = frozenset({"group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic"})
 _FORBIDDEN_PREFIXES = (
@@ -46,6 +47,9 @@ _FORBIDDEN_PREFIXES = (
 _ALLOWED_KEYS = frozenset(
     {"ssl.endpoint.identification.algorithm", "ssl.cipher.suites", "ssl.protocol", "ssl.enabled.protocols"}
 )
+_CUSTOM_PREFIXES = ("sasl.", "ssl.keystore.")
+"""Of a custom authentication the operator takes nothing else."""
+
 _LOGIN_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
@@ -66,14 +70,13 @@ def worker_properties(connect: ConnectResource) -> dict[str, str]:
         "rest.advertised.host.name": "${strimzienv:ADVERTISED_HOSTNAME}",
         "rest.advertised.port": "8083",
         "plugin.path": "/opt/kafka/plugins",
-        **_for_every_client(_trust(connect)),
-        **_for_every_client(_authentication(connect)),
+        **_for_every_client(trust(connect, connect.access[0])),
+        **_for_every_client(credentials(connect.namespace, connect.authentication)),
         "config.providers": ",".join(filter(None, (providers, _PROVIDER_NAMES))),
         **_OPERATOR_PROVIDERS,
-        "key.converter": _JSON_CONVERTER,
-        "value.converter": _JSON_CONVERTER,
+        **connect.component.converters,
         **config,
-        **_for_every_client({"security.protocol": _security_protocol(connect)}),
+        **_for_every_client({"security.protocol": security_protocol(connect.access[0])}),
     }
 
 
@@ -99,17 +102,21 @@ def dropped_keys(connect: ConnectResource) -> list[str]:
 
 
 def trust_secret_name(connect: ConnectResource) -> str:
-    return f"{connect.component_name}-tls-trusted-certs"
+    """The operator's copy of the trusted certificates, whose name is of a KafkaConnect for either kind of resource."""
+    return f"{connect.name}-{KAFKA_CONNECT.suffix}-tls-trusted-certs"
 
 
 def secrets_used(connect: ConnectResource) -> list[str]:
-    """Names of the Secrets that the worker itself reads, and so the Role names."""
-    names = {trust_secret_name(connect)} if connect.tls else set()
-    match connect.authentication:
-        case PasswordAuthentication(password=password):
-            names.add(password.secret)
-        case CertificateAuthentication(certificate=certificate):
-            names.add(certificate.secret)
+    """Names of the Secrets that the workers read because the resource says so, and so the Role names."""
+    names = set()
+    for access in connect.access:
+        if access.tls:
+            names.add(trust_secret_name(connect))
+        match access.authentication:
+            case PasswordAuthentication(password=password):
+                names.add(password.secret)
+            case CertificateAuthentication(certificate=certificate):
+                names.add(certificate.secret)
     return sorted(names)
 
 
@@ -131,33 +138,38 @@ def _is_forbidden(key: str) -> bool:
     return key in _FORBIDDEN_KEYS or key.startswith(_FORBIDDEN_PREFIXES)
 
 
-def _trust(connect: ConnectResource) -> Iterator[tuple[str, str]]:
-    if connect.tls:
-        yield "ssl.truststore.certificates", _placeholder(connect, SecretKey(trust_secret_name(connect), TRUST_KEY))
+def trust(connect: ConnectResource, access: ClusterAccess) -> Iterator[tuple[str, str]]:
+    """Client properties by which a cluster is trusted."""
+    if access.tls:
+        where = SecretKey(trust_secret_name(connect), access.trust_key)
+        yield "ssl.truststore.certificates", _placeholder(connect.namespace, where)
         yield "ssl.truststore.type", "PEM"
 
 
-def _authentication(connect: ConnectResource) -> Iterator[tuple[str, str]]:
-    match connect.authentication:
+def credentials(namespace: str, authentication: Authentication | None) -> Iterator[tuple[str, str]]:
+    """Client properties by which a cluster knows the user."""
+    match authentication:
         case PasswordAuthentication(mechanism, username, password):
             yield "sasl.mechanism", mechanism
-            module, secret = _LOGIN_MODULES[mechanism], _placeholder(connect, password)
+            module, secret = _LOGIN_MODULES[mechanism], _placeholder(namespace, password)
             yield "sasl.jaas.config", f'{module} required username="{username}" password="{secret}";'
         case CertificateAuthentication(certificate, key):
-            yield "ssl.keystore.certificate.chain", _placeholder(connect, certificate)
-            yield "ssl.keystore.key", _placeholder(connect, key)
+            yield "ssl.keystore.certificate.chain", _placeholder(namespace, certificate)
+            yield "ssl.keystore.key", _placeholder(namespace, key)
             yield "ssl.keystore.type", "PEM"
+        case CustomAuthentication(config=config):
+            yield from ((key, text(value)) for key, value in config.items() if key.startswith(_CUSTOM_PREFIXES))
 
 
-def _security_protocol(connect: ConnectResource) -> str:
-    encrypted = connect.tls is not None
-    if isinstance(connect.authentication, PasswordAuthentication):
-        return "SASL_SSL" if encrypted else "SASL_PLAINTEXT"
-    return "SSL" if encrypted else "PLAINTEXT"
+def security_protocol(access: ClusterAccess) -> str:
+    match access.authentication:
+        case PasswordAuthentication() | CustomAuthentication(sasl=True):
+            return "SASL_PLAINTEXT" if access.tls is None else "SASL_SSL"
+    return "PLAINTEXT" if access.tls is None else "SSL"
 
 
-def _placeholder(connect: ConnectResource, where: SecretKey) -> str:
-    return f"${{strimzisecrets:{connect.namespace}/{where.secret}:{where.key}}}"
+def _placeholder(namespace: str, where: SecretKey) -> str:
+    return f"${{strimzisecrets:{namespace}/{where.secret}:{where.key}}}"
 
 
 def _for_every_client(properties: Mapping[str, str] | Iterator[tuple[str, str]]) -> dict[str, str]:

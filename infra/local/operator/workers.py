@@ -29,11 +29,11 @@ MAIN_CLASS = "org.apache.kafka.connect.cli.ConnectDistributed"
 LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
 Key = tuple[str, str]
-"""Namespace and name of a KafkaConnect."""
+"""Namespace of a KafkaConnect or KafkaMirrorMaker2, and the name of the workers' component."""
 
 
 class WorkerRecord(ProcessRecord):
-    """One started worker; its process's name is namespace/KafkaConnect/index.
+    """One started worker; its process's name is namespace/component/index, and `connect` is the component.
 
     `failures` counts its ends in a row without having served; `ended` is when it was seen gone, in seconds since the
     epoch.
@@ -82,7 +82,7 @@ class Runtime:
 
 
 class Workers:
-    """All workers of all KafkaConnects. For one thread; it waits for nothing but the end of all of them.
+    """All workers of all resources. For one thread; it waits for nothing but the end of all of them.
 
     Raises ValueError if the ledger is damaged: to start anew would start every worker twice.
     """
@@ -99,12 +99,12 @@ class Workers:
         self._link_plugins()
 
     def keys(self) -> set[Key]:
-        """Every KafkaConnect that has a worker, or files that a worker left."""
+        """Every component that has a worker, or files that a worker left."""
         left = {(folder.parent.name, folder.name) for folder in self._runtime.folders.glob("*/*")}
         return left | {key for key, _ in self._records}
 
     def of(self, key: Key) -> list[WorkerRecord]:
-        """Records of one KafkaConnect by index, ended ones included."""
+        """Records of one component by index, ended ones included."""
         return sorted((each for each in self._records.values() if each.key == key), key=lambda each: each.index)
 
     def is_stopping(self, record: WorkerRecord) -> bool:
@@ -189,7 +189,7 @@ class Workers:
         self._save()
 
     def folder(self, key: Key) -> Path:
-        """Private directory of one KafkaConnect's workers."""
+        """Private directory of one component's workers."""
         folder = self._runtime.folders.joinpath(*key)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return folder
@@ -200,7 +200,7 @@ class Workers:
         return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
 
     def forget(self, key: Key) -> None:
-        """Remove what is left of a KafkaConnect that is gone, once its workers are."""
+        """Remove what is left of a component that is gone, once its workers are."""
         if not self.of(key):
             folder = self._runtime.folders.joinpath(*key)
             shutil.rmtree(folder, ignore_errors=True)
