@@ -70,6 +70,12 @@ class Cluster:
         """Last stable offset by partition."""
         return self._list_offsets(dict.fromkeys(partitions, self._package.OffsetSpec.latest()))
 
+    def high_watermarks(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Where a read_uncommitted consumer would end, by partition: after the last stable offset while a transaction
+        is open."""
+        latest = self._package.OffsetSpec.latest()
+        return self._list_offsets(dict.fromkeys(partitions, latest), "READ_UNCOMMITTED")
+
     def offsets_at(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """Offset of the first record at or after a time (ms since 1970) by partition; -1 when there is none."""
         specs = {each: self._package.OffsetSpec.forTimestamp(time) for each, time in times.items()}
@@ -115,14 +121,17 @@ class Cluster:
             for group in answer.entrySet()
         }
 
-    def _list_offsets(self, specs: Mapping[TopicPartition, JavaObject]) -> dict[TopicPartition, int]:
+    def _list_offsets(
+        self, specs: Mapping[TopicPartition, JavaObject], isolation: str = "READ_COMMITTED"
+    ) -> dict[TopicPartition, int]:
         if not specs:
             return {}
         wanted = self._jvm.java.util.HashMap()
         for each, spec in specs.items():
             wanted.put(self._jvm.org.apache.kafka.common.TopicPartition(each.topic, each.partition), spec)
-        committed = self._package.ListOffsetsOptions(self._jvm.org.apache.kafka.common.IsolationLevel.READ_COMMITTED)
-        answer = self._get("listing offsets", lambda: self._admin.listOffsets(wanted, committed).all())
+        level = self._jvm.org.apache.kafka.common.IsolationLevel.valueOf(isolation)
+        options = self._package.ListOffsetsOptions(level)
+        answer = self._get("listing offsets", lambda: self._admin.listOffsets(wanted, options).all())
         return {
             TopicPartition(str(entry.getKey().topic()), entry.getKey().partition()): entry.getValue().offset()
             for entry in answer.entrySet()

@@ -5,13 +5,26 @@ compared as multisets of records. `parity_readings` says how both sides are read
 
 A guard decides what is compared: on the source the records that it lets through, on the target those that carry its
 mark, without it. Records of a flow with transforms of the user's own may differ by design; they are counted only.
+
+The outcome counts the source's records before its judged end, and those of them that the target held when it was last
+read, with what it holds beside them. Records set aside are counted by the first pass.
 """
 
 from collections.abc import Mapping, Sequence
 
 from spark.checks import parts
 from spark.checks.loops import Loop, loop_findings
-from spark.checks.parity_findings import Difference, Sides, lags, parity_findings, parity_samples
+from spark.checks.open_transactions import open_transaction_findings
+from spark.checks.parity_findings import (
+    Difference,
+    Sides,
+    lags,
+    parity_findings,
+    parity_samples,
+    target_records,
+    unread_on_source,
+    unread_on_target,
+)
 from spark.checks.parity_readings import FirstPass, compared
 from spark.flows import OpenFlow
 from spark.guards import SOURCE, TARGET
@@ -42,7 +55,12 @@ def check_parity(
         differences, sides = compared(opened, first, catch_up_seconds)
         findings += parity_findings(differences, sides, parts.labels(opened.flow, opened.partitions))
         findings += parts.behind(opened.flow, {**lags(differences, sides), **absent_records})
-    if not loops and not absent:
+    unread = {**unread_on_source(differences, sides), **first.unread}
+    findings += open_transaction_findings(unread, opened.flow.source.alias)
+    hidden = unread_on_target(differences, sides)
+    remote = {opened.selection.remote_partition(each): offsets for each, offsets in hidden.items()}
+    findings += open_transaction_findings(remote, opened.flow.target.alias)
+    if not loops and not absent and not first.unread:
         findings += nothing_to_compare(first)
     counts = _counts(opened, first, loops, differences)
     summary = (
@@ -51,6 +69,8 @@ def check_parity(
     )
     if opened.flow.guard is not None:
         summary += f"; {counts['setAsideOnSource']} and {counts['setAsideOnTarget']} of the other direction set aside"
+    if counts["unreadOffsets"]:
+        summary += f"; {counts['unreadOffsets']} source offsets behind open transactions not read"
     return CheckOutcome(NAME, summary, counts, tuple(findings), parity_samples(differences))
 
 
@@ -110,23 +130,50 @@ _COUNTS = {
 }
 
 
+def final_records(first: FirstPass, differences: Sequence[Difference]) -> dict[str, int]:
+    """Records of both sides and equal partitions after the comparison, of which `differences` is the outcome.
+
+    A partition with offsets that could not be read is not equal.
+    """
+    found: dict[TopicPartition, list[Difference]] = {each: [] for each in first.disagreeing}
+    for each in differences:
+        found[each.partition].append(each)
+    on_target = {
+        each: target_records(sums.records, found[each]) if each in found else first.target[each].records
+        for each, sums in first.source.items()
+    }
+    unequal = {each.partition for each in differences} | set(first.unread)
+    return {
+        "sourceRecords": first.total(SOURCE).records,
+        "targetRecords": sum(on_target.values()),
+        "agreeingPartitions": len(first.source_logs) - len(unequal),
+    }
+
+
+def counted_records(first: FirstPass) -> dict[str, int]:
+    """Records of both sides and equal partitions where nothing is compared after the first pass."""
+    return {
+        "sourceRecords": first.total(SOURCE).records,
+        "targetRecords": first.total(TARGET).records,
+        "agreeingPartitions": len(first.source_logs) - len({*first.disagreeing, *first.unread}),
+    }
+
+
 def _counts(
     opened: OpenFlow, first: FirstPass, loops: Sequence[Loop], differences: Sequence[Difference]
 ) -> dict[str, int | float]:
-    source, target = first.total(SOURCE), first.total(TARGET)
-    disagreeing = len(first.disagreeing) if opened.flow.transformed else len({each.partition for each in differences})
     counts: dict[str, int | float] = {
         "topics": len(opened.partitions) + len(loops),
         "partitions": len(first.source_logs),
-        "sourceRecords": source.records,
-        "targetRecords": target.records,
-        "agreeingPartitions": len(first.source_logs) - disagreeing,
+        **(counted_records(first) if opened.flow.transformed else final_records(first, differences)),
         "comparedByRecord": 0 if opened.flow.transformed else len(first.disagreeing),
+        "unreadOffsets": sum(each.size for each in first.unread.values()),
         "readSeconds": round(first.seconds, 2),
     }
     counts |= {name: sum(each.records for each in differences if each.kind in kinds) for name, kinds in _COUNTS.items()}
     counts["looping"] = len(loops)
     if opened.flow.guard is not None:
+        source, target = first.total(SOURCE), first.total(TARGET)
         counts |= {"setAsideOnSource": source.aside, "setAsideOnTarget": target.aside, "looped": target.looped}
     return counts
 

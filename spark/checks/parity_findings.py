@@ -1,6 +1,6 @@
 """What differences between the two sides of a partition mean. Pure."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -25,7 +25,10 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Sides:
-    """Both logs of a partition, how many records the target held at first, and the clusters' aliases."""
+    """Both logs of a partition, how many records the target held at first, and the clusters' aliases.
+
+    `source_unread` and `target_unread` are offsets that transactions kept from being read to the end.
+    """
 
     source: OffsetRange
     target: OffsetRange
@@ -33,6 +36,8 @@ class Sides:
     compacted: bool
     source_alias: str = "source"
     target_alias: str = "target"
+    source_unread: OffsetRange | None = None
+    target_unread: OffsetRange | None = None
 
 
 class _Meaning(NamedTuple):
@@ -73,6 +78,13 @@ _UNMARKED = _Meaning(
 _COMPACTED = _Meaning(
     "compacted", Severity.NOTE, "records on one side only, not judged: each side compacts in its own time"
 )
+# A source connector reads uncommitted records unless its consumer is told otherwise.
+_UNDECIDED = _Meaning(
+    "records-not-judged",
+    Severity.NOTE,
+    "records on {target} may belong to a transaction that is open on {source}: not judged",
+)
+_ON_TARGET_ONLY = frozenset({"extra", "extra-head"})
 
 _MEANINGS: Mapping[str, Callable[[Sides], _Meaning]] = {
     "missing-head": lambda sides: _EXPIRED_ON_TARGET if sides.target.start > 0 else _MISSING,
@@ -96,6 +108,8 @@ def meaning(difference: Difference, sides: Sides) -> _Meaning:
     """What a difference says, given what both logs still hold."""
     if sides.compacted and difference.kind not in ("missing-tail", "duplicated", "unmarked"):
         return _COMPACTED
+    if sides.source_unread is not None and difference.kind in _ON_TARGET_ONLY:
+        return _UNDECIDED
     if difference.kind == "duplicated" and 2 * difference.records >= sides.target.size:
         return _REPEATED
     return _MEANINGS[difference.kind](sides)
@@ -108,6 +122,36 @@ def lags(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides
         if meaning(each, sides[each.partition]) == _LAGGING:
             found[each.partition.topic] = found.get(each.partition.topic, 0) + each.records
     return found
+
+
+def target_records(source_records: int, differences: Iterable[Difference]) -> int:
+    """How many records the target holds for `source_records` of a partition, by the partition's differences."""
+    return source_records + sum(
+        -each.records if each.kind.startswith("missing") or each.kind == "unmarked" else each.records
+        for each in differences
+    )
+
+
+def unread_on_source(
+    differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]
+) -> dict[TopicPartition, OffsetRange]:
+    """The source's offsets in which records may be that the target seems to hold alone."""
+    return {
+        each.partition: offsets
+        for each in differences
+        if each.kind in _ON_TARGET_ONLY and (offsets := sides[each.partition].source_unread) is not None
+    }
+
+
+def unread_on_target(
+    differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]
+) -> dict[TopicPartition, OffsetRange]:
+    """The target's offsets, by the source's partition, in which records may be that the target seems not to hold."""
+    return {
+        each.partition: offsets
+        for each in differences
+        if each.kind.startswith("missing") and (offsets := sides[each.partition].target_unread) is not None
+    }
 
 
 def parity_findings(

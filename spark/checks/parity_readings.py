@@ -3,7 +3,8 @@
 While a flow is live the two sides are never the same at one moment, so that the ends are taken in an order that
 explains it: the source's first end S0 (everything before it must arrive), the target's end after waiting for it, and
 the source's second end after that, so that no record of the target is unknown to the source for being new; source
-records from S0 on may still be on their way and are not judged.
+records from S0 on may still be on their way and are not judged. S0 is taken when the transactions are over that were
+open on the source at first: before that, their records and all behind them are there for no read_committed consumer.
 """
 
 import time
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 
 from spark import readers, transforms
+from spark.checks.open_transactions import settled, unread
 from spark.checks.parity_findings import Difference, Sides
 from spark.flows import OpenFlow
 from spark.guards import SOURCE, TARGET
@@ -37,13 +39,17 @@ class Sums:
 
 @dataclass(frozen=True)
 class FirstPass:
-    """Logs and sums of both sides, by the source's partitions that exist on the target."""
+    """Logs and sums of both sides, by the source's partitions that exist on the target.
+
+    `unread` are offsets behind the end of a source's log that an open transaction kept from being read.
+    """
 
     source_logs: Mapping[TopicPartition, OffsetRange]
     target_logs: Mapping[TopicPartition, OffsetRange]
     source: Mapping[TopicPartition, Sums]
     target: Mapping[TopicPartition, Sums]
     seconds: float
+    unread: Mapping[TopicPartition, OffsetRange] = field(default_factory=dict)
 
     @property
     def disagreeing(self) -> list[TopicPartition]:
@@ -64,9 +70,11 @@ class FirstPass:
 
 
 def first_pass(opened: OpenFlow, catch_up_seconds: float) -> FirstPass:
-    """Wait for the target as long as it moves, then read both sides of every replicated partition once."""
+    """Wait for the source's open transactions, and for the target as long as it moves; then read both sides of every
+    replicated partition once."""
     partitions = opened.replicated_partitions()
-    source_logs = opened.source.offsets(partitions)
+    at_source = settled(opened, opened.source, partitions, catch_up_seconds)
+    source_logs = at_source.logs
     _wait_while_moving(opened, source_logs, catch_up_seconds)
     target_logs = _target_logs(opened, partitions)
     records = sum(each.size for each in (*source_logs.values(), *target_logs.values()))
@@ -80,7 +88,8 @@ def first_pass(opened: OpenFlow, catch_up_seconds: float) -> FirstPass:
         found[row.side][TopicPartition(row.topic, row.partition)] = Sums(
             row.records, row.low, row.high, row.aside, row.looped
         )
-    return FirstPass(source_logs, target_logs, found[SOURCE], found[TARGET], time.monotonic() - began)
+    seconds = time.monotonic() - began
+    return FirstPass(source_logs, target_logs, found[SOURCE], found[TARGET], seconds, at_source.unread)
 
 
 def both_sides(
@@ -102,15 +111,16 @@ def compared(
     partitions = first.disagreeing
     if not partitions:
         return [], {}
-    _wait_for_the_missing(opened, first, catch_up_seconds)
+    target_unread = _wait_for_the_missing(opened, first, catch_up_seconds)
     target_logs = _target_logs(opened, partitions)
-    source_logs = opened.source.offsets(partitions)
+    # A transaction that has outlived one deadline is not given another.
+    at_source = settled(opened, opened.source, partitions, 0 if first.unread else catch_up_seconds)
     opened.progress(f"{opened.flow.name}: comparing {len(partitions)} partitions record by record")
     judged = opened.spark.createDataFrame(
         [(each.topic, each.partition, first.source_logs[each].end) for each in partitions],
         "topic string, partition int, judged_end bigint",
     )
-    frame = transforms.differences(transforms.paired(both_sides(opened, source_logs, target_logs)), judged)
+    frame = transforms.differences(transforms.paired(both_sides(opened, at_source.logs, target_logs)), judged)
     rows = readers.rows(frame, _both(opened), "comparing records")
     # Retention may have removed records while they were read: the logs as they are now explain what is not there.
     source_logs, target_logs = opened.source.offsets(partitions), _target_logs(opened, partitions)
@@ -123,6 +133,8 @@ def compared(
             "compact" in policies.get(each.topic, ""),
             opened.flow.source.alias,
             opened.flow.target.alias,
+            at_source.unread.get(each),
+            target_unread.get(each),
         )
         for each in partitions
     }
@@ -157,31 +169,46 @@ def _wait_while_moving(
     wait_until(done, deadline_seconds)
 
 
-def _wait_for_the_missing(opened: OpenFlow, first: FirstPass, deadline_seconds: float) -> None:
-    """Give records that the first pass counted as missing the time to arrive."""
+def _wait_for_the_missing(
+    opened: OpenFlow, first: FirstPass, deadline_seconds: float
+) -> dict[TopicPartition, OffsetRange]:
+    """Give records that the first pass counted as missing the time to arrive.
+
+    Returns the target's offsets, by the source's partition, that a transaction of that time still keeps from being
+    read when the wait is over.
+    """
     owed = {
         each: first.target_logs[each].end + first.source[each].records - first.target[each].records
         for each in first.disagreeing
         if first.target[each].records < first.source[each].records
     }
-    if owed:
-        opened.progress(
-            f"{opened.flow.name}: waiting up to {deadline_seconds:.0f} s for {len(owed)} partitions to catch up"
-        )
+    if not owed:
+        return {}
+    written = _target_high_watermarks(opened, list(owed))
+    opened.progress(
+        f"{opened.flow.name}: waiting up to {deadline_seconds:.0f} s for {len(owed)} partitions to catch up"
+    )
+    moved = time.monotonic()
+    before: Mapping[TopicPartition, OffsetRange] = {}
 
-        moved = time.monotonic()
-        before: Mapping[TopicPartition, OffsetRange] = {}
+    def caught_up() -> bool:
+        nonlocal before, moved
+        now = _target_logs(opened, list(owed))
+        if now != before:
+            before, moved = now, time.monotonic()
+        # Behind a guard the target has records of its own, which may be what made it long enough.
+        still = opened.flow.guard is None or time.monotonic() - moved >= STILL_SECONDS
+        return still and not unread(now, written) and all(now[each].end >= end for each, end in owed.items())
 
-        def caught_up() -> bool:
-            nonlocal before, moved
-            now = _target_logs(opened, list(owed))
-            if now != before:
-                before, moved = now, time.monotonic()
-            # Behind a guard the target has records of its own, which may be what made it long enough.
-            settled = opened.flow.guard is None or time.monotonic() - moved >= STILL_SECONDS
-            return settled and all(now[each].end >= end for each, end in owed.items())
+    wait_until(caught_up, deadline_seconds)
+    return unread(before, written)
 
-        wait_until(caught_up, deadline_seconds)
+
+def _target_high_watermarks(opened: OpenFlow, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+    """The target's high watermarks by the source's partition."""
+    remote = opened.selection.remote_partition
+    ends = opened.target.high_watermarks([remote(each) for each in partitions])
+    return {each: ends[remote(each)] for each in partitions}
 
 
 def _target_logs(opened: OpenFlow, partitions: list[TopicPartition]) -> dict[TopicPartition, OffsetRange]:

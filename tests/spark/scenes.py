@@ -88,7 +88,9 @@ class Scene:
             self.sync(topic, partition, *((offset, offset) for offset in range(0, records, SYNC_EVERY)))
         return self
 
-    def write(self, region: Region, topic: str, partition: int, numbers: Iterable[int]) -> None:
+    def write(
+        self, region: Region, topic: str, partition: int, numbers: Iterable[int], producer: Producer | None = None
+    ) -> None:
         """Records by number: the same number is the same record, on whichever side."""
         rows = []
         for number in numbers:
@@ -96,7 +98,7 @@ class Scene:
             value = None if number % 11 == 0 else f"{partition} {number}".encode()
             headers: Headers = [("h", b"x"), ("null", None), ("empty", b"")] if number % 3 == 0 else []
             rows.append((key, value, self.began_ms + number, headers))
-        produce(region, topic, partition, rows)
+        produce(region, topic, partition, rows, producer)
 
     def sync(self, topic: str, partition: int, *pairs: tuple[int, int], region: Region | None = None) -> None:
         """Offset syncs (upstream, downstream)."""
@@ -152,11 +154,16 @@ def passwords(endpoints: Endpoints) -> Mapping[str, str]:
 
 
 def produce(
-    region: Region, topic: str, partition: int, rows: Iterable[tuple[bytes | None, bytes | None, int, Headers]]
+    region: Region,
+    topic: str,
+    partition: int,
+    rows: Iterable[tuple[bytes | None, bytes | None, int, Headers]],
+    producer: Producer | None = None,
 ) -> None:
-    """Write (key, value, time in ms, headers) and wait for every acknowledgement."""
+    """Write (key, value, time in ms, headers), with a producer of its own unless given one; wait for every
+    acknowledgement."""
     failures: list[object] = []
-    producer = Producer({**region.client_config("app"), "linger.ms": 5, "log_level": 3})
+    producer = producer or Producer({**region.client_config("app"), "linger.ms": 5, "log_level": 3})
     for key, value, time_ms, headers in rows:
         producer.produce(
             topic, value, key, partition, timestamp=time_ms, headers=headers,

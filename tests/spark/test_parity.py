@@ -1,6 +1,9 @@
-"""What parity concludes from the counts of the first pass alone."""
+"""What parity concludes from the counts of the first pass, and counts after the comparison."""
 
-from spark.checks.parity import not_compared, nothing_to_compare, went_both_ways
+from dataclasses import replace
+
+from spark.checks.parity import counted_records, final_records, not_compared, nothing_to_compare, went_both_ways
+from spark.checks.parity_findings import Difference
 from spark.checks.parity_readings import FirstPass, Sums
 from spark.parameters import GuardParameters
 from spark.positions import OffsetRange, TopicPartition
@@ -41,3 +44,27 @@ def test_transformed_records_are_not_judged_unless_none_came() -> None:
     (none,) = not_compared(a_pass(Sums(5, 1, 1), Sums()))
     assert (none.code, none.severity) == ("nothing-arrived", Severity.ERROR)
     assert not_compared(a_pass(Sums(5, 1, 1), Sums(5, 1, 1))) == []
+
+
+def test_records_that_came_while_the_job_waited_are_counted() -> None:
+    """The first pass saw 40 of 100 records, the comparison found no difference: 100 were compared, not 40."""
+    first = a_pass(Sums(100, 1, 1), Sums(40, 2, 2))
+    assert final_records(first, []) == {"sourceRecords": 100, "targetRecords": 100, "agreeingPartitions": 1}
+
+
+def test_what_the_target_holds_is_told_by_the_differences() -> None:
+    kinds = {"missing-hole": 7, "missing-tail": 5, "unmarked": 3, "duplicated": 20, "extra": 2, "extra-head": 1}
+    differences = [Difference(LEDGER, kind, records, 0, 9) for kind, records in kinds.items()]
+    counts = final_records(a_pass(Sums(100, 1, 1), Sums(40, 2, 2)), differences)
+    assert counts == {"sourceRecords": 100, "targetRecords": 100 - 15 + 23, "agreeingPartitions": 0}
+
+
+def test_a_partition_that_could_not_be_read_to_its_end_is_not_called_equal() -> None:
+    equal = replace(a_pass(Sums(5), Sums(5)), unread={LEDGER: OffsetRange(100, 120)})
+    assert final_records(equal, [])["agreeingPartitions"] == 0
+    assert counted_records(equal) == {"sourceRecords": 5, "targetRecords": 5, "agreeingPartitions": 0}
+
+
+def test_records_that_were_only_counted_keep_their_counts() -> None:
+    counts = counted_records(a_pass(Sums(100, 1, 1), Sums(40, 2, 2)))
+    assert counts == {"sourceRecords": 100, "targetRecords": 40, "agreeingPartitions": 0}

@@ -1,8 +1,17 @@
 """What a difference between two sides means."""
 
+from dataclasses import replace
+
 import pytest
 
-from spark.checks.parity_findings import Difference, Sides, parity_findings, parity_samples
+from spark.checks.parity_findings import (
+    Difference,
+    Sides,
+    parity_findings,
+    parity_samples,
+    unread_on_source,
+    unread_on_target,
+)
 from spark.positions import OffsetRange, TopicPartition
 from spark.report import Severity
 
@@ -52,6 +61,24 @@ def test_a_finding_names_topic_partition_and_offsets() -> None:
     assert finding.message == (
         "orders: 4 records of useast are missing on uswest (partition 0 offsets 5 to 7; partition 2 offsets 9 to 9)"
     )
+
+
+@pytest.mark.parametrize("kind", ["extra", "extra-head"])
+def test_records_of_an_open_transaction_are_not_called_extra(kind: str) -> None:
+    """A connector that reads uncommitted records has replicated them; the job cannot see them on the source."""
+    found, given = [Difference(ORDERS, kind, 3, 5, 7)], {ORDERS: replace(sides(), source_unread=OffsetRange(90, 100))}
+    (finding,) = parity_findings(found, given)
+    assert (finding.code, finding.severity) == ("records-not-judged", Severity.NOTE)
+    assert unread_on_source(found, given) == {ORDERS: OffsetRange(90, 100)}
+
+
+def test_offsets_that_could_not_be_read_are_told_where_they_explain_a_difference() -> None:
+    given = {ORDERS: replace(sides(), source_unread=OffsetRange(90, 100), target_unread=OffsetRange(70, 80))}
+    lagging = [Difference(ORDERS, "missing-tail", 3, 5, 7)]
+    assert unread_on_target(lagging, given) == {ORDERS: OffsetRange(70, 80)}
+    assert unread_on_source(lagging, given) == {}
+    assert unread_on_target([Difference(ORDERS, "extra", 3, 5, 7)], given) == {}
+    assert unread_on_target(lagging, {ORDERS: sides()}) == {}
 
 
 def test_many_samples_of_one_kind_do_not_hide_the_others() -> None:

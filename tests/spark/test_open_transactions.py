@@ -1,0 +1,154 @@
+"""Transactions that are open while the job runs, on a real broker: waited for, and told when nobody ends them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from infra.local.endpoints import Endpoints, Region
+from spark.checks.open_transactions import open_transaction_findings, unread
+from spark.credentials import resolver
+from spark.job import Options, check_flow
+from spark.parameters import FlowParameters
+from spark.positions import OffsetRange, TopicPartition
+from spark.report import FlowOutcome, Severity, Verdict
+from tests.spark.outcomes import Check, failures, named
+from tests.spark.scenes import CALL_SECONDS, RECORDS, Scene
+
+ORDERS = TopicPartition("orders", 0)
+OPEN = 15
+Doing = Callable[[], None]
+#: The job for a flow; something is done at the first step whose name contains a text.
+CheckWhile = Callable[[FlowParameters, str, Doing], FlowOutcome]
+
+
+@pytest.fixture
+def check_while(check: Check, spark: SparkSession) -> CheckWhile:
+    """`check`, patient, and with something that happens meanwhile."""
+    assert check
+
+    def run(flow: FlowParameters, step: str, doing: Doing) -> FlowOutcome:
+        awaited = iter([doing])
+
+        def progress(told: str) -> None:
+            if step in told:
+                next(awaited, lambda: None)()
+
+        return check_flow(flow, spark, resolver(), Options(catch_up_seconds=60, progress=progress))
+
+    return run
+
+
+@contextmanager
+def open_transaction(scene: Scene, region: Region, topic: str, partition: int = 0) -> Iterator[Doing]:
+    """The records after RECORDS, in a transaction that is open until what is yielded commits it; aborted otherwise."""
+    name = f"{scene.name}-open"
+    producer = Producer({**region.client_config("admin"), "transactional.id": name, "log_level": 3})
+    producer.init_transactions(CALL_SECONDS)
+    producer.begin_transaction()
+    scene.write(region, topic, partition, range(RECORDS, RECORDS + OPEN), producer)
+    committed = False
+
+    def commit() -> None:
+        nonlocal committed
+        producer.commit_transaction(CALL_SECONDS)
+        committed = True
+
+    try:
+        yield commit
+    finally:
+        if not committed:
+            producer.abort_transaction(CALL_SECONDS)
+
+
+def test_offsets_are_unread_from_the_first_open_transaction_on() -> None:
+    other = TopicPartition("orders", 1)
+    logs = {ORDERS: OffsetRange(3, 40), other: OffsetRange(0, 70)}
+    assert unread(logs, {ORDERS: 55, other: 60}) == {ORDERS: OffsetRange(40, 55)}
+
+
+def test_an_open_transaction_is_told_with_its_place_its_meaning_and_a_remedy() -> None:
+    found = {TopicPartition("orders", 2): OffsetRange(7, 9), ORDERS: OffsetRange(40, 55)}
+    one, other = open_transaction_findings({**found, TopicPartition("bills", 1): OffsetRange(0, 4)}, "useast")
+    assert (one.code, one.severity, one.count) == ("open-transaction", Severity.ERROR, 4)
+    assert one.message.startswith("bills on useast: 4 offsets in 1 partitions cannot be read")
+    assert other.count == 17
+    assert "partition 0 from offset 40 on, 15 offsets; partition 2 from offset 7 on, 2 offsets" in other.message
+    assert "an exactly-once source connector too" in other.message
+    assert "kafka-transactions.sh abort --topic orders --partition 0 --start-offset 40" in other.message
+
+
+@pytest.mark.parametrize("replicated", [False, True], ids=["read committed", "read uncommitted"])
+def test_a_transaction_that_stays_open_on_the_source_is_an_error_by_name(
+    check: Check, endpoints: Endpoints, replicated: bool
+) -> None:
+    """What lies before it is equal: a pass would hide that the rest was never looked at."""
+    scene = Scene(endpoints, f"source-open-{replicated}".lower()).replicate()
+    if replicated:
+        scene.write(scene.target, scene.remote(scene.name), 0, range(RECORDS, RECORDS + OPEN))
+    with open_transaction(scene, scene.source, scene.name):
+        outcome = named(check(scene.parameters()), "parity")
+    assert outcome.verdict is Verdict.ERROR, outcome
+    found = {each.code: each.message for each in outcome.findings}
+    assert set(found) == {"open-transaction"} | ({"records-not-judged"} if replicated else set())
+    where = f"{scene.name} on useast: {OPEN} offsets in 1 partitions cannot be read (partition 0 from offset {RECORDS}"
+    assert found["open-transaction"].startswith(where)
+    counts = outcome.counts
+    assert (counts["sourceRecords"], counts["agreeingPartitions"], counts["unreadOffsets"]) == (2 * RECORDS, 1, OPEN)
+
+
+def test_an_open_transaction_does_not_hide_what_is_wrong_before_it(check: Check, endpoints: Endpoints) -> None:
+    scene = Scene(endpoints, "open-and-lost").replicate(records=0, partitions=1)
+    scene.write(scene.source, scene.name, 0, range(RECORDS))
+    scene.write(scene.target, scene.remote(scene.name), 0, [*range(10), *range(13, RECORDS)])
+    with open_transaction(scene, scene.source, scene.name):
+        outcome = named(check(scene.parameters()), "parity")
+    assert "partition 0 offsets 10 to 12" in failures(outcome)["missing-records"]
+    assert "open-transaction" in {each.code for each in outcome.findings}
+    assert (outcome.counts["sourceRecords"], outcome.counts["targetRecords"]) == (RECORDS, RECORDS - 3)
+
+
+def test_a_transaction_that_is_committed_in_time_is_counted_whole(
+    check_while: CheckWhile, endpoints: Endpoints
+) -> None:
+    scene = Scene(endpoints, "source-late").replicate()
+    with open_transaction(scene, scene.source, scene.name) as commit:
+
+        def end() -> None:
+            commit()
+            scene.write(scene.target, scene.remote(scene.name), 0, range(RECORDS, RECORDS + OPEN))
+
+        outcome = named(check_while(scene.parameters(), "for open transactions", end), "parity")
+    assert outcome.verdict is Verdict.PASS, outcome
+    counts, records = outcome.counts, 2 * RECORDS + OPEN
+    assert (counts["sourceRecords"], counts["targetRecords"], counts["agreeingPartitions"]) == (records, records, 2)
+    assert counts["unreadOffsets"] == 0
+
+
+def test_a_transaction_that_stays_open_on_the_target_is_told_beside_what_it_hides(
+    check: Check, endpoints: Endpoints
+) -> None:
+    scene = Scene(endpoints, "target-open").replicate()
+    scene.write(scene.source, scene.name, 1, range(RECORDS, RECORDS + OPEN))
+    with open_transaction(scene, scene.target, scene.remote(scene.name), 1):
+        outcome = named(check(scene.parameters()), "parity")
+    assert list(failures(outcome)) == ["not-replicated-yet"]
+    (told,) = [each.message for each in outcome.findings if each.code == "open-transaction"]
+    where = f"{scene.remote(scene.name)} on uswest: {OPEN} offsets in 1 partitions cannot be read (partition 1 from"
+    assert told.startswith(where)
+    counts, records = outcome.counts, 2 * RECORDS + OPEN
+    assert (counts["sourceRecords"], counts["targetRecords"]) == (records, records - OPEN)
+
+
+def test_records_that_the_target_commits_in_time_are_waited_for_and_counted(
+    check_while: CheckWhile, endpoints: Endpoints
+) -> None:
+    scene = Scene(endpoints, "target-late").replicate()
+    scene.write(scene.source, scene.name, 1, range(RECORDS, RECORDS + OPEN))
+    with open_transaction(scene, scene.target, scene.remote(scene.name), 1) as commit:
+        outcome = named(check_while(scene.parameters(), "waiting up to", commit), "parity")
+    assert outcome.verdict is Verdict.PASS, outcome
+    counts, records = outcome.counts, 2 * RECORDS + OPEN
+    assert (counts["sourceRecords"], counts["targetRecords"], counts["agreeingPartitions"]) == (records, records, 2)
