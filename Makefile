@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test check format bench schema lock
+.PHONY: help setup demo test check format bench schema properties lock
 
 help:
 	@echo "make demo    set everything up, replicate between two local regions and prove it"
@@ -44,6 +44,10 @@ bench: $(READY)
 
 schema: $(READY)
 	$(BIN)/replicate schema
+
+# Needs Maven and a JDK; only for whoever changes a Kafka version in infra/local/versions.py.
+properties: $(READY)
+	$(BIN)/python -m infra.local.property_definitions
 
 # Needs uv; only for whoever changes a requirement in pyproject.toml.
 lock:

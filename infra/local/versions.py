@@ -9,7 +9,14 @@ KUBERNETES = "1.36.3"
 PULUMI_ENGINE = "3.246.0"
 
 KAFKA = "4.2.0"
+KAFKA_3_9 = "3.9.2"
+KAFKA_4_3 = "4.3.1"
+"""Beside the Kafka that runs here, those whose properties are known as well."""
+
 STRIMZI = "1.2.0"
+STRIMZI_V1BETA2 = "0.45.0"
+"""The oldest Strimzi whose API is served here, and the last release whose CRD generator is published for v1beta2."""
+
 CONFIG_PROVIDER = "1.2.0"
 SPARK = "4.2.0"
 MAVEN_DEPENDENCY_PLUGIN = "3.8.1"

@@ -1,0 +1,92 @@
+"""Whether Kafka would take a value for a property. Pure; imports `definitions` only.
+
+Source: org.apache.kafka.common.config.ConfigDef.parseType and its validators.
+"""
+
+import re
+
+from components.properties.definitions import Definition, PropertyType
+
+Value = str | bool | int | float
+
+_PLACEHOLDER = re.compile(r"\$\{[^}]+\}")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_DOUBLE = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[dDfF]?")
+_JAVA_CLASS = re.compile(r"[^\W\d][\w$]*(?:\.[^\W\d][\w$]*)*")
+_COMMA = re.compile(r"\s*,\s*")
+_BITS = {PropertyType.SHORT: 16, PropertyType.INT: 32, PropertyType.LONG: 64}
+
+
+def value_text(value: Value) -> str:
+    """A value as a connector's configuration carries it: every one is a string there."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def type_problem(definition: Definition, value: Value) -> str | None:
+    """What a value must be and is not, as in "must be an integer of at least 0"; None if Kafka takes it.
+
+    A placeholder is resolved where nobody can look, so a text with one is always taken.
+    """
+    text = value_text(value).strip()
+    if _PLACEHOLDER.search(text):
+        return None
+    match definition.type:
+        case PropertyType.BOOLEAN:
+            return None if text.lower() in {"true", "false"} else "must be true or false"
+        case PropertyType.SHORT | PropertyType.INT | PropertyType.LONG:
+            return None if _integer_fits(definition, text) else f"must be {_number_words(definition, 'an integer')}"
+        case PropertyType.DOUBLE:
+            return None if _double_fits(definition, text) else f"must be {_number_words(definition, 'a number')}"
+        case PropertyType.LIST:
+            elements = _COMMA.split(text) if text else []
+            taken = all(_is_accepted(definition, each) for each in elements)
+            return None if taken else f"must be a comma-separated list of {_accepted_words(definition)}"
+        case PropertyType.CLASS:
+            return None if _JAVA_CLASS.fullmatch(text) else "must be the full name of a Java class"
+    return None if _is_accepted(definition, text) else f"must be {_accepted_words(definition)}"
+
+
+def _integer_fits(definition: Definition, text: str) -> bool:
+    if not _INTEGER.fullmatch(text):
+        return False
+    half = 2 ** (_BITS[definition.type] - 1)
+    return -half <= int(text) < half and (text in definition.accepted or _in_range(definition, int(text)))
+
+
+def _double_fits(definition: Definition, text: str) -> bool:
+    return bool(_DOUBLE.fullmatch(text)) and _in_range(definition, float(text.rstrip("dDfF")))
+
+
+def _in_range(definition: Definition, number: float) -> bool:
+    return (definition.at_least is None or number >= definition.at_least) and (
+        definition.at_most is None or number <= definition.at_most
+    )
+
+
+def _is_accepted(definition: Definition, text: str) -> bool:
+    if not definition.accepted:
+        return True
+    if definition.any_case:
+        return text.lower() in {each.lower() for each in definition.accepted}
+    # `by_duration:PnDTnHnMn.nS` stands for every duration.
+    forms = tuple(each.partition(":P")[0] + ":P" for each in definition.accepted if ":P" in each)
+    return text in definition.accepted or bool(forms and text.startswith(forms))
+
+
+def _number_words(definition: Definition, noun: str) -> str:
+    least, most = definition.at_least, definition.at_most
+    half = 2 ** (_BITS.get(definition.type, 64) - 1)
+    if definition.type in {PropertyType.SHORT, PropertyType.INT}:
+        most = half - 1 if least is not None and most is None else most
+    bounds = {
+        (True, True): "",
+        (False, True): f" of at least {least}",
+        (True, False): f" of at most {most}",
+        (False, False): f" from {least} to {most}",
+    }[least is None, most is None]
+    return noun + bounds + "".join(f", or {each}" for each in definition.accepted)
+
+
+def _accepted_words(definition: Definition) -> str:
+    *others, last = (f"`{each}`" for each in definition.accepted)
+    return f"{', '.join(others)} or {last}" if others else last
