@@ -72,12 +72,24 @@ def _check_heartbeat_trust(topology: Topology, named: NamedFlow) -> Iterator[Pro
     source, target = (topology.clusters.get(alias) for alias in (flow.source, flow.target))
     if source is None or target is None or source.tls is None or target.tls is None:
         return
-    if isinstance(source.tls.trust, KeystoreTrust) and target.tls.trust is not None:
+    if source.tls.trust is None or target.tls.trust is None:
+        return
+    worker_has_file = strimzi(topology.strimzi).keeps_values
+    if isinstance(source.tls.trust, KeystoreTrust) is not worker_has_file:
+        given, has, wanted = _TRUST_FORMS[worker_has_file]
         yield Problem(
             named.where("connectors.heartbeat"),
             "heartbeat-trust-conflict",
-            f"heartbeats go to `{flow.source}`, which is trusted by a {source.tls.trust.format} file",
-            "They pass through the worker's producer, which already has the target's PEM certificates; Kafka refuses a "
+            f"heartbeats go to `{flow.source}`, which is trusted by {given}",
+            f"They pass through the worker's producer, which already has the target's {has}; Kafka refuses a "
             "client with both (DefaultSslEngineFactory).",
-            f"give the trust of `{flow.source}` as PEM, or set `connectors.heartbeat.enabled: false`.",
+            f"give the trust of `{flow.source}` as {wanted}, or set `connectors.heartbeat.enabled: false`.",
         )
+
+
+#: By whether workers hold a truststore file (operators before 0.47) or PEM certificates: what a source's trust is
+#: given as that does not go with it, what the worker has, and what goes with it.
+_TRUST_FORMS = {
+    False: ("a truststore file", "PEM certificates", "PEM"),
+    True: ("PEM certificates", "truststore file", "`format: JKS` or `PKCS12`"),
+}
