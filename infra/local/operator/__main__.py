@@ -13,6 +13,7 @@ from typing import TextIO
 from infra.local.kubernetes_api import KubernetesApi
 from infra.local.operator.connect_clusters import ConnectClusters
 from infra.local.operator.connectors import ConnectorReconciler
+from infra.local.operator.mirror_makers import MirrorMakers
 from infra.local.operator.reconcile import Operator
 from infra.local.operator.workers import Runtime, Workers
 
@@ -51,7 +52,8 @@ def _run(options: argparse.Namespace, state_dir: Path) -> int:
         logging.error("%s cannot be read; end the workers that still run, and remove it", runtime.ledger)  # noqa: TRY400
         return 2
     with KubernetesApi(options.kubeconfig, field_manager=FIELD_MANAGER) as api:
-        operator = Operator(api, ConnectClusters(api, options.kubeconfig, workers), ConnectorReconciler(api))
+        clusters, connectors = ConnectClusters(api, options.kubeconfig, workers), ConnectorReconciler(api)
+        operator = Operator(api, clusters, connectors, MirrorMakers(api, clusters, connectors))
         while not ending.is_set():
             operator.round()
             ending.wait(INTERVAL_SECONDS)

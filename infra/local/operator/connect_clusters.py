@@ -1,4 +1,4 @@
-"""Brings the workers of one KafkaConnect to what the resource says, and writes its status."""
+"""Brings the workers of one resource to what it says, and writes the status of a KafkaConnect."""
 
 import hashlib
 import json
@@ -42,9 +42,19 @@ MISSES_ALLOWED = 5
 """Health checks in a row that a worker which served may miss: a busy machine is no failure."""
 
 
+@dataclass(frozen=True)
+class Found:
+    """What a round found of the workers of one resource; `rest` is of a worker that serves."""
+
+    condition: Condition
+    warnings: list[Condition]
+    reports: list[WorkerReport]
+    rest: ConnectRest | None
+
+
 @dataclass
 class ConnectClusters:
-    """Reconciles KafkaConnects one at a time. What it remembers between rounds can be lost without harm."""
+    """Runs the workers of one resource after the other. What it remembers between rounds can be lost without harm."""
 
     api: KubernetesApi
     kubeconfig: Path
@@ -58,7 +68,14 @@ class ConnectClusters:
         self._pods = WorkerPods(self.api)
 
     def reconcile(self, connect: ConnectResource) -> ConnectRest | None:
-        """One round; the REST interface of a worker that serves, or None. Raises ApiError."""
+        """One round of a KafkaConnect; the REST interface of a worker that serves, or None. Raises ApiError."""
+        found = self.run(connect)
+        body = status_body(connect, found.condition, found.warnings, found.reports, datetime.now(UTC))
+        write_status(self.api, connect.reference, connect.status, body)
+        return found.rest
+
+    def run(self, connect: ConnectResource) -> Found:
+        """One round, of which the status is still to be written. Raises ApiError."""
         key = connect.key
         condition = unsupported(connect)
         arguments, notes = jvm_arguments(connect.jvm_options)
@@ -77,10 +94,9 @@ class ConnectClusters:
             else:
                 refused = self._run_workers(connect, digest, arguments, states, pods)
                 condition = readiness(connect, self._judged(key, reports, digest), refused)
-        self._write(connect, condition, notes, reports)
         stopping = {record.index for record in self.workers.of(key) if self.workers.is_stopping(record)}
         serving = [each.port for each in reports if each.state is WorkerState.READY and each.index not in stopping]
-        return self._rest(serving[0]) if serving else None
+        return Found(condition, warnings(connect, notes), reports, self._rest(serving[0]) if serving else None)
 
     def stop(self, key: Key) -> None:
         """Stop all workers of a KafkaConnect, and forget it once they are gone."""
@@ -184,12 +200,6 @@ class ConnectClusters:
 
     def _rest(self, port: int) -> ConnectRest:
         return self._rests.setdefault(port, ConnectRest(port))
-
-    def _write(
-        self, connect: ConnectResource, condition: Condition, notes: list[str], reports: list[WorkerReport]
-    ) -> None:
-        body = status_body(connect, condition, warnings(connect, notes), reports, datetime.now(UTC))
-        write_status(self.api, connect.reference, connect.status, body)
 
 
 def _digest(value: object) -> str:

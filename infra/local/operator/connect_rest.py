@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -74,21 +75,21 @@ class ConnectRest:
         self._call("POST", "/connectors", body)
 
     def configure(self, name: str, config: Mapping[str, str]) -> None:
-        self._call("PUT", f"/connectors/{name}/config", dict(config))
+        self._call("PUT", f"{_path(name)}/config", dict(config))
 
     def transition(self, name: str, verb: str) -> None:
         """`pause`, `resume` or `stop`."""
-        self._call("PUT", f"/connectors/{name}/{verb}")
+        self._call("PUT", f"{_path(name)}/{verb}")
 
     def restart_failed(self, name: str) -> None:
-        self._call("POST", f"/connectors/{name}/restart?includeTasks=true&onlyFailed=true")
+        self._call("POST", f"{_path(name)}/restart?includeTasks=true&onlyFailed=true")
 
     def delete(self, name: str) -> None:
-        self._call("DELETE", f"/connectors/{name}")
+        self._call("DELETE", _path(name))
 
     def topics(self, name: str) -> list[str]:
         """Topics that the connector has used, by name."""
-        answer = self._call("GET", f"/connectors/{name}/topics")
+        answer = self._call("GET", f"{_path(name)}/topics")
         return sorted(answer.get(name, {}).get("topics", []))
 
     def _call(self, method: str, path: str, body: Any = None) -> Object:
@@ -99,6 +100,11 @@ class ConnectRest:
         if not answer.is_success:
             raise RestError(answer.status_code, _message(answer))
         return dict(answer.json()) if answer.content else {}
+
+
+def _path(name: str) -> str:
+    # Those of a KafkaMirrorMaker2 have an arrow in their name.
+    return f"/connectors/{quote(name, safe='')}"
 
 
 def _message(answer: httpx.Response) -> str:

@@ -64,6 +64,16 @@ class Restarts:
         return {"count": self.count, "connectorName": connector_name, "lastRestartTimestamp": stamp}
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What a round found of one connector: what Connect refused, if it did, and what it says; no secret is in it."""
+
+    refusal: Condition | None
+    running: RunningConnector | None
+    topics: list[str]
+    restarts: Restarts | None
+
+
 def connector_config(connector: ConnectorResource) -> dict[str, str]:
     """Configuration as Connect takes it, every value as text."""
     config = {"connector.class": connector.connector_class}

@@ -1,4 +1,4 @@
-"""Brings the connectors of one Connect cluster to what its KafkaConnectors say, and writes their statuses."""
+"""Brings the connectors of one Connect cluster to what is wanted, and writes the statuses of KafkaConnectors."""
 
 import logging
 import time
@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from infra.local.kubernetes_api import KubernetesApi, Reference
+from infra.local.kubernetes_api import KubernetesApi
 from infra.local.operator.conditions import Condition, not_ready
 from infra.local.operator.connect_rest import ConnectRest, RestError, RunningConnector
 from infra.local.operator.connector_plan import (
     Configure,
     Create,
+    Outcome,
     Restart,
     Restarts,
     Step,
@@ -47,21 +48,32 @@ class ConnectorReconciler:
     """Remembers refusals between rounds; everything else is read anew from Connect and the API server."""
 
     api: KubernetesApi
-    _refusals: dict[Reference, Refusal] = field(default_factory=dict)
+    _refusals: dict[tuple[str, str, str], Refusal] = field(default_factory=dict)
 
     def reconcile(self, rest: ConnectRest, connectors: Sequence[ConnectorResource]) -> None:
-        """One round over all KafkaConnectors of one cluster; a call that is worth repeating is left to the next."""
+        """One round over all KafkaConnectors of one cluster, each of which is told its outcome."""
+        outcomes = self.outcomes(rest, connectors)
+        for connector in connectors:
+            if connector.name in outcomes:
+                self._write(connector, outcomes[connector.name])
+
+    def outcomes(self, rest: ConnectRest, connectors: Sequence[ConnectorResource]) -> dict[str, Outcome]:
+        """One round over all connectors of one cluster, by name; without those of which the next will know more.
+
+        A connector that is not among them is removed from Connect.
+        """
         try:
             running = rest.connectors()
             for name in sorted(running.keys() - {each.name for each in connectors}):
-                log.info("connector %s has no KafkaConnector any more: deleted", name)
+                log.info("connector %s has no resource any more: deleted", name)
                 rest.delete(name)
         except RestError as error:
-            if not error.passing:
-                self.not_ready(connectors, "ConnectRestError", str(error))
-            return
-        for connector in connectors:
-            self._reconcile_one(rest, connector, running.get(connector.name))
+            if error.passing:
+                return {}
+            refusal, now = not_ready("ConnectRestError", str(error)), datetime.now(UTC)
+            return {each.name: Outcome(refusal, None, [], restarts_after(each, None, now)) for each in connectors}
+        found = {each.name: self._outcome(rest, each, running.get(each.name)) for each in connectors}
+        return {name: outcome for name, outcome in found.items() if outcome is not None}
 
     def not_ready(self, connectors: Sequence[ConnectorResource], reason: str, message: str) -> None:
         """Say of all of them why nothing can be done for them."""
@@ -72,7 +84,9 @@ class ConnectorReconciler:
             )
             write_status(self.api, connector.reference, connector.status, body)
 
-    def _reconcile_one(self, rest: ConnectRest, connector: ConnectorResource, running: RunningConnector | None) -> None:
+    def _outcome(
+        self, rest: ConnectRest, connector: ConnectorResource, running: RunningConnector | None
+    ) -> Outcome | None:
         now = datetime.now(UTC)
         restarts = restarts_after(connector, running, now)
         step = next_step(connector, running, now)
@@ -83,25 +97,27 @@ class ConnectorReconciler:
                 _take(rest, connector.name, step)
                 if not isinstance(step, Restart):
                     # What Connect says of the connector now is of the time before; the next round will know.
-                    return
+                    return None
                 restarts = Restarts(step.count, now)
             topics = rest.topics(connector.name) if running and running.state == "RUNNING" else []
         except RestError as error:
             if error.passing:
-                return
+                return None
             condition, topics = self._refused(connector, step, error), []
-        condition = condition or condition_of(connector, running)
-        self._write(connector, condition, running, topics, restarts, now)
+        if running is not None and running.failures:
+            secrets = secret_values(self.api, connector_config(connector))
+            running = replace(running, status=redacted(running.status, secrets))
+        return Outcome(condition, running, topics, restarts)
 
     def _held_back(self, connector: ConnectorResource, step: Step) -> Condition | None:
         """The refusal that still stands, if this step would only be refused again."""
-        refusal = self._refusals.get(connector.reference)
+        refusal = self._refusals.get(connector.key)
         if refusal is None:
             return None
         same = isinstance(step, Create | Configure) and step.config == refusal.config
         if same and time.monotonic() < refusal.due:
             return refusal.condition
-        del self._refusals[connector.reference]
+        del self._refusals[connector.key]
         return None
 
     def _refused(self, connector: ConnectorResource, step: Step, error: RestError) -> Condition:
@@ -110,24 +126,14 @@ class ConnectorReconciler:
         condition = not_ready("ConnectRestError", f"Connect answered {error.status}: {told}")
         if isinstance(step, Create | Configure):
             due = time.monotonic() + RETRY_SECONDS
-            self._refusals[connector.reference] = Refusal(dict(step.config), condition, due)
+            self._refusals[connector.key] = Refusal(dict(step.config), condition, due)
         return condition
 
-    def _write(
-        self,
-        connector: ConnectorResource,
-        condition: Condition,
-        running: RunningConnector | None,
-        topics: list[str],
-        restarts: Restarts | None,
-        now: datetime,
-    ) -> None:
+    def _write(self, connector: ConnectorResource, outcome: Outcome) -> None:
+        condition, running = outcome.refusal or condition_of(connector, outcome.running), outcome.running
         if running is not None and running.failures:
-            secrets = secret_values(self.api, connector_config(connector))
-            told = explained(self.api, connector, redacted(condition.message, secrets))
-            condition = replace(condition, message=told)
-            running = replace(running, status=redacted(running.status, secrets))
-        body = status_body(connector, condition, running, topics, restarts, now)
+            condition = replace(condition, message=explained(self.api, connector, condition.message))
+        body = status_body(connector, condition, running, outcome.topics, outcome.restarts, datetime.now(UTC))
         write_status(self.api, connector.reference, connector.status, body)
 
 

@@ -31,7 +31,7 @@ def owned_objects(connect: ConnectResource, trusted_certificates: Mapping[str, s
     ]
     if trusted_certificates:
         data = {key: base64.b64encode(pem.encode()).decode() for key, pem in trusted_certificates.items()}
-        items.append(owned_object(connect, "v1", "Secret", trust_secret_name(connect), data=data))
+        items.append(owned_object(connect, "v1", "Secret", trust_secret_name(connect.name), data=data))
     return items + _access(connect, name)
 
 

@@ -1,13 +1,17 @@
-"""One round over all KafkaConnects and KafkaConnectors of the API server."""
+"""One round over all KafkaConnects, KafkaConnectors and KafkaMirrorMaker2s of the API server."""
 
 import logging
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
-from infra.local.kubernetes_api import ApiError, KubernetesApi, Object
+from infra.local.kubernetes_api import ApiError, KubernetesApi, Object, Reference, reference
+from infra.local.operator import mirror_maker2
 from infra.local.operator.connect_clusters import ConnectClusters
 from infra.local.operator.connectors import ConnectorReconciler
+from infra.local.operator.mirror_makers import MirrorMakers
 from infra.local.operator.resources import (
     API_VERSION,
     USE_CONNECTOR_RESOURCES,
@@ -28,6 +32,7 @@ class Operator:
     api: KubernetesApi
     clusters: ConnectClusters
     connectors: ConnectorReconciler
+    mirror_makers: MirrorMakers
     _last_complaint: str = field(default="", init=False)
 
     def round(self) -> None:
@@ -46,30 +51,37 @@ class Operator:
         for item in self._living("KafkaConnector"):
             connector = connector_resource(item)
             by_cluster[connector.namespace, connector.cluster or ""].append(connector)
-        wanted = {each.key for each in connects}
+        mirror_makers = self._living("KafkaMirrorMaker2")
+        wanted = {each.key for each in connects} | {mirror_maker2.key_of(item) for item in mirror_makers}
         for key in self.clusters.workers.keys() - wanted:
             self.clusters.stop(key)
         for connect in connects:
-            self._reconcile(connect, by_cluster.pop((connect.namespace, connect.name), []))
+            connectors = by_cluster.pop((connect.namespace, connect.name), [])
+            self._one(connect.reference, partial(self._reconcile, connect, connectors))
+        for item in mirror_makers:
+            self._one(reference(item), partial(self.mirror_makers.reconcile, item))
         for (_, cluster), orphans in by_cluster.items():
             self.connectors.not_ready(orphans, "NoConnectCluster", _no_cluster(cluster))
 
     def _reconcile(self, connect: ConnectResource, connectors: list[ConnectorResource]) -> None:
+        rest = self.clusters.reconcile(connect)
+        if not connect.uses_connector_resources:
+            told = f"KafkaConnect {connect.name} lacks the annotation {USE_CONNECTOR_RESOURCES}: true"
+            self.connectors.not_ready(connectors, "ConnectorResourcesNotUsed", told)
+        elif rest is None:
+            told = f"KafkaConnect {connect.name} has no worker that serves"
+            self.connectors.not_ready(connectors, "ConnectNotReady", told)
+        else:
+            self.connectors.reconcile(rest, connectors)
+
+    def _one(self, target: Reference, work: Callable[[], None]) -> None:
         try:
-            rest = self.clusters.reconcile(connect)
-            if not connect.uses_connector_resources:
-                told = f"KafkaConnect {connect.name} lacks the annotation {USE_CONNECTOR_RESOURCES}: true"
-                self.connectors.not_ready(connectors, "ConnectorResourcesNotUsed", told)
-            elif rest is None:
-                told = f"KafkaConnect {connect.name} has no worker that serves"
-                self.connectors.not_ready(connectors, "ConnectNotReady", told)
-            else:
-                self.connectors.reconcile(rest, connectors)
+            work()
         except ApiError as error:
             if error.status == 0:
                 raise
             # One resource's trouble (its namespace is ending, say) is not the others'.
-            self._complain(f"{connect.reference}: {error}")
+            self._complain(f"{target}: {error}")
 
     def _living(self, kind: str) -> list[Object]:
         return [item for item in self.api.list_all(API_VERSION, kind) if "deletionTimestamp" not in item["metadata"]]

@@ -170,12 +170,17 @@ class ConnectorResource:
         return Reference(API_VERSION, "KafkaConnector", self.namespace, self.name)
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        """Namespace, component of the workers, and name: another KafkaMirrorMaker2 may call its connectors the same."""
+        return self.namespace, self.service_account, self.name
+
+    @property
     def service_account(self) -> str:
         """Name of the service account of the workers that run it."""
         return f"{self.cluster}-{self.component.suffix}"
 
 
-_IGNORED_FIELDS = ("build", "image", "jmxOptions", "logging", "metricsConfig", "plugins", "rack", "tracing")
+IGNORED_FIELDS = ("build", "image", "jmxOptions", "logging", "metricsConfig", "plugins", "rack", "tracing")
 """Fields of a KafkaConnect that mean nothing, or cannot be had, outside containers."""
 
 _MECHANISMS = {"plain": "PLAIN", "scram-sha-256": "SCRAM-SHA-256", "scram-sha-512": "SCRAM-SHA-512"}
@@ -203,7 +208,7 @@ def connect_resource(item: Object) -> ConnectResource:
         jvm_options=spec.get("jvmOptions") or {},
         resources=spec.get("resources") or {},
         mounts_volumes=bool(mounts or (template.get("pod") or {}).get("volumes")),
-        ignored_fields=tuple(field for field in _IGNORED_FIELDS if field in spec),
+        ignored_fields=tuple(field for field in IGNORED_FIELDS if field in spec),
         status=item.get("status") or {},
     )
 

@@ -50,7 +50,7 @@ _ALLOWED_KEYS = frozenset(
 _CUSTOM_PREFIXES = ("sasl.", "ssl.keystore.")
 """Of a custom authentication the operator takes nothing else."""
 
-_LOGIN_MODULES = {
+LOGIN_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
@@ -70,7 +70,7 @@ def worker_properties(connect: ConnectResource) -> dict[str, str]:
         "rest.advertised.host.name": "${strimzienv:ADVERTISED_HOSTNAME}",
         "rest.advertised.port": "8083",
         "plugin.path": "/opt/kafka/plugins",
-        **_for_every_client(trust(connect, connect.access[0])),
+        **_for_every_client(trust(connect.namespace, connect.name, connect.access[0])),
         **_for_every_client(credentials(connect.namespace, connect.authentication)),
         "config.providers": ",".join(filter(None, (providers, _PROVIDER_NAMES))),
         **_OPERATOR_PROVIDERS,
@@ -101,9 +101,9 @@ def dropped_keys(connect: ConnectResource) -> list[str]:
     return sorted(key for key in connect.config if _is_forbidden(key))
 
 
-def trust_secret_name(connect: ConnectResource) -> str:
-    """The operator's copy of the trusted certificates, whose name is of a KafkaConnect for either kind of resource."""
-    return f"{connect.name}-{KAFKA_CONNECT.suffix}-tls-trusted-certs"
+def trust_secret_name(name: str) -> str:
+    """The operator's copy of the trusted certificates; a KafkaMirrorMaker2's is called as that of a KafkaConnect."""
+    return f"{name}-{KAFKA_CONNECT.suffix}-tls-trusted-certs"
 
 
 def secrets_used(connect: ConnectResource) -> list[str]:
@@ -111,7 +111,7 @@ def secrets_used(connect: ConnectResource) -> list[str]:
     names = set()
     for access in connect.access:
         if access.tls:
-            names.add(trust_secret_name(connect))
+            names.add(trust_secret_name(connect.name))
         match access.authentication:
             case PasswordAuthentication(password=password):
                 names.add(password.secret)
@@ -138,11 +138,11 @@ def _is_forbidden(key: str) -> bool:
     return key in _FORBIDDEN_KEYS or key.startswith(_FORBIDDEN_PREFIXES)
 
 
-def trust(connect: ConnectResource, access: ClusterAccess) -> Iterator[tuple[str, str]]:
-    """Client properties by which a cluster is trusted."""
+def trust(namespace: str, name: str, access: ClusterAccess) -> Iterator[tuple[str, str]]:
+    """Client properties by which a cluster is trusted, for the resource of that name."""
     if access.tls:
-        where = SecretKey(trust_secret_name(connect), access.trust_key)
-        yield "ssl.truststore.certificates", _placeholder(connect.namespace, where)
+        where = SecretKey(trust_secret_name(name), access.trust_key)
+        yield "ssl.truststore.certificates", _placeholder(namespace, where)
         yield "ssl.truststore.type", "PEM"
 
 
@@ -151,7 +151,7 @@ def credentials(namespace: str, authentication: Authentication | None) -> Iterat
     match authentication:
         case PasswordAuthentication(mechanism, username, password):
             yield "sasl.mechanism", mechanism
-            module, secret = _LOGIN_MODULES[mechanism], _placeholder(namespace, password)
+            module, secret = LOGIN_MODULES[mechanism], _placeholder(namespace, password)
             yield "sasl.jaas.config", f'{module} required username="{username}" password="{secret}";'
         case CertificateAuthentication(certificate, key):
             yield "ssl.keystore.certificate.chain", _placeholder(namespace, certificate)

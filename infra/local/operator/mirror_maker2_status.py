@@ -1,0 +1,68 @@
+"""What the status of a KafkaMirrorMaker2 says about its connectors. Pure.
+
+Source: Strimzi KafkaMirrorMaker2AssemblyOperator: a failed connector is told, a failed task only shows in `connectors`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from infra.local.kubernetes_api import Object
+from infra.local.operator import conditions, connector_plan
+from infra.local.operator.conditions import Condition, not_ready
+from infra.local.operator.connector_plan import Outcome
+from infra.local.operator.resources import ConnectorResource
+from infra.local.operator.worker_log import trace_summary
+
+
+def seen_connectors(
+    connectors: Sequence[ConnectorResource], outcomes: Mapping[str, Outcome], previous: Object
+) -> list[Object]:
+    """What Connect says of each connector, by name; the word of the round before for one without an outcome."""
+    before = {each["name"]: each for each in previous.get("connectors") or []}
+    found = []
+    for name in sorted(each.name for each in connectors):
+        outcome = outcomes.get(name)
+        if outcome is None and name in before:
+            found.append(before[name])
+        elif outcome is not None and outcome.running is not None:
+            found.append(outcome.running.status)
+    return found
+
+
+def readiness(
+    connectors: Sequence[ConnectorResource], outcomes: Mapping[str, Outcome], seen: Sequence[Object]
+) -> Condition:
+    """Ready, also while a task has failed, when every connector is there and none has failed."""
+    for name, outcome in sorted(outcomes.items()):
+        if outcome.refusal is not None:
+            return replace(outcome.refusal, message=f"{name}: {outcome.refusal.message}")
+    missing = {each.name for each in connectors} - {each["name"] for each in seen}
+    if missing:
+        return not_ready("Creating", f"connectors being created: {', '.join(sorted(missing))}")
+    failed = [each for each in seen if each["connector"]["state"] == "FAILED"]
+    if failed:
+        told = [f"{each['name']}: {trace_summary(each['connector'].get('trace', '')) or 'no trace'}" for each in failed]
+        return not_ready("ConnectorFailed", "One or more connectors are in FAILED state: " + "; ".join(told))
+    return conditions.READY
+
+
+def warnings(connectors: Sequence[ConnectorResource]) -> list[Condition]:
+    return [
+        replace(each, message=f"{connector.name}: {each.message}")
+        for connector in connectors
+        for each in connector_plan.warnings(connector)
+    ]
+
+
+def restart_statuses(
+    connectors: Sequence[ConnectorResource], outcomes: Mapping[str, Outcome], now: datetime
+) -> list[Object]:
+    """Automatic restarts that are still remembered, by connector."""
+    found = []
+    for connector in sorted(connectors, key=lambda each: each.name):
+        outcome = outcomes.get(connector.name)
+        restarts = outcome.restarts if outcome else connector_plan.restarts_after(connector, None, now)
+        if restarts is not None:
+            found.append(restarts.as_status(connector.name))
+    return found

@@ -1,0 +1,196 @@
+"""What the versions of the API of KafkaMirrorMaker2 say differently, each as one entry of a table. Pure.
+
+Source: Strimzi KafkaMirrorMaker2Connectors, KafkaMirrorMaker2Configuration, 1.2 for v1 and 0.45 for v1beta2.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from infra.local.kubernetes_api import Object
+from infra.local.operator import resources
+from infra.local.operator.resources import (
+    CertificateAuthentication,
+    ClusterAccess,
+    PasswordAuthentication,
+)
+from infra.local.operator.worker_properties import LOGIN_MODULES, credentials, security_protocol, trust
+
+CONNECTOR_FILE = "/tmp/strimzi-mirrormaker2-connector.properties"
+STORES = "/tmp/kafka/clusters"
+"""Where the workers of 0.45 keep the passwords, and the key stores, that connectors use."""
+
+_OWN_TOPICS = ("configStorageTopic", "offsetStorageTopic", "statusStorageTopic")
+_DEFAULT_GROUP = {
+    "group.id": "mirrormaker2-cluster",
+    "offset.storage.topic": "mirrormaker2-cluster-offsets",
+    "config.storage.topic": "mirrormaker2-cluster-configs",
+    "status.storage.topic": "mirrormaker2-cluster-status",
+}
+
+
+class InvalidResourceError(Exception):
+    """The operator does nothing for this resource; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """One mirror of the resource with its two clusters, all as they are in the resource."""
+
+    source: Object
+    target: Object
+    spec: Object
+
+
+@dataclass(frozen=True)
+class Version:
+    """How one version of the API says it, and what its operator makes of it.
+
+    `connection` takes the resource's metadata, a cluster and a prefix. `connectors` and `exclusions` name fields of a
+    mirror, by type of connector and by property. `clusters_override` says that properties of the clusters replace the
+    connector's own, and not the other way round.
+    """
+
+    check: Callable[[Object], None]
+    workers: Callable[[Object], dict[str, Any]]
+    clusters: Callable[[Object], list[Object]]
+    mirrors: Callable[[Object], list[Mirror]]
+    connection: Callable[[Object, Object, str], dict[str, Any]]
+    connectors: Mapping[str, str]
+    exclusions: Mapping[str, tuple[str, ...]]
+    rack: str
+    clusters_override: bool
+
+
+def version_of(item: Object) -> Version:
+    return VERSIONS[item["apiVersion"]]
+
+
+def _connection(
+    cluster: Object, prefix: str, security: Iterator[tuple[str, str]], access: ClusterAccess
+) -> dict[str, Any]:
+    properties: dict[str, Any] = {
+        "alias": cluster["alias"],
+        "bootstrap.servers": cluster["bootstrapServers"],
+        **dict(security),
+        "security.protocol": security_protocol(access),
+        **(cluster.get("config") or {}),
+    }
+    return {prefix + key: value for key, value in properties.items()}
+
+
+def cluster_access(cluster: Object) -> ClusterAccess:
+    """How workers reach one cluster of the resource."""
+    trusted, authentication = resources.trusted_certificates(cluster), resources.authentication(cluster)
+    return ClusterAccess(f"{cluster['alias']}-ca.crt", trusted, authentication)
+
+
+def _v1_workers(spec: Object) -> dict[str, Any]:
+    fields = ("bootstrapServers", "groupId", *_OWN_TOPICS, "tls", "authentication", "config")
+    return {field: spec["target"][field] for field in fields if field in spec["target"]}
+
+
+def _v1_mirrors(spec: Object) -> list[Mirror]:
+    return [Mirror(each["source"], spec["target"], each) for each in spec["mirrors"]]
+
+
+def _v1_connection(metadata: Object, cluster: Object, prefix: str) -> dict[str, Any]:
+    access = cluster_access(cluster)
+
+    def security() -> Iterator[tuple[str, str]]:
+        yield from trust(metadata["namespace"], metadata["name"], access)
+        yield from credentials(metadata["namespace"], access.authentication)
+
+    return _connection(cluster, prefix, security(), access)
+
+
+def _v1beta2_check(spec: Object) -> None:
+    known = {each["alias"]: each["bootstrapServers"] for each in spec.get("clusters") or []}
+    connect = spec.get("connectCluster")
+    faults = [] if connect in known else [f"connectCluster {connect} is not among spec.clusters"]
+    for mirror in spec.get("mirrors") or []:
+        source, target = mirror.get("sourceCluster"), mirror.get("targetCluster")
+        unknown = [each for each in (source, target) if each not in known]
+        faults += [f"a mirror names {each}, which is not among spec.clusters" for each in unknown]
+        if target != connect and known.get(target) != known.get(connect):
+            faults.append(f"connectCluster {connect} is not the target cluster {target} of a mirror")
+    if faults:
+        raise InvalidResourceError("; ".join(dict.fromkeys(faults)))
+
+
+def _v1beta2_cluster(spec: Object, alias: str) -> Object:
+    return next(each for each in spec["clusters"] if each["alias"] == alias)
+
+
+def _v1beta2_workers(spec: Object) -> dict[str, Any]:
+    cluster = _v1beta2_cluster(spec, spec["connectCluster"])
+    fields = ("bootstrapServers", "tls", "authentication")
+    same: dict[str, Any] = {field: cluster[field] for field in fields if field in cluster}
+    return {**same, "config": {**_DEFAULT_GROUP, **(cluster.get("config") or {})}}
+
+
+def _v1beta2_mirrors(spec: Object) -> list[Mirror]:
+    return [
+        Mirror(_v1beta2_cluster(spec, each["sourceCluster"]), _v1beta2_cluster(spec, each["targetCluster"]), each)
+        for each in spec["mirrors"]
+    ]
+
+
+def _v1beta2_connection(_: Object, cluster: Object, prefix: str) -> dict[str, Any]:
+    access = cluster_access(cluster)
+    return _connection(cluster, prefix, _v1beta2_security(cluster["alias"], access), access)
+
+
+def _v1beta2_security(alias: str, access: ClusterAccess) -> Iterator[tuple[str, str]]:
+    if access.tls:
+        yield from _store(alias, "truststore")
+    match access.authentication:
+        case PasswordAuthentication(mechanism, username):
+            yield "sasl.mechanism", mechanism
+            module, password = LOGIN_MODULES[mechanism], _in_file(f"{alias}.sasl.password")
+            yield "sasl.jaas.config", f'{module} required username="{username}" password="{password}";'
+        case CertificateAuthentication():
+            yield from _store(alias, "keystore")
+
+
+def _store(alias: str, store: str) -> Iterator[tuple[str, str]]:
+    yield f"ssl.{store}.type", "PKCS12"
+    yield f"ssl.{store}.location", f"{STORES}/{alias}.{store}.p12"
+    yield f"ssl.{store}.password", _in_file(f"ssl.{store}.password")
+
+
+def _in_file(key: str) -> str:
+    return f"${{file:{CONNECTOR_FILE}:{key}}}"
+
+
+VERSIONS = {
+    "kafka.strimzi.io/v1": Version(
+        check=lambda _: None,
+        workers=_v1_workers,
+        clusters=lambda spec: [spec["target"], *(each["source"] for each in spec["mirrors"])],
+        mirrors=_v1_mirrors,
+        connection=_v1_connection,
+        connectors={"MirrorSourceConnector": "sourceConnector", "MirrorCheckpointConnector": "checkpointConnector"},
+        exclusions={"topics.exclude": ("topicsExcludePattern",), "groups.exclude": ("groupsExcludePattern",)},
+        rack="${strimzifile:/tmp/strimzi-connect.properties:consumer.client.rack}",
+        clusters_override=False,
+    ),
+    "kafka.strimzi.io/v1beta2": Version(
+        check=_v1beta2_check,
+        workers=_v1beta2_workers,
+        clusters=lambda spec: list(spec["clusters"]),
+        mirrors=_v1beta2_mirrors,
+        connection=_v1beta2_connection,
+        connectors={
+            "MirrorSourceConnector": "sourceConnector",
+            "MirrorHeartbeatConnector": "heartbeatConnector",
+            "MirrorCheckpointConnector": "checkpointConnector",
+        },
+        exclusions={
+            "topics.exclude": ("topicsExcludePattern", "topicsBlacklistPattern"),
+            "groups.exclude": ("groupsExcludePattern", "groupsBlacklistPattern"),
+        },
+        rack="${file:/tmp/strimzi-connect.properties:consumer.client.rack}",
+        clusters_override=True,
+    ),
+}

@@ -1,0 +1,372 @@
+"""What becomes of a KafkaMirrorMaker2: connectors compared whole, in both versions of the API."""
+
+from typing import Any
+
+import pytest
+
+from infra.local.operator.mirror_maker2 import connect_resource, connector_resources, for_one_machine, key_of
+from infra.local.operator.mirror_maker2_versions import InvalidResourceError
+from infra.local.operator.resources import ConnectorResource, UnsupportedAuthentication
+from infra.local.operator.worker_properties import secrets_used, worker_properties
+
+V1, V1BETA2 = "kafka.strimzi.io/v1", "kafka.strimzi.io/v1beta2"
+BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+TLS = {"trustedCertificates": [{"secretName": "ca", "pattern": "*.crt"}]}
+PASSWORD = {"username": "mirror", "passwordSecret": {"secretName": "user", "password": "pw"}}
+PAIR = {"secretName": "user", "certificate": "user.crt", "key": "user.key"}
+BARE = {
+    "source.cluster.alias": "useast",
+    "source.cluster.bootstrap.servers": "kafka.useast:9093",
+    "source.cluster.security.protocol": "PLAINTEXT",
+    "target.cluster.alias": "uswest",
+    "target.cluster.bootstrap.servers": "kafka.uswest:9093",
+    "target.cluster.security.protocol": "PLAINTEXT",
+}
+
+
+def an_item(api_version: str, spec: dict[str, Any], **status: Any) -> dict[str, Any]:
+    metadata = {"name": "orders", "namespace": "mirror", "uid": "u-1", "generation": 3}
+    return {
+        "apiVersion": api_version,
+        "kind": "KafkaMirrorMaker2",
+        "metadata": metadata,
+        "spec": {"replicas": 1, **spec},
+        "status": status,
+    }
+
+
+def a_v1(
+    *,
+    source: dict[str, Any] | None = None,
+    target: dict[str, Any] | None = None,
+    mirror: dict[str, Any] | None = None,
+    status: dict[str, Any] | None = None,
+    **spec: Any,
+) -> dict[str, Any]:
+    """A KafkaMirrorMaker2 of v1 from useast to uswest with a source connector."""
+    reached = {"alias": "useast", "bootstrapServers": "kafka.useast:9093", **(source or {})}
+    own = {
+        "alias": "uswest",
+        "bootstrapServers": "kafka.uswest:9093",
+        "groupId": "mirror-orders",
+        "configStorageTopic": "mirror-orders-configs",
+        "offsetStorageTopic": "mirror-orders-offsets",
+        "statusStorageTopic": "mirror-orders-status",
+        **(target or {}),
+    }
+    mirrors = [{"source": reached, **(mirror or {"sourceConnector": {"tasksMax": 2}})}]
+    return an_item(V1, {"target": own, "mirrors": mirrors, **spec}, **(status or {}))
+
+
+def a_v1beta2(
+    *,
+    source: dict[str, Any] | None = None,
+    target: dict[str, Any] | None = None,
+    mirror: dict[str, Any] | None = None,
+    **spec: Any,
+) -> dict[str, Any]:
+    """The same as v1beta2 has it."""
+    clusters = [
+        {"alias": "useast", "bootstrapServers": "kafka.useast:9093", **(source or {})},
+        {"alias": "uswest", "bootstrapServers": "kafka.uswest:9093", **(target or {})},
+    ]
+    ends = {"sourceCluster": "useast", "targetCluster": "uswest"}
+    mirrors = [{**ends, **(mirror or {"sourceConnector": {"tasksMax": 2}})}]
+    return an_item(V1BETA2, {"connectCluster": "uswest", "clusters": clusters, "mirrors": mirrors, **spec})
+
+
+def the_connector(item: dict[str, Any]) -> ConnectorResource:
+    (connector,) = connector_resources(item)
+    return connector
+
+
+def secret(name: str, key: str) -> str:
+    return f"${{strimzisecrets:mirror/{name}:{key}}}"
+
+
+def in_file(key: str) -> str:
+    return f"${{file:/tmp/strimzi-mirrormaker2-connector.properties:{key}}}"
+
+
+def sasl(module: str, mechanism: str, password: str) -> dict[str, str]:
+    jaas = f'{module} required username="mirror" password="{password}";'
+    return {"sasl.mechanism": mechanism, "sasl.jaas.config": jaas}
+
+
+V1_TRUST = {
+    "ssl.truststore.certificates": secret("orders-connect-tls-trusted-certs", "useast-ca.crt"),
+    "ssl.truststore.type": "PEM",
+}
+V1BETA2_TRUST = {
+    "ssl.truststore.type": "PKCS12",
+    "ssl.truststore.location": "/tmp/kafka/clusters/useast.truststore.p12",
+    "ssl.truststore.password": in_file("ssl.truststore.password"),
+}
+CUSTOM = {"sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.token.endpoint.url": "https://sso/token"}
+
+
+@pytest.mark.parametrize(
+    ("source", "added"),
+    [
+        pytest.param({}, {"security.protocol": "PLAINTEXT"}, id="nothing"),
+        pytest.param({"tls": {"trustedCertificates": []}}, {"security.protocol": "SSL"}, id="tls-with-the-jvms-trust"),
+        pytest.param({"tls": TLS}, {**V1_TRUST, "security.protocol": "SSL"}, id="tls"),
+        pytest.param(
+            {"tls": TLS, "authentication": {"type": "tls", "certificateAndKey": PAIR}},
+            {
+                **V1_TRUST,
+                "ssl.keystore.certificate.chain": secret("user", "user.crt"),
+                "ssl.keystore.key": secret("user", "user.key"),
+                "ssl.keystore.type": "PEM",
+                "security.protocol": "SSL",
+            },
+            id="mutual-tls",
+        ),
+        pytest.param(
+            {"tls": TLS, "authentication": {"type": "scram-sha-512", **PASSWORD}},
+            {**V1_TRUST, **sasl(SCRAM, "SCRAM-SHA-512", secret("user", "pw")), "security.protocol": "SASL_SSL"},
+            id="scram-sha-512",
+        ),
+        pytest.param(
+            {"authentication": {"type": "scram-sha-256", **PASSWORD}},
+            {**sasl(SCRAM, "SCRAM-SHA-256", secret("user", "pw")), "security.protocol": "SASL_PLAINTEXT"},
+            id="scram-sha-256-without-tls",
+        ),
+        pytest.param(
+            {"tls": TLS, "authentication": {"type": "plain", **PASSWORD}},
+            {**V1_TRUST, **sasl(PLAIN, "PLAIN", secret("user", "pw")), "security.protocol": "SASL_SSL"},
+            id="plain",
+        ),
+        pytest.param(
+            {"tls": TLS, "authentication": {"type": "custom", "sasl": True, "config": {**CUSTOM, "acks": "all"}}},
+            {**V1_TRUST, **CUSTOM, "security.protocol": "SASL_SSL"},
+            id="custom-with-sasl-and-a-key-that-is-not-its-own",
+        ),
+        pytest.param(
+            {"authentication": {"type": "custom", "config": {"ssl.keystore.type": "PEM"}}},
+            {"ssl.keystore.type": "PEM", "security.protocol": "PLAINTEXT"},
+            id="custom-without-sasl",
+        ),
+        pytest.param(
+            {"config": {"consumer.fetch.max.bytes": 5, "security.protocol": "SSL"}},
+            {"security.protocol": "SSL", "consumer.fetch.max.bytes": 5},
+            id="what-the-clusters-config-says-counts-unchecked",
+        ),
+    ],
+)
+def test_v1_reaches_a_cluster(source: dict[str, Any], added: dict[str, Any]) -> None:
+    expected = BARE | {f"source.cluster.{key}": value for key, value in added.items()}
+    assert the_connector(a_v1(source=source)).config == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "added"),
+    [
+        pytest.param({}, {"security.protocol": "PLAINTEXT"}, id="nothing"),
+        pytest.param({"tls": TLS}, {**V1BETA2_TRUST, "security.protocol": "SSL"}, id="tls"),
+        pytest.param(
+            {"tls": TLS, "authentication": {"type": "tls", "certificateAndKey": PAIR}},
+            {
+                **V1BETA2_TRUST,
+                "ssl.keystore.type": "PKCS12",
+                "ssl.keystore.location": "/tmp/kafka/clusters/useast.keystore.p12",
+                "ssl.keystore.password": in_file("ssl.keystore.password"),
+                "security.protocol": "SSL",
+            },
+            id="mutual-tls",
+        ),
+        pytest.param(
+            {"tls": TLS, "authentication": {"type": "scram-sha-512", **PASSWORD}},
+            {
+                **V1BETA2_TRUST,
+                **sasl(SCRAM, "SCRAM-SHA-512", in_file("useast.sasl.password")),
+                "security.protocol": "SASL_SSL",
+            },
+            id="scram-sha-512",
+        ),
+        pytest.param(
+            {"authentication": {"type": "plain", **PASSWORD}},
+            {**sasl(PLAIN, "PLAIN", in_file("useast.sasl.password")), "security.protocol": "SASL_PLAINTEXT"},
+            id="plain-without-tls",
+        ),
+    ],
+)
+def test_v1beta2_reaches_a_cluster(source: dict[str, Any], added: dict[str, Any]) -> None:
+    expected = BARE | {f"source.cluster.{key}": value for key, value in added.items()}
+    assert the_connector(a_v1beta2(source=source)).config == expected
+
+
+def test_the_source_and_target_of_a_connector_are_its_mirrors() -> None:
+    both = {"tls": TLS, "authentication": {"type": "scram-sha-512", **PASSWORD}}
+    found = the_connector(a_v1(source=both, target=both)).config
+    ends = {"source.cluster.": "useast", "target.cluster.": "uswest"}
+    trusted = {key: found[f"{key}ssl.truststore.certificates"] for key in ends}
+    assert trusted == {
+        key: secret("orders-connect-tls-trusted-certs", f"{alias}-ca.crt") for key, alias in ends.items()
+    }
+
+
+@pytest.mark.parametrize("item", [a_v1, a_v1beta2])
+def test_patterns_replace_what_the_connector_says_of_the_selection(item: Any) -> None:
+    mirror = {
+        "topicsPattern": "orders.*",
+        "topicsExcludePattern": "orders[.]tmp",
+        "groupsPattern": "shop-.*",
+        "groupsExcludePattern": "shop-test",
+        "sourceConnector": {"config": {"topics": "other", "offset.lag.max": 0}},
+        "checkpointConnector": {},
+    }
+    selection = {
+        "topics": "orders.*",
+        "topics.exclude": "orders[.]tmp",
+        "groups": "shop-.*",
+        "groups.exclude": "shop-test",
+    }
+    source, checkpoint = connector_resources(item(mirror=mirror))
+    assert source.config == BARE | selection | {"offset.lag.max": 0}
+    assert checkpoint.config == BARE | selection
+
+
+def test_the_older_exclusions_of_v1beta2_count_where_the_newer_are_not_given() -> None:
+    mirror = {
+        "sourceConnector": {},
+        "topicsBlacklistPattern": "old",
+        "topicsExcludePattern": "new",
+        "groupsBlacklistPattern": "old",
+    }
+    config = the_connector(a_v1beta2(mirror=mirror)).config
+    assert (config["topics.exclude"], config["groups.exclude"]) == ("new", "old")
+
+
+@pytest.mark.parametrize(("item", "wins"), [(a_v1, "the-connector"), (a_v1beta2, "uswest")])
+def test_a_connectors_own_key_against_the_clusters(item: Any, wins: str) -> None:
+    """Strimzi turned the order round between the two."""
+    mirror = {"sourceConnector": {"config": {"target.cluster.alias": "the-connector"}}}
+    assert the_connector(item(mirror=mirror)).config["target.cluster.alias"] == wins
+
+
+def test_every_field_of_a_connector_is_carried_over() -> None:
+    given = {
+        "tasksMax": 4,
+        "state": "stopped",
+        "version": "4.2.0",
+        "autoRestart": {"enabled": True, "maxRestarts": 7},
+    }
+    restarts = {"connectorName": "useast->uswest.MirrorCheckpointConnector", "count": 2}
+    other = {**restarts, "connectorName": "elsewhere", "count": 9}
+    found = the_connector(
+        a_v1(mirror={"checkpointConnector": given}, status={"autoRestartStatuses": [other, restarts]})
+    )
+    assert found.name == "useast->uswest.MirrorCheckpointConnector"
+    assert found.connector_class == "org.apache.kafka.connect.mirror.MirrorCheckpointConnector"
+    assert (found.tasks_max, found.state, found.version) == (4, "stopped", "4.2.0")
+    assert (found.auto_restart, found.max_restarts) == (True, 7)
+    assert found.status == {"autoRestart": restarts}
+    assert found.service_account == "orders-mirrormaker2"
+
+
+def test_only_v1beta2_has_a_heartbeat_connector() -> None:
+    every = {"sourceConnector": {}, "heartbeatConnector": {}, "checkpointConnector": {}}
+    assert [each.name for each in connector_resources(a_v1beta2(mirror=every))] == [
+        "useast->uswest.MirrorSourceConnector",
+        "useast->uswest.MirrorHeartbeatConnector",
+        "useast->uswest.MirrorCheckpointConnector",
+    ]
+
+
+def test_several_sources_have_connectors_of_their_own() -> None:
+    item = a_v1()
+    item["spec"]["mirrors"].append(
+        {"source": {"alias": "eu", "bootstrapServers": "kafka.eu:9093"}, "checkpointConnector": {}}
+    )
+    assert [each.name for each in connector_resources(item)] == [
+        "useast->uswest.MirrorSourceConnector",
+        "eu->uswest.MirrorCheckpointConnector",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("item", "file"),
+    [
+        (a_v1, "${strimzifile:/tmp/strimzi-connect.properties:consumer.client.rack}"),
+        (a_v1beta2, "${file:/tmp/strimzi-connect.properties:consumer.client.rack}"),
+    ],
+)
+def test_what_a_container_has_is_added_for_it_and_left_out_on_one_machine(item: Any, file: str) -> None:
+    given = item(
+        rack={"topologyKey": "zone"},
+        tracing={"type": "opentelemetry"},
+        metricsConfig={"type": "strimziMetricsReporter"},
+        mirror={"sourceConnector": {"config": {"metric.reporters": "example.Reporter"}}},
+    )
+    tracing = "io.opentelemetry.instrumentation.kafkaclients.v2_6.Tracing"
+    own = {"metric.reporters": "example.Reporter"}
+    assert the_connector(given).config == BARE | {
+        "consumer.interceptor.classes": f"{tracing}ConsumerInterceptor",
+        "producer.interceptor.classes": f"{tracing}ProducerInterceptor",
+        "consumer.client.rack": file,
+        "metric.reporters": "example.Reporter,io.strimzi.kafka.metrics.prometheus.ClientMetricsReporter",
+        "prometheus.metrics.reporter.listener.enable": "false",
+    }
+    assert the_connector(for_one_machine(given)).config == BARE | own
+
+
+def test_the_workers_of_v1_stand_beside_the_target() -> None:
+    authentication = {"type": "scram-sha-512", **PASSWORD}
+    item = a_v1(target={"tls": TLS, "authentication": authentication, "config": {"offset.flush.interval.ms": 5}})
+    connect = connect_resource(item)
+    found = worker_properties(connect)
+    assert found["bootstrap.servers"] == "kafka.uswest:9093"
+    assert (found["group.id"], found["config.storage.topic"]) == ("mirror-orders", "mirror-orders-configs")
+    assert (found["offset.storage.topic"], found["status.storage.topic"]) == (
+        "mirror-orders-offsets",
+        "mirror-orders-status",
+    )
+    assert {key: found[key] for key in found if key.endswith(".converter")} == {
+        "key.converter": BYTES,
+        "value.converter": BYTES,
+        "header.converter": BYTES,
+    }
+    assert found["ssl.truststore.certificates"] == secret("orders-connect-tls-trusted-certs", "ca.crt")
+    assert found["sasl.mechanism"] == "SCRAM-SHA-512"
+    assert found["offset.flush.interval.ms"] == "5"
+    assert connect.key == key_of(item) == ("mirror", "orders-mirrormaker2")
+
+
+def test_the_role_names_the_secrets_of_every_cluster_and_nothing_else() -> None:
+    other = {"type": "plain", "username": "x", "passwordSecret": {"secretName": "other", "password": "pw"}}
+    item = a_v1(source={"authentication": other}, target={"authentication": {"type": "plain", **PASSWORD}})
+    assert secrets_used(connect_resource(item)) == ["other", "user"]
+    item = a_v1(source={"tls": TLS, "authentication": {"type": "tls", "certificateAndKey": PAIR}})
+    assert secrets_used(connect_resource(item)) == ["orders-connect-tls-trusted-certs", "user"]
+
+
+def test_an_authentication_that_is_not_to_be_had_is_found_at_the_source_too() -> None:
+    connect = connect_resource(a_v1(source={"authentication": {"type": "oauth"}}))
+    assert [each.authentication for each in connect.clusters] == [None, UnsupportedAuthentication("oauth")]
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        pytest.param({"connectCluster": "other"}, "connectCluster other is not among spec.clusters", id="connect"),
+        pytest.param(
+            {"mirror": {"sourceCluster": "eu"}}, "a mirror names eu, which is not among spec.clusters", id="source"
+        ),
+        pytest.param(
+            {"connectCluster": "useast"},
+            "connectCluster useast is not the target cluster uswest of a mirror",
+            id="not-beside-the-target",
+        ),
+    ],
+)
+def test_aliases_of_v1beta2_that_do_not_fit_are_named(spec: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidResourceError, match=words):
+        connector_resources(a_v1beta2(**spec))
+
+
+def test_two_aliases_of_one_cluster_fit_in_v1beta2() -> None:
+    item = a_v1beta2(connectCluster="useast", source={"bootstrapServers": "kafka.uswest:9093"})
+    assert the_connector(item).name == "useast->uswest.MirrorSourceConnector"
