@@ -1,5 +1,7 @@
 """Lifetimes that tests share: one local stack for the whole run, apart from the one of the demo."""
 
+import asyncio
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,3 +32,15 @@ def endpoints(request: pytest.FixtureRequest) -> Iterator[Endpoints]:
             running = stack.up(console)
         yield running
         stack.down(Console(quiet=True), purge=True)
+
+
+@pytest.fixture
+def stopped_programs() -> Iterator[None]:
+    """Let go of the programs that Pulumi's engine stopped: it leaves them suspended, and such a coroutine asks for a
+    running event loop when it is collected. In another test it would find none, and be reported there."""
+    yield
+
+    async def let_go() -> None:
+        gc.collect()
+
+    asyncio.run(let_go())

@@ -15,6 +15,8 @@ from infra.local.endpoints import Endpoints
 from infra.local.kubernetes_api import ApiError, KubernetesApi, Reference
 from infra.local.kubernetes_provider import serve
 
+pytestmark = pytest.mark.usefixtures("stopped_programs")
+
 Program = Callable[[], None]
 NAMESPACE = "provider-test"
 STRIMZI = "kafka.strimzi.io/v1"
