@@ -49,6 +49,9 @@ _CONNECTOR_OWNED = {
     "transforms": "set `transforms` of the flow",
     "predicates": "set `transforms` of the flow",
     "offset.lag.max": "set `offsetSyncs.lagMax` of the flow",
+    "sync.topic.acls.enabled": "set `syncTopicAcls` of the flow",
+    "consumer.auto.offset.reset": "set `startFrom` of the flow",
+    "source.consumer.auto.offset.reset": "set `startFrom` of the flow",
 }
 _CONNECTION = re.compile(
     r"((source|target)\.cluster|((source|target)\.)?(producer|consumer|admin)|(producer|consumer|admin)\.override)"
