@@ -135,7 +135,7 @@ def data_version(kafka_version: str) -> str:
 
 
 def definitions(kafka_version: str, owner: Owner) -> Mapping[str, Definition]:
-    """Every property of `owner` by name, as the data for `kafka_version` has it. Raises ValueError, see data_version."""
+    """Every property of `owner` by name, as the data for `kafka_version` has it. Raises ValueError as data_version."""
     return _definitions(data_version(kafka_version), owner)
 
 

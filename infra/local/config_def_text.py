@@ -27,7 +27,7 @@ def number_range(validator: str) -> tuple[float | None, float | None]:
 
 
 def accepted_values(validator: str, config_type: str) -> list[str]:
-    """The closed set of a validator's text, sorted where Kafka keeps it in a set; for numbers, values beside the range."""
+    """The closed set of a validator's text, sorted where Kafka keeps it unsorted; of numbers, those beside the range."""
     if config_type in {"INT", "SHORT", "LONG", "DOUBLE"}:
         return ["-1"] if _OR_DEFAULT.search(validator) else []
     found = _WORDS.fullmatch(validator)
