@@ -39,7 +39,7 @@ def ensure(console: Console) -> Artifacts:
         jdk = find_jdk()
         # Jars first: they take seconds, so a machine without Maven learns it before minutes of compiling.
         jars = {jar_set: ensure_jars(jar_set, jdk, console) for jar_set in (maven.CONNECT, maven.CONFIG_PROVIDER)}
-        crds = ensure_crds(ensure_jars(maven.CRD_GENERATOR, jdk, console), jdk, console)
+        crds = ensure_crds(jdk, console)
         spark_lib = ensure_jars(maven.SPARK, jdk, console)
         etcd, apiserver, controller_manager, pulumi = (ensure_go_tool(tool, console) for tool in go_tools.ALL)
         return Artifacts(

@@ -1,0 +1,29 @@
+"""Lifetimes of the API servers of Strimzi's two API versions: each starts once, when a test first asks for it."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.contract.api_servers import APIS, ApiServer, running
+
+
+@pytest.fixture(scope="session")
+def api_server_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], ApiServer]]:
+    """The API server of an API version, for a test that has chosen one."""
+    with contextlib.ExitStack() as stack:
+        servers: dict[str, ApiServer] = {}
+
+        def server_of(version: str) -> ApiServer:
+            if version not in servers:
+                folder = tmp_path_factory.mktemp(f"api-server-{version}")
+                servers[version] = stack.enter_context(running(version, folder))
+            return servers[version]
+
+        yield server_of
+
+
+@pytest.fixture(scope="session", params=APIS)
+def api_server(request: pytest.FixtureRequest, api_server_of: Callable[[str], ApiServer]) -> ApiServer:
+    """The API server of each API version in turn: a test that takes it runs once a version."""
+    return api_server_of(request.param)
