@@ -112,6 +112,11 @@ class TlsAuthentication(Model):
     secret: str = Field(min_length=1)
     certificate: str = Field(default="user.crt", min_length=1)
     key: str = Field(default="user.key", min_length=1)
+    principal: str | None = Field(
+        default=None,
+        min_length=1,
+        description="What the cluster calls the certificate's owner, such as `CN=mirror`; ACLs are derived for it.",
+    )
 
 
 Authentication = Annotated[PlainAuthentication | ScramAuthentication | TlsAuthentication, Field(discriminator="type")]
@@ -134,6 +139,19 @@ class ValidationAccess(Model):
     authentication: Authentication
 
 
+class KafkaUserDeclaration(Model):
+    """A KafkaUser of ours, where Strimzi's User Operator rules the cluster's users and their ACLs."""
+
+    cluster: str = Field(min_length=1, description="Name of the Strimzi `Kafka` that the user belongs to.")
+    namespace: str = Field(min_length=1, description="Namespace that its User Operator watches.")
+    name: str | None = Field(
+        default=None, min_length=1, description="Name of the KafkaUser; the user name or the certificate's owner."
+    )
+    external_certificate: bool = Field(
+        default=False, description="The client certificate is issued by another than the User Operator."
+    )
+
+
 class Cluster(Model):
     """A Kafka cluster as replications reach it."""
 
@@ -145,3 +163,6 @@ class Cluster(Model):
         default=0, description="Raise it after rotating a Secret that connectors read: they restart and read it anew."
     )
     validation: ValidationAccess | None = None
+    kafka_user: KafkaUserDeclaration | None = Field(
+        default=None, description="Declare the replications' user as a KafkaUser, with the ACLs that they need."
+    )

@@ -10,7 +10,7 @@ from kubernetes.config.config_exception import ConfigException
 from components.checks import check_topology
 from components.problems import Problem, raise_errors
 from components.resolved import ResolvedFlow, resolve_flows
-from components.specs.access import flow_acls, merged_acls
+from components.specs.acls import flow_acls, merged_acls
 from infra.engine import open_stack
 from infra.errors import CannotRunError
 from infra.local.acls import apply_acls

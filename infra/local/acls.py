@@ -1,4 +1,4 @@
-"""Gives Kafka users what they may do. Which ACLs a flow needs is not decided here but in components/specs/access.py."""
+"""Gives Kafka users what they may do. Which ACLs a flow needs is not decided here but in components/specs/acls.py."""
 
 from collections.abc import Iterable
 from concurrent.futures import Future
@@ -13,7 +13,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
     ResourceType,
 )
 
-from components.specs.access import Acl
+from components.specs.acls import Acl
 from infra.local.endpoints import Region
 from infra.local.errors import LocalStackError
 from infra.local.users import ADMIN, APP, VALIDATOR

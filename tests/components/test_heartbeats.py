@@ -4,7 +4,7 @@ from components.expansion import expand
 from components.heartbeats import heartbeat_topics
 from components.parsing import parse_topology
 from components.resolved import resolve_flows
-from components.specs.access import flow_acls
+from components.specs.acls import flow_acls
 from tests.builders import a_cluster, a_flow, a_topology
 
 

@@ -11,7 +11,7 @@ from kubernetes import client, config
 
 from components.clusters import PlainAuthentication
 from components.resolved import ResolvedFlow
-from components.specs.access import flow_acls
+from components.specs.acls import flow_acls
 from infra import deployment
 from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints

@@ -14,7 +14,7 @@ import yaml
 
 from components import checks
 from components.problems import ReplicationError
-from components.specs.access import Acl
+from components.specs.acls import Acl
 from infra import deployment
 from infra.local import operator_part
 from infra.local.acls import apply_acls

@@ -10,7 +10,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
     ResourceType,
 )
 
-from components.specs.access import Acl
+from components.specs.acls import Acl
 from infra.local.acls import bindings, standing_acls
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from components.specs.access import Acl
+from components.specs.acls import Acl
 from infra.local import operator_part, processes
 from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints, Region

@@ -1,0 +1,41 @@
+"""Who a replication is to a Kafka cluster: the principal that ACLs name, and the KafkaUser that declares it.
+
+Imports `clusters` only.
+"""
+
+from components.clusters import Cluster, PlainAuthentication, ScramAuthentication, TlsAuthentication
+
+_COMMON_NAME = "CN="
+
+
+def kafka_principal(cluster: Cluster) -> str | None:
+    """Principal of the connectors' user, such as `User:mirror`; None where only the cluster knows it.
+
+    Source: KIP-11, ssl.principal.mapping.rules, Strimzi KafkaUserModel.getUserName.
+    """
+    name = _known_name(cluster)
+    return None if name is None else f"User:{name}"
+
+
+def kafka_user_name(cluster: Cluster) -> str | None:
+    """Name of the KafkaUser that declares the user: as given, else as its credentials call it."""
+    if cluster.kafka_user is None:
+        return None
+    if cluster.kafka_user.name is not None:
+        return cluster.kafka_user.name
+    authentication = cluster.authentication
+    if isinstance(authentication, TlsAuthentication):
+        # The User Operator keeps a user's certificate in a Secret of the user's name.
+        return (authentication.principal or authentication.secret).removeprefix(_COMMON_NAME)
+    return _known_name(cluster)
+
+
+def _known_name(cluster: Cluster) -> str | None:
+    authentication = cluster.authentication
+    if isinstance(authentication, PlainAuthentication | ScramAuthentication):
+        return authentication.username
+    if not isinstance(authentication, TlsAuthentication):
+        return None
+    if authentication.principal is None and cluster.kafka_user is not None:
+        return f"{_COMMON_NAME}{kafka_user_name(cluster)}"
+    return authentication.principal
