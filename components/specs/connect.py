@@ -13,12 +13,13 @@ from components.naming import connect_name, group_id, namespace_name, secret_nam
 from components.resolved import ResolvedFlow, bootstrap_address
 from components.specs.clients import CONFIG_MAP_PROVIDER, SECRET_PROVIDER, secret_key
 from components.specs.config_maps import MOUNT_ROOT, truststore_volume_name
+from components.specs.layers import Config, Given, Layer, LayerName, layer, values
 from components.specs.planned import Manifest, PlannedObject, Role, manifest
 
 BYTE_ARRAY_CONVERTER = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
 #: Worker properties under the user's; -1 takes the target cluster's own replication factor.
-WORKER_DEFAULTS = {
+WORKER_DEFAULTS: Config = {
     "config.storage.replication.factor": -1,
     "offset.storage.replication.factor": -1,
     "status.storage.replication.factor": -1,
@@ -29,12 +30,24 @@ WORKER_DEFAULTS = {
 
 #: Worker properties that a flow cannot work without. Heartbeats need the override policy: they are produced to the
 #: source by a worker that belongs to the target.
-WORKER_OWNED = {
+WORKER_OWNED: Config = {
     "config.providers": f"{CONFIG_MAP_PROVIDER},{SECRET_PROVIDER}",
     f"config.providers.{CONFIG_MAP_PROVIDER}.class": "io.strimzi.kafka.KubernetesConfigMapConfigProvider",
     f"config.providers.{SECRET_PROVIDER}.class": "io.strimzi.kafka.KubernetesSecretConfigProvider",
     "connector.client.config.override.policy": "All",
 }
+
+
+def worker_layers(resolved: ResolvedFlow) -> tuple[Layer, ...]:
+    """Layers of the worker configuration, lowest first, without what Strimzi writes itself."""
+    own_factor = "-1 takes the target cluster's own replication factor"
+    bytes_unchanged = "every record passes as bytes, unless a connector says otherwise"
+    reasons = {key: own_factor if key.endswith("replication.factor") else bytes_unchanged for key in WORKER_DEFAULTS}
+    return (
+        Layer(LayerName.DEFAULT, {key: Given(value, reasons[key]) for key, value in WORKER_DEFAULTS.items()}),
+        layer(LayerName.WORKER, resolved.flow.connect.config, resolved.named.where("connect.config")),
+        layer(LayerName.FIXED, WORKER_OWNED, "connectors read ConfigMaps and Secrets, and heartbeats go to the source"),
+    )
 
 
 def connect_object(resolved: ResolvedFlow) -> PlannedObject:
@@ -52,7 +65,7 @@ def connect_object(resolved: ResolvedFlow) -> PlannedObject:
         "configStorageTopic": storage_topic_name(resolved.workers, "configs"),
         "offsetStorageTopic": storage_topic_name(resolved.workers, "offsets"),
         "statusStorageTopic": storage_topic_name(resolved.workers, "status"),
-        "config": {**WORKER_DEFAULTS, **connect.config, **WORKER_OWNED},
+        "config": values(worker_layers(resolved)),
     }
     spec |= _security(resolved)
     if connect.resources is not None:
