@@ -156,7 +156,9 @@ def _client_key(place: Place, prefix: str, name: str) -> Placement:
         return _not_of_this_kind(place, prefix, name, known)
     definition = known[name]
     reached = tuple(client for client in place.clients() if prefix in client.prefixes)
-    present = tuple(client for client in reached if place.has(client))
+    # Security settings are customarily given to all kinds alike, also where one of them has no client.
+    secures = name in place.defined(Owner.CLUSTER)
+    present = tuple(client for client in reached if secures or place.has(client))
     if not present:
         why = _absent(place, prefix, reached)
         return WithoutEffect(definition, why, place.instead(kinds, name))
