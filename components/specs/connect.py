@@ -1,7 +1,5 @@
 """The KafkaConnect resource of a flow: workers beside the target, able to read the flow's ConfigMaps and Secrets."""
 
-from typing import Any
-
 from components.clusters import (
     Authentication,
     KeystoreTrust,
@@ -15,6 +13,7 @@ from components.specs.clients import CONFIG_MAP_PROVIDER, SECRET_PROVIDER, secre
 from components.specs.config_maps import MOUNT_ROOT, truststore_volume_name
 from components.specs.layers import Config, Given, Layer, LayerName, layer, values
 from components.specs.planned import Manifest, PlannedObject, Role, manifest
+from components.specs.workers import worker_fields
 
 BYTE_ARRAY_CONVERTER = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
@@ -52,14 +51,8 @@ def worker_layers(resolved: ResolvedFlow) -> tuple[Layer, ...]:
 
 def connect_object(resolved: ResolvedFlow) -> PlannedObject:
     """KafkaConnect of a flow. Source: Strimzi KafkaConnectSpec, API v1."""
-    connect = resolved.flow.connect
-    spec: dict[str, Any] = {}
-    if connect.version is not None:
-        spec["version"] = connect.version
-    if connect.image is not None:
-        spec["image"] = connect.image
-    spec |= {
-        "replicas": connect.replicas,
+    spec: Manifest = {
+        "replicas": resolved.flow.connect.replicas,
         "bootstrapServers": bootstrap_address(resolved.target),
         "groupId": group_id(resolved.workers),
         "configStorageTopic": storage_topic_name(resolved.workers, "configs"),
@@ -68,12 +61,7 @@ def connect_object(resolved: ResolvedFlow) -> PlannedObject:
         "config": values(worker_layers(resolved)),
     }
     spec |= _security(resolved)
-    if connect.resources is not None:
-        spec["resources"] = dict(connect.resources)
-    if connect.jvm_options is not None:
-        spec["jvmOptions"] = dict(connect.jvm_options)
-    if template := _template(resolved):
-        spec["template"] = template
+    spec |= worker_fields(resolved.flow.connect, _mounts(resolved))
     body = manifest(
         f"kafka.strimzi.io/{resolved.api}",
         "KafkaConnect",
@@ -122,18 +110,11 @@ def _authentication(authentication: Authentication, own: str) -> Manifest:
             }
 
 
-def _template(resolved: ResolvedFlow) -> Manifest:
-    pod: Manifest = {}
-    template: Manifest = {}
-    if resolved.flow.connect.image_pull_secret is not None:
-        pod["imagePullSecrets"] = [{"name": resolved.flow.connect.image_pull_secret}]
+def _mounts(resolved: ResolvedFlow) -> Manifest:
     trust = resolved.source.tls.trust if resolved.source.tls else None
-    if isinstance(trust, KeystoreTrust):
-        volume = truststore_volume_name("source")
-        pod["volumes"] = [
-            {"name": volume, "secret": {"secretName": trust.secret, "items": [{"key": trust.key, "path": trust.key}]}}
-        ]
-        template["connectContainer"] = {"volumeMounts": [{"name": volume, "mountPath": f"{MOUNT_ROOT}/{volume}"}]}
-    if pod:
-        template["pod"] = pod
-    return template
+    if not isinstance(trust, KeystoreTrust):
+        return {}
+    volume = truststore_volume_name("source")
+    secret = {"secretName": trust.secret, "items": [{"key": trust.key, "path": trust.key}]}
+    mount = {"name": volume, "mountPath": f"{MOUNT_ROOT}/{volume}"}
+    return {"pod": {"volumes": [{"name": volume, "secret": secret}]}, "connectContainer": {"volumeMounts": [mount]}}
