@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from components.clusters import Cluster
     from components.flow import ReplicationFlow, ReplicationFlowArgs
+    from components.kafka_users import KafkaUsers, KafkaUsersArgs
     from components.mirror_maker2 import KafkaMirrorMaker2, KafkaMirrorMaker2Args
     from components.model import Flow, MirrorMaker2, PrefixlessPair, Split, Topology
     from components.prefixless_pair import BidirectionalPrefixlessPair, BidirectionalPrefixlessPairArgs
@@ -25,6 +26,8 @@ __all__ = [
     "Flow",
     "KafkaMirrorMaker2",
     "KafkaMirrorMaker2Args",
+    "KafkaUsers",
+    "KafkaUsersArgs",
     "MirrorMaker2",
     "PrefixlessPair",
     "Problem",
@@ -44,6 +47,8 @@ _HOMES = {
     "Flow": "components.model",
     "KafkaMirrorMaker2": "components.mirror_maker2",
     "KafkaMirrorMaker2Args": "components.mirror_maker2",
+    "KafkaUsers": "components.kafka_users",
+    "KafkaUsersArgs": "components.kafka_users",
     "MirrorMaker2": "components.model",
     "PrefixlessPair": "components.model",
     "Problem": "components.problems",

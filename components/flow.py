@@ -83,15 +83,16 @@ def register_objects(
             # Names are plain values, so the engine sees no reference between the objects: the order is said here.
             earlier = [each for role in (Role.NAMESPACE, *planned.after) for each in registered.get(role, [])]
             options = pulumi.ResourceOptions(parent=parent, depends_on=earlier)
-            resource = _register(f"{deployment.name}-{planned.key}", planned, secrets, options)
+            resource = register_object(f"{deployment.name}-{planned.key}", planned, secrets, options)
             registered.setdefault(planned.role, []).append(resource)
         outputs |= {flow.name: flow_outputs(flow) for flow in deployment.flows}
     return outputs
 
 
-def _register(
+def register_object(
     name: str, planned: PlannedObject, secrets: Mapping[str, pulumi.Input[str]], options: pulumi.ResourceOptions
 ) -> pulumi.Resource:
+    """Register one planned object under a Pulumi name; values of Secrets come from `secrets`."""
     body = planned.manifest
     metadata = body["metadata"]
     match planned.kind:

@@ -54,6 +54,11 @@ def validation_secret_name(flow_name: str, side: Side) -> str:
     return f"{flow_name}-{side}-validation"
 
 
+def kafka_user_password_secret_name(user: str) -> str:
+    """Secret of our making with the password of a KafkaUser; the User Operator's own has the user's name alone."""
+    return f"{user}-given-password"
+
+
 def config_map_name(flow_name: str, role: str, data: Mapping[str, str]) -> str:
     """Name that carries the content's digest: Connect resolves a placeholder once, so new content needs a new name."""
     content = json.dumps(data, sort_keys=True, separators=(",", ":"))

@@ -11,6 +11,7 @@ from components.checks import check_topology
 from components.problems import Problem, raise_errors
 from components.resolved import ResolvedFlow, resolve_flows
 from components.specs.acls import flow_acls, merged_acls
+from components.specs.kafka_users import kafka_user_objects
 from infra.engine import open_stack
 from infra.errors import CannotRunError
 from infra.local.acls import apply_acls
@@ -82,8 +83,12 @@ def outputs(settings: StackSettings) -> dict[str, Any]:
 
 
 def wait_ready(settings: StackSettings, deadline_seconds: float) -> None:
-    """Wait until the operator calls everything Ready; see `readiness`."""
-    wait_until_ready(api_client(settings), resolved_flows(settings), deadline_seconds)
+    """Wait until the operator calls everything Ready; see `readiness`.
+
+    The local stack has no User Operator, and waits for no KafkaUser.
+    """
+    users = () if settings.local else kafka_user_objects(settings.topology, settings.region)
+    wait_until_ready(api_client(settings), resolved_flows(settings), deadline_seconds, users)
 
 
 def api_client(settings: StackSettings) -> client.ApiClient:

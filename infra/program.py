@@ -8,12 +8,14 @@ import pulumi
 
 from components.checks import check_topology
 from components.flow import ReplicationFlow, ReplicationFlowArgs
+from components.kafka_users import KafkaUsers, KafkaUsersArgs
 from components.mirror_maker2 import KafkaMirrorMaker2, KafkaMirrorMaker2Args
 from components.model import Flow, MirrorMaker2, PrefixlessPair, Split
 from components.outputs import flow_outputs
 from components.prefixless_pair import BidirectionalPrefixlessPair, BidirectionalPrefixlessPairArgs
 from components.problems import raise_errors
 from components.resolved import ResolvedFlow, resolve_flows
+from components.specs.kafka_users import kafka_user_objects
 from components.split import ConnectClusterSplit, ConnectClusterSplitArgs
 from components.validation import validation_document
 from infra.settings import PROJECT, STACKS, StackSettings, check_secrets, check_stack, deployed_settings
@@ -33,6 +35,8 @@ def _register(settings: StackSettings) -> None:
     secrets = {key: config.require_secret(key) for key in settings.secret_keys}
     for name in dict.fromkeys(flow.named.replication for flow in flows):
         _component(name, [flow for flow in flows if flow.named.replication == name], settings, secrets)
+    if kafka_user_objects(settings.topology, settings.region):
+        KafkaUsers("kafka-users", KafkaUsersArgs(topology=settings.topology, region=settings.region, secrets=secrets))
     pulumi.export("replications", {flow.name: flow_outputs(flow) for flow in flows})
     pulumi.export("validation", validation_document(settings.stack, flows))
 

@@ -1,4 +1,4 @@
-"""Waits until what was deployed runs: KafkaConnect and every KafkaConnector Ready, and says what was last seen."""
+"""Waits until what was deployed runs: KafkaUsers, workers and every connector Ready; says what it saw last."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +14,10 @@ from infra.errors import CannotRunError
 from infra.local.waiting import DeadlineError, NotYetError, wait_for
 
 _CALL_SECONDS = 10
-_PLURALS = {"KafkaConnect": "kafkaconnects", "KafkaConnector": "kafkaconnectors"}
-_RUNNERS = frozenset({Role.CONNECT, Role.SOURCE_CONNECTOR, Role.CHECKPOINT_CONNECTOR, Role.HEARTBEAT_CONNECTOR})
+_PLURALS = {"KafkaConnect": "kafkaconnects", "KafkaConnector": "kafkaconnectors", "KafkaUser": "kafkausers"}
+_RUNNERS = frozenset(
+    {Role.CONNECT, Role.SOURCE_CONNECTOR, Role.CHECKPOINT_CONNECTOR, Role.HEARTBEAT_CONNECTOR, Role.KAFKA_USER}
+)
 
 
 @dataclass(frozen=True)
@@ -27,13 +29,19 @@ class Readiness:
     message: str
 
 
-def wait_until_ready(api: client.ApiClient, flows: Sequence[ResolvedFlow], deadline_seconds: float) -> None:
-    """Return when the operator calls every Connect cluster and connector Ready in its newest generation.
+def wait_until_ready(
+    api: client.ApiClient,
+    flows: Sequence[ResolvedFlow],
+    deadline_seconds: float,
+    users: Sequence[PlannedObject] = (),
+) -> None:
+    """Return when the operator calls every user, Connect cluster and connector Ready in its newest generation.
 
     Raises CannotRunError naming what is not ready, and why, at the deadline.
     """
     custom = client.CustomObjectsApi(api)
-    planned = [item for each in deployments(flows) for item in deployment_objects(each) if item.role in _RUNNERS]
+    every = (*users, *(item for each in deployments(flows) for item in deployment_objects(each)))
+    planned = [item for item in every if item.role in _RUNNERS]
 
     def probe() -> None:
         states = [read_readiness(custom, item) for item in planned]

@@ -3,7 +3,7 @@
 Secrets of our making are not written; `required-secrets.yaml` says which must exist and where their values are kept.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,15 @@ import yaml
 from components.checks import check_topology
 from components.problems import raise_errors
 from components.resolved import resolve_flows
-from components.specs.deployments import Deployment, deployment_objects, deployments
+from components.specs.deployments import deployment_objects, deployments
+from components.specs.kafka_users import kafka_user_objects
 from components.specs.planned import PlannedObject
 from infra.errors import CannotRunError
 from infra.settings import StackSettings, check_stack
 
 MARKER = "# Rendered by `replicate render`; the next one replaces every file here.\n"
+#: No replication can have this name, which is none in Kubernetes.
+USERS_FOLDER = "kafka_users"
 
 
 def rendered_files(settings: StackSettings, addresses: Mapping[str, str]) -> dict[str, str]:
@@ -25,9 +28,12 @@ def rendered_files(settings: StackSettings, addresses: Mapping[str, str]) -> dic
     raise_errors([*check_topology(settings.topology), *check_stack(settings)])
     flows = resolve_flows(settings.topology, settings.region, addresses)
     deployed = deployments(flows)
-    files = {"kustomization.yaml": MARKER + _yaml(_kustomization([each.name for each in deployed]))}
-    for each in deployed:
-        files |= {f"{each.name}/{name}": text for name, text in _deployment_files(each).items()}
+    folders = {each.name: deployment_objects(each) for each in deployed}
+    if users := kafka_user_objects(settings.topology, settings.region):
+        folders[USERS_FOLDER] = users
+    files = {"kustomization.yaml": MARKER + _yaml(_kustomization(list(folders)))}
+    for folder, objects in folders.items():
+        files |= {f"{folder}/{name}": text for name, text in _files_of(objects).items()}
     return files
 
 
@@ -54,8 +60,7 @@ def write_files(files: Mapping[str, str], folder: Path) -> None:
             path.rmdir()
 
 
-def _deployment_files(deployment: Deployment) -> dict[str, str]:
-    objects = deployment_objects(deployment)
+def _files_of(objects: Sequence[PlannedObject]) -> dict[str, str]:
     visible = [planned for planned in objects if not planned.secret_values]
     files = {"kustomization.yaml": MARKER + _yaml(_kustomization([f"{planned.key}.yaml" for planned in visible]))}
     files |= {f"{planned.key}.yaml": _yaml(planned.manifest) for planned in visible}

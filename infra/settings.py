@@ -7,7 +7,6 @@ from typing import Any
 
 import yaml
 
-from components.clusters import ConfigValue
 from components.model import Topology
 from components.parsing import parse_topology
 from components.problems import Problem
@@ -18,6 +17,7 @@ from components.resolved import (
     missing_config,
     validation_config_secrets,
 )
+from components.specs.kafka_users import kafka_user_objects
 from infra.errors import CannotRunError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -168,22 +168,27 @@ def check_stack(settings: StackSettings) -> Iterator[Problem]:
 
 
 def check_secrets(settings: StackSettings, flows: tuple[ResolvedFlow, ...]) -> Iterator[Problem]:
-    """Credentials of a stack's flows that its configuration lacks or holds in plain text."""
+    """Credentials of a stack's flows and KafkaUsers that its configuration lacks or holds in plain text."""
+    for alias, key in _needed_secrets(settings, flows):
+        where = f"clusters.{alias} (configuration key {key})"
+        if key in settings.values:
+            yield Problem(
+                where,
+                "plain-text-secret",
+                f"`{key}` is held in plain text",
+                "Whoever reads the stack file could use the credential.",
+                f"`pulumi config set --secret {key}`.",
+            )
+        elif key not in settings.secret_keys:
+            yield missing_config(where, key, secret=True)
+
+
+def _needed_secrets(settings: StackSettings, flows: tuple[ResolvedFlow, ...]) -> Iterator[tuple[str, str]]:
+    """Alias of a cluster and the configuration key of a credential of it."""
     for flow in flows:
         for alias, cluster in ((flow.flow.source, flow.source), (flow.flow.target, flow.target)):
-            needed: list[ConfigValue] = [
-                *config_secrets(cluster).values(),
-                *validation_config_secrets(cluster).values(),
-            ]
-            for value in needed:
-                where = f"clusters.{alias} (configuration key {value.config})"
-                if value.config in settings.values:
-                    yield Problem(
-                        where,
-                        "plain-text-secret",
-                        f"`{value.config}` is held in plain text",
-                        "Whoever reads the stack file could use the credential.",
-                        f"`pulumi config set --secret {value.config}`.",
-                    )
-                elif value.config not in settings.secret_keys:
-                    yield missing_config(where, value.config, secret=True)
+            for value in (*config_secrets(cluster).values(), *validation_config_secrets(cluster).values()):
+                yield alias, value.config
+    for planned in kafka_user_objects(settings.topology, settings.region):
+        for key in planned.secret_values.values():
+            yield planned.part, key

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from components.checks.aliases import check_aliases
 from components.checks.clusters import check_clusters
 from components.checks.connect_clusters import check_connect_clusters
+from components.checks.kafka_users import check_kafka_users
 from components.checks.loops import check_halves, check_loops
 from components.checks.names import check_names
 from components.checks.overlaps import check_overlaps
@@ -24,8 +25,9 @@ def check_topology(topology: Topology) -> Iterator[Problem]:
         yield from check_aliases(topology, named)
         yield from check_names(named)
         yield from check_selections(named)
-        yield from check_properties(named)
+        yield from check_properties(topology, named)
         yield from check_transforms(named)
+    yield from check_kafka_users(topology, flows)
     yield from check_connect_clusters(flows)
     yield from check_overlaps(flows)
     yield from check_loops(flows)

@@ -28,6 +28,8 @@ class Role(StrEnum):
     SOURCE_CONNECTOR = "source-connector"
     CHECKPOINT_CONNECTOR = "checkpoint-connector"
     HEARTBEAT_CONNECTOR = "heartbeat-connector"
+    KAFKA_USER = "user"
+    KAFKA_USER_PASSWORD = "user-password"
 
 
 @dataclass(frozen=True)

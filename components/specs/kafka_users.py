@@ -1,0 +1,89 @@
+"""KafkaUsers: the replications' users where Strimzi's User Operator rules a cluster, with all that they may do there.
+
+A KafkaUser belongs to the Kubernetes cluster of its Kafka cluster's region, whichever stack deploys the flows.
+"""
+
+from components.clusters import Cluster, ConfigValue, KafkaUserDeclaration, ScramAuthentication, TlsAuthentication
+from components.model import Topology
+from components.naming import kafka_user_password_secret_name
+from components.principals import kafka_user_name
+from components.resolved import ResolvedFlow, StrimziApi, resolve_flows, strimzi
+from components.specs.acls import Acl, flow_acls, merged_acls
+from components.specs.planned import Manifest, PlannedObject, Role, manifest
+
+#: What the objects are a part of, instead of a flow.
+PART_OF = "kafka-users"
+_PASSWORD_KEY = "password"
+_RESOURCE_TYPES = {"topic": "topic", "group": "group", "transactional_id": "transactionalId", "cluster": "cluster"}
+_PATTERN_TYPES = {"literal": "literal", "prefixed": "prefix"}
+
+
+def kafka_user_objects(topology: Topology, region: str | None) -> tuple[PlannedObject, ...]:
+    """KafkaUsers of the clusters of a region (all without one), and Secrets of passwords that the configuration holds.
+
+    `part` of an object is its cluster's alias. A cluster that no flow uses has none. The topology must have passed its
+    checks.
+    """
+    acls = merged_acls(acl for flow in _every_flow(topology) for acl in flow_acls(flow))
+    api = strimzi(topology.strimzi).api
+    found: list[PlannedObject] = []
+    for alias, cluster in topology.clusters.items():
+        own = [acl for acl in acls if acl.cluster == alias]
+        if cluster.kafka_user is not None and own and region in (None, cluster.region):
+            found += _objects(alias, cluster, cluster.kafka_user, own, api)
+    return tuple(found)
+
+
+def _every_flow(topology: Topology) -> tuple[ResolvedFlow, ...]:
+    """Flows of other stacks, too; no ACL depends on an address, which only their configuration may hold."""
+    addresses = [cluster.bootstrap_servers for cluster in topology.clusters.values()]
+    return resolve_flows(topology, None, {each.config: "" for each in addresses if isinstance(each, ConfigValue)})
+
+
+def _objects(
+    alias: str, cluster: Cluster, declared: KafkaUserDeclaration, acls: list[Acl], api: StrimziApi
+) -> list[PlannedObject]:
+    name = kafka_user_name(cluster) or ""
+    spec: Manifest = {
+        "authentication": _authentication(cluster, declared, name),
+        "authorization": {"type": "simple", "acls": [_rule(acl) for acl in acls]},
+    }
+    body = manifest(f"kafka.strimzi.io/{api}", "KafkaUser", name, declared.namespace, PART_OF, spec=spec)
+    body["metadata"]["labels"]["strimzi.io/cluster"] = declared.cluster
+    user = PlannedObject(Role.KAFKA_USER, body, after=(Role.KAFKA_USER_PASSWORD,), part=alias)
+    password = _configured_password(cluster)
+    if password is None:
+        return [user]
+    secret = manifest("v1", "Secret", kafka_user_password_secret_name(name), declared.namespace, PART_OF, type="Opaque")
+    values = {_PASSWORD_KEY: password.config}
+    return [PlannedObject(Role.KAFKA_USER_PASSWORD, secret, secret_values=values, part=alias), user]
+
+
+def _authentication(cluster: Cluster, declared: KafkaUserDeclaration, name: str) -> Manifest:
+    """Source: Strimzi KafkaUserScramSha512ClientAuthentication, KafkaUserTls(External)ClientAuthentication."""
+    if isinstance(cluster.authentication, TlsAuthentication):
+        return {"type": "tls-external" if declared.external_certificate else "tls"}
+    if _configured_password(cluster) is None:
+        return {"type": "scram-sha-512"}
+    reference = {"name": kafka_user_password_secret_name(name), "key": _PASSWORD_KEY}
+    return {"type": "scram-sha-512", "password": {"valueFrom": {"secretKeyRef": reference}}}
+
+
+def _configured_password(cluster: Cluster) -> ConfigValue | None:
+    authentication = cluster.authentication
+    password = authentication.password if isinstance(authentication, ScramAuthentication) else None
+    return password if isinstance(password, ConfigValue) else None
+
+
+def _rule(acl: Acl) -> Manifest:
+    """Source: Strimzi AclRule, whose `operation` is deprecated for `operations`."""
+    resource = {"type": _RESOURCE_TYPES[acl.resource]}
+    if acl.resource != "cluster":
+        resource |= {"name": acl.name, "patternType": _PATTERN_TYPES[acl.pattern]}
+    operations = [operation_title(operation) for operation in acl.operations]
+    return {"type": "allow", "resource": resource, "operations": operations, "host": "*"}
+
+
+def operation_title(operation: str) -> str:
+    """An operation as Strimzi and Kafka's own commands write it, such as `DescribeConfigs`."""
+    return operation.replace("_", " ").title().replace(" ", "")
