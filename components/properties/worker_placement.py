@@ -82,9 +82,7 @@ def _client_key(prefix: str, name: str, version: str, exactly_once: bool) -> Pla
         others = [kind for kind in CLIENTS if name in definitions(version, kind)]
         if others:
             why = f"`{prefix}` reaches clients of another kind only."
-            return WithoutEffect(
-                definitions(version, others[0])[name], why, either(f"{kind}.{name}" for kind in others)
-            )
+            return WithoutEffect(definitions(version, others[0])[name], why, _instead(others, name))
         similar = nearest(name, known)
         return Unknown(prefix + similar if similar else None)
     if name in client.fixed:
@@ -93,8 +91,14 @@ def _client_key(prefix: str, name: str, version: str, exactly_once: bool) -> Pla
     # Security settings are customarily given to all three kinds alike.
     if prefix == "consumer." and not exactly_once and name not in definitions(version, Owner.CLUSTER):
         why = f"MirrorMaker's consumers do not read it; the workers' own exists only with {client.only_with}."
-        return WithoutEffect(known[name], why, f"`source.consumer.{name}` on the source connector")
+        return WithoutEffect(known[name], why, _instead([Owner.CONSUMER], name))
     return ClientProperty(known[name], (client,))
+
+
+def _instead(kinds: list[Owner], name: str) -> str:
+    if kinds == [Owner.CONSUMER]:
+        return f"`source.consumer.{name}` on the source connector"
+    return either(f"{kind}.{name}" for kind in kinds if kind is not Owner.CONSUMER)
 
 
 def _of_a_connector(prefix: str, name: str, version: str) -> Placement:

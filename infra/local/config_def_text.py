@@ -27,7 +27,7 @@ def number_range(validator: str) -> tuple[float | None, float | None]:
 
 
 def accepted_values(validator: str, config_type: str) -> list[str]:
-    """The closed set of a validator's text, sorted where Kafka keeps it unsorted; of numbers, those beside the range."""
+    """The closed set of a validator's text, sorted where Kafka's has no order; of numbers, those beside the range."""
     if config_type in {"INT", "SHORT", "LONG", "DOUBLE"}:
         return ["-1"] if _OR_DEFAULT.search(validator) else []
     found = _WORDS.fullmatch(validator)
@@ -38,13 +38,14 @@ def accepted_values(validator: str, config_type: str) -> list[str]:
 
 
 def first_sentence(documentation: str) -> str:
-    """The first sentence as plain text, without a full stop's successors or HTML."""
+    """The first sentence of a documentation as one line of plain text."""
     text = _TAG.sub("", _BLOCK.sub("\n", documentation))
     text = html.unescape(text).strip()
     paragraph = re.split(r"\n\s*\n", text)[0]
     line = re.sub(r"\s+", " ", paragraph).strip()
     end = _SENTENCE_END.search(line)
-    return line[: end.end()] if end else line
+    # A sentence that goes on in a list ends before it.
+    return line[: end.end()] if end else line.rstrip(":")
 
 
 def _number(text: str | None) -> float | None:

@@ -13,10 +13,12 @@ from typing import Any
 from rich.console import Console
 
 from infra.local import maven, paths, versions
+from infra.local.artifacts import COLD_BUILD_SECONDS
 from infra.local.config_def_text import accepted_values, first_sentence, number_range
 from infra.local.errors import LocalStackError
 from infra.local.jdk import Jdk, find_jdk
 from infra.local.jvm import java_command
+from infra.local.locks import exclusive
 from infra.local.maven import JarSet, ensure_jars
 
 PROGRAM = paths.SOURCES / "ConfigDefs.java"
@@ -64,12 +66,19 @@ def generate(kafka: str, jdk: Jdk, console: Console) -> str:
     Raises LocalStackError if the jars cannot be fetched or do not have the ConfigDefs that we ask for.
     """
     exact, jars = KAFKAS[kafka]
-    read = read_config_defs(jdk, ensure_jars(jars, jdk, console))
+    with exclusive(paths.BUILT / "build.lock", console, "fetching Kafka's jars", COLD_BUILD_SECONDS):
+        directory = ensure_jars(jars, jdk, console)
+    read = read_config_defs(jdk, directory)
     sections = {name: {prop["name"]: definition(prop) for prop in props} for name, props in read.items()}
     for name, repeated in REPEATING.items():
         known = {key: value for other in repeated for key, value in sections[other].items()}
         sections[name] = {key: value for key, value in sections[name].items() if known.get(key) != value}
     return as_text(exact, sections)
+
+
+def data_file(kafka: str) -> Path:
+    """Where the definitions of a Kafka minor version are kept."""
+    return DATA / f"kafka-{kafka}.json"
 
 
 def read_config_defs(jdk: Jdk, jars: Path) -> dict[str, list[dict[str, Any]]]:
@@ -128,8 +137,8 @@ def main() -> None:
     """Write the data file of every Kafka version."""
     console, jdk = Console(), find_jdk()
     for kafka in KAFKAS:
-        path = DATA / f"kafka-{kafka}.json"
-        path.write_text(generate(kafka, jdk, console))
+        path = data_file(kafka)
+        path.write_text(generate(kafka, jdk, console), encoding="utf-8")
         console.print(f"  [green]✓[/] {path.relative_to(paths.ROOT)}", highlight=False)
 
 

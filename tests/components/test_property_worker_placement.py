@@ -1,0 +1,80 @@
+"""What a key of the workers' configuration is."""
+
+import pytest
+
+from components.properties.definitions import CONNECTORS, Owner, definitions, supported_versions
+from components.properties.placement import (
+    ClientProperty,
+    OtherOwner,
+    OwnProperty,
+    PassedOn,
+    Unknown,
+    WithoutEffect,
+)
+from components.properties.worker_placement import worker_placement
+
+
+@pytest.mark.parametrize("version", supported_versions())
+def test_what_the_worker_defines_is_its_own(version: str) -> None:
+    placed = {key: worker_placement(key, version) for key in definitions(version, Owner.WORKER)}
+    assert {key: each for key, each in placed.items() if not isinstance(each, OwnProperty)} == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "clients", "missed"),
+    [
+        pytest.param("producer.linger.ms", ["data-producer"], [], id="the producer of the records"),
+        pytest.param("linger.ms", ["storage-producer"], ["data-producer"], id="only that of the workers' topics"),
+        pytest.param("admin.retries", ["connect-admin"], [], id="the admin client"),
+        pytest.param("consumer.security.protocol", ["offsets-consumer"], [], id="security, given to all alike"),
+    ],
+)
+def test_a_clients_property_reaches_the_clients_of_the_workers(key: str, clients: list[str], missed: list[str]) -> None:
+    placed = worker_placement(key, "4.2")
+    assert isinstance(placed, ClientProperty)
+    assert [[client.name for client in each] for each in (placed.clients, placed.missed)] == [clients, missed]
+
+
+@pytest.mark.parametrize(
+    ("key", "instead"),
+    [
+        ("producer.override.linger.ms", "`producer.linger.ms`"),
+        ("source.consumer.fetch.max.bytes", "`source.consumer.fetch.max.bytes` on the connector"),
+        ("consumer.fetch.max.bytes", "`source.consumer.fetch.max.bytes` on the source connector"),
+        ("producer.fetch.max.bytes", "`source.consumer.fetch.max.bytes` on the source connector"),
+    ],
+    ids=["a connector's override", "a connector's client", "a consumer of sinks", "of another kind"],
+)
+def test_a_key_that_no_worker_reads_says_what_to_set(key: str, instead: str) -> None:
+    placed = worker_placement(key, "4.2")
+    assert isinstance(placed, WithoutEffect)
+    assert placed.instead == instead
+
+
+def test_under_exactly_once_the_workers_read_offsets_and_settle_transactions() -> None:
+    assert isinstance(worker_placement("consumer.fetch.max.bytes", "4.2", exactly_once=True), ClientProperty)
+    assert isinstance(worker_placement("producer.transactional.id", "4.2", exactly_once=True), WithoutEffect)
+    assert isinstance(worker_placement("producer.transactional.id", "4.2"), ClientProperty)
+
+
+def test_a_connectors_property_is_said_to_be_the_connectors() -> None:
+    placed = worker_placement("offset.lag.max", "4.2")
+    assert isinstance(placed, OtherOwner)
+    assert placed.owners == (CONNECTORS[0],)
+
+
+@pytest.mark.parametrize(
+    ("key", "nearest"),
+    [
+        ("offset.flush.interval", "offset.flush.interval.ms"),
+        ("producer.lingerms", "producer.linger.ms"),
+        ("colour", None),
+    ],
+)
+def test_an_unknown_key_names_the_nearest(key: str, nearest: str | None) -> None:
+    assert worker_placement(key, "4.2") == Unknown(nearest)
+
+
+def test_what_others_read_of_the_workers_configuration_is_left_to_them() -> None:
+    assert worker_placement("config.storage.max.message.bytes", "4.2") == PassedOn("the topic of configurations")
+    assert worker_placement("config.providers.secret.class", "4.2") == PassedOn("a configuration provider")
