@@ -11,6 +11,7 @@ from pulumi_kubernetes.rbac.v1 import RoleBinding
 
 from components.checks import check_topology
 from components.clusters import Cluster
+from components.exactly_once import one_step_hooks
 from components.model import Flow, Replication, Topology
 from components.outputs import FlowOutputs, flow_outputs
 from components.problems import ReplicationError, raise_errors
@@ -82,8 +83,10 @@ def register_objects(
         for planned in deployment_objects(deployment):
             # Names are plain values, so the engine sees no reference between the objects: the order is said here.
             earlier = [each for role in (Role.NAMESPACE, *planned.after) for each in registered.get(role, [])]
-            options = pulumi.ResourceOptions(parent=parent, depends_on=earlier)
-            resource = register_object(f"{deployment.name}-{planned.key}", planned, secrets, options)
+            name = f"{deployment.name}-{planned.key}"
+            hooks = one_step_hooks(name, deployment.flows[0], planned)
+            options = pulumi.ResourceOptions(parent=parent, depends_on=earlier, hooks=hooks)
+            resource = register_object(name, planned, secrets, options)
             registered.setdefault(planned.role, []).append(resource)
         outputs |= {flow.name: flow_outputs(flow) for flow in deployment.flows}
     return outputs

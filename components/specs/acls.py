@@ -149,6 +149,12 @@ def _heartbeat_connector(resolved: ResolvedFlow, source: _User, target: _User) -
         yield target.topic(HEARTBEATS_TOPIC, "CREATE", "WRITE")
         return
     yield source.topic(HEARTBEATS_TOPIC, "CREATE", "WRITE")
+    if resolved.flow.exactly_once is ExactlyOnce.ENABLED and not in_one_resource:
+        # Its transactions and its offsets are where its records are. Source: KIP-618.
+        yield source.topic(
+            storage_topic_name(resolved.workers, "offsets"), "READ", "WRITE", "CREATE", "DESCRIBE_CONFIGS"
+        )
+        yield source.may("transactional_id", f"{group_id(resolved.workers)}-", "WRITE", pattern="prefixed")
     if in_one_resource:
         yield from _worker(target, f"{resolved.workers}-heartbeats", exactly_once=False)
 

@@ -7,6 +7,7 @@ from components.clusters import (
     ScramAuthentication,
     TlsAuthentication,
 )
+from components.model import ExactlyOnce
 from components.naming import connect_name, group_id, namespace_name, secret_name, storage_topic_name
 from components.resolved import ResolvedFlow, bootstrap_address
 from components.specs.clients import CONFIG_MAP_PROVIDER, SECRET_PROVIDER, secret_key
@@ -36,16 +37,22 @@ WORKER_OWNED: Config = {
     "connector.client.config.override.policy": "All",
 }
 
+#: Exactly-once source support of the workers. Source: KIP-618.
+EXACTLY_ONCE_SUPPORT = "exactly.once.source.support"
+
 
 def worker_layers(resolved: ResolvedFlow) -> tuple[Layer, ...]:
     """Layers of the worker configuration, lowest first, without what Strimzi writes itself."""
     own_factor = "-1 takes the target cluster's own replication factor"
     bytes_unchanged = "every record passes as bytes, unless a connector says otherwise"
     reasons = {key: own_factor if key.endswith("replication.factor") else bytes_unchanged for key in WORKER_DEFAULTS}
+    exactly_once = resolved.flow.exactly_once
+    support = {EXACTLY_ONCE_SUPPORT: exactly_once.value} if exactly_once is not ExactlyOnce.DISABLED else {}
     return (
         Layer(LayerName.DEFAULT, {key: Given(value, reasons[key]) for key, value in WORKER_DEFAULTS.items()}),
         layer(LayerName.WORKER, resolved.flow.connect.config, resolved.named.where("connect.config")),
         layer(LayerName.FIXED, WORKER_OWNED, "connectors read ConfigMaps and Secrets, and heartbeats go to the source"),
+        layer(LayerName.MODEL, support, resolved.named.where("exactlyOnce")),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 from components.clusters import PropertyValue
 from components.connectors import Connector
 from components.expansion import all_topics
-from components.model import StartFrom
+from components.model import ExactlyOnce, Flow, StartFrom
 from components.naming import Side, excluded_groups, excluded_topics, namespace_name
 from components.resolved import ResolvedFlow
 from components.specs.clients import open_client_properties, secret_client_properties
@@ -94,10 +94,23 @@ def _clusters(resolved: ResolvedFlow, role: ConnectorRole) -> _Entries:
     if role == "heartbeat":
         # Heartbeats start their way on the source. The connector's own clients take `target.cluster.`, its records go
         # through the worker's producer; without the override they would land on the target and nothing would say so.
-        entries |= _connection(resolved, "source", "target.cluster.")
-        return entries | _connection(resolved, "source", "producer.override.")
+        for prefix in heartbeat_prefixes(resolved.flow):
+            entries |= _connection(resolved, "source", prefix)
+        return entries
     entries |= _connection(resolved, "source", "source.cluster.")
     return entries | _connection(resolved, "target", "target.cluster.")
+
+
+def heartbeat_prefixes(flow: Flow) -> tuple[str, ...]:
+    """Prefixes of the clients of a heartbeat connector that reach the source.
+
+    Under exactly-once the connector's offsets are kept, in the same transactions, where its records go.
+    Source: KIP-618, Worker.offsetStoreForExactlyOnceSourceTask.
+    """
+    always = ("target.cluster.", "producer.override.")
+    if flow.exactly_once is ExactlyOnce.ENABLED:
+        return (*always, "consumer.override.", "admin.override.")
+    return always
 
 
 def _connection(resolved: ResolvedFlow, side: Side, prefix: str) -> _Entries:
@@ -192,6 +205,9 @@ def _source(resolved: ResolvedFlow, part: str) -> _Entries:
     if flow.start_from is StartFrom.LATEST:
         # The task seeks only where it has an offset; anywhere else its consumer's own reset decides.
         entries["source.consumer.auto.offset.reset"] = (flow.start_from.value, "startFrom")
+    if flow.exactly_once is ExactlyOnce.ENABLED:
+        entries["exactly.once.support"] = ("required", "exactlyOnce")
+        entries["source.consumer.isolation.level"] = ("read_committed", "exactlyOnce")
     transforms = {key: (value, "transforms") for key, value in transform_properties(flow).items()}
     return _decided(resolved, {**entries, **transforms})
 

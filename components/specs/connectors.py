@@ -10,7 +10,7 @@ from components.connectors import Connector
 from components.naming import Side, connect_name, connector_name, namespace_name
 from components.resolved import ResolvedFlow
 from components.specs.config_maps import cluster_config_map, replication_config_map, topics_config_maps
-from components.specs.connector_layers import ConnectorRole, connector_layers
+from components.specs.connector_layers import ConnectorRole, connector_layers, heartbeat_prefixes
 from components.specs.layers import Config, values
 from components.specs.planned import PlannedObject, Role, manifest
 
@@ -57,7 +57,7 @@ def _placeholders(resolved: ResolvedFlow, role: ConnectorRole, part: str) -> dic
         held[f"{side}.cluster.alias"] = cluster_config_map(resolved, side).placeholder("alias")
     if role == "heartbeat":
         # Its own clients and the worker's producer reach the source.
-        return held | _connection(resolved, "source", "target.cluster.", "producer.override.")
+        return held | _connection(resolved, "source", *heartbeat_prefixes(resolved.flow))
     return (
         held | _connection(resolved, "source", "source.cluster.") | _connection(resolved, "target", "target.cluster.")
     )

@@ -27,14 +27,7 @@ from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, check_na
 
 RECORDS = 20_000
 HALVES = ("ledger-to-uswest", "ledger-to-useast")
-EXACTLY_ONCE = {
-    "connect": {"replicas": 1, "jvmOptions": {"-Xmx": "256m"}, "config": {"exactly.once.source.support": "enabled"}},
-    "connectors": {
-        "source": {"config": {"exactly.once.support": "required", "source.consumer.isolation.level": "read_committed"}},
-        # It would have to keep its transactions on the other cluster.
-        "heartbeat": {"enabled": False},
-    },
-}
+EXACTLY_ONCE = {"exactlyOnce": "enabled"}
 
 
 @contextmanager

@@ -1,0 +1,45 @@
+"""Exactly-once on running workers, for real: one step is refused, two lead there, and everything passes after them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from infra import deployment
+from infra.errors import CannotRunError
+from infra.local.traffic import create_topics, produce
+from infra.settings import STACKS, read_settings
+from spark.report import Verdict
+from tests.local.flows import READY_SECONDS, Deployed, check_named, told, write_edited
+
+
+def test_running_workers_get_there_in_two_steps_and_not_in_one(deployed: Deployed, tmp_path: Path) -> None:
+    example = yaml.safe_load((STACKS / "topologies" / "local.yaml").read_text())["replications"]["orders"]
+    flow = {**example, "topics": ["receipts"], "groups": ["receipts-.*"]}
+
+    def step(exactly_once: str) -> Deployed:
+        folder = tmp_path / exactly_once
+        folder.mkdir(exist_ok=True)
+        given: dict[str, Any] = {"receipts": {**flow, "exactlyOnce": exactly_once}}
+        write_edited(folder, "local-pair", lambda topology: topology.update(replications=given))
+        return Deployed(read_settings("local-pair", folder), deployed.endpoints)
+
+    source = deployed.endpoints.regions["useast"]
+    create_topics(source, {"receipts": 2})
+    produce(source, "receipts", 200, seed=1)
+    try:
+        for each in ("disabled", "preparing", "enabled"):
+            stack = step(each)
+            if each == "preparing":
+                with pytest.raises(CannotRunError, match="exactly-once-in-one-step"):
+                    deployment.preview(step("enabled").settings, lambda _: None)
+            deployment.up(stack.settings, lambda _: None)
+            deployment.wait_ready(stack.settings, READY_SECONDS)
+        produce(source, "receipts", 200, seed=2, first=200)
+        outcome = stack.validate("receipts", catch_up_seconds=60)
+    finally:
+        deployment.destroy(stack.settings, lambda _: None)
+    assert outcome.verdict is Verdict.PASS, told(outcome)
+    assert check_named(outcome, "parity").counts["sourceRecords"] == 400
+    assert check_named(outcome, "heartbeats").verdict is Verdict.PASS, told(outcome)
