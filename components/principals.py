@@ -34,8 +34,9 @@ def _known_name(cluster: Cluster) -> str | None:
     authentication = cluster.authentication
     if isinstance(authentication, PlainAuthentication | ScramAuthentication):
         return authentication.username
-    if not isinstance(authentication, TlsAuthentication):
+    if authentication is None:
         return None
-    if authentication.principal is None and cluster.kafka_user is not None:
+    declared = cluster.kafka_user is not None and isinstance(authentication, TlsAuthentication)
+    if authentication.principal is None and declared:
         return f"{_COMMON_NAME}{kafka_user_name(cluster)}"
     return authentication.principal
