@@ -268,7 +268,7 @@ def test_every_field_of_a_connector_is_carried_over() -> None:
 
 
 def test_only_v1beta2_has_a_heartbeat_connector() -> None:
-    every = {"sourceConnector": {}, "heartbeatConnector": {}, "checkpointConnector": {}}
+    every: dict[str, Any] = {"sourceConnector": {}, "heartbeatConnector": {}, "checkpointConnector": {}}
     assert [each.name for each in connector_resources(a_v1beta2(mirror=every))] == [
         "useast->uswest.MirrorSourceConnector",
         "useast->uswest.MirrorHeartbeatConnector",
