@@ -1,134 +1,200 @@
-"""Properties given to a worker or a connector: none forbidden, none that the model owns, no credential as text."""
+"""Properties given to a worker or a connector: each is held against what Kafka says that it takes at that place.
+
+What a user does not set is in `owned_properties`, what a value may be in `property_values`; `components.properties`
+knows which client a key reaches.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from components.clusters import Properties
-from components.connectors import Connector
+from components.checks.owned_properties import (
+    CONNECTOR_FORBIDDEN,
+    MUST_AGREE,
+    instead_of,
+    owned_remedy,
+    worker_forbidden,
+    worker_owned,
+)
+from components.checks.property_values import check_value
+from components.clusters import Properties, PropertyValue
 from components.expansion import NamedFlow
-from components.problems import Problem
-from components.specs.connect import WORKER_OWNED
-
-#: Set by Strimzi from other fields of KafkaConnector. Source: AbstractConnectorSpec.FORBIDDEN_PARAMETERS.
-_CONNECTOR_FORBIDDEN = {
-    "name": "the name of the replication",
-    "connector.class": "the connector's role",
-    "tasks.max": "`tasksMax` of the connector",
-    "connector.plugin.version": "`connect.version`",
-}
-
-#: Must be equal on every connector of a flow, or checkpoints speak of other topics than those replicated.
-_AGREED = {
-    "replication.policy.class": "`policy` of the flow",
-    "replication.policy.separator": "`separator` of the flow",
-    "replication.policy.internal.topic.separator.enabled": "`separator` of the flow",
-    "offset-syncs.topic.location": "`offsetSyncs.location` of the flow",
-    "topic.filter.class": "`topics` and `topicsExclude` of the flow",
-    "group.filter.class": "`groups` and `groupsExclude` of the flow",
-    "topics": "`topics` of the flow",
-    "topics.exclude": "`topicsExclude` of the flow",
-    "groups": "`groups` of the flow",
-    "groups.exclude": "`groupsExclude` of the flow",
-}
-
-#: What the model sets by itself, by where a user sets it instead.
-_CONNECTOR_OWNED = {
-    "key.converter": "records pass as bytes",
-    "value.converter": "records pass as bytes",
-    "header.converter": "records pass as bytes",
-    "source.cluster.alias": "set `source` of the flow",
-    "target.cluster.alias": "set `target` of the flow",
-    "refresh.topics.interval.seconds": "set `intervals.refreshTopicsSeconds` of the flow",
-    "refresh.groups.interval.seconds": "set `intervals.refreshGroupsSeconds` of the flow",
-    "emit.checkpoints.interval.seconds": "set `intervals.emitCheckpointsSeconds` of the flow",
-    "emit.heartbeats.interval.seconds": "set `intervals.emitHeartbeatsSeconds` of the flow",
-    "sync.group.offsets.enabled": "set `syncGroupOffsets` of the flow",
-    "sync.group.offsets.interval.seconds": "set `intervals.syncGroupOffsetsSeconds` of the flow",
-    "emit.offset-syncs.enabled": "set `offsetSyncs.enabled` of the flow",
-    "heartbeats.replication.enabled": "set `replicateHeartbeats` of the flow",
-    "transforms": "set `transforms` of the flow",
-    "predicates": "set `transforms` of the flow",
-    "offset.lag.max": "set `offsetSyncs.lagMax` of the flow",
-    "sync.topic.acls.enabled": "set `syncTopicAcls` of the flow",
-    "consumer.auto.offset.reset": "set `startFrom` of the flow",
-    "source.consumer.auto.offset.reset": "set `startFrom` of the flow",
-}
-_CONNECTION = re.compile(
-    r"((source|target)\.cluster|((source|target)\.)?(producer|consumer|admin)|(producer|consumer|admin)\.override)"
-    r"\.(bootstrap\.servers|security\.protocol|sasl\.|ssl\.(?!endpoint|cipher|protocol|enabled|provider|engine))"
+from components.kafka_version import kafka_version
+from components.model import ExactlyOnce, Topology
+from components.problems import Problem, Severity
+from components.properties.clients import OffsetSyncsLocation
+from components.properties.definitions import Owner
+from components.properties.placement import (
+    ClientProperty,
+    OtherOwner,
+    OwnProperty,
+    PassedOn,
+    Placement,
+    Unknown,
+    WithoutEffect,
+    placement,
 )
-
-#: Worker properties that Strimzi writes itself and drops, with a line in the operator's log, from `spec.config`.
-#: Source: KafkaConnectConfiguration.FORBIDDEN_PREFIXES and their exceptions.
-_WORKER_FORBIDDEN_PREFIXES = (
-    "ssl.",
-    "sasl.",
-    "security.",
-    "listeners",
-    "plugin.path",
-    "rest.",
-    "bootstrap.servers",
-    "consumer.interceptor.classes",
-    "producer.interceptor.classes",
-    "prometheus.metrics.reporter.",
-)
-_WORKER_ALLOWED = {
-    "ssl.endpoint.identification.algorithm",
-    "ssl.cipher.suites",
-    "ssl.protocol",
-    "ssl.enabled.protocols",
-}
-_WORKER_NAMED = {"group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic"}
+from components.properties.worker_placement import worker_placement
+from components.resolved import strimzi
 
 _CREDENTIAL = re.compile(r"(^|\.)(sasl\.jaas\.config|ssl\.keystore\.key|[a-z.]*password|[a-z.]*secret)$")
 _PLACEHOLDER = re.compile(r"\$\{[^}:]+:[^}]+\}")
 
+_OWNERS = {
+    Owner.SOURCE: "source connectors",
+    Owner.CHECKPOINT: "the checkpoint connector",
+    Owner.HEARTBEAT: "the heartbeat connector",
+    Owner.WORKER: "the workers",
+}
+_CONFIG_OF = {
+    Owner.SOURCE: "connectors.source.config",
+    Owner.CHECKPOINT: "connectors.checkpoint.config",
+    Owner.HEARTBEAT: "connectors.heartbeat.config",
+    Owner.WORKER: "connect.config",
+}
 
-def check_properties(named: NamedFlow) -> Iterator[Problem]:
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a property stands: its configuration, whose that is, and in which Kafka."""
+
+    where: str
+    owner: Owner
+    config: Properties
+    kafka: str
+    offset_syncs: OffsetSyncsLocation | str
+    exactly_once: bool
+
+    def placement(self, key: str) -> Placement:
+        if self.owner is Owner.WORKER:
+            return worker_placement(key, self.kafka, exactly_once=self.exactly_once)
+        return placement(
+            self.owner,
+            key,
+            self.kafka,
+            config=self.config,
+            offset_syncs_location=self.offset_syncs,
+            exactly_once=self.exactly_once,
+        )
+
+
+def check_properties(topology: Topology, named: NamedFlow) -> Iterator[Problem]:
+    """Every property of the workers and of each connector of a flow."""
     flow = named.flow
-    yield from _check_worker(named.where("connect.config"), flow.connect.config)
-    connectors: Mapping[str, Connector] = {
-        "source": flow.connectors.source,
-        "checkpoint": flow.connectors.checkpoint,
-        "heartbeat": flow.connectors.heartbeat,
-        **{f"sources.{part}": source for part, source in flow.connectors.sources.items()},
+    kafka = kafka_version(flow.connect, strimzi(topology.strimzi))
+    exactly_once = flow.exactly_once is ExactlyOnce.ENABLED
+    syncs = flow.offset_syncs.location.value if flow.offset_syncs.enabled else ""
+    configs: Mapping[str, tuple[Owner, Properties]] = {
+        "connect.config": (Owner.WORKER, flow.connect.config),
+        "connectors.source.config": (Owner.SOURCE, flow.connectors.source.config),
+        "connectors.checkpoint.config": (Owner.CHECKPOINT, flow.connectors.checkpoint.config),
+        "connectors.heartbeat.config": (Owner.HEARTBEAT, flow.connectors.heartbeat.config),
+        **{
+            f"connectors.sources.{part}.config": (Owner.SOURCE, source.config)
+            for part, source in flow.connectors.sources.items()
+        },
     }
-    for role, connector in connectors.items():
-        yield from _check_connector(named.where(f"connectors.{role}.config"), connector.config)
-
-
-def _check_connector(where: str, config: Properties) -> Iterator[Problem]:
-    for key, value in config.items():
-        path = f"{where}.{key}"
-        if key in _CONNECTOR_FORBIDDEN:
-            yield _forbidden(path, key, "KafkaConnector has a field for it", _CONNECTOR_FORBIDDEN[key])
-        elif key in _AGREED:
-            yield Problem(
-                path,
-                "must-agree",
-                f"`{key}` is set on one connector",
-                "The source and the checkpoint connector must agree on it; otherwise checkpoints speak of other topics "
-                "than those replicated, and groups never translate.",
-                f"remove it here and set {_AGREED[key]}.",
+    for path, (owner, config) in configs.items():
+        place = _Place(named.where(path), owner, config, kafka, syncs, exactly_once)
+        for key, value in config.items():
+            yield from (
+                _check_worker(place, key, value) if owner is Owner.WORKER else _check_connector(place, key, value)
             )
-        elif key in _CONNECTOR_OWNED or _CONNECTION.match(key):
-            instead = _CONNECTOR_OWNED.get(key, "set the cluster's `bootstrapServers`, `tls` or `authentication`")
-            yield _owned(path, key, instead)
-        else:
-            yield from _check_credential(path, key, value)
 
 
-def _check_worker(where: str, config: Properties) -> Iterator[Problem]:
-    for key, value in config.items():
-        path = f"{where}.{key}"
-        dropped = key.startswith(_WORKER_FORBIDDEN_PREFIXES) and key not in _WORKER_ALLOWED
-        if dropped or key in _WORKER_NAMED:
-            reason = "the operator drops it with a line in its log only"
-            yield _forbidden(path, key, reason, "the field of the topology that stands for it")
-        elif key in WORKER_OWNED or key.startswith("config.providers"):
-            yield _owned(path, key, "connectors read their configuration through it")
-        else:
-            yield from _check_credential(path, key, value)
+def _check_connector(place: _Place, key: str, value: PropertyValue) -> Iterator[Problem]:
+    where, found = f"{place.where}.{key}", place.placement(key)
+    if key in CONNECTOR_FORBIDDEN:
+        yield _forbidden(where, key, "KafkaConnector has a field for it", CONNECTOR_FORBIDDEN[key])
+    elif key in MUST_AGREE:
+        yield Problem(
+            where,
+            "must-agree",
+            f"`{key}` is set on one connector",
+            "The source and the checkpoint connector must agree on it; otherwise checkpoints speak of other topics "
+            "than those replicated, and groups never translate.",
+            f"remove it here and set {MUST_AGREE[key]}.",
+        )
+    elif not isinstance(found, OtherOwner | WithoutEffect) and (instead := owned_remedy(key)):
+        yield _owned(where, key, instead)
+    else:
+        yield from _check_placed(place, key, value, found)
+
+
+def _check_worker(place: _Place, key: str, value: PropertyValue) -> Iterator[Problem]:
+    where = f"{place.where}.{key}"
+    if (instead := worker_forbidden(key)) is not None:
+        yield _forbidden(where, key, "the operator drops it with a line in its log only", instead)
+    elif worker_owned(key):
+        yield _owned(where, key, "connectors read their configuration through it")
+    else:
+        yield from _check_placed(place, key, value, place.placement(key))
+
+
+def _check_placed(place: _Place, key: str, value: PropertyValue, found: Placement) -> Iterator[Problem]:
+    where = f"{place.where}.{key}"
+    match found:
+        case Unknown():
+            yield _unknown(place, key, found)
+        case OtherOwner(_, owners):
+            yield _other_owner(place, key, owners)
+        case WithoutEffect(_, why, instead):
+            yield Problem(
+                where,
+                "property-without-effect",
+                f"`{key}` has no effect here",
+                why,
+                _sentence(instead_of(key) or (f"set {instead}" if instead else "remove it")),
+            )
+        case OwnProperty(definition):
+            yield from check_value(where, key, value, definition)
+        case ClientProperty(definition):
+            yield from check_value(where, key, value, definition)
+            yield from _check_data_producer(place, key, found)
+        case PassedOn():
+            pass
+    if not isinstance(found, Unknown | OtherOwner | WithoutEffect):
+        yield from _check_credential(where, key, value)
+
+
+def _check_data_producer(place: _Place, key: str, found: ClientProperty) -> Iterator[Problem]:
+    """What a source connector's own producer gets is mostly meant for records, which the worker's producer writes."""
+    producers = [client.name for client in found.clients if client.kind is Owner.PRODUCER]
+    if producers == ["offset-syncs-producer"] and found.missed and not key.startswith("source."):
+        name = found.definition.name
+        yield Problem(
+            f"{place.where}.{key}",
+            "property-without-effect",
+            f"`{key}` has no effect on replicated records",
+            "It reaches only the producer of offset syncs; records are written by the worker's producer.",
+            f"set `producer.override.{name}` for records, or `source.producer.{name}` for offset syncs.",
+            Severity.WARNING,
+        )
+
+
+def _unknown(place: _Place, key: str, found: Unknown) -> Problem:
+    why = f"Kafka {place.kafka} has no such property for {_OWNERS[place.owner]}, and would ignore it in silence."
+    if found.known_in:
+        why = f"Kafka {place.kafka} does not know it yet or any more; {' and '.join(found.known_in)} do."
+    nearest = f"set `{found.nearest}`" if found.nearest else "remove it, or correct its name"
+    if found.nearest and place.owner is not Owner.WORKER:
+        nearest = f"{instead_of(found.nearest) or nearest}, if `{found.nearest}` is meant"
+    instead = instead_of(key) if place.owner is not Owner.WORKER or key in MUST_AGREE else None
+    return Problem(
+        f"{place.where}.{key}", "unknown-property", f"`{key}` is not known", why, _sentence(instead or nearest)
+    )
+
+
+def _other_owner(place: _Place, key: str, owners: tuple[Owner, ...]) -> Problem:
+    theirs = " and ".join(_OWNERS[owner] for owner in owners)
+    instead = instead_of(key) or f"set it at {' or '.join(f'`{_CONFIG_OF[owner]}`' for owner in owners)}"
+    return Problem(
+        f"{place.where}.{key}",
+        "property-of-other-connector",
+        f"`{key}` belongs to {theirs}",
+        f"{_OWNERS[place.owner].capitalize()} would ignore it in silence.",
+        f"remove it here; {instead}.",
+    )
 
 
 def _check_credential(where: str, key: str, value: object) -> Iterator[Problem]:
@@ -154,3 +220,7 @@ def _owned(where: str, key: str, instead: str) -> Problem:
         "Two places that say it could disagree; the flow's objects all derive it from one.",
         f"remove it; {instead}.",
     )
+
+
+def _sentence(text: str) -> str:
+    return f"{text}."

@@ -194,7 +194,7 @@ def _not_of_this_kind(place: Place, prefix: str, name: str, known: Mapping[str, 
     if readers := _own_plugins(known, behind):
         return PassedOn(readers)
     similar = nearest(name, known)
-    return Unknown(prefix + similar if similar else None, _known_in_client(prefix, name))
+    return Unknown(prefix + similar if similar else place.nearest_key(prefix + name), _known_in_client(prefix, name))
 
 
 def _own_plugins(known: Mapping[str, Definition], config: Mapping[str, object]) -> str:

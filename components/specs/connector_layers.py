@@ -39,10 +39,7 @@ DEFAULTS: dict[ConnectorRole, _Entries] = {
         "replication.factor": Given(-1, _OWN_FACTOR),
         "offset-syncs.topic.replication.factor": Given(-1, _OWN_FACTOR),
     },
-    "checkpoint": {
-        "checkpoints.topic.replication.factor": Given(-1, _OWN_FACTOR),
-        "offset-syncs.topic.replication.factor": Given(-1, _OWN_FACTOR),
-    },
+    "checkpoint": {"checkpoints.topic.replication.factor": Given(-1, _OWN_FACTOR)},
     "heartbeat": {"heartbeats.topic.replication.factor": Given(-1, _OWN_FACTOR)},
 }
 

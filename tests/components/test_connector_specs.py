@@ -75,7 +75,6 @@ def test_the_checkpoint_connector_whole() -> None:
         **BOTH_CLUSTERS,
         **SELECTION,
         "checkpoints.topic.replication.factor": -1,
-        "offset-syncs.topic.replication.factor": -1,
         "groups": "checkout-.*",
         "groups.exclude": "console-consumer-.*,connect-.*,__.*",
         "refresh.groups.interval.seconds": 600,
