@@ -3,7 +3,7 @@
 import pytest
 
 from components.properties.definitions import Owner, definitions
-from components.properties.values import Value, type_problem
+from components.properties.values import Value, type_problem, value_text
 
 
 def problem(owner: Owner, name: str, value: Value) -> str | None:
@@ -98,3 +98,8 @@ def test_an_element_of_a_list_must_be_of_its_set() -> None:
     formats = definitions("4.3", Owner.SOURCE)["metric.names.formats"]
     assert type_problem(formats, "legacy, new") is None
     assert type_problem(formats, "legacy,old") == "must be a comma-separated list of `legacy` or `new`"
+
+
+@pytest.mark.parametrize(("value", "text"), [(True, "true"), (0, "0"), (0.5, "0.5"), (" x ", " x ")])
+def test_a_value_is_written_as_a_connector_carries_it(value: Value, text: str) -> None:
+    assert value_text(value) == text

@@ -44,7 +44,7 @@ def test_accepted_values_are_read_from_a_validators_text(validator: str, config_
     ("documentation", "sentence"),
     [
         ("Whether to sync. It is slow.", "Whether to sync."),
-        ("Timeout for tasks, e.g. detecting topics. Long.", "Timeout for tasks, e.g. detecting topics."),
+        ("A protocol, e.g. SSL. Long.", "A protocol, e.g. SSL."),
         ("If set to <code>none</code>, x &lt; y.\nMore.", "If set to none, x < y."),
         ("Valid values:<ul><li>one</li></ul>", "Valid values"),
         ("No full stop", "No full stop"),
