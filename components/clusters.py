@@ -50,6 +50,13 @@ Credential = Annotated[
 ]
 
 
+class SecretPattern(Model):
+    """Every key of a Kubernetes Secret that a pattern matches. Source: Strimzi CertSecretSource."""
+
+    secret: str = Field(min_length=1, description="Name of the Secret in the replication's namespace.")
+    pattern: str = Field(min_length=1, description="Glob over the Secret's keys, such as `*.crt`.")
+
+
 class KeystoreFormat(StrEnum):
     """Binary truststore formats, mounted into the worker as a file."""
 
@@ -69,11 +76,14 @@ class KeystoreTrust(Model):
 def _trust_kind(value: Any) -> str:
     if isinstance(value, KeystoreTrust) or (isinstance(value, Mapping) and "format" in value):
         return "keystore"
+    if isinstance(value, SecretPattern) or (isinstance(value, Mapping) and "pattern" in value):
+        return "pattern"
     return _reference_kind(value)
 
 
 Trust = Annotated[
     Annotated[SecretKey, Tag("secret")]
+    | Annotated[SecretPattern, Tag("pattern")]
     | Annotated[ConfigValue, Tag("config")]
     | Annotated[KeystoreTrust, Tag("keystore")],
     Discriminator(_trust_kind),
@@ -119,7 +129,46 @@ class TlsAuthentication(Model):
     )
 
 
-Authentication = Annotated[PlainAuthentication | ScramAuthentication | TlsAuthentication, Field(discriminator="type")]
+class OAuthAuthentication(Model):
+    """SASL OAUTHBEARER: an access token as it is, or one that the token endpoint gives.
+
+    Source: KIP-255, Strimzi KafkaClientAuthenticationOAuth; its login callback is in every image of Strimzi.
+    """
+
+    type: Literal["oauth"]
+    token_endpoint_uri: str | None = Field(default=None, min_length=1)
+    client_id: str | None = Field(default=None, min_length=1)
+    client_secret: Credential | None = None
+    access_token: Credential | None = None
+    refresh_token: Credential | None = None
+    scope: str | None = Field(default=None, min_length=1)
+    audience: str | None = Field(default=None, min_length=1)
+    trust: Credential | None = Field(
+        default=None, description="PEM certificates that the token endpoint is trusted by; the JVM's own without it."
+    )
+    principal: str | None = Field(
+        default=None, min_length=1, description="What the cluster calls the token's owner; ACLs are derived for it."
+    )
+
+
+class CustomAuthentication(Model):
+    """Any mechanism whose classes are in the workers' image, by the client properties that configure it.
+
+    Secret values are placeholders, `${secret:NAMESPACE/NAME:KEY}`. Source: Strimzi KafkaClientAuthenticationCustom.
+    """
+
+    type: Literal["custom"]
+    sasl: bool = True
+    config: Mapping[str, str] = Field(description="Client properties that begin with `sasl.` or `ssl.keystore.`.")
+    principal: str | None = Field(
+        default=None, min_length=1, description="What the cluster calls the user; ACLs are derived for it."
+    )
+
+
+Authentication = Annotated[
+    PlainAuthentication | ScramAuthentication | TlsAuthentication | OAuthAuthentication | CustomAuthentication,
+    Field(discriminator="type"),
+]
 
 
 def _address_kind(value: Any) -> str:
@@ -134,9 +183,14 @@ Address = Annotated[
 
 
 class ValidationAccess(Model):
-    """Credentials of the validation job; it reads topics and describes groups, and is not the connectors' user."""
+    """What the validation job has instead of what connectors have; it reads topics and describes groups."""
 
-    authentication: Authentication
+    authentication: (
+        Annotated[PlainAuthentication | ScramAuthentication | TlsAuthentication, Field(discriminator="type")] | None
+    ) = None
+    trust: Credential | None = Field(
+        default=None, description="PEM certificates in one key, where the cluster's trust names several."
+    )
 
 
 class KafkaUserDeclaration(Model):

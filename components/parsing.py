@@ -13,12 +13,13 @@ from components.problems import Problem, ReplicationError
 #: Tags of alternatives appear in pydantic's locations but not in the file.
 _TAGS = frozenset(
     {
-        *("secret", "config", "keystore", "address", "plain", "scram-sha-512", "scram-sha-256", "tls"),
+        *("secret", "pattern", "config", "keystore", "address"),
+        *("plain", "scram-sha-512", "scram-sha-256", "tls", "oauth", "custom"),
         *("flow", "prefixlessPair", "split", "mirrorMaker2"),
         *("inline", "external", "jmxPrometheusExporter", "strimziMetricsReporter"),
     }
 )
-_CREDENTIALS = frozenset({"password", "certificates", "trust"})
+_CREDENTIALS = frozenset({"password", "certificates", "trust", "clientSecret", "accessToken", "refreshToken"})
 
 
 def parse_topology(data: object) -> Topology:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from components.clusters import Cluster, ConfigValue, KeystoreTrust, PlainAuthentication, ScramAuthentication
+from components.clusters import Authentication, Cluster, ConfigValue, KeystoreTrust, OAuthAuthentication
+from components.credentials import TOKEN_TRUST_KEY, credentials
 from components.expansion import NamedFlow, expand
 from components.heartbeats import heartbeat_topics
 from components.model import Flow, Topology
@@ -25,7 +26,9 @@ class StrimziApi(StrEnum):
 #: First operator version that serves the API `v1`.
 V1_SINCE = (0, 49)
 #: First operator version whose worker files hold placeholders instead of values.
-PLACEHOLDERS_SINCE = (0, 47)
+PLACEHOLDERS_SINCE = (0, 46)
+#: First operator version whose workers trust the target by PEM certificates instead of a truststore file.
+PEM_SINCE = (0, 47)
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,19 @@ class Strimzi:
     def keeps_values(self) -> bool:
         """Whether connectors can read the target's credentials from the worker's own property file.
 
-        Source: Strimzi 0.47 release notes; later files hold placeholders, which Kafka does not resolve twice.
+        Later files hold placeholders, which Kafka does not resolve twice. Source: Strimzi 0.45
+        kafka_connect_config_generator.sh, 0.46 KafkaConnectConfigurationBuilder.
         """
-        if self.version is not None:
-            return self.version < PLACEHOLDERS_SINCE
-        return self.api is StrimziApi.V1BETA2
+        return self._before(PLACEHOLDERS_SINCE)
+
+    @property
+    def keeps_stores(self) -> bool:
+        """Whether workers have the target's certificates, and their own, in binary stores instead of as PEM."""
+        return self._before(PEM_SINCE)
+
+    def _before(self, version: tuple[int, int]) -> bool:
+        """Whether the operator is older; one that is known by its old API version only is taken for an old one."""
+        return self.api is StrimziApi.V1BETA2 if self.version is None else self.version < version
 
 
 def strimzi(setting: str) -> Strimzi:
@@ -155,27 +166,25 @@ def _with_address(cluster: Cluster, addresses: Mapping[str, str]) -> Cluster:
 
 def config_secrets(cluster: Cluster) -> dict[str, ConfigValue]:
     """Credentials of the connectors that the stack's configuration holds, by their key in the Secret of our making."""
-    found: dict[str, ConfigValue] = {}
-    authentication = cluster.authentication
-    if isinstance(authentication, PlainAuthentication | ScramAuthentication):
-        found |= _config_only("password", authentication.password)
-    if cluster.tls is not None and cluster.tls.trust is not None:
-        trust = cluster.tls.trust
-        if isinstance(trust, ConfigValue):
-            found["ca.crt"] = trust
-        elif isinstance(trust, KeystoreTrust):
-            found |= _config_only("truststore.password", trust.password)
-    return found
+    found = _config_credentials(cluster.authentication)
+    if isinstance(cluster.authentication, OAuthAuthentication):
+        found |= _config_only(TOKEN_TRUST_KEY, cluster.authentication.trust)
+    trust = cluster.tls.trust if cluster.tls else None
+    if isinstance(trust, KeystoreTrust):
+        return found | _config_only("truststore.password", trust.password)
+    return found | _config_only("ca.crt", trust)
 
 
 def validation_config_secrets(cluster: Cluster) -> dict[str, ConfigValue]:
     """Credentials of the validation job that the stack's configuration holds, by their key in the Secret."""
     if cluster.validation is None:
         return {}
-    authentication = cluster.validation.authentication
-    if isinstance(authentication, PlainAuthentication | ScramAuthentication):
-        return _config_only("password", authentication.password)
-    return {}
+    return _config_credentials(cluster.validation.authentication) | _config_only("ca.crt", cluster.validation.trust)
+
+
+def _config_credentials(authentication: Authentication | None) -> dict[str, ConfigValue]:
+    held = credentials(authentication) if authentication is not None else {}
+    return {key: value for key, value in held.items() if isinstance(value, ConfigValue)}
 
 
 def config_values(cluster: Cluster) -> Iterator[ConfigValue]:

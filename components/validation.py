@@ -4,13 +4,18 @@ from typing import Any
 
 from components.clusters import (
     Authentication,
-    Cluster,
+    ConfigValue,
+    CustomAuthentication,
     KeystoreTrust,
+    OAuthAuthentication,
     PlainAuthentication,
     ScramAuthentication,
     SecretKey,
+    SecretPattern,
     TlsAuthentication,
+    Trust,
 )
+from components.credentials import secret_key
 from components.digest import flow_digest
 from components.expansion import all_topics
 from components.model import Flow
@@ -28,7 +33,8 @@ from components.naming import (
     validation_secret_name,
 )
 from components.resolved import ResolvedFlow, bootstrap_address
-from components.specs.clients import secret_key, security_protocol
+from components.specs.acls import Acl, flow_acls
+from components.specs.clients import security_protocol
 from components.specs.transforms import marker_header
 
 SCHEMA_VERSION = 1
@@ -77,6 +83,7 @@ def flow_parameters(resolved: ResolvedFlow) -> Parameters:
             "syncGroupOffsets": flow.sync_group_offsets,
             "syncIntervalSeconds": flow.intervals.sync_group_offsets_seconds,
         },
+        "acls": [_acl(acl, resolved) for acl in flow_acls(resolved)],
         "guard": _guard(flow),
         "transformed": bool(flow.transforms.before or flow.transforms.after),
         "parts": [
@@ -88,6 +95,17 @@ def flow_parameters(resolved: ResolvedFlow) -> Parameters:
     }
 
 
+def _acl(acl: Acl, resolved: ResolvedFlow) -> Parameters:
+    return {
+        "cluster": "source" if acl.cluster == resolved.alias("source") else "target",
+        "principal": acl.principal,
+        "resource": acl.resource,
+        "pattern": acl.pattern,
+        "name": acl.name,
+        "operations": list(acl.operations),
+    }
+
+
 def _guard(flow: Flow) -> Parameters | None:
     if not flow.loop_guard:
         return None
@@ -95,43 +113,44 @@ def _guard(flow: Flow) -> Parameters | None:
 
 
 def _cluster(resolved: ResolvedFlow, side: Side) -> Parameters:
+    """A cluster as the job reaches it: by what `validation` gives, else by what the connectors have."""
     cluster = resolved.cluster(side)
     namespace = namespace_name(resolved.workers, resolved.flow)
+    own, connectors = validation_secret_name(resolved.name, side), secret_name(resolved.name, side)
+    login = _login(cluster.authentication, namespace, connectors)
+    trust = _trust(cluster.tls.trust if cluster.tls else None, namespace, connectors)
+    authentication: Authentication | None = cluster.authentication
+    if cluster.validation is not None and cluster.validation.authentication is not None:
+        authentication = cluster.validation.authentication
+        login = _login(authentication, namespace, own)
+    if cluster.validation is not None and cluster.validation.trust is not None:
+        trust = _trust(cluster.validation.trust, namespace, own)
     return {
         "alias": resolved.alias(side),
         "bootstrapServers": bootstrap_address(cluster),
-        "securityProtocol": security_protocol(cluster),
-        "trust": _trust(cluster, namespace, secret_name(resolved.name, side)),
-        "authentication": _job_authentication(resolved, side, namespace),
+        "securityProtocol": security_protocol(cluster, authentication),
+        "trust": trust,
+        "authentication": login,
     }
 
 
-def _trust(cluster: Cluster, namespace: str, own: str) -> Parameters | None:
-    trust = cluster.tls.trust if cluster.tls else None
-    if trust is None:
-        return None
-    if isinstance(trust, KeystoreTrust):
-        return {
-            "format": trust.format.value,
-            "certificates": _reference(namespace, SecretKey(secret=trust.secret, key=trust.key)),
-            "password": _reference(namespace, secret_key(trust.password, own, "truststore.password")),
-        }
-    certificates = _reference(namespace, secret_key(trust, own, "ca.crt"))
-    return {"format": "PEM", "certificates": certificates, "password": None}
+def _trust(trust: Trust | None, namespace: str, own: str) -> Parameters | None:
+    match trust:
+        case KeystoreTrust():
+            return {
+                "format": trust.format.value,
+                "certificates": _reference(namespace, SecretKey(secret=trust.secret, key=trust.key)),
+                "password": _reference(namespace, secret_key(trust.password, own, "truststore.password")),
+            }
+        case SecretKey() | ConfigValue():
+            certificates = _reference(namespace, secret_key(trust, own, "ca.crt"))
+            return {"format": "PEM", "certificates": certificates, "password": None}
+        case SecretPattern() | None:
+            # The job reads one key; `checks.clusters` warns of a pattern.
+            return None
 
 
-def _job_authentication(resolved: ResolvedFlow, side: Side, namespace: str) -> Parameters | None:
-    """The job's own user where the cluster names one, else the connectors'."""
-    cluster = resolved.cluster(side)
-    if cluster.validation is not None:
-        own = validation_secret_name(resolved.name, side)
-        return _authentication(cluster.validation.authentication, namespace, own)
-    if cluster.authentication is None:
-        return None
-    return _authentication(cluster.authentication, namespace, secret_name(resolved.name, side))
-
-
-def _authentication(authentication: Authentication, namespace: str, own: str) -> Parameters:
+def _login(authentication: Authentication | None, namespace: str, own: str) -> Parameters | None:
     match authentication:
         case PlainAuthentication() | ScramAuthentication():
             return {
@@ -145,6 +164,11 @@ def _authentication(authentication: Authentication, namespace: str, own: str) ->
                 name: _reference(namespace, SecretKey(secret=authentication.secret, key=key))
                 for name, key in keys.items()
             }
+        case OAuthAuthentication() | CustomAuthentication():
+            # The job refuses it by name; `checks.clusters` warns before.
+            return {"type": authentication.type}
+        case None:
+            return None
 
 
 def _reference(namespace: str, reference: SecretKey) -> Parameters:

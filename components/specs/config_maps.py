@@ -9,16 +9,13 @@ from dataclasses import dataclass, replace
 from components.model import Policy
 from components.naming import Side, config_map_name, excluded_topics, namespace_name
 from components.resolved import ResolvedFlow
-from components.specs.clients import config_map_placeholder, open_client_properties
+from components.specs.clients import config_map_placeholder, open_properties
 from components.specs.planned import PlannedObject, Role, manifest
 
 POLICY_CLASSES = {
     Policy.DEFAULT: "org.apache.kafka.connect.mirror.DefaultReplicationPolicy",
     Policy.IDENTITY: "org.apache.kafka.connect.mirror.IdentityReplicationPolicy",
 }
-
-#: Directory below which Strimzi mounts additional volumes. Source: Strimzi AdditionalVolume.
-MOUNT_ROOT = "/mnt"
 
 
 @dataclass(frozen=True)
@@ -35,24 +32,11 @@ class ConnectorConfigMap:
         return config_map_placeholder(self.namespace, self.name, key)
 
 
-def truststore_volume_name(side: Side) -> str:
-    return f"{side}-truststore"
-
-
-def truststore_path(resolved: ResolvedFlow, side: Side) -> str:
-    """Path of a mounted JKS or PKCS#12 truststore; empty when the trust is PEM."""
-    tls = resolved.cluster(side).tls
-    key = getattr(tls.trust, "key", "") if tls else ""
-    return f"{MOUNT_ROOT}/{truststore_volume_name(side)}/{key}"
-
-
 def cluster_config_map(resolved: ResolvedFlow, side: Side) -> ConnectorConfigMap:
-    """Alias and connection of one cluster, without anything sensitive."""
-    cluster = resolved.cluster(side)
-    data = {"alias": resolved.alias(side)}
-    data |= open_client_properties(cluster, truststore_path(resolved, side))
-    if cluster.credentials_revision:
-        data["credentials.revision"] = str(cluster.credentials_revision)
+    """Alias of one cluster, and what connectors read of its connection here: nothing sensitive."""
+    data = {"alias": resolved.alias(side), **open_properties(resolved, side)}
+    if revision := resolved.cluster(side).credentials_revision:
+        data["credentials.revision"] = str(revision)
     role = Role.SOURCE_CONFIG if side == "source" else Role.TARGET_CONFIG
     return _named(resolved, role, side, data)
 

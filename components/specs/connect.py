@@ -1,18 +1,12 @@
 """The KafkaConnect resource of a flow: workers beside the target, able to read the flow's ConfigMaps and Secrets."""
 
-from components.clusters import (
-    Authentication,
-    KeystoreTrust,
-    PlainAuthentication,
-    ScramAuthentication,
-    TlsAuthentication,
-)
 from components.model import ExactlyOnce
-from components.naming import connect_name, group_id, namespace_name, secret_name, storage_topic_name
+from components.naming import Side, connect_name, namespace_name
 from components.resolved import ResolvedFlow, bootstrap_address
-from components.specs.clients import CONFIG_MAP_PROVIDER, SECRET_PROVIDER, secret_key
-from components.specs.config_maps import MOUNT_ROOT, truststore_volume_name
+from components.specs.api_versions import group_fields, security_fields, strimzi_api_version
+from components.specs.clients import CONFIG_MAP_PROVIDER, FILE_PROVIDER, SECRET_PROVIDER, WORKER_FILE
 from components.specs.layers import Config, Given, Layer, LayerName, layer, values
+from components.specs.mounts import mounts
 from components.specs.planned import Manifest, PlannedObject, Role, manifest
 from components.specs.workers import worker_fields
 
@@ -37,6 +31,14 @@ WORKER_OWNED: Config = {
     "connector.client.config.override.policy": "All",
 }
 
+#: Beside them where connectors read the target's connection from the worker's own file, and no other file.
+#: Source: KIP-993.
+_WORKER_FILE_PROVIDER: Config = {
+    "config.providers": f"{CONFIG_MAP_PROVIDER},{SECRET_PROVIDER},{FILE_PROVIDER}",
+    f"config.providers.{FILE_PROVIDER}.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+    f"config.providers.{FILE_PROVIDER}.param.allowed.paths": WORKER_FILE,
+}
+
 #: Exactly-once source support of the workers. Source: KIP-618.
 EXACTLY_ONCE_SUPPORT = "exactly.once.source.support"
 
@@ -47,30 +49,27 @@ def worker_layers(resolved: ResolvedFlow) -> tuple[Layer, ...]:
     bytes_unchanged = "every record passes as bytes, unless a connector says otherwise"
     reasons = {key: own_factor if key.endswith("replication.factor") else bytes_unchanged for key in WORKER_DEFAULTS}
     exactly_once = resolved.flow.exactly_once
+    owned = WORKER_OWNED | (_WORKER_FILE_PROVIDER if resolved.strimzi.keeps_values else {})
     support = {EXACTLY_ONCE_SUPPORT: exactly_once.value} if exactly_once is not ExactlyOnce.DISABLED else {}
     return (
         Layer(LayerName.DEFAULT, {key: Given(value, reasons[key]) for key, value in WORKER_DEFAULTS.items()}),
         layer(LayerName.WORKER, resolved.flow.connect.config, resolved.named.where("connect.config")),
-        layer(LayerName.FIXED, WORKER_OWNED, "connectors read ConfigMaps and Secrets, and heartbeats go to the source"),
+        layer(LayerName.FIXED, owned, "connectors read ConfigMaps and Secrets, and heartbeats go to the source"),
         layer(LayerName.MODEL, support, resolved.named.where("exactlyOnce")),
     )
 
 
 def connect_object(resolved: ResolvedFlow) -> PlannedObject:
-    """KafkaConnect of a flow. Source: Strimzi KafkaConnectSpec, API v1."""
+    """KafkaConnect of a flow. Source: Strimzi KafkaConnectSpec."""
     spec: Manifest = {
         "replicas": resolved.flow.connect.replicas,
         "bootstrapServers": bootstrap_address(resolved.target),
-        "groupId": group_id(resolved.workers),
-        "configStorageTopic": storage_topic_name(resolved.workers, "configs"),
-        "offsetStorageTopic": storage_topic_name(resolved.workers, "offsets"),
-        "statusStorageTopic": storage_topic_name(resolved.workers, "status"),
-        "config": values(worker_layers(resolved)),
+        **group_fields(resolved, values(worker_layers(resolved))),
+        **security_fields(resolved, "target"),
+        **worker_fields(resolved.flow.connect, mounts(resolved, _mounted(resolved))),
     }
-    spec |= _security(resolved)
-    spec |= worker_fields(resolved.flow.connect, _mounts(resolved))
     body = manifest(
-        f"kafka.strimzi.io/{resolved.api}",
+        strimzi_api_version(resolved),
         "KafkaConnect",
         connect_name(resolved.workers),
         namespace_name(resolved.workers, resolved.flow),
@@ -82,46 +81,6 @@ def connect_object(resolved: ResolvedFlow) -> PlannedObject:
     return PlannedObject(Role.CONNECT, body, after=(Role.TARGET_CREDENTIALS, Role.SOURCE_CREDENTIALS))
 
 
-def _security(resolved: ResolvedFlow) -> Manifest:
-    target = resolved.target
-    own = secret_name(resolved.name, "target")
-    fields: Manifest = {}
-    if target.tls is not None:
-        trusted = []
-        if target.tls.trust is not None and not isinstance(target.tls.trust, KeystoreTrust):
-            reference = secret_key(target.tls.trust, own, "ca.crt")
-            trusted.append({"secretName": reference.secret, "certificate": reference.key})
-        fields["tls"] = {"trustedCertificates": trusted}
-    if target.authentication is not None:
-        fields["authentication"] = _authentication(target.authentication, own)
-    return fields
-
-
-def _authentication(authentication: Authentication, own: str) -> Manifest:
-    match authentication:
-        case PlainAuthentication() | ScramAuthentication():
-            reference = secret_key(authentication.password, own, "password")
-            return {
-                "type": authentication.type,
-                "username": authentication.username,
-                "passwordSecret": {"secretName": reference.secret, "password": reference.key},
-            }
-        case TlsAuthentication():
-            return {
-                "type": "tls",
-                "certificateAndKey": {
-                    "secretName": authentication.secret,
-                    "certificate": authentication.certificate,
-                    "key": authentication.key,
-                },
-            }
-
-
-def _mounts(resolved: ResolvedFlow) -> Manifest:
-    trust = resolved.source.tls.trust if resolved.source.tls else None
-    if not isinstance(trust, KeystoreTrust):
-        return {}
-    volume = truststore_volume_name("source")
-    secret = {"secretName": trust.secret, "items": [{"key": trust.key, "path": trust.key}]}
-    mount = {"name": volume, "mountPath": f"{MOUNT_ROOT}/{volume}"}
-    return {"pod": {"volumes": [{"name": volume, "secret": secret}]}, "connectContainer": {"volumeMounts": [mount]}}
+def _mounted(resolved: ResolvedFlow) -> tuple[Side, ...]:
+    """Clusters whose files workers must mount; for the target the operator may do it."""
+    return ("source",) if resolved.strimzi.keeps_values else ("source", "target")

@@ -9,12 +9,12 @@ from typing import Literal
 
 from components.clusters import PropertyValue
 from components.connectors import Connector
-from components.expansion import all_topics
+from components.expansion import NamedFlow, all_topics
 from components.model import ExactlyOnce, Flow, StartFrom
-from components.naming import Side, excluded_groups, excluded_topics, namespace_name
+from components.naming import Side, excluded_groups, excluded_topics
 from components.resolved import ResolvedFlow
-from components.specs.clients import open_client_properties, secret_client_properties
-from components.specs.config_maps import POLICY_CLASSES, truststore_path
+from components.specs.clients import connection_properties
+from components.specs.config_maps import POLICY_CLASSES
 from components.specs.connect import BYTE_ARRAY_CONVERTER
 from components.specs.layers import Config, Given, Layer, LayerName, Setting, layer, merged
 from components.specs.presets import preset_settings
@@ -49,19 +49,25 @@ def connector_layers(resolved: ResolvedFlow, role: ConnectorRole, part: str = ""
 
     Values are plain but for credentials, which are placeholders of Secrets.
     """
-    common: Connector = getattr(resolved.flow.connectors, role)
-    where = resolved.named.where
-    of_part = resolved.flow.connectors.sources[part].config if part else {}
     return (
-        Layer(LayerName.DEFAULT, _defaults(resolved, role)),
-        Layer(LayerName.PRESET, preset_settings(resolved.flow, role)),
-        layer(LayerName.CONNECTOR, common.config, where(f"connectors.{role}.config")),
-        layer(LayerName.PART, of_part, where(f"connectors.sources.{part}.config")),
+        *changeable_layers(resolved.named, role, part),
         layer(LayerName.FIXED, _CONVERTERS, "every record passes as bytes, unchanged"),
         Layer(LayerName.CLUSTERS, _clusters(resolved, role)),
         Layer(LayerName.AGREEMENT, _agreement(resolved, role)),
         Layer(LayerName.SELECTION, _selection(resolved, role, part)),
         Layer(LayerName.MODEL, _model(resolved, role, part)),
+    )
+
+
+def changeable_layers(named: NamedFlow, role: ConnectorRole, part: str = "") -> tuple[Layer, ...]:
+    """The layers below the model's: our defaults and presets, and what the user sets over them."""
+    common: Connector = getattr(named.flow.connectors, role)
+    of_part = named.flow.connectors.sources[part].config if part else {}
+    return (
+        Layer(LayerName.DEFAULT, _defaults(named.flow, role)),
+        Layer(LayerName.PRESET, preset_settings(named.flow, role)),
+        layer(LayerName.CONNECTOR, common.config, named.where(f"connectors.{role}.config")),
+        layer(LayerName.PART, of_part, named.where(f"connectors.sources.{part}.config")),
     )
 
 
@@ -71,12 +77,12 @@ def connector_settings(resolved: ResolvedFlow, role: ConnectorRole, part: str = 
     return merged(each for each in connector_layers(resolved, role, part) if each.name not in fields)
 
 
-def _defaults(resolved: ResolvedFlow, role: ConnectorRole) -> _Entries:
+def _defaults(flow: Flow, role: ConnectorRole) -> _Entries:
     # The connector refuses every property of offset syncs when they are switched off.
     return {
         key: given
         for key, given in DEFAULTS[role].items()
-        if resolved.flow.offset_syncs.enabled or not key.startswith("offset-syncs.")
+        if flow.offset_syncs.enabled or not key.startswith("offset-syncs.")
     }
 
 
@@ -111,9 +117,7 @@ def heartbeat_prefixes(flow: Flow) -> tuple[str, ...]:
 
 
 def _connection(resolved: ResolvedFlow, side: Side, prefix: str) -> _Entries:
-    cluster, namespace = resolved.cluster(side), namespace_name(resolved.workers, resolved.flow)
-    properties = open_client_properties(cluster, truststore_path(resolved, side))
-    properties |= secret_client_properties(resolved, side, namespace)
+    properties = connection_properties(resolved, side)
     where = f"clusters.{resolved.alias(side)}"
     return {f"{prefix}{key}": Given(value, f"{where}.{_connection_key(key)}") for key, value in properties.items()}
 

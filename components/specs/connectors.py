@@ -9,6 +9,7 @@ from typing import Any
 from components.connectors import Connector
 from components.naming import Side, connect_name, connector_name, namespace_name
 from components.resolved import ResolvedFlow
+from components.specs.api_versions import strimzi_api_version
 from components.specs.config_maps import cluster_config_map, replication_config_map, topics_config_maps
 from components.specs.connector_layers import ConnectorRole, connector_layers, heartbeat_prefixes
 from components.specs.layers import Config, values
@@ -77,7 +78,7 @@ def _connector_object(resolved: ResolvedFlow, role: ConnectorRole, part: str = "
     if connector.auto_restart.max_restarts is not None:
         restart["maxRestarts"] = connector.auto_restart.max_restarts
     body = manifest(
-        f"kafka.strimzi.io/{resolved.api}",
+        strimzi_api_version(resolved),
         "KafkaConnector",
         connector_name(resolved.name, role, part),
         namespace_name(resolved.workers, resolved.flow),
