@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from threading import Event, Thread
 
 from infra.local.endpoints import Endpoints
-from infra.local.traffic import create_topics
+from infra.local.traffic import create_topics, end_offsets
+from infra.local.waiting import NotYetError, wait_for
 from spark.report import Verdict
 from tests.spark.documents import without_offset_syncs
 from tests.spark.outcomes import Check, failures, named
@@ -89,7 +90,15 @@ def test_a_loop_is_reported_while_it_goes_on(check: Check, endpoints: Endpoints)
     create_topics(scene.west, {"round": 1})
     scene.write("round", scene.east, scene.rows(scene.east, range(10)))
     there, back = scene.flows(guarded=False)
+
+    def turns() -> None:
+        held = {region.alias: end_offsets(region, ["round"])["round", 0] for region in (scene.east, scene.west)}
+        if min(held.values()) < 20:
+            raise NotYetError(f"records held: {held}")
+
     with copying(scene.east, scene.west, "round"), copying(scene.west, scene.east, "round"):
+        # Records that arrive for the first time are no copies yet.
+        wait_for("the records to come by a second time", turns, 60)
         outcome = check(there, back)
     parity = named(outcome, "parity")
     assert parity.verdict is Verdict.FAIL
