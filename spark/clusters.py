@@ -9,7 +9,9 @@ from typing import Self
 
 from pyspark.sql import SparkSession
 
+from spark.acl_rules import AclEntry
 from spark.credentials import ClientOptions
+from spark.errors import ClusterError
 from spark.kafka_errors import JavaError, JavaObject, causes, translated
 from spark.positions import OffsetRange, TopicPartition
 
@@ -121,6 +123,45 @@ class Cluster:
             for group in answer.entrySet()
         }
 
+    def acls(self, principals: Collection[str]) -> list[AclEntry]:
+        """Every ACL that names one of `principals`; needs DESCRIBE on the cluster."""
+        common = self._jvm.org.apache.kafka.common
+        any_resource = common.resource.ResourcePatternFilter.ANY
+        operation, permission = common.acl.AclOperation.ANY, common.acl.AclPermissionType.ANY
+        found: list[AclEntry] = []
+        for principal in sorted(principals):
+            entry = common.acl.AccessControlEntryFilter(principal, None, operation, permission)
+            found += [_acl_entry(each) for each in self._bindings(common.acl.AclBindingFilter(any_resource, entry))]
+        return found
+
+    def has_acl(self, resource: str, name: str) -> bool:
+        """Whether any ACL speaks of a resource of this type and name, by its name, its beginning or a wildcard."""
+        common = self._jvm.org.apache.kafka.common
+        kind, match = common.resource.ResourceType.valueOf(resource), common.resource.PatternType.MATCH
+        pattern = common.resource.ResourcePatternFilter(kind, name, match)
+        entry = common.acl.AccessControlEntryFilter.ANY
+        return len(list(self._bindings(common.acl.AclBindingFilter(pattern, entry)))) > 0
+
+    def _bindings(self, wanted: JavaObject) -> JavaObject:
+        return self._get("reading ACLs", lambda: self._admin.describeAcls(wanted).values())
+
+    def sets(self, name: str) -> bool:
+        """Whether the brokers' configuration has the property; False if the user may not see it, too.
+
+        Kafka hides the values of properties that it does not define itself, such as an authorizer's.
+        """
+        config = self._jvm.org.apache.kafka.common.config
+        try:
+            (broker, *_) = self._get("listing brokers", lambda: self._admin.describeCluster().nodes())
+            resource = config.ConfigResource(config.ConfigResource.Type.BROKER, broker.idString())
+            doing = "reading the brokers' configuration"
+            found = self._get(doing, lambda: self._admin.describeConfigs(self._list([resource])).all())
+        except ClusterError as error:
+            if error.code != "not-authorized":
+                raise
+            return False
+        return found.get(resource).get(name) is not None
+
     def _list_offsets(
         self, specs: Mapping[TopicPartition, JavaObject], isolation: str = "READ_COMMITTED"
     ) -> dict[TopicPartition, int]:
@@ -162,3 +203,16 @@ class Cluster:
             if any(name.startswith(absent) for name, _ in causes(error)):
                 return None
             raise translated(error, self.where, doing) from None
+
+
+def _acl_entry(binding: JavaObject) -> AclEntry:
+    pattern, entry = binding.pattern(), binding.entry()
+    return AclEntry(
+        str(entry.principal()),
+        str(pattern.resourceType().name()),
+        str(pattern.patternType().name()),
+        str(pattern.name()),
+        str(entry.operation().name()),
+        str(entry.permissionType().name()),
+        str(entry.host()),
+    )

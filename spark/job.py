@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from spark.advice import advice
-from spark.checks import heartbeats, loops, offsets, parity, parts, retention
+from spark.checks import access, heartbeats, loops, offsets, parity, parts, retention
 from spark.checks.parity_readings import first_pass
 from spark.checks.translation import SyncHistory
 from spark.credentials import Resolve, resolver
@@ -83,6 +83,8 @@ class _Found:
 
 def _not_run(flow: FlowParameters) -> dict[str, str]:
     off = {}
+    if flow.acls is None:
+        off[access.NAME] = "the parameters tell no ACLs"
     if not flow.heartbeats.enabled:
         off[heartbeats.NAME] = "the flow has no heartbeats"
     if not flow.checkpoints.enabled:
@@ -101,6 +103,9 @@ def _checked(live: OpenFlow, options: Options, whole: Sequence[FlowParameters]) 
     outcomes = []
     if parts.parts_of(live.flow):
         outcomes.append(_guarded(parts.NAME, lambda: parts.check_division(live.flow, whole, live.source.topics())))
+    if live.flow.acls is not None:
+        live.progress(f"{live.flow.name}: asking for ACLs")
+        outcomes.append(_guarded(access.NAME, lambda: access.check_access(live)))
     # Read before anything waits: what the checkpoints must have caught up with by the end.
     live.progress(f"{live.flow.name}: reading offset syncs")
     syncs = offsets.read_syncs(calm)

@@ -50,6 +50,11 @@ _MEANINGS = {
         "the user may not describe the cluster",
         "grant DESCRIBE on the groups to be seen",
     ),
+    "SecurityDisabledException": (
+        "authorizer-off",
+        "the cluster has no authorizer",
+        "set authorizer.class.name on the brokers",
+    ),
     "InvalidConfigurationException": (
         "client-configuration",
         "Kafka's client does not accept the certificates or keys",

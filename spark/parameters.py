@@ -160,6 +160,17 @@ class PartParameters(Model):
     topics: Annotated[Patterns, Field(min_length=1)]
 
 
+class AclParameters(Model):
+    """What the user of the flow's connectors must be allowed on one of its clusters, in Kafka's words."""
+
+    cluster: Literal["source", "target"]
+    principal: Name
+    resource: Literal["topic", "group", "transactional_id", "cluster"]
+    pattern: Literal["literal", "prefixed"]
+    name: Name
+    operations: Annotated[tuple[Name, ...], Field(min_length=1)]
+
+
 def _name(given: dict[str, Any]) -> str:
     return str(given.get("name", ""))
 
@@ -168,7 +179,7 @@ class FlowParameters(Model):
     """One source, one target, and what is replicated between them. Patterns match whole names, as MirrorMaker's do.
 
     `replication` is what the topology calls the whole of which this flow is one direction or one part; `transformed`
-    says that the user's own transforms may change or drop records.
+    says that the user's own transforms may change or drop records. `acls` are None in a document that tells none.
     """
 
     name: Name
@@ -185,6 +196,7 @@ class FlowParameters(Model):
     groups: Patterns = ()
     groups_exclude: Patterns = ()
     parts: tuple[PartParameters, ...] = ()
+    acls: tuple[AclParameters, ...] | None = None
     guard: GuardParameters | None = None
     transformed: bool = False
     heartbeats: HeartbeatParameters

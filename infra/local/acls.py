@@ -13,7 +13,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
     ResourceType,
 )
 
-from components.specs.acls import Acl
+from components.specs.acls import CLUSTER_NAME, Acl
 from infra.local.endpoints import Region
 from infra.local.errors import LocalStackError
 from infra.local.users import ADMIN, APP, VALIDATOR
@@ -40,6 +40,8 @@ def standing_acls(alias: str) -> tuple[Acl, ...]:
     return (
         Acl(alias, validator, "topic", "literal", "*", ("READ", "DESCRIBE", "DESCRIBE_CONFIGS")),
         Acl(alias, validator, "group", "literal", "*", ("DESCRIBE",)),
+        # To see the flows' ACLs, and whether the brokers let everyone use what has none.
+        Acl(alias, validator, "cluster", "literal", CLUSTER_NAME, ("DESCRIBE", "DESCRIBE_CONFIGS")),
         Acl(alias, app, "topic", "literal", "*", ("READ", "WRITE", "CREATE", "DESCRIBE", "DELETE")),
         Acl(alias, app, "group", "literal", "*", ("READ", "DESCRIBE")),
     )
@@ -48,7 +50,8 @@ def standing_acls(alias: str) -> tuple[Acl, ...]:
 def bindings(acl: Acl) -> list[AclBinding]:
     """The ACL as Kafka keeps it: one binding an operation, allowed from any host."""
     pattern = ResourcePatternType[acl.pattern.upper()]
-    resource = ResourceType[acl.resource.upper()]
+    # librdkafka's word for the cluster is that of the brokers' resource.
+    resource = ResourceType["BROKER" if acl.resource == "cluster" else acl.resource.upper()]
     return [
         AclBinding(resource, acl.name, pattern, acl.principal, "*", AclOperation[operation], AclPermissionType.ALLOW)
         for operation in acl.operations

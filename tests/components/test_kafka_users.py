@@ -134,8 +134,8 @@ def test_a_transactional_id_is_named_as_strimzi_names_it() -> None:
 def test_how_a_user_logs_in(
     authentication: dict[str, Any], changes: dict[str, Any], expected: dict[str, Any], name: str
 ) -> None:
-    source = {"authentication": authentication, "kafkaUser": {**DECLARED, **changes}}
-    clusters = {"useast": a_cluster(**source), "uswest": a_cluster("us-west-2")}
+    source = a_cluster(authentication=authentication, kafkaUser={**DECLARED, **changes})
+    clusters = {"useast": source, "uswest": a_cluster("us-west-2")}
     (user,) = kafka_user_objects(parse_topology(a_topology(clusters=clusters)), None)
     assert (user.manifest["spec"]["authentication"], user.name) == (expected, name)
     principals = {acl.principal for acl in flow_acls(a_resolved_flow(clusters)) if acl.cluster == "useast"}

@@ -24,7 +24,10 @@ def test_a_flow_that_lost_nothing_passes_with_counts_that_prove_it(check: Check,
     scene.translate("whole-b", RECORDS, 51)
     outcome = check(scene.parameters())
     assert outcome.verdict is Verdict.PASS, outcome.document()
-    assert outcome.not_run == {"heartbeats-arrive": "the flow has no heartbeats"}
+    assert outcome.not_run == {
+        "access": "the parameters tell no ACLs",
+        "heartbeats-arrive": "the flow has no heartbeats",
+    }
     counts = named(outcome, "offsets-translate").counts
     assert (counts["groups"], counts["committedOffsets"], counts["proven"]) == (2, 3, 3)
     assert (counts["readAgain"], counts["readAgainMax"]) == (4 + 0 + 9, 9)

@@ -1,0 +1,144 @@
+"""access: what is missing is named with the command that grants it, and what cannot be seen is said, not failed."""
+
+from collections.abc import Collection
+from typing import Any, cast
+
+import pytest
+
+from spark.acl_rules import AclEntry, Need
+from spark.checks.access import Side, needs_of, outcome
+from spark.clusters import Cluster
+from spark.errors import ClusterError
+from spark.parameters import AclParameters, ClusterParameters
+from spark.report import CheckOutcome, Verdict
+from tests.spark.documents import a_cluster
+
+USER = "User:mirror"
+READ = AclEntry(USER, "TOPIC", "LITERAL", "orders", "READ")
+
+
+class KnownAcls:
+    """Stands for a cluster with these ACLs; `refusal` is the code of its answer instead."""
+
+    def __init__(self, *entries: AclEntry, refusal: str = "", open_to_all: bool = False) -> None:
+        self.entries, self.refusal, self.open_to_all = entries, refusal, open_to_all
+
+    def acls(self, principals: Collection[str]) -> list[AclEntry]:
+        if self.refusal:
+            raise ClusterError(self.refusal, "no", "useast", "nothing")
+        return [each for each in self.entries if each.principal in principals]
+
+    def has_acl(self, resource: str, name: str) -> bool:
+        return any((each.resource, each.name) == (resource, name) for each in self.entries)
+
+    def sets(self, name: str) -> bool:
+        return self.open_to_all and name == "allow.everyone.if.no.acl.found"
+
+
+def judged(known: KnownAcls, *needs: Need, **existing: Collection[str]) -> CheckOutcome:
+    cluster = ClusterParameters.model_validate(a_cluster())
+    return outcome(Side(cast(Cluster, known), cluster, needs, existing))
+
+
+def a_need(*operations: str, **changes: Any) -> Need:
+    given: dict[str, Any] = {"resource": "TOPIC", "pattern": "literal", "name": "orders", **changes}
+    return Need(USER, operations=operations, **given)
+
+
+def codes(found: CheckOutcome) -> list[str]:
+    return [finding.code for finding in found.findings]
+
+
+def test_what_is_granted_passes_with_what_was_looked_at() -> None:
+    found = judged(KnownAcls(READ), a_need("READ"))
+    assert (found.verdict, found.counts) == (Verdict.PASS, {"needed": 1, "missing": 0})
+
+
+def test_a_missing_permission_is_named_with_the_command_that_grants_it() -> None:
+    found = judged(KnownAcls(READ), a_need("DESCRIBE_CONFIGS", "READ"))
+    (finding,) = found.findings
+    assert (found.verdict, finding.code) == (Verdict.FAIL, "acl-missing")
+    assert finding.message == (
+        "no ACL allows User:mirror DESCRIBE_CONFIGS on topic orders of useast. Remedy: kafka-acls.sh "
+        "--bootstrap-server 127.0.0.1:9093 --command-config FILE --add --allow-principal 'User:mirror' "
+        "--operation DescribeConfigs --topic orders"
+    )
+
+
+@pytest.mark.parametrize(
+    ("need", "end"),
+    [
+        pytest.param(
+            a_need("READ", name="app-", resource="GROUP", pattern="prefixed"),
+            "--operation Read --group app- --resource-pattern-type prefixed",
+            id="groups by their beginning",
+        ),
+        pytest.param(a_need("READ", name="*"), "--operation Read --topic '*'", id="every topic"),
+        pytest.param(
+            a_need("ALTER", name="kafka-cluster", resource="CLUSTER"), "--operation Alter --cluster", id="the cluster"
+        ),
+        pytest.param(
+            a_need("WRITE", name="t", resource="TRANSACTIONAL_ID"),
+            "--operation Write --transactional-id t",
+            id="a transactional id",
+        ),
+    ],
+)
+def test_the_command_names_each_type_of_resource(need: Need, end: str) -> None:
+    (finding,) = judged(KnownAcls(READ), need).findings
+    assert finding.message.endswith(end)
+
+
+def test_a_denial_is_told_as_such() -> None:
+    found = judged(KnownAcls(READ, READ._replace(permission="DENY")), a_need("READ"))
+    assert (found.verdict, codes(found)) == (Verdict.FAIL, ["acl-denied"])
+
+
+@pytest.mark.parametrize(
+    ("known", "code"),
+    [
+        pytest.param(KnownAcls(refusal="not-authorized"), "acls-not-visible", id="the job may not look"),
+        pytest.param(KnownAcls(refusal="authorizer-off"), "authorizer-off", id="there is nothing to look at"),
+        pytest.param(KnownAcls(), "principal-without-acls", id="a super user, or one by another name"),
+    ],
+)
+def test_what_cannot_be_told_is_a_note(known: KnownAcls, code: str) -> None:
+    found = judged(known, a_need("READ"))
+    assert (found.verdict, codes(found)) == (Verdict.PASS, [code])
+
+
+def test_a_cluster_that_does_not_answer_is_no_note() -> None:
+    with pytest.raises(ClusterError, match="unreachable"):
+        judged(KnownAcls(refusal="unreachable"), a_need("READ"))
+
+
+def test_a_user_whose_name_is_not_known_is_a_note() -> None:
+    assert codes(judged(KnownAcls(READ))) == ["principal-unknown"]
+
+
+def test_what_has_no_acl_is_open_where_the_brokers_say_so() -> None:
+    found = judged(KnownAcls(READ, open_to_all=True), a_need("READ", name="payments"))
+    assert (found.verdict, codes(found)) == (Verdict.PASS, ["open-to-all"])
+
+
+def test_what_has_an_acl_of_another_user_is_closed_even_there() -> None:
+    other = AclEntry("User:app", "TOPIC", "LITERAL", "payments", "READ")
+    found = judged(KnownAcls(READ, other, open_to_all=True), a_need("READ", name="payments"))
+    assert codes(found) == ["acl-missing"]
+
+
+def test_existing_topics_are_judged_by_name() -> None:
+    found = judged(KnownAcls(READ), a_need("READ", name="*"), TOPIC=["orders"])
+    assert (found.verdict, codes(found)) == (Verdict.PASS, ["acl-narrower"])
+
+
+def test_thousands_of_missing_permissions_are_told_shortly() -> None:
+    found = judged(KnownAcls(READ), a_need("READ", name="*"), TOPIC=[f"t{index:04}" for index in range(1000)])
+    assert (len(found.findings), found.counts["missing"]) == (21, 1000)
+    assert found.findings[-1].message == "and for 980 more resources"
+
+
+def test_the_parameters_are_divided_by_cluster() -> None:
+    given = {"principal": USER, "resource": "group", "pattern": "literal", "name": "app", "operations": ["READ"]}
+    acls = tuple(AclParameters.model_validate({**given, "cluster": side}) for side in ("source", "target"))
+    assert needs_of(acls, "target") == (Need(USER, "GROUP", "literal", "app", ("READ",)),)
