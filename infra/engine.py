@@ -4,6 +4,7 @@ A stack with `replication:local` is deployed to the local stack: its project, st
 and its addresses and credentials come from there.
 """
 
+import logging
 import os
 import shutil
 from collections.abc import Iterator
@@ -22,6 +23,9 @@ from infra.program import deploy
 from infra.settings import PROJECT, ROOT, StackSettings, stack_file
 
 _REAL_PROVIDER = "pulumi-resource-kubernetes"
+
+# An engine that refused a change is gone before the program's server has shut down; gRPC would print a trace of that.
+logging.getLogger("grpc").addHandler(logging.NullHandler())
 
 
 @contextmanager

@@ -20,26 +20,26 @@ def test_running_workers_get_there_in_two_steps_and_not_in_one(deployed: Deploye
 
     def step(exactly_once: str) -> Deployed:
         folder = tmp_path / exactly_once
-        folder.mkdir(exist_ok=True)
+        folder.mkdir()
         given: dict[str, Any] = {"receipts": {**flow, "exactlyOnce": exactly_once}}
         write_edited(folder, "local-pair", lambda topology: topology.update(replications=given))
         return Deployed(read_settings("local-pair", folder), deployed.endpoints)
 
+    steps = {each: step(each) for each in ("disabled", "preparing", "enabled")}
     source = deployed.endpoints.regions["useast"]
     create_topics(source, {"receipts": 2})
     produce(source, "receipts", 200, seed=1)
     try:
-        for each in ("disabled", "preparing", "enabled"):
-            stack = step(each)
-            if each == "preparing":
+        for each in steps:
+            deployment.up(steps[each].settings, lambda _: None)
+            deployment.wait_ready(steps[each].settings, READY_SECONDS)
+            if each == "disabled":
                 with pytest.raises(CannotRunError, match="exactly-once-in-one-step"):
-                    deployment.preview(step("enabled").settings, lambda _: None)
-            deployment.up(stack.settings, lambda _: None)
-            deployment.wait_ready(stack.settings, READY_SECONDS)
+                    deployment.preview(steps["enabled"].settings, lambda _: None)
         produce(source, "receipts", 200, seed=2, first=200)
-        outcome = stack.validate("receipts", catch_up_seconds=60)
+        outcome = steps["enabled"].validate("receipts", catch_up_seconds=60)
     finally:
-        deployment.destroy(stack.settings, lambda _: None)
+        deployment.destroy(steps["enabled"].settings, lambda _: None)
     assert outcome.verdict is Verdict.PASS, told(outcome)
     assert check_named(outcome, "parity").counts["sourceRecords"] == 400
     assert check_named(outcome, "heartbeats").verdict is Verdict.PASS, told(outcome)
