@@ -12,6 +12,7 @@ from components.checks.overlaps import check_overlaps
 from components.checks.properties import check_properties
 from components.checks.selections import check_selections
 from components.checks.transforms import check_transforms
+from components.checks.tuning import check_tuning
 from components.expansion import expand
 from components.model import Topology
 from components.problems import Problem
@@ -27,6 +28,7 @@ def check_topology(topology: Topology) -> Iterator[Problem]:
         yield from check_selections(named)
         yield from check_properties(topology, named)
         yield from check_transforms(named)
+        yield from check_tuning(topology, named)
     yield from check_kafka_users(topology, flows)
     yield from check_connect_clusters(flows)
     yield from check_overlaps(flows)

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from components.resolved import ResolvedFlow
-from components.specs.connectors import ConnectorRole, connector_config, connector_objects
+from components.specs.connector_layers import ConnectorRole
+from components.specs.connectors import connector_config, connector_objects
 from tests.builders import a_cluster, a_resolved_flow
 
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
