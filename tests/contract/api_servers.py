@@ -22,7 +22,10 @@ from infra.local.starting import settle_ports, start_part
 from infra.local.state import State
 from infra.local.users import with_passwords
 
-APIS = {api.version: api for api in (crds.V1, crds.V1BETA2)}
+DEFINITIONS = {crds.V1.version: crds.V1.files, crds.V1BETA2.version: crds.V1BETA2.files}
+"""What each version's release defines; `BOTH` is what the local stack serves."""
+
+BOTH = "both"
 NAMESPACE = "contract"
 
 _CONTENT = ("spec", "data", "rules", "roleRef")
@@ -39,7 +42,7 @@ _OWN = {
 
 @dataclass(frozen=True)
 class ApiServer:
-    """A server of one version of Strimzi's API (`v1` or `v1beta2`) with a namespace in which to try objects."""
+    """A server of one version of Strimzi's API (`v1`, `v1beta2`), or of `both`, with a namespace for its objects."""
 
     version: str
     api: KubernetesApi
@@ -91,7 +94,7 @@ def running(version: str, folder: Path) -> Iterator[ApiServer]:
         with pytest.MonkeyPatch.context() as patch:
             for name, file in _OWN.items():
                 patch.setattr(paths, name, folder / file)
-            artifacts = replace(ensure(Console(quiet=True)), crds=APIS[version].files)
+            artifacts = replace(ensure(Console(quiet=True)), crds={**DEFINITIONS, BOTH: crds.served_files()}[version])
             state = State(passwords=with_passwords({}, (control_plane.ADMIN,)))
             for part in (control_plane.ETCD, control_plane.KUBE_APISERVER):
                 state = settle_ports(state, part, later_parts_run=False)

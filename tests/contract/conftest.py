@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.contract.api_servers import APIS, ApiServer, running
+from tests.contract.api_servers import DEFINITIONS, ApiServer, running
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +23,7 @@ def api_server_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable
         yield server_of
 
 
-@pytest.fixture(scope="session", params=APIS)
+@pytest.fixture(scope="session", params=DEFINITIONS)
 def api_server(request: pytest.FixtureRequest, api_server_of: Callable[[str], ApiServer]) -> ApiServer:
     """The API server of each API version in turn: a test that takes it runs once a version."""
     return api_server_of(request.param)
