@@ -91,6 +91,33 @@ def render(
 
 
 @app.command()
+def acls(
+    stack: StackArgument,
+    commands: Annotated[bool, typer.Option("--commands", help="Print lines for Kafka's own kafka-acls.sh.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Print the least ACLs that the Kafka users of a stack's flows need, for clusters without a User Operator.
+
+    Example: `replicate acls prod-us-west-2 --commands`
+    """
+    from infra import acls as access
+
+    settings = read_settings(stack)
+    found = access.stack_acls(settings)
+    if as_json:
+        typer.echo(json.dumps(access.acl_documents(found), indent=2))
+    elif commands:
+        for line in access.acl_commands(found, settings.topology):
+            typer.echo(line)
+    else:
+        for table in access.acl_tables(found):
+            out.print(table)
+    for alias in access.unknown_principals(settings):
+        message = f"what {alias} calls the flows' user is not known: set `principal` of its authentication"
+        err.print(f"[yellow]![/] {escape(message)}", soft_wrap=True)
+
+
+@app.command()
 def schema(
     file: Annotated[Path, typer.Option("--out", help="File to write.")] = STACKS / "topology.schema.json",
 ) -> None:

@@ -4,18 +4,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from components.clusters import ConfigValue
 from components.expansion import Shape, all_topics
-from components.model import ExactlyOnce, Flow, OffsetSyncsLocation
+from components.model import ExactlyOnce, Flow, OffsetSyncsLocation, Topology
 from components.naming import (
     HEARTBEATS_TOPIC,
     checkpoints_topic_name,
     group_id,
+    heartbeat_workers_name,
     offset_syncs_topic_name,
     remote_topic_name,
     storage_topic_name,
 )
 from components.principals import kafka_principal
-from components.resolved import ResolvedFlow, StrimziApi
+from components.resolved import ResolvedFlow, StrimziApi, resolve_flows
 from components.specs.acl_patterns import literal_beginning, remote_prefix
 
 ResourceType = Literal["topic", "group", "transactional_id", "cluster"]
@@ -66,6 +68,13 @@ class _User:
         if not name:
             return self.may(resource, EVERY_NAME, *operations)
         return self.may(resource, name, *operations, pattern="literal" if whole else "prefixed")
+
+
+def flows_without_addresses(topology: Topology, region: str | None = None) -> tuple[ResolvedFlow, ...]:
+    """The flows of a region (all without one); no ACL depends on an address, which only a stack's configuration may
+    hold."""
+    addresses = [cluster.bootstrap_servers for cluster in topology.clusters.values()]
+    return resolve_flows(topology, region, {each.config: "" for each in addresses if isinstance(each, ConfigValue)})
 
 
 def flow_acls(resolved: ResolvedFlow) -> tuple[Acl, ...]:
@@ -156,7 +165,7 @@ def _heartbeat_connector(resolved: ResolvedFlow, source: _User, target: _User) -
         )
         yield source.may("transactional_id", f"{group_id(resolved.workers)}-", "WRITE", pattern="prefixed")
     if in_one_resource:
-        yield from _worker(target, f"{resolved.workers}-heartbeats", exactly_once=False)
+        yield from _worker(target, heartbeat_workers_name(resolved.workers), exactly_once=False)
 
 
 def merged_acls(acls: Iterable[Acl]) -> tuple[Acl, ...]:
@@ -182,3 +191,8 @@ def _covers(wider: Acl, acl: Acl) -> bool:
     if wider.pattern == "literal":
         return wider.name == EVERY_NAME
     return acl.name != EVERY_NAME and acl.name.startswith(wider.name)
+
+
+def operation_title(operation: str) -> str:
+    """An operation as Strimzi and Kafka's own commands write it, such as `DescribeConfigs`."""
+    return operation.replace("_", " ").title().replace(" ", "")

@@ -7,8 +7,8 @@ from components.clusters import Cluster, ConfigValue, KafkaUserDeclaration, Scra
 from components.model import Topology
 from components.naming import kafka_user_password_secret_name
 from components.principals import kafka_user_name
-from components.resolved import ResolvedFlow, StrimziApi, resolve_flows, strimzi
-from components.specs.acls import Acl, flow_acls, merged_acls
+from components.resolved import StrimziApi, strimzi
+from components.specs.acls import Acl, flow_acls, flows_without_addresses, merged_acls, operation_title
 from components.specs.planned import Manifest, PlannedObject, Role, manifest
 
 #: What the objects are a part of, instead of a flow.
@@ -24,7 +24,8 @@ def kafka_user_objects(topology: Topology, region: str | None) -> tuple[PlannedO
     `part` of an object is its cluster's alias. A cluster that no flow uses has none. The topology must have passed its
     checks.
     """
-    acls = merged_acls(acl for flow in _every_flow(topology) for acl in flow_acls(flow))
+    # Flows of other stacks, too: a user has one KafkaUser with all that it may do.
+    acls = merged_acls(acl for flow in flows_without_addresses(topology) for acl in flow_acls(flow))
     api = strimzi(topology.strimzi).api
     found: list[PlannedObject] = []
     for alias, cluster in topology.clusters.items():
@@ -32,12 +33,6 @@ def kafka_user_objects(topology: Topology, region: str | None) -> tuple[PlannedO
         if cluster.kafka_user is not None and own and region in (None, cluster.region):
             found += _objects(alias, cluster, cluster.kafka_user, own, api)
     return tuple(found)
-
-
-def _every_flow(topology: Topology) -> tuple[ResolvedFlow, ...]:
-    """Flows of other stacks, too; no ACL depends on an address, which only their configuration may hold."""
-    addresses = [cluster.bootstrap_servers for cluster in topology.clusters.values()]
-    return resolve_flows(topology, None, {each.config: "" for each in addresses if isinstance(each, ConfigValue)})
 
 
 def _objects(
@@ -82,8 +77,3 @@ def _rule(acl: Acl) -> Manifest:
         resource |= {"name": acl.name, "patternType": _PATTERN_TYPES[acl.pattern]}
     operations = [operation_title(operation) for operation in acl.operations]
     return {"type": "allow", "resource": resource, "operations": operations, "host": "*"}
-
-
-def operation_title(operation: str) -> str:
-    """An operation as Strimzi and Kafka's own commands write it, such as `DescribeConfigs`."""
-    return operation.replace("_", " ").title().replace(" ", "")

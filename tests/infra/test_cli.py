@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from infra.cli import app, topology_schema
 from infra.settings import ROOT, STACKS, stack_names
 
-COMMANDS = ["check", "render", "schema", "preview", "up", "destroy", "validate", "local up", "local down", "local demo"]
+COMMANDS = ["check", "render", "acls", "schema", "preview", "up", "destroy", "validate"]
+COMMANDS += ["local up", "local down", "local demo"]
 
 
 def replicate(*arguments: str) -> "subprocess.CompletedProcess[str]":

@@ -46,7 +46,7 @@ def _add_ledger(topology: dict[str, Any], endpoints: Endpoints) -> None:
     topology["clusters"]["useast-tls"] = {
         **topology["clusters"]["useast"],
         "bootstrapServers": endpoints.regions["useast"].tls_bootstrap_servers,
-        "authentication": {"type": "tls", "secret": "useast-client"},
+        "authentication": {"type": "tls", "secret": "useast-client", "principal": "mirror"},
         "validation": {"authentication": {"type": "tls", "secret": "useast-validator"}},
     }
     topology["replications"]["ledger"] = {

@@ -9,9 +9,8 @@ from typing import Any
 import yaml
 from kubernetes import client, config
 
-from components.clusters import PlainAuthentication
 from components.resolved import ResolvedFlow
-from components.specs.acls import flow_acls
+from components.specs.acls import Acl, flow_acls
 from infra import deployment
 from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
@@ -121,10 +120,10 @@ def told(outcome: FlowOutcome) -> str:
 
 
 def grant_mirror(endpoints: Endpoints, flow: ResolvedFlow, alias: str) -> None:
-    """ACLs for a source reached with a client certificate of `mirror`, whose principal only the region knows."""
-    user = PlainAuthentication.model_validate(
-        {"type": "plain", "username": "mirror", "password": {"secret": "unused", "key": "unused"}}
-    )
-    named = replace(flow.named, flow=flow.flow.model_copy(update={"source": alias}))
-    source = flow.source.model_copy(update={"authentication": user})
-    apply_acls(endpoints.regions[alias], flow_acls(replace(flow, named=named, source=source)))
+    """ACLs for a source that the topology calls otherwise than the local stack does."""
+    apply_acls(endpoints.regions[alias], source_acls(flow, alias))
+
+
+def source_acls(flow: ResolvedFlow, alias: str) -> list[Acl]:
+    """What a flow needs on its source, of the region of this alias."""
+    return [replace(acl, cluster=alias) for acl in flow_acls(flow) if acl.cluster == flow.flow.source]

@@ -1,0 +1,193 @@
+"""Least access, for real: flows run with nothing but the ACLs that are derived for them, and each of them is missed
+by name when it is taken away, while every resource stays Ready."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs do not re-export them
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from components.specs.acls import Acl, flow_acls, merged_acls
+from infra.local.acls import apply_acls, bindings
+from infra.local.endpoints import Region
+from infra.local.traffic import create_topics, end_offsets, produce
+from infra.local.users import ADMIN, MIRROR, VALIDATOR
+from infra.local.waiting import NotYetError, wait_for
+from spark.checks import access
+from spark.credentials import resolver
+from spark.flows import opened
+from spark.parameters import Parameters
+from spark.report import CheckOutcome, Verdict
+from spark.sessions import SessionOptions, session
+from tests.local.flows import Deployed, check_named, source_acls, told
+
+SECONDS = 20
+USER = f"User:{MIRROR}"
+
+
+@dataclass(frozen=True)
+class Taken:
+    """One operation of the flow `orders` that is taken away, on `cluster`."""
+
+    cluster: str
+    name: str
+    operation: str
+    resource: str = "topic"
+
+
+def derived(deployed: Deployed) -> tuple[Acl, ...]:
+    """What both flows need, under the regions' own aliases."""
+    ledger = deployed.flow("ledger")
+    on_target = [acl for acl in flow_acls(ledger) if acl.cluster == "uswest"]
+    return merged_acls([*flow_acls(deployed.flow()), *source_acls(ledger, "useast"), *on_target])
+
+
+def granted(region: Region, principal: str = USER) -> list[AclBinding]:
+    admin = AdminClient(region.client_config(ADMIN))
+    every = AclBindingFilter(
+        *(ResourceType.ANY, None, ResourcePatternType.ANY, principal),
+        *(None, AclOperation.ANY, AclPermissionType.ANY),
+    )
+    return list(admin.describe_acls(every, request_timeout=SECONDS).result(SECONDS))
+
+
+def revoke(region: Region, *bound: AclBinding) -> None:
+    exactly = [
+        AclBindingFilter(
+            *(each.restype, each.name, each.resource_pattern_type, each.principal),
+            *(each.host, each.operation, each.permission_type),
+        )
+        for each in bound
+    ]
+    admin = AdminClient(region.client_config(ADMIN))
+    for future in admin.delete_acls(exactly, request_timeout=SECONDS).values() if exactly else ():
+        assert len(future.result(SECONDS)) == 1
+
+
+@pytest.fixture(scope="module")
+def least(deployed: Deployed) -> Deployed:
+    """The deployed flows, whose user has lost everything that is not derived for them."""
+    wanted = derived(deployed)
+    for region in deployed.endpoints.regions.values():
+        needed = {binding for acl in wanted if acl.cluster == region.alias for binding in bindings(acl)}
+        apply_acls(region, wanted)
+        revoke(region, *(set(granted(region)) - needed))
+        assert set(granted(region)) == needed
+    return deployed
+
+
+@pytest.fixture(scope="module")
+def checked(least: Deployed) -> Iterator[Deployed]:
+    """The same with a Spark session that all tests of access share."""
+    with session(SessionOptions()):
+        yield least
+
+
+@contextmanager
+def without(region: Region, taken: Taken, principal: str = USER) -> Iterator[None]:
+    """An operation of a user taken away while the body runs."""
+    kind, operation = ResourceType[taken.resource.upper()], AclOperation[taken.operation]
+    matching = [
+        each
+        for each in granted(region, principal)
+        if (each.restype, each.name, each.operation) == (kind, taken.name, operation)
+    ]
+    assert len(matching) == 1, f"{taken}: {matching}"
+    revoke(region, *matching)
+    try:
+        yield
+    finally:
+        admin = AdminClient(region.client_config(ADMIN))
+        for future in admin.create_acls(matching, request_timeout=SECONDS).values():
+            future.result(SECONDS)
+
+
+def access_of(deployed: Deployed, flow: str = "orders") -> CheckOutcome:
+    """Outcome of the check of access alone."""
+    from infra import deployment
+
+    document = deployment.outputs(deployed.settings)["validation"]
+    (parameters,) = Parameters.model_validate(document).only(flow).flows
+    with (
+        session(SessionOptions()) as spark,
+        opened(parameters, spark, resolver(deployed.endpoints.kubeconfig), lambda _: None) as live,
+    ):
+        return access.check_access(live)
+
+
+@pytest.mark.parametrize("flow", ["orders", "ledger"], ids=["default policy", "identity policy"])
+def test_a_flow_runs_with_nothing_but_the_derived_acls(least: Deployed, flow: str) -> None:
+    if flow == "orders":
+        # What comes later needs rights that what is there does not: a topic to be made, and partitions to be added.
+        source, target = (least.endpoints.regions[alias] for alias in ("useast", "uswest"))
+        create_topics(source, {"payments-least": 2})
+        produce(source, "payments-least", 40, seed=1)
+        wait_for("payments-least to arrive", lambda: _expect_records(target, "useast.payments-least", 40), 90)
+    outcome = least.validate(flow)
+    assert outcome.verdict is Verdict.PASS, told(outcome)
+    looked = check_named(outcome, access.NAME)
+    assert (looked.findings, looked.counts["missing"]) == ((), 0)
+    assert looked.counts["needed"] >= 30
+
+
+def _expect_records(region: Region, topic: str, count: int) -> None:
+    if topic not in AdminClient(region.client_config(ADMIN)).list_topics(timeout=SECONDS).topics:
+        raise NotYetError("no such topic")
+    found = sum(end_offsets(region, [topic]).values())
+    if found != count:
+        raise NotYetError(f"{found} records")
+
+
+@pytest.mark.parametrize(
+    "taken",
+    [
+        pytest.param(Taken("useast", "payments-", "READ"), id="topics that are then left out in silence"),
+        pytest.param(Taken("useast", "orders", "READ"), id="a topic whose polls then fail"),
+        pytest.param(Taken("useast", "orders", "DESCRIBE_CONFIGS"), id="a topic that then stops every refresh"),
+        pytest.param(Taken("uswest", "useast.checkpoints.internal", "READ"), id="checkpoints that then end"),
+        pytest.param(Taken("uswest", "useast.orders", "ALTER"), id="partitions that then never appear"),
+        pytest.param(Taken("useast", "checkout-", "DESCRIBE", "group"), id="groups that are then left out in silence"),
+        pytest.param(
+            Taken("uswest", "mirror-orders-offsets-internal", "READ"),
+            id="the workers' offsets, without which they hang",
+        ),
+        pytest.param(Taken("useast", "heartbeats", "WRITE"), id="heartbeats that are then never sent"),
+        pytest.param(Taken("useast", "mm2-offset-syncs.uswest.internal", "WRITE"), id="offset syncs that then end"),
+        pytest.param(Taken("uswest", "mirror-orders", "READ", "group"), id="the workers' own group"),
+    ],
+)
+def test_a_permission_that_is_taken_away_is_named(checked: Deployed, taken: Taken) -> None:
+    region = checked.endpoints.regions[taken.cluster]
+    with without(region, taken):
+        found = access_of(checked)
+    missed = [finding for finding in found.findings if finding.code == "acl-missing"]
+    assert found.verdict is Verdict.FAIL
+    text = "\n".join(finding.message for finding in missed)
+    assert f"{USER} {taken.operation} on {taken.resource} {taken.name}" in text, text
+    assert f" of {taken.cluster}" in text
+    assert f"--{taken.resource} {taken.name}" in text
+
+
+def test_the_whole_validation_fails_by_a_missing_permission_alone(checked: Deployed) -> None:
+    """Every record that was replicated is there still, so no other check can see what is wrong."""
+    with without(checked.endpoints.regions["uswest"], Taken("uswest", "useast.orders", "ALTER")):
+        outcome = checked.validate("orders")
+    assert outcome.verdict is Verdict.FAIL
+    assert [check.name for check in outcome.checks if check.verdict is not Verdict.PASS] == [access.NAME], told(outcome)
+
+
+def test_a_validator_that_may_not_see_acls_says_so_and_fails_nothing(checked: Deployed) -> None:
+    taken = Taken("uswest", "kafka-cluster", "DESCRIBE", "broker")
+    region = checked.endpoints.regions["uswest"]
+    with without(region, taken, f"User:{VALIDATOR}"):
+        found = access_of(checked)
+    assert (found.verdict, [finding.code for finding in found.findings]) == (Verdict.PASS, ["acls-not-visible"])
