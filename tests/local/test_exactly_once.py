@@ -8,7 +8,7 @@ import yaml
 
 from infra import deployment
 from infra.errors import CannotRunError
-from infra.local.traffic import create_topics, produce
+from infra.local.traffic import consume_to, create_topics, produce
 from infra.settings import STACKS, read_settings
 from spark.report import Verdict
 from tests.local.flows import READY_SECONDS, Deployed, check_named, told, write_edited
@@ -37,6 +37,7 @@ def test_running_workers_get_there_in_two_steps_and_not_in_one(deployed: Deploye
                 with pytest.raises(CannotRunError, match="exactly-once-in-one-step"):
                     deployment.preview(steps["enabled"].settings, lambda _: None)
         produce(source, "receipts", 200, seed=2, first=200)
+        consume_to(source, "receipts-app", {("receipts", 0): 80, ("receipts", 1): 80})
         outcome = steps["enabled"].validate("receipts", catch_up_seconds=60)
     finally:
         deployment.destroy(steps["enabled"].settings, lambda _: None)
