@@ -6,14 +6,14 @@ Imports what `specs` owns and the prefixes of clients.
 import re
 
 from components.properties.clients import split_prefix
-from components.specs.connect import WORKER_OWNED
+from components.specs.connect import EXACTLY_ONCE_SUPPORT, WORKER_OWNED
 
 #: Set by Strimzi from other fields of KafkaConnector. Source: AbstractConnectorSpec.FORBIDDEN_PARAMETERS.
 CONNECTOR_FORBIDDEN = {
-    "name": "the name of the replication",
-    "connector.class": "the connector's role",
-    "tasks.max": "`tasksMax` of the connector",
-    "connector.plugin.version": "`connect.version`",
+    "name": "it follows from the name of the replication",
+    "connector.class": "it follows from the connector's role",
+    "tasks.max": "set `tasksMax` of the connector",
+    "connector.plugin.version": "set `connect.version`",
 }
 
 #: Must be equal on every connector of a flow, or checkpoints speak of other topics than those replicated.
@@ -47,6 +47,7 @@ _CONNECTOR_OWNED = {
     "emit.offset-syncs.enabled": "set `offsetSyncs.enabled` of the flow",
     "offset.lag.max": "set `offsetSyncs.lagMax` of the flow",
     "heartbeats.replication.enabled": "set `replicateHeartbeats` of the flow",
+    "exactly.once.support": "set `exactlyOnce` of the flow",
     "transforms": "set `transforms` of the flow",
     "predicates": "set `transforms` of the flow",
     "auto.offset.reset": "set `startFrom` of the flow",
@@ -73,6 +74,7 @@ _OTHERWISE_NAMED = {
     "groupsExcludePattern": "set `groupsExclude` of the flow",
     "config.properties.blacklist": "set `config.properties.exclude`",
     "tasksMax": "set `tasksMax` of the connector, beside `config`",
+    EXACTLY_ONCE_SUPPORT: "set `exactlyOnce` of the flow",
     "rename.topics": "set `policy` of the flow",
     "message.max.bytes": "set `producer.override.max.request.size` on the source connector, and the limit of the "
     "target's brokers or topics there",
@@ -80,26 +82,26 @@ _OTHERWISE_NAMED = {
     "target's topics there",
     "replica.fetch.max.bytes": "set it on the brokers",
     "min.insync.replicas": "set it on the target's brokers or topics; MirrorMaker does not copy it",
-    "num.partitions": "set nothing; remote topics have as many partitions as theirs on the source",
+    "num.partitions": "remove it; remote topics have as many partitions as theirs on the source",
 }
 
 #: Worker properties that Strimzi writes itself and drops, with a line in the operator's log, from `spec.config`.
 #: Source: KafkaConnectConfiguration.FORBIDDEN_PREFIXES and their exceptions.
 _WORKER_FORBIDDEN = {
-    "ssl.": "the target's `tls`",
-    "sasl.": "the target's `authentication`",
-    "security.": "the target's `tls` and `authentication`",
-    "listeners": "nothing; the operator needs its own listener",
-    "plugin.path": "`connect.image`, whose plugins lie where the operator looks",
-    "rest.": "nothing; the operator needs its own listener",
-    "bootstrap.servers": "the target's `bootstrapServers`",
-    "consumer.interceptor.classes": "nothing; Strimzi sets it for tracing",
-    "producer.interceptor.classes": "nothing; Strimzi sets it for tracing",
-    "prometheus.metrics.reporter.": "`connect.metrics`",
-    "group.id": "nothing; it follows from the name of the replication",
-    "config.storage.topic": "nothing; it follows from the name of the replication",
-    "offset.storage.topic": "nothing; it follows from the name of the replication",
-    "status.storage.topic": "nothing; it follows from the name of the replication",
+    "ssl.": "set the target's `tls`",
+    "sasl.": "set the target's `authentication`",
+    "security.": "set the target's `tls` and `authentication`",
+    "listeners": "the operator needs its own listener",
+    "plugin.path": "set `connect.image`, whose plugins lie where the operator looks",
+    "rest.": "the operator needs its own listener",
+    "bootstrap.servers": "set the target's `bootstrapServers`",
+    "consumer.interceptor.classes": "Strimzi sets it for tracing",
+    "producer.interceptor.classes": "Strimzi sets it for tracing",
+    "prometheus.metrics.reporter.": "set `connect.metrics`",
+    "group.id": "it follows from the name of the replication",
+    "config.storage.topic": "it follows from the name of the replication",
+    "offset.storage.topic": "it follows from the name of the replication",
+    "status.storage.topic": "it follows from the name of the replication",
 }
 _WORKER_ALLOWED = {
     "ssl.endpoint.identification.algorithm",
@@ -120,9 +122,13 @@ def instead_of(key: str) -> str | None:
     """What to set instead of a key that no connector takes, where a topology has a key for what it means."""
     if key in MUST_AGREE:
         return f"set {MUST_AGREE[key]}"
+    return otherwise_named(key) or owned_remedy(key) or (_CLUSTER if _BARE_CONNECTION.match(key) else None)
+
+
+def otherwise_named(key: str) -> str | None:
+    """What stands for a property of brokers, of topics, of an older version or of another tool."""
     _, name = split_prefix(key) or ("", key)
-    found = _OTHERWISE_NAMED.get(name) or owned_remedy(key)
-    return found or (_CLUSTER if _BARE_CONNECTION.match(key) else None)
+    return _OTHERWISE_NAMED.get(name)
 
 
 def worker_forbidden(key: str) -> str | None:
@@ -140,6 +146,10 @@ def worker_forbidden(key: str) -> str | None:
     )
 
 
-def worker_owned(key: str) -> bool:
-    """Whether the model sets a worker's property."""
-    return key in WORKER_OWNED or key.startswith("config.providers")
+def worker_owned(key: str) -> str | None:
+    """What to do instead of setting a worker's property that the model sets; None if it does not."""
+    if key == EXACTLY_ONCE_SUPPORT:
+        return "set `exactlyOnce` of the flow"
+    if key in WORKER_OWNED or key.startswith("config.providers"):
+        return "connectors read their configuration through it"
+    return None

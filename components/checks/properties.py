@@ -12,6 +12,7 @@ from components.checks.owned_properties import (
     CONNECTOR_FORBIDDEN,
     MUST_AGREE,
     instead_of,
+    otherwise_named,
     owned_remedy,
     worker_forbidden,
     worker_owned,
@@ -115,18 +116,24 @@ def _check_connector(place: _Place, key: str, value: PropertyValue) -> Iterator[
             "than those replicated, and groups never translate.",
             f"remove it here and set {MUST_AGREE[key]}.",
         )
-    elif not isinstance(found, OtherOwner | WithoutEffect) and (instead := owned_remedy(key)):
+    elif not isinstance(found, OtherOwner | WithoutEffect) and (instead := _owned_remedy(place, key)):
         yield _owned(where, key, instead)
     else:
         yield from _check_placed(place, key, value, found)
+
+
+def _owned_remedy(place: _Place, key: str) -> str | None:
+    if place.exactly_once and key == "source.consumer.isolation.level":
+        return "`exactlyOnce` of the flow reads committed records only"
+    return owned_remedy(key)
 
 
 def _check_worker(place: _Place, key: str, value: PropertyValue) -> Iterator[Problem]:
     where = f"{place.where}.{key}"
     if (instead := worker_forbidden(key)) is not None:
         yield _forbidden(where, key, "the operator drops it with a line in its log only", instead)
-    elif worker_owned(key):
-        yield _owned(where, key, "connectors read their configuration through it")
+    elif instead := worker_owned(key):
+        yield _owned(where, key, instead)
     else:
         yield from _check_placed(place, key, value, place.placement(key))
 
@@ -176,13 +183,21 @@ def _unknown(place: _Place, key: str, found: Unknown) -> Problem:
     why = f"Kafka {place.kafka} has no such property for {_OWNERS[place.owner]}, and would ignore it in silence."
     if found.known_in:
         why = f"Kafka {place.kafka} does not know it yet or any more; {' and '.join(found.known_in)} do."
-    nearest = f"set `{found.nearest}`" if found.nearest else "remove it, or correct its name"
-    if found.nearest and place.owner is not Owner.WORKER:
-        nearest = f"{instead_of(found.nearest) or nearest}, if `{found.nearest}` is meant"
-    instead = instead_of(key) if place.owner is not Owner.WORKER or key in MUST_AGREE else None
+    remedy = otherwise_named(key) if place.owner is Owner.WORKER else instead_of(key)
     return Problem(
-        f"{place.where}.{key}", "unknown-property", f"`{key}` is not known", why, _sentence(instead or nearest)
+        f"{place.where}.{key}",
+        "unknown-property",
+        f"`{key}` is not known",
+        why,
+        _sentence(remedy or _nearest_remedy(place, found.nearest)),
     )
+
+
+def _nearest_remedy(place: _Place, nearest: str | None) -> str:
+    if nearest is None:
+        return "remove it, or correct its name"
+    decided = None if place.owner is Owner.WORKER else instead_of(nearest)
+    return f"{decided}, if `{nearest}` is meant" if decided else f"set `{nearest}`"
 
 
 def _other_owner(place: _Place, key: str, owners: tuple[Owner, ...]) -> Problem:
@@ -209,7 +224,8 @@ def _check_credential(where: str, key: str, value: object) -> Iterator[Problem]:
 
 
 def _forbidden(where: str, key: str, reason: str, instead: str) -> Problem:
-    return Problem(where, "forbidden-property", f"`{key}` cannot be set here", f"Strimzi: {reason}.", f"set {instead}.")
+    why = f"Strimzi: {reason}."
+    return Problem(where, "forbidden-property", f"`{key}` cannot be set here", why, f"remove it; {instead}.")
 
 
 def _owned(where: str, key: str, instead: str) -> Problem:

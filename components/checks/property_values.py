@@ -22,13 +22,17 @@ _AT_LEAST = {
 def check_value(where: str, key: str, value: PropertyValue, definition: Definition) -> Iterator[Problem]:
     """Type and range of one property's value; a password's value is not shown."""
     said = type_problem(definition, value)
-    why = f"Kafka refuses the whole configuration: `{definition.name}` is of type {definition.type}."
+    why = f"`{definition.name}` is of type {definition.type} in Kafka; what reads it fails as it starts."
     if said is None:
         said, why = _beyond_definition(definition, value)
     if said is not None:
         shown = "the given value" if definition.type is PropertyType.PASSWORD else f"`{value_text(value)}`"
         yield Problem(
-            where, "property-type", f"`{key}` {said}, and is {shown}", why, f"set a value that it takes: {said}."
+            where,
+            "property-type",
+            f"`{key}` {said}, and is {shown}",
+            why,
+            f"set it to {said.removeprefix('must be ')}.",
         )
 
 
