@@ -20,7 +20,7 @@ class OneStepError(Exception):
 
 def one_step_hooks(name: str, resolved: ResolvedFlow, planned: PlannedObject) -> pulumi.ResourceHookBinding | None:
     """Hooks of the resource `name` if it declares the workers of a flow with exactly-once enabled."""
-    if planned.role is not Role.CONNECT or resolved.flow.exactly_once is not ExactlyOnce.ENABLED:
+    if planned.role not in {Role.CONNECT, Role.MIRROR_MAKER2} or resolved.flow.exactly_once is not ExactlyOnce.ENABLED:
         return None
     where = resolved.named.where("exactlyOnce")
 

@@ -40,8 +40,9 @@ class Shape(StrEnum):
 class NamedFlow:
     """A flow with its name, and the replication and part of it that it comes from.
 
-    `workers` names the Connect workers that run it, which flows of one KafkaMirrorMaker2 share. `elsewhere` says where
-    in the replication those keys of the flow stand that it spells otherwise.
+    `workers` names the Connect workers that run it, `owner` those that flows of one KafkaMirrorMaker2 share; the two
+    differ for heartbeats that have workers of their own. `elsewhere` says where in the replication those keys of the
+    flow stand that it spells otherwise.
     """
 
     name: str
@@ -51,9 +52,16 @@ class NamedFlow:
     part: str = ""
     workers: str = ""
     elsewhere: Mapping[str, str] = field(default_factory=dict, compare=False)
+    owner: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "workers", self.workers or self.name)
+        object.__setattr__(self, "owner", self.owner or self.workers)
+
+    @property
+    def shared(self) -> bool:
+        """Whether the workers are those of several flows."""
+        return self.owner != self.name
 
     def where(self, key: str = "") -> str:
         """Path in the topology file of a key of the flow, as the replication's own kind spells it."""

@@ -6,19 +6,30 @@ show the way. Imports the model, naming and expansion.
 
 from collections.abc import Mapping, Sequence
 
-from components.expansion import NamedFlow
-from components.naming import HEARTBEATS_TOPIC, remote_topic_name
+from components.expansion import NamedFlow, Shape
+from components.naming import HEARTBEATS_TOPIC, Side, remote_topic_name
 
 
-def heartbeat_topics(flows: Sequence[NamedFlow]) -> Mapping[str, frozenset[str]]:
-    """Heartbeat topics by the alias of the cluster that holds them.
+def heartbeats_on(named: NamedFlow, *, in_mirrors: bool) -> Side:
+    """Cluster that a flow's heartbeats are produced to.
+
+    `in_mirrors`: a KafkaMirrorMaker2 has heartbeat connectors of its own. Their records go through the workers'
+    producer to the target. Source: Strimzi KafkaMirrorMaker2Connectors, MirrorHeartbeatTask.
+    """
+    return "target" if in_mirrors and named.shape is Shape.MIRROR_MAKER2 else "source"
+
+
+def heartbeat_topics(flows: Sequence[NamedFlow], *, in_mirrors: bool = False) -> Mapping[str, frozenset[str]]:
+    """Heartbeat topics by the alias of the cluster that holds them; `in_mirrors` as for `heartbeats_on`.
 
     Source: MirrorSourceConnector.shouldReplicateTopic and isCycle, ReplicationPolicy.isHeartbeatsTopic.
     """
     held: dict[str, set[str]] = {}
     for named in flows:
         if named.flow.connectors.heartbeat.enabled:
-            held.setdefault(named.flow.source, set()).add(HEARTBEATS_TOPIC)
+            side = heartbeats_on(named, in_mirrors=in_mirrors)
+            alias = named.flow.source if side == "source" else named.flow.target
+            held.setdefault(alias, set()).add(HEARTBEATS_TOPIC)
     changed = True
     while changed:
         changed = False

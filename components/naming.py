@@ -29,6 +29,21 @@ def service_account_name(flow_name: str) -> str:
     return f"{connect_name(flow_name)}-connect"
 
 
+def mirror_maker2_account_name(workers: str) -> str:
+    """Name of the service account of a KafkaMirrorMaker2's workers. Source: KafkaMirrorMaker2Resources."""
+    return f"{workers}-mirrormaker2"
+
+
+def heartbeat_workers_name(workers: str) -> str:
+    """Workers of the heartbeats of a KafkaMirrorMaker2 whose API version has none."""
+    return f"{workers}-heartbeats"
+
+
+def mirror_connector_name(flow: Flow, connector_class: str) -> str:
+    """Name that the operator gives a connector of a KafkaMirrorMaker2. Source: KafkaMirrorMaker2Connectors."""
+    return f"{flow.source}->{flow.target}.{connector_class.rpartition('.')[2]}"
+
+
 def group_id(flow_name: str) -> str:
     """Worker group of the flow's Connect cluster, unique on the target Kafka cluster."""
     return f"mirror-{flow_name}"

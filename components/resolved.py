@@ -10,7 +10,7 @@ from enum import StrEnum
 from components.clusters import Authentication, Cluster, ConfigValue, KeystoreTrust, OAuthAuthentication
 from components.credentials import TOKEN_TRUST_KEY, credentials
 from components.expansion import NamedFlow, expand
-from components.heartbeats import heartbeat_topics
+from components.heartbeats import heartbeat_topics, heartbeats_on
 from components.model import Flow, Topology
 from components.naming import HEARTBEATS_TOPIC, Side
 from components.problems import Problem, ReplicationError
@@ -21,6 +21,11 @@ class StrimziApi(StrEnum):
 
     V1 = "v1"
     V1BETA2 = "v1beta2"
+
+    @property
+    def has_heartbeat_mirrors(self) -> bool:
+        """Whether a KafkaMirrorMaker2 has heartbeat connectors of its own. Source: KafkaMirrorMaker2MirrorSpec."""
+        return self is StrimziApi.V1BETA2
 
 
 #: First operator version that serves the API `v1`.
@@ -51,6 +56,10 @@ class Strimzi:
     def keeps_stores(self) -> bool:
         """Whether workers have the target's certificates, and their own, in binary stores instead of as PEM."""
         return self._before(PEM_SINCE)
+
+    def has(self, since: tuple[int, int]) -> bool:
+        """Whether the operator is of this version or later."""
+        return not self._before(since)
 
     def _before(self, version: tuple[int, int]) -> bool:
         """Whether the operator is older; one that is known by its old API version only is taken for an old one."""
@@ -92,6 +101,15 @@ class ResolvedFlow:
         """Name of the Connect workers that run the flow; the names of their objects derive from it."""
         return self.named.workers
 
+    def secrets_owner(self, side: Side) -> str:
+        """Whose name the Secrets of our making for a cluster carry; mirrors of one KafkaMirrorMaker2 share a target."""
+        return self.named.owner if side == "target" else self.name
+
+    @property
+    def heartbeats_on(self) -> Side:
+        """The cluster that heartbeats are produced to."""
+        return heartbeats_on(self.named, in_mirrors=self.api.has_heartbeat_mirrors)
+
     @property
     def api(self) -> StrimziApi:
         return self.strimzi.api
@@ -125,7 +143,7 @@ def resolve_flows(topology: Topology, region: str | None, addresses: Mapping[str
     if missing:
         raise ReplicationError(missing)
     clusters = {alias: _with_address(topology.clusters[alias], addresses) for alias in aliases}
-    heartbeats = heartbeat_topics(expand(topology))
+    heartbeats = heartbeat_topics(expand(topology), in_mirrors=operator.api.has_heartbeat_mirrors)
     return tuple(
         ResolvedFlow(
             named,

@@ -116,7 +116,8 @@ def _cluster(resolved: ResolvedFlow, side: Side) -> Parameters:
     """A cluster as the job reaches it: by what `validation` gives, else by what the connectors have."""
     cluster = resolved.cluster(side)
     namespace = namespace_name(resolved.workers, resolved.flow)
-    own, connectors = validation_secret_name(resolved.name, side), secret_name(resolved.name, side)
+    owner = resolved.secrets_owner(side)
+    own, connectors = validation_secret_name(owner, side), secret_name(owner, side)
     login = _login(cluster.authentication, namespace, connectors)
     trust = _trust(cluster.tls.trust if cluster.tls else None, namespace, connectors)
     authentication: Authentication | None = cluster.authentication

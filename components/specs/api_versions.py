@@ -75,7 +75,7 @@ def _trusted(resolved: ResolvedFlow, side: Side, cluster: Cluster) -> list[Manif
         case SecretPattern() as trust:
             return [{"secretName": trust.secret, "pattern": trust.pattern}]
         case SecretKey() | ConfigValue() as trust:
-            return [_certificate(secret_key(trust, secret_name(resolved.name, side), "ca.crt"))]
+            return [_certificate(secret_key(trust, secret_name(resolved.secrets_owner(side), side), "ca.crt"))]
         case KeystoreTrust() | None:
             return []
 
@@ -87,7 +87,7 @@ def _certificate(reference: SecretKey) -> Manifest:
 def _authentication(resolved: ResolvedFlow, side: Side, authentication: Authentication) -> Manifest:
     match authentication:
         case PlainAuthentication() | ScramAuthentication():
-            reference = secret_key(authentication.password, secret_name(resolved.name, side), "password")
+            reference = secret_key(authentication.password, secret_name(resolved.secrets_owner(side), side), "password")
             return {
                 "type": authentication.type,
                 "username": authentication.username,
@@ -103,12 +103,11 @@ def _authentication(resolved: ResolvedFlow, side: Side, authentication: Authenti
                 },
             }
         case OAuthAuthentication() if resolved.api is StrimziApi.V1BETA2:
-            return _oauth(authentication, secret_name(resolved.name, side))
-        case OAuthAuthentication():
+            return _oauth(authentication, secret_name(resolved.secrets_owner(side), side))
+        case OAuthAuthentication() | CustomAuthentication():
             login = login_properties(authentication, vault(resolved, side, OPERATOR_SECRET_PROVIDER))
-            return {"type": "custom", "sasl": True, "config": login}
-        case CustomAuthentication():
-            return {"type": "custom", "sasl": authentication.sasl, "config": dict(authentication.config)}
+            sasl = authentication.sasl if isinstance(authentication, CustomAuthentication) else True
+            return {"type": "custom", "sasl": sasl, "config": login}
 
 
 def _oauth(authentication: OAuthAuthentication, own: str) -> Manifest:

@@ -47,7 +47,8 @@ _LOGIN_MODULES = {
 _OAUTH_CALLBACK = "io.strimzi.kafka.oauth.client.JaasClientOauthLoginCallbackHandler"
 
 _SECRET_PLACEHOLDER = re.compile(
-    rf"\$\{{(?:{SECRET_PROVIDER}|{OPERATOR_SECRET_PROVIDER}):(?P<namespace>[^/:}}]+)/(?P<secret>[^:}}]+):[^}}]+\}}"
+    rf"\$\{{(?:{SECRET_PROVIDER}|{OPERATOR_SECRET_PROVIDER}):"
+    r"(?:(?P<namespace>[^/:}]+)/)?(?P<secret>[^/:}]+):(?P<key>[^}]+)\}"
 )
 
 
@@ -73,7 +74,7 @@ def vault(resolved: ResolvedFlow, side: Side, provider: str = SECRET_PROVIDER) -
     return Vault(
         provider,
         namespace_name(resolved.workers, resolved.flow),
-        secret_name(resolved.name, side),
+        secret_name(resolved.secrets_owner(side), side),
         token_trust_path(resolved, side),
     )
 
@@ -138,7 +139,17 @@ def login_properties(authentication: Authentication, vault: Vault) -> dict[str, 
                 "sasl.login.callback.handler.class": _OAUTH_CALLBACK,
             }
         case CustomAuthentication():
-            return dict(authentication.config)
+            return {key: _read_by(vault, value) for key, value in authentication.config.items()}
+
+
+def _read_by(vault: Vault, value: str) -> str:
+    """A user's property whose placeholders of Secrets are read by the vault's provider, in its namespace if in none."""
+
+    def placeholder(found: re.Match[str]) -> str:
+        namespace = found["namespace"] or vault.namespace
+        return f"${{{vault.provider}:{namespace}/{found['secret']}:{found['key']}}}"
+
+    return _SECRET_PLACEHOLDER.sub(placeholder, value)
 
 
 def _oauth_options(authentication: OAuthAuthentication, vault: Vault) -> dict[str, str]:
@@ -205,13 +216,17 @@ def _worker_file_keys(cluster: Cluster) -> list[str]:
 
 def secrets_read(resolved: ResolvedFlow, side: Side) -> set[str]:
     """Names of the Secrets that connectors, or the worker through its own configuration, read for one cluster."""
-    placeholders = list(connection_properties(resolved, side).values())
-    return {secret for value in placeholders for _, secret in placeholder_secrets(value)}
+    here = namespace_name(resolved.workers, resolved.flow)
+    values = connection_properties(resolved, side).values()
+    return {secret for value in values for _, secret in placeholder_secrets(value, here)}
 
 
-def placeholder_secrets(value: str) -> set[tuple[str, str]]:
-    """Namespace and name of every Secret that placeholders in a property's value refer to."""
-    return {(found["namespace"], found["secret"]) for found in _SECRET_PLACEHOLDER.finditer(value)}
+def placeholder_secrets(value: str, namespace: str) -> set[tuple[str, str]]:
+    """Namespace and name of every Secret that placeholders in a property refer to; `namespace` is that of the workers.
+
+    Source: Strimzi kafka-kubernetes-config-provider.
+    """
+    return {(found["namespace"] or namespace, found["secret"]) for found in _SECRET_PLACEHOLDER.finditer(value)}
 
 
 def config_map_placeholder(namespace: str, config_map: str, key: str) -> str:

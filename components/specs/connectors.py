@@ -13,7 +13,7 @@ from components.specs.api_versions import strimzi_api_version
 from components.specs.config_maps import cluster_config_map, replication_config_map, topics_config_maps
 from components.specs.connector_layers import ConnectorRole, connector_layers, heartbeat_prefixes
 from components.specs.layers import Config, values
-from components.specs.planned import PlannedObject, Role, manifest
+from components.specs.planned import Manifest, PlannedObject, Role, manifest
 
 CONNECTOR_CLASSES: dict[ConnectorRole, str] = {
     "source": "org.apache.kafka.connect.mirror.MirrorSourceConnector",
@@ -38,6 +38,14 @@ def connector_objects(resolved: ResolvedFlow) -> list[PlannedObject]:
     if connectors.heartbeat.enabled:
         objects.append(_connector_object(resolved, "heartbeat"))
     return objects
+
+
+def connector_fields(connector: Connector) -> Manifest:
+    """What KafkaConnector and a mirror's connector take alike, beside the configuration."""
+    restart: dict[str, Any] = {"enabled": connector.auto_restart.enabled}
+    if connector.auto_restart.max_restarts is not None:
+        restart["maxRestarts"] = connector.auto_restart.max_restarts
+    return {"tasksMax": connector.tasks_max, "state": connector.state.value, "autoRestart": restart}
 
 
 def connector_config(resolved: ResolvedFlow, role: ConnectorRole, part: str = "") -> Config:
@@ -74,9 +82,6 @@ def _connection(resolved: ResolvedFlow, side: Side, *prefixes: str) -> dict[str,
 def _connector_object(resolved: ResolvedFlow, role: ConnectorRole, part: str = "") -> PlannedObject:
     connectors = resolved.flow.connectors
     connector: Connector = connectors.sources[part] if part else getattr(connectors, role)
-    restart: dict[str, Any] = {"enabled": connector.auto_restart.enabled}
-    if connector.auto_restart.max_restarts is not None:
-        restart["maxRestarts"] = connector.auto_restart.max_restarts
     body = manifest(
         strimzi_api_version(resolved),
         "KafkaConnector",
@@ -85,9 +90,7 @@ def _connector_object(resolved: ResolvedFlow, role: ConnectorRole, part: str = "
         resolved.name,
         spec={
             "class": CONNECTOR_CLASSES[role],
-            "tasksMax": connector.tasks_max,
-            "state": connector.state.value,
-            "autoRestart": restart,
+            **connector_fields(connector),
             "config": connector_config(resolved, role, part),
         },
     )

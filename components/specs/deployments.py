@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from components.expansion import Shape
 from components.resolved import ResolvedFlow
 from components.specs.flow import flow_objects
+from components.specs.mirror_maker2 import mirror_maker2_objects
 from components.specs.planned import PlannedObject
 
 
@@ -26,4 +28,6 @@ def deployments(flows: Iterable[ResolvedFlow]) -> tuple[Deployment, ...]:
 
 def deployment_objects(deployment: Deployment) -> tuple[PlannedObject, ...]:
     """Every object of a deployment, in an order in which each follows what it needs."""
+    if deployment.flows[0].named.shape is Shape.MIRROR_MAKER2:
+        return mirror_maker2_objects(deployment.flows)
     return tuple(planned for flow in deployment.flows for planned in flow_objects(flow))

@@ -14,14 +14,18 @@ from components.specs.secrets import secret_objects
 def flow_objects(resolved: ResolvedFlow) -> tuple[PlannedObject, ...]:
     """Namespace (if it is ours), ConfigMaps, Secrets, access, KafkaConnect and KafkaConnectors of one flow."""
     return (
-        *_namespace(resolved),
-        *quota_objects(resolved),
+        *namespace_objects(resolved),
         *(config_map_object(config_map, resolved.name) for config_map in connector_config_maps(resolved)),
         *secret_objects(resolved),
         *access_objects(resolved),
         connect_object(resolved),
         *connector_objects(resolved),
     )
+
+
+def namespace_objects(resolved: ResolvedFlow) -> list[PlannedObject]:
+    """The namespace and its quota, as far as they are ours."""
+    return [*_namespace(resolved), *quota_objects(resolved)]
 
 
 def _namespace(resolved: ResolvedFlow) -> list[PlannedObject]:

@@ -40,8 +40,7 @@ def mounts(resolved: ResolvedFlow, sides: Iterable[Side]) -> Manifest:
 
 def volume_name(resolved: ResolvedFlow, side: Side, purpose: str) -> str:
     """Name of a volume among those of the workers, which several mirrors of a KafkaMirrorMaker2 share."""
-    shared = resolved.workers != resolved.name
-    return "-".join((side, purpose, resolved.named.part) if shared else (side, purpose))
+    return "-".join((side, purpose, resolved.named.part) if resolved.named.shared else (side, purpose))
 
 
 def _path(resolved: ResolvedFlow, side: Side, purpose: str) -> str:
@@ -57,6 +56,6 @@ def _files(resolved: ResolvedFlow, side: Side) -> dict[str, SecretKey]:
     if isinstance(trust, KeystoreTrust):
         files["truststore"] = SecretKey(secret=trust.secret, key=trust.key)
     if isinstance(cluster.authentication, OAuthAuthentication) and cluster.authentication.trust is not None:
-        own = secret_name(resolved.name, side)
+        own = secret_name(resolved.secrets_owner(side), side)
         files["token-trust"] = secret_key(cluster.authentication.trust, own, TOKEN_TRUST_KEY)
     return files

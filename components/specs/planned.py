@@ -23,6 +23,7 @@ class Role(StrEnum):
     SOURCE_VALIDATION = "source-validation"
     TARGET_VALIDATION = "target-validation"
     CONNECT = "connect"
+    MIRROR_MAKER2 = "mirror-maker2"
     ACCESS_ROLE = "access-role"
     ACCESS_BINDING = "access-binding"
     SOURCE_CONNECTOR = "source-connector"

@@ -12,13 +12,17 @@ _VALIDATION_ROLES = {"source": Role.SOURCE_VALIDATION, "target": Role.TARGET_VAL
 
 def secret_objects(resolved: ResolvedFlow) -> list[PlannedObject]:
     """Secrets for the connectors and for the validation job, where the configuration holds their values."""
-    found: list[PlannedObject] = []
-    for side in _SIDES:
-        cluster = resolved.cluster(side)
-        found += _secret(resolved, _CONNECTOR_ROLES[side], secret_name(resolved.name, side), config_secrets(cluster))
-        name = validation_secret_name(resolved.name, side)
-        found += _secret(resolved, _VALIDATION_ROLES[side], name, validation_config_secrets(cluster))
-    return found
+    return [planned for side in _SIDES for planned in cluster_secrets(resolved, side)]
+
+
+def cluster_secrets(resolved: ResolvedFlow, side: Side) -> list[PlannedObject]:
+    """Secrets with the credentials of one of a flow's clusters."""
+    cluster, owner = resolved.cluster(side), resolved.secrets_owner(side)
+    validation = validation_secret_name(owner, side)
+    return [
+        *_secret(resolved, _CONNECTOR_ROLES[side], secret_name(owner, side), config_secrets(cluster)),
+        *_secret(resolved, _VALIDATION_ROLES[side], validation, validation_config_secrets(cluster)),
+    ]
 
 
 def _secret(resolved: ResolvedFlow, role: Role, name: str, values: dict[str, ConfigValue]) -> list[PlannedObject]:
