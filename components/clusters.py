@@ -154,7 +154,8 @@ class OAuthAuthentication(Model):
 class CustomAuthentication(Model):
     """Any mechanism whose classes are in the workers' image, by the client properties that configure it.
 
-    Secret values are placeholders, `${secret:NAMESPACE/NAME:KEY}`. Source: Strimzi KafkaClientAuthenticationCustom.
+    Secret values are placeholders, `${secret:NAME:KEY}` or `${secret:NAMESPACE/NAME:KEY}`. Source: Strimzi
+    KafkaClientAuthenticationCustom.
     """
 
     type: Literal["custom"]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from components.checks.aliases import check_aliases
 from components.checks.clusters import check_clusters
 from components.checks.connect_clusters import check_connect_clusters
+from components.checks.heartbeat_clients import check_heartbeat_clients
 from components.checks.kafka_users import check_kafka_users
 from components.checks.loops import check_halves, check_loops
 from components.checks.names import check_names
@@ -13,6 +14,7 @@ from components.checks.properties import check_properties
 from components.checks.selections import check_selections
 from components.checks.transforms import check_transforms
 from components.checks.tuning import check_tuning
+from components.checks.versions import check_versions
 from components.expansion import expand
 from components.model import Topology
 from components.problems import Problem
@@ -28,6 +30,8 @@ def check_topology(topology: Topology) -> Iterator[Problem]:
         yield from check_selections(named)
         yield from check_properties(topology, named)
         yield from check_transforms(named)
+        yield from check_versions(topology, named)
+        yield from check_heartbeat_clients(topology, named)
         yield from check_tuning(topology, named)
     yield from check_kafka_users(topology, flows)
     yield from check_connect_clusters(flows)
