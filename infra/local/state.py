@@ -63,14 +63,14 @@ def save_state(state: State, file: Path | None = None) -> None:
     write_private(file or paths.STATE_FILE, state.model_dump_json(indent=2))
 
 
-def write_private(file: Path, text: str) -> None:
+def write_private(file: Path, content: str | bytes) -> None:
     """Write a file that only its owner can read, in one step."""
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     # mkstemp creates with mode 0600: there is no moment at which others could read it.
     handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text)
+        with os.fdopen(handle, "wb") as out:
+            out.write(content.encode("utf-8") if isinstance(content, str) else content)
             out.flush()
             os.fsync(out.fileno())
         Path(temporary).replace(file)

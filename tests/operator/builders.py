@@ -35,6 +35,13 @@ def a_connect_item(**spec: Any) -> dict[str, Any]:
     }
 
 
+def a_v1beta2_connect(**spec: Any) -> ConnectResource:
+    """The same as v1beta2 has it, as far as it is not given."""
+    item = a_connect_item()
+    item["spec"] = {"replicas": 1, "bootstrapServers": "kafka.uswest:9093", **spec}
+    return connect_resource(item)
+
+
 def a_connect(**spec: Any) -> ConnectResource:
     return connect_resource(a_connect_item(**spec))
 

@@ -63,6 +63,17 @@ def test_a_worker_whose_pod_is_refused_is_told_before_anything_else() -> None:
             {"template": {"connectContainer": {"volumeMounts": [{"name": "a"}]}}}, "mounts volumes", id="mounts"
         ),
         pytest.param({"authentication": {"type": "oauth"}}, "type oauth", id="authentication"),
+        pytest.param(
+            {
+                "authentication": {
+                    "type": "custom",
+                    "sasl": True,
+                    "config": {"sasl.login.callback.handler.class": "io.strimzi.kafka.oauth.client.Handler"},
+                }
+            },
+            "names io.strimzi.kafka.oauth, Strimzi's OAuth library",
+            id="oauth-as-v1-says-it",
+        ),
     ],
 )
 def test_what_one_machine_cannot_do_is_said(spec: dict[str, Any], words: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from infra.local.operator.owned_objects import owned_objects
 from infra.local.operator.worker_properties import as_properties_file, worker_properties
-from tests.operator.builders import a_connect
+from tests.operator.builders import a_connect, a_v1beta2_connect
 
 TLS = {"trustedCertificates": [{"secretName": "uswest-ca", "certificate": "ca.crt"}]}
 SCRAM = {
@@ -24,7 +24,7 @@ LABELS = {
     "strimzi.io/name": "orders-connect",
 }
 OWNER = {
-    "apiVersion": "kafka.strimzi.io/v1",
+    "apiVersion": "kafka.strimzi.io/v1beta2",
     "kind": "KafkaConnect",
     "name": "orders",
     "uid": "u-1",
@@ -66,6 +66,12 @@ def test_a_connect_cluster_with_tls_and_a_password() -> None:
             subjects=[{"kind": "ServiceAccount", "name": "orders-connect", "namespace": "mirror"}],
         ),
     ]
+
+
+def test_nothing_of_a_secret_leaves_the_workers_of_v1beta2() -> None:
+    """Their configuration holds passwords: in a ConfigMap everybody in the namespace would read them."""
+    connect = a_v1beta2_connect(tls=TLS, authentication=SCRAM)
+    assert owned_objects(connect, {"ca.crt": "CERTIFICATE"}) == [an_object("v1", "ServiceAccount", "orders-connect")]
 
 
 def test_without_secrets_the_role_gives_nothing() -> None:

@@ -8,6 +8,7 @@ import pytest
 from infra.local.operator.worker_properties import (
     as_properties_file,
     dropped_keys,
+    in_folder,
     on_one_machine,
     secrets_used,
     worker_properties,
@@ -195,7 +196,7 @@ def test_the_role_names_what_the_worker_reads_and_nothing_else() -> None:
 
 def test_one_machine_differs_in_these_properties_only() -> None:
     ordinary = worker_properties(a_connect(tls=TLS))
-    local = on_one_machine(ordinary, 20001, Path("/state/plugins"))
+    local = on_one_machine(ordinary, 20001, Path("/state/plugins"), Path("/state/pod"))
     assert {key: value for key, value in local.items() if ordinary.get(key) != value} == {
         "listeners": "http://127.0.0.1:20001",
         "rest.advertised.port": "20001",
@@ -204,6 +205,27 @@ def test_one_machine_differs_in_these_properties_only() -> None:
         "config.providers.strimzidir.param.allowed.paths": "/state/plugins",
     }
     assert ordinary.keys() <= local.keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "local"),
+    [
+        pytest.param(
+            "${file:/tmp/strimzi-connect.properties:k}", "${file:/state/strimzi-connect.properties:k}", id="own"
+        ),
+        pytest.param("/tmp/kafka/cluster.truststore.p12", "/state/kafka/cluster.truststore.p12", id="store"),
+        pytest.param("${file:/tmp/mine.properties:k}", "${file:/tmp/mine.properties:k}", id="a-file-of-the-users"),
+        pytest.param("/opt/tmp/kafkas", "/opt/tmp/kafkas", id="another-path"),
+    ],
+)
+def test_a_file_of_the_pod_is_looked_for_in_the_workers_folder(text: str, local: str) -> None:
+    assert in_folder(text, Path("/state")) == local
+
+
+def test_a_provider_that_may_read_the_pods_files_may_read_them_where_they_are_here() -> None:
+    key = "config.providers.file.param.allowed.paths"
+    local = on_one_machine({key: "/tmp,/opt"}, 20001, Path("/plugins"), Path("/state"))
+    assert local[key] == "/tmp,/opt,/state"
 
 
 def test_the_file_escapes_what_java_would_read_otherwise() -> None:

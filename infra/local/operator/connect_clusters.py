@@ -4,20 +4,22 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from secrets import token_urlsafe
 
 from infra.local.kubernetes_api import ApiError, KubernetesApi, Object, Reference
 from infra.local.operator import secret_contents
 from infra.local.operator.conditions import Condition, not_ready
 from infra.local.operator.connect_rest import ConnectRest
 from infra.local.operator.connect_status import WorkerReport, readiness, status_body, unsupported, warnings
+from infra.local.operator.connector_plan import connector_on_one_machine
 from infra.local.operator.jvm import jvm_arguments
 from infra.local.operator.owned_objects import owned_objects
 from infra.local.operator.pod_objects import is_there
-from infra.local.operator.resources import ConnectResource
+from infra.local.operator.resources import ConnectorResource, ConnectResource
 from infra.local.operator.service_account import (
     TOKEN_LIFETIME_SECONDS,
     cluster_entry,
@@ -26,10 +28,10 @@ from infra.local.operator.service_account import (
     worker_kubeconfig,
 )
 from infra.local.operator.statuses import write_status
+from infra.local.operator.worker_files import WorkerFiles
 from infra.local.operator.worker_log import first_problem
 from infra.local.operator.worker_plan import Start, Stop, Worker, WorkerState, next_steps
 from infra.local.operator.worker_pods import WorkerPods
-from infra.local.operator.worker_properties import worker_properties
 from infra.local.operator.workers import Key, WorkerRecord, Workers
 from infra.local.state import write_private
 
@@ -60,6 +62,7 @@ class ConnectClusters:
     kubeconfig: Path
     workers: Workers
     _applied: dict[Key, tuple[str, float]] = field(default_factory=dict)
+    _kept: dict[Key, str] = field(default_factory=dict)
     _rests: dict[int, ConnectRest] = field(default_factory=dict)
     _misses: dict[int, int] = field(default_factory=dict)
     _pods: WorkerPods = field(init=False)
@@ -87,12 +90,12 @@ class ConnectClusters:
             self.stop(key)
         else:
             try:
-                digest = self._prepare(connect, arguments)
+                digest, properties = self._prepare(connect, arguments)
             except secret_contents.InvalidSecretError as error:
                 # Workers that run go on, as pods would; new ones would not come up.
                 condition = not_ready("InvalidSecret", str(error))
             else:
-                refused = self._run_workers(connect, digest, arguments, states, pods)
+                refused = self._run_workers(connect, digest, properties, arguments, states, pods)
                 condition = readiness(connect, self._judged(key, reports, digest), refused)
         stopping = {record.index for record in self.workers.of(key) if self.workers.is_stopping(record)}
         serving = [each.port for each in reports if each.state is WorkerState.READY and each.index not in stopping]
@@ -104,9 +107,16 @@ class ConnectClusters:
             self.workers.stop(record)
         self.workers.forget(key)
         self._applied.pop(key, None)
+        self._kept.pop(key, None)
 
-    def _prepare(self, connect: ConnectResource, arguments: list[str]) -> str:
-        """Apply what the workers need, and give the digest of all they are started with."""
+    def placed(self, connect: ConnectResource, connectors: Sequence[ConnectorResource]) -> list[ConnectorResource]:
+        """The connectors as Connect gets them here: what they would read of their pod is elsewhere."""
+        folder = self.workers.files_folder(connect.key)
+        names = secret_contents.secret_names(connect)
+        return [connector_on_one_machine(each, folder, names) for each in connectors]
+
+    def _prepare(self, connect: ConnectResource, arguments: list[str]) -> tuple[str, dict[str, str]]:
+        """Apply and write what the workers need; their properties, and a digest of all they are started with."""
         names = secret_contents.secret_names(connect)
         found = {name: self.api.get(Reference("v1", "Secret", connect.namespace, name)) for name in names}
         secrets = {name: secret.get("data", {}) for name, secret in found.items() if secret is not None}
@@ -115,9 +125,22 @@ class ConnectClusters:
         self._apply(connect, owned_objects(connect, certificates))
         cluster = cluster_entry(self.kubeconfig)
         self._write_kubeconfig(connect, cluster)
-        told = [worker_properties(connect), arguments, dict(connect.resources)]
+        files = WorkerFiles(connect, secrets, self._store_password(connect.key))
+        properties = files.properties()
+        told = [properties, arguments, dict(connect.resources)]
         # A token, too, is of one KafkaConnect and one API server only.
-        return _digest([*told, secret_contents.contents_digest(secrets), connect.uid, cluster])
+        digest = _digest([*told, secret_contents.contents_digest(secrets), connect.uid, cluster])
+        if self._kept.get(connect.key) != digest:
+            self.workers.keep(connect.key, files.files())
+            self._kept[connect.key] = digest
+        return digest, properties
+
+    def _store_password(self, key: Key) -> str:
+        """Of the key stores of a component; kept, because workers that run hold stores of before."""
+        file = self.workers.folder(key) / "store-password"
+        if not file.exists():
+            write_private(file, token_urlsafe(24))
+        return file.read_text(encoding="utf-8")
 
     def _apply(self, connect: ConnectResource, items: list[Object]) -> None:
         key = connect.key
@@ -145,6 +168,7 @@ class ConnectClusters:
         self,
         connect: ConnectResource,
         digest: str,
+        properties: Mapping[str, str],
         arguments: list[str],
         states: Mapping[int, WorkerState],
         pods: Mapping[int, Object],
@@ -162,7 +186,7 @@ class ConnectClusters:
                 case Start(index):
                     refusal = self._pods.admit(connect, index, digest, pods.get(index))
                     if refusal is None:
-                        self.workers.start(key, index, digest, worker_properties(connect), arguments)
+                        self.workers.start(key, index, digest, properties, arguments)
                     else:
                         refused[index] = refusal
                 case Stop(index):

@@ -7,9 +7,11 @@ from datetime import datetime
 from infra.local.kubernetes_api import Object
 from infra.local.operator import conditions
 from infra.local.operator.conditions import Condition, not_ready, warning
-from infra.local.operator.resources import ConnectResource, UnsupportedAuthentication
+from infra.local.operator.resources import ConnectResource, CustomAuthentication, UnsupportedAuthentication
 from infra.local.operator.worker_plan import WorkerState
 from infra.local.operator.worker_properties import dropped_keys
+
+OAUTH_PACKAGE = "io.strimzi.kafka.oauth"
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,13 @@ def unsupported(connect: ConnectResource) -> Condition | None:
             "as PEM, read through a configuration provider",
         )
     for access in connect.access:
-        if isinstance(access.authentication, UnsupportedAuthentication):
-            told = f"authentication type {access.authentication.type} is not supported on one machine"
-            return not_ready("UnsupportedLocally", told)
+        match access.authentication:
+            case UnsupportedAuthentication(type=kind):
+                told = f"authentication type {kind} is not supported on one machine"
+                return not_ready("UnsupportedLocally", told)
+            case CustomAuthentication(config=config) if OAUTH_PACKAGE in str(config.values()):
+                told = f"authentication names {OAUTH_PACKAGE}, Strimzi's OAuth library, which only its images have"
+                return not_ready("UnsupportedLocally", told)
     return None
 
 

@@ -4,9 +4,10 @@ Source: Strimzi AbstractConnectOperator (auto-restart), KafkaConnectorConfigurat
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from infra.local.kubernetes_api import Object
@@ -15,7 +16,7 @@ from infra.local.operator.conditions import Condition, not_ready, timestamp
 from infra.local.operator.connect_rest import RunningConnector
 from infra.local.operator.resources import ConnectorResource
 from infra.local.operator.worker_log import trace_summary
-from infra.local.operator.worker_properties import text
+from infra.local.operator.worker_properties import in_folder, text
 
 FORBIDDEN_KEYS = frozenset({"name", "connector.class", "tasks.max", "connector.plugin.version"})
 LONGEST_BACKOFF_MINUTES = 60
@@ -84,6 +85,14 @@ def connector_config(connector: ConnectorResource) -> dict[str, str]:
     return config | {key: _text(value) for key, value in connector.config.items() if key not in FORBIDDEN_KEYS}
 
 
+def connector_on_one_machine(
+    connector: ConnectorResource, folder: Path, file_secrets: Iterable[str]
+) -> ConnectorResource:
+    """The connector as Connect gets it here, where what it would read in its pod's /tmp lies in `folder`."""
+    config = {key: in_folder(_text(value), folder) for key, value in connector.config.items()}
+    return replace(connector, config=config, file_secrets=tuple(file_secrets))
+
+
 def next_step(connector: ConnectorResource, running: RunningConnector | None, now: datetime) -> Step:
     """The one thing to do now; the next look at the connector decides about the next."""
     config = connector_config(connector)
@@ -128,7 +137,11 @@ def condition_of(connector: ConnectorResource, running: RunningConnector | None)
 
 def warnings(connector: ConnectorResource) -> list[Condition]:
     dropped = sorted(FORBIDDEN_KEYS & connector.config.keys())
-    return [conditions.warning("ForbiddenConfiguration", f"config {key} is dropped: set by spec") for key in dropped]
+    told = [conditions.warning("ForbiddenConfiguration", f"config {key} is dropped: set by spec") for key in dropped]
+    return told + [
+        conditions.warning("DeprecatedFields", f"spec.{field} is not in v1 any more: spec.state takes its place")
+        for field in connector.deprecated_fields
+    ]
 
 
 def status_body(

@@ -24,7 +24,7 @@ from infra.local.operator.connector_plan import (
     status_body,
 )
 from infra.local.operator.lookups import explained
-from infra.local.operator.redaction import redacted, secret_values
+from infra.local.operator.redaction import placeholders, redacted, secret_values
 from infra.local.operator.resources import ConnectorResource
 from infra.local.operator.statuses import write_status
 
@@ -105,7 +105,7 @@ class ConnectorReconciler:
                 return None
             condition, topics = self._refused(connector, step, error), []
         if running is not None and running.failures:
-            secrets = secret_values(self.api, connector_config(connector))
+            secrets = self._secrets(connector)
             running = replace(running, status=redacted(running.status, secrets))
         return Outcome(condition, running, topics, restarts)
 
@@ -121,13 +121,18 @@ class ConnectorReconciler:
         return None
 
     def _refused(self, connector: ConnectorResource, step: Step, error: RestError) -> Condition:
-        secrets = secret_values(self.api, connector_config(connector))
+        secrets = self._secrets(connector)
         told = explained(self.api, connector, redacted(str(error), secrets))
         condition = not_ready("ConnectRestError", f"Connect answered {error.status}: {told}")
         if isinstance(step, Create | Configure):
             due = time.monotonic() + RETRY_SECONDS
             self._refusals[connector.key] = Refusal(dict(step.config), condition, due)
         return condition
+
+    def _secrets(self, connector: ConnectorResource) -> list[str]:
+        """Every value that Connect may have seen on behalf of the connector."""
+        named = placeholders(connector_config(connector))
+        return secret_values(self.api, named | {(connector.namespace, name) for name in connector.file_secrets})
 
     def _write(self, connector: ConnectorResource, outcome: Outcome) -> None:
         condition, running = outcome.refusal or condition_of(connector, outcome.running), outcome.running

@@ -21,11 +21,13 @@ STORES = "/tmp/kafka/clusters"
 """Where the workers of 0.45 keep the passwords, and the key stores, that connectors use."""
 
 _OWN_TOPICS = ("configStorageTopic", "offsetStorageTopic", "statusStorageTopic")
-_DEFAULT_GROUP = {
+_V1BETA2_DEFAULTS = {
     "group.id": "mirrormaker2-cluster",
     "offset.storage.topic": "mirrormaker2-cluster-offsets",
     "config.storage.topic": "mirrormaker2-cluster-configs",
     "status.storage.topic": "mirrormaker2-cluster-status",
+    "config.providers": "file",
+    "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
 }
 
 
@@ -63,7 +65,8 @@ class Version:
 
 
 def version_of(item: Object) -> Version:
-    return VERSIONS[item["apiVersion"]]
+    """The version in which it is written: it may be read in another. `target`, which v1 requires, tells them apart."""
+    return VERSIONS["kafka.strimzi.io/v1" if "target" in item["spec"] else "kafka.strimzi.io/v1beta2"]
 
 
 def _connection(
@@ -126,7 +129,7 @@ def _v1beta2_workers(spec: Object) -> dict[str, Any]:
     cluster = _v1beta2_cluster(spec, spec["connectCluster"])
     fields = ("bootstrapServers", "tls", "authentication")
     same: dict[str, Any] = {field: cluster[field] for field in fields if field in cluster}
-    return {**same, "config": {**_DEFAULT_GROUP, **(cluster.get("config") or {})}}
+    return {**same, "config": {**_V1BETA2_DEFAULTS, **(cluster.get("config") or {})}}
 
 
 def _v1beta2_mirrors(spec: Object) -> list[Mirror]:

@@ -39,7 +39,7 @@ class MirrorMakers:
         seen: list[Object] = []
         condition = found.condition
         if found.rest is not None:
-            outcomes = self.connectors.outcomes(found.rest, wanted)
+            outcomes = self.connectors.outcomes(found.rest, self.clusters.placed(connect, wanted))
             seen = mirror_maker2_status.seen_connectors(wanted, outcomes, previous)
             if condition == conditions.READY:
                 condition = mirror_maker2_status.readiness(wanted, outcomes, seen)

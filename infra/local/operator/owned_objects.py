@@ -24,6 +24,9 @@ def owned_objects(connect: ConnectResource, trusted_certificates: Mapping[str, s
     `trusted_certificates` are PEM, by key of the Secret that holds them.
     """
     name = connect.component_name
+    if connect.has_values_in_files:
+        # Its configuration is made in the container, where Secrets are mounted that the service account cannot read.
+        return [owned_object(connect, "v1", "ServiceAccount", name)]
     configuration = as_properties_file(worker_properties(connect))
     items = [
         owned_object(connect, "v1", "ServiceAccount", name),

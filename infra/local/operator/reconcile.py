@@ -72,7 +72,7 @@ class Operator:
             told = f"KafkaConnect {connect.name} has no worker that serves"
             self.connectors.not_ready(connectors, "ConnectNotReady", told)
         else:
-            self.connectors.reconcile(rest, connectors)
+            self.connectors.reconcile(rest, self.clusters.placed(connect, connectors))
 
     def _one(self, target: Reference, work: Callable[[], None]) -> None:
         try:

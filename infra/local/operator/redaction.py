@@ -19,10 +19,10 @@ def placeholders(config: Mapping[str, str]) -> set[tuple[str, str]]:
     return {(found[1], found[2]) for value in config.values() for found in _PLACEHOLDER.finditer(value)}
 
 
-def secret_values(api: KubernetesApi, config: Mapping[str, str]) -> list[str]:
-    """Values of the Secrets among those objects, longest first."""
+def secret_values(api: KubernetesApi, names: Iterable[tuple[str, str]]) -> list[str]:
+    """Values of the Secrets among objects of these namespaces and names, longest first."""
     found: set[str] = set()
-    for namespace, name in placeholders(config):
+    for namespace, name in names:
         secret = api.get(Reference("v1", "Secret", namespace, name)) or {}
         found |= {base64.b64decode(each).decode(errors="replace") for each in secret.get("data", {}).values()}
     return sorted((each for each in found if len(each) >= SHORTEST_SECRET), key=len, reverse=True)

@@ -6,7 +6,10 @@ from typing import Any
 
 from infra.local.kubernetes_api import Object, Reference
 
-API_VERSION = "kafka.strimzi.io/v1"
+API_VERSION = "kafka.strimzi.io/v1beta2"
+"""Of the versions that are served, the one that knows every field of both: read or given a status through the other, an
+object would lose fields that only this one has. In which an object was written shows in what it says."""
+
 CLUSTER_LABEL = "strimzi.io/cluster"
 USE_CONNECTOR_RESOURCES = "strimzi.io/use-connector-resources"
 TRUST_KEY = "ca.crt"
@@ -97,12 +100,18 @@ class ClusterAccess:
     tls: tuple[TrustedCertificate, ...] | None
     authentication: Authentication | None
 
+    @property
+    def alias(self) -> str:
+        """Of a cluster of a KafkaMirrorMaker2; empty for that of the workers themselves."""
+        return self.trust_key.removesuffix(TRUST_KEY).removesuffix("-")
+
 
 @dataclass(frozen=True)
 class ConnectResource:
     """A KafkaConnect, or the workers of a KafkaMirrorMaker2, which has `clusters` for its connectors.
 
-    `tls` None means no TLS; empty means TLS with the JVM's own trust.
+    `tls` None means no TLS; empty means TLS with the JVM's own trust. `has_values_in_files` says that the operator is
+    one of v1beta2 before 0.47, whose workers have values of Secrets in files of theirs that connectors may read.
     """
 
     namespace: str
@@ -126,6 +135,7 @@ class ConnectResource:
     status: Object
     component: Component = KAFKA_CONNECT
     clusters: tuple[ClusterAccess, ...] = ()
+    has_values_in_files: bool = False
 
     @property
     def reference(self) -> Reference:
@@ -149,7 +159,10 @@ class ConnectResource:
 
 @dataclass(frozen=True)
 class ConnectorResource:
-    """A KafkaConnector. `cluster` is None when the label is missing; `state` is the wanted one."""
+    """A KafkaConnector. `cluster` is None when the label is missing; `state` is the wanted one.
+
+    `file_secrets` are the Secrets whose values lie in files that it may read.
+    """
 
     namespace: str
     name: str
@@ -164,6 +177,8 @@ class ConnectorResource:
     max_restarts: int | None
     status: Object
     component: Component = KAFKA_CONNECT
+    deprecated_fields: tuple[str, ...] = ()
+    file_secrets: tuple[str, ...] = ()
 
     @property
     def reference(self) -> Reference:
@@ -180,36 +195,65 @@ class ConnectorResource:
         return f"{self.cluster}-{self.component.suffix}"
 
 
-IGNORED_FIELDS = ("build", "image", "jmxOptions", "logging", "metricsConfig", "plugins", "rack", "tracing")
+IGNORED_FIELDS = (
+    "build",
+    "externalConfiguration",
+    "image",
+    "jmxOptions",
+    "logging",
+    "metricsConfig",
+    "plugins",
+    "rack",
+    "tracing",
+)
 """Fields of a KafkaConnect that mean nothing, or cannot be had, outside containers."""
+
+DEFAULT_REPLICAS = 3
+"""Of v1beta2; v1 requires a number."""
+
+_GROUP = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
+_V1_GROUP = ("groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic")
+_V1BETA2_GROUP = ("connect-cluster", "connect-cluster-configs", "connect-cluster-offsets", "connect-cluster-status")
+"""Properties of the workers' group, the fields of v1 that say them, and what they are without a word in v1beta2."""
 
 _MECHANISMS = {"plain": "PLAIN", "scram-sha-256": "SCRAM-SHA-256", "scram-sha-512": "SCRAM-SHA-512"}
 
 
 def connect_resource(item: Object) -> ConnectResource:
+    """The view of a KafkaConnect of either version. `groupId`, which v1 requires and v1beta2 lacks, tells them apart.
+
+    Source: Strimzi KafkaConnectConfiguration and KafkaConnectCluster, 0.45 for v1beta2.
+    """
     metadata, spec = item["metadata"], item["spec"]
     template = spec.get("template") or {}
     mounts = (template.get("connectContainer") or {}).get("volumeMounts")
+    is_v1 = "groupId" in spec
+    config = dict(spec.get("config") or {})
+    if is_v1:
+        group = [spec[field] for field in _V1_GROUP]
+    else:
+        group = [str(config.pop(key, default)) for key, default in zip(_GROUP, _V1BETA2_GROUP, strict=True)]
     return ConnectResource(
         namespace=metadata["namespace"],
         name=metadata["name"],
         uid=metadata["uid"],
         generation=metadata["generation"],
         uses_connector_resources=(metadata.get("annotations") or {}).get(USE_CONNECTOR_RESOURCES) == "true",
-        replicas=spec["replicas"],
+        replicas=spec.get("replicas", DEFAULT_REPLICAS),
         bootstrap_servers=spec["bootstrapServers"],
-        group_id=spec["groupId"],
-        config_storage_topic=spec["configStorageTopic"],
-        offset_storage_topic=spec["offsetStorageTopic"],
-        status_storage_topic=spec["statusStorageTopic"],
+        group_id=group[0],
+        config_storage_topic=group[1],
+        offset_storage_topic=group[2],
+        status_storage_topic=group[3],
         tls=trusted_certificates(spec),
         authentication=authentication(spec),
-        config=spec.get("config") or {},
+        config=config,
         jvm_options=spec.get("jvmOptions") or {},
         resources=spec.get("resources") or {},
         mounts_volumes=bool(mounts or (template.get("pod") or {}).get("volumes")),
         ignored_fields=tuple(field for field in IGNORED_FIELDS if field in spec),
         status=item.get("status") or {},
+        has_values_in_files=not is_v1,
     )
 
 
@@ -225,10 +269,11 @@ def connector_resource(item: Object) -> ConnectorResource:
         tasks_max=spec.get("tasksMax"),
         version=spec.get("version"),
         config=spec.get("config") or {},
-        state=spec.get("state", "running"),
+        state=spec.get("state") or ("paused" if spec.get("pause") else "running"),
         auto_restart=bool(restart.get("enabled", False)),
         max_restarts=restart.get("maxRestarts"),
         status=item.get("status") or {},
+        deprecated_fields=tuple(field for field in ("pause",) if field in spec),
     )
 
 

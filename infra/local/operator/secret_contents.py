@@ -52,8 +52,15 @@ def _joined(connect: ConnectResource, trusted: Iterable[TrustedCertificate], sec
 def check_credentials(connect: ConnectResource, secrets: SecretData) -> None:
     """Raise InvalidSecretError if a credential that the workers will look up is not there."""
     for each in _credentials(connect):
-        if each.key not in _data(connect, secrets, each.secret):
-            raise InvalidSecretError(f"Secret {connect.namespace}/{each.secret} has no key {each.key}")
+        secret_value(connect, secrets, each)
+
+
+def secret_value(connect: ConnectResource, secrets: SecretData, where: SecretKey) -> bytes:
+    """What lies under one key. Raises InvalidSecretError."""
+    data = _data(connect, secrets, where.secret)
+    if where.key not in data:
+        raise InvalidSecretError(f"Secret {connect.namespace}/{where.secret} has no key {where.key}")
+    return base64.b64decode(data[where.key])
 
 
 def contents_digest(secrets: SecretData) -> str:

@@ -4,6 +4,7 @@ Values of Secrets never appear: the worker resolves placeholders through the API
 Source: Strimzi KafkaConnectConfigurationBuilder, AbstractConfiguration.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,9 @@ _OPERATOR_PROVIDERS = {
     "config.providers.strimzidir.param.allowed.paths": "/opt/kafka",
     "config.providers.strimzisecrets.class": "io.strimzi.kafka.KubernetesSecretConfigProvider",
 }
+_DIRECTORIES = "config.providers.strimzidir.param.allowed.paths"
+_ALLOWED_PATHS = re.compile(r"config\.providers\..*\.param\.allowed\.paths")
+_FILE_OF_A_POD = re.compile(r"/tmp/(?=kafka/|strimzi-[a-z0-9-]+\.properties)")
 _PROVIDER_NAMES = "strimzienv,strimzifile,strimzidir,strimzisecrets"
 
 _FORBIDDEN_KEYS = frozenset({"group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic"})
@@ -59,41 +63,67 @@ LOGIN_MODULES = {
 
 def worker_properties(connect: ConnectResource) -> dict[str, str]:
     """Whole worker configuration in the order in which the operator writes it."""
-    config = {key: text(value) for key, value in connect.config.items() if not _is_forbidden(key)}
+    config = user_config(connect)
     providers = config.pop("config.providers", None)
     return {
         "bootstrap.servers": connect.bootstrap_servers,
-        "group.id": connect.group_id,
-        "config.storage.topic": connect.config_storage_topic,
-        "offset.storage.topic": connect.offset_storage_topic,
-        "status.storage.topic": connect.status_storage_topic,
+        **group_properties(connect),
         "rest.advertised.host.name": "${strimzienv:ADVERTISED_HOSTNAME}",
         "rest.advertised.port": "8083",
         "plugin.path": "/opt/kafka/plugins",
-        **_for_every_client(trust(connect.namespace, connect.name, connect.access[0])),
-        **_for_every_client(credentials(connect.namespace, connect.authentication)),
+        **for_every_client(trust(connect.namespace, connect.name, connect.access[0])),
+        **for_every_client(credentials(connect.namespace, connect.authentication)),
         "config.providers": ",".join(filter(None, (providers, _PROVIDER_NAMES))),
         **_OPERATOR_PROVIDERS,
         **connect.component.converters,
         **config,
-        **_for_every_client({"security.protocol": security_protocol(connect.access[0])}),
+        **for_every_client({"security.protocol": security_protocol(connect.access[0])}),
     }
 
 
-def on_one_machine(properties: Mapping[str, str], port: int, plugin_path: Path) -> dict[str, str]:
+def group_properties(connect: ConnectResource) -> dict[str, str]:
+    """The workers' group and where it keeps what it knows."""
+    return {
+        "group.id": connect.group_id,
+        "config.storage.topic": connect.config_storage_topic,
+        "offset.storage.topic": connect.offset_storage_topic,
+        "status.storage.topic": connect.status_storage_topic,
+    }
+
+
+def user_config(connect: ConnectResource) -> dict[str, str]:
+    """What is left of spec.config."""
+    return {key: text(value) for key, value in connect.config.items() if not _is_forbidden(key)}
+
+
+def on_one_machine(properties: Mapping[str, str], port: int, plugin_path: Path, folder: Path) -> dict[str, str]:
     """The whole difference between a worker in a pod and one beside others on loopback.
 
     A pod has an address of its own and listens on 8083, and its image has /opt/kafka, without which the directory
-    provider does not start. `plugin.discovery` only saves the scan of every jar.
+    provider does not start. A pod has a /tmp of its own, too: what a worker keeps there is in `folder`, which providers
+    may read wherever they may read anything. `plugin.discovery` only saves the scan of every jar.
     """
+    local = {
+        key: f"{in_folder(value, folder)},{folder}" if _ALLOWED_PATHS.fullmatch(key) else in_folder(value, folder)
+        for key, value in properties.items()
+    }
+    if _DIRECTORIES in local:
+        local[_DIRECTORIES] = str(plugin_path)
     return {
-        **properties,
+        **local,
         "listeners": f"http://127.0.0.1:{port}",
         "rest.advertised.port": str(port),
         "plugin.path": str(plugin_path),
         "plugin.discovery": "service_load",
-        "config.providers.strimzidir.param.allowed.paths": str(plugin_path),
     }
+
+
+def in_folder(value: str, folder: Path) -> str:
+    """The text with every path of a file that a worker keeps in its pod's /tmp replaced by that in `folder`.
+
+    Of a connector's configuration this is the whole difference, as in `${file:/tmp/strimzi-connect.properties:…}`.
+    """
+    return _FILE_OF_A_POD.sub(f"{folder}/", value)
 
 
 def dropped_keys(connect: ConnectResource) -> list[str]:
@@ -172,7 +202,8 @@ def _placeholder(namespace: str, where: SecretKey) -> str:
     return f"${{strimzisecrets:{namespace}/{where.secret}:{where.key}}}"
 
 
-def _for_every_client(properties: Mapping[str, str] | Iterator[tuple[str, str]]) -> dict[str, str]:
+def for_every_client(properties: Mapping[str, str] | Iterator[tuple[str, str]]) -> dict[str, str]:
+    """The same for the worker itself and for each client that it makes."""
     pairs = list(dict(properties).items())
     return {prefix + key: value for prefix in CLIENT_PREFIXES for key, value in pairs}
 

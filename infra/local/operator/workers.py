@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from infra.local import processes
 from infra.local.operator.worker_plan import pause_seconds
-from infra.local.operator.worker_properties import as_properties_file, on_one_machine
+from infra.local.operator.worker_properties import as_properties_file, in_folder, on_one_machine
 from infra.local.ports import free_port
 from infra.local.processes import ProcessRecord
 from infra.local.state import write_private
@@ -27,6 +27,9 @@ STOP_GRACE_SECONDS = 15.0
 
 MAIN_CLASS = "org.apache.kafka.connect.cli.ConnectDistributed"
 LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
+
+OF_A_POD = "pod"
+"""Folder of a component for its workers' files; they share it, as pods of one image have the same paths."""
 
 Key = tuple[str, str]
 """Namespace of a KafkaConnect or KafkaMirrorMaker2, and the name of the workers' component."""
@@ -144,7 +147,8 @@ class Workers:
         port = free_port(each.port for each in self._records.values())
         folder, stem = self.folder(key), f"worker-{index}"
         file, worker_log = folder / f"{stem}.properties", folder / f"{stem}.log"
-        write_private(file, as_properties_file(on_one_machine(properties, port, self._runtime.plugin_path)))
+        local = on_one_machine(properties, port, self._runtime.plugin_path, self.files_folder(key))
+        write_private(file, as_properties_file(local))
         if worker_log.exists():
             worker_log.replace(folder / f"{stem}.previous.log")
         command: list[str | Path] = [
@@ -193,6 +197,20 @@ class Workers:
         folder = self._runtime.folders.joinpath(*key)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return folder
+
+    def files_folder(self, key: Key) -> Path:
+        """Where lies what each of the component's workers would keep in its own pod's /tmp."""
+        return self.folder(key) / OF_A_POD
+
+    def keep(self, key: Key, files: Mapping[str, bytes]) -> None:
+        """Write the files, by path in a pod, and remove those of before that are not among them."""
+        folder = self.files_folder(key)
+        local = {Path(in_folder(path, folder)): content for path, content in files.items()}
+        for file, content in local.items():
+            text = file.suffix == ".properties"
+            write_private(file, in_folder(content.decode(), folder) if text else content)
+        for file in (each for each in folder.rglob("*") if each.is_file() and each not in local):
+            file.unlink()
 
     def log_text(self, record: WorkerRecord, which: str = "") -> str:
         """Log of the worker, or with `.previous` that of the process before it; empty if there is none."""
