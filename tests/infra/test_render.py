@@ -51,6 +51,21 @@ def test_kustomizations_name_every_file_that_is_an_object(tmp_path: Path) -> Non
     assert yaml.safe_load(files["kustomization.yaml"])["resources"] == ["orders"]
 
 
+def test_the_users_of_a_region_are_rendered_apart_from_flows(tmp_path: Path) -> None:
+    """The stack of a source's region may deploy no flow at all, and still declares the user that others log in as."""
+    password = {"type": "scram-sha-512", "username": "mirror", "password": {"config": "useastPassword"}}
+    source = a_cluster(authentication=password, kafkaUser={"cluster": "kafka", "namespace": "kafka"})
+    topology = a_topology(clusters={"useast": source, "uswest": a_cluster("us-west-2")})
+    files = rendered(tmp_path, topology, region="us-east-1", useastPassword={"secure": "v1:abc"})
+    assert sorted(files) == [
+        "kafka_users/kustomization.yaml",
+        "kafka_users/required-secrets.yaml",
+        "kafka_users/user-useast.yaml",
+        "kustomization.yaml",
+    ]
+    assert yaml.safe_load(files["kafka_users/user-useast.yaml"])["kind"] == "KafkaUser"
+
+
 def test_a_later_render_removes_what_is_no_longer_there(tmp_path: Path) -> None:
     stacks, out = tmp_path / "stacks", tmp_path / "out"
     stacks.mkdir()
