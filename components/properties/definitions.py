@@ -124,10 +124,19 @@ def supported_versions() -> tuple[str, ...]:
     return tuple(sorted((match[1] for match in found if match), key=_version_key))
 
 
+def minor_version(kafka_version: str) -> str:
+    """Kafka's minor version of "4.2", "4.2.0" and vendors' forms such as "3.8.0.1.2".
+
+    Raises ValueError for what does not begin so.
+    """
+    major, minor = _version_key(kafka_version)
+    return f"{major}.{minor}"
+
+
 def data_version(kafka_version: str) -> str:
     """The minor version whose data stands for `kafka_version`: the newest that is not newer, else the oldest.
 
-    Takes "4.2", "4.2.0" and vendors' forms such as "3.8.0.1.2". Raises ValueError for what does not begin so.
+    Raises ValueError as minor_version.
     """
     wanted = _version_key(kafka_version)
     not_newer = [version for version in supported_versions() if _version_key(version) <= wanted]
@@ -135,8 +144,12 @@ def data_version(kafka_version: str) -> str:
 
 
 def definitions(kafka_version: str, owner: Owner) -> Mapping[str, Definition]:
-    """Every property of `owner` by name, as the data for `kafka_version` has it. Raises ValueError as data_version."""
-    return _definitions(data_version(kafka_version), owner)
+    """Every property of `owner` by name, as the data for `kafka_version` has it. Raises ValueError as minor_version.
+
+    Of a version between two that there is data for nobody here knows when a property came or went: what either knows
+    is known, as the older defines it.
+    """
+    return _definitions(minor_version(kafka_version), owner)
 
 
 def nearest(name: str, known: Collection[str]) -> str | None:
@@ -153,16 +166,22 @@ def _version_key(version: str) -> tuple[int, int]:
 
 
 @functools.cache
-def _definitions(version: str, owner: Owner) -> Mapping[str, Definition]:
+def _definitions(minor: str, owner: Owner) -> Mapping[str, Definition]:
+    older = data_version(minor)
+    newer = next((each for each in supported_versions() if _version_key(each) > _version_key(minor)), None)
+    versions = [newer, older] if newer and _version_key(older) < _version_key(minor) else [older]
+    return MappingProxyType({name: each for version in versions for name, each in _data(version, owner).items()})
+
+
+def _data(version: str, owner: Owner) -> dict[str, Definition]:
     sections = _read(version)
-    merged = {
+    return {
         name: _definition(name, said, origin)
         for section, origin in _SECTIONS[owner]
         for name, said in sections[section].items()
         # Connectors define a client's security settings too, but no addresses.
         if not (section == "cluster" and owner in CONNECTORS and name == "bootstrap.servers")
     }
-    return MappingProxyType(merged)
 
 
 @functools.cache

@@ -4,6 +4,7 @@ Source: org.apache.kafka.common.config.ConfigDef.parseType and its validators.
 """
 
 import re
+from dataclasses import replace
 
 from components.properties.definitions import Definition, PropertyType
 
@@ -34,7 +35,7 @@ def type_problem(definition: Definition, value: Value) -> str | None:
         case PropertyType.BOOLEAN:
             return None if text.lower() in {"true", "false"} else "must be true or false"
         case PropertyType.SHORT | PropertyType.INT | PropertyType.LONG:
-            return None if _integer_fits(definition, text) else f"must be {_number_words(definition, 'an integer')}"
+            return _integer_problem(definition, text)
         case PropertyType.DOUBLE:
             return None if _double_fits(definition, text) else f"must be {_number_words(definition, 'a number')}"
         case PropertyType.LIST:
@@ -46,11 +47,27 @@ def type_problem(definition: Definition, value: Value) -> str | None:
     return None if _is_accepted(definition, text) else f"must be {_accepted_words(definition)}"
 
 
-def _integer_fits(definition: Definition, text: str) -> bool:
-    if not _INTEGER.fullmatch(text):
-        return False
+def _integer_problem(definition: Definition, text: str) -> str | None:
     half = 2 ** (_BITS[definition.type] - 1)
-    return -half <= int(text) < half and (text in definition.accepted or _in_range(definition, int(text)))
+    is_integer = bool(_INTEGER.fullmatch(text))
+    fits_type = is_integer and -half <= int(text) < half
+    if fits_type and (text in definition.accepted or _in_range(definition, int(text))):
+        return None
+    # The bounds of the type are worth a word where they are what is broken, or where they are not astronomical.
+    bounded = definition.at_least is not None and definition.type is not PropertyType.LONG
+    if bounded or (is_integer and not fits_type):
+        definition = _within(definition, -half, half - 1)
+    return f"must be {_number_words(definition, 'an integer')}"
+
+
+def _within(definition: Definition, least: int, most: int) -> Definition:
+    """The definition with the bounds of its type where it has none of its own."""
+    at_least, at_most = definition.at_least, definition.at_most
+    return replace(
+        definition,
+        at_least=least if at_least is None else at_least,
+        at_most=most if at_most is None else at_most,
+    )
 
 
 def _double_fits(definition: Definition, text: str) -> bool:
@@ -75,9 +92,6 @@ def _is_accepted(definition: Definition, text: str) -> bool:
 
 def _number_words(definition: Definition, noun: str) -> str:
     least, most = definition.at_least, definition.at_most
-    half = 2 ** (_BITS.get(definition.type, 64) - 1)
-    if definition.type in {PropertyType.SHORT, PropertyType.INT}:
-        most = half - 1 if least is not None and most is None else most
     bounds = {
         (True, True): "",
         (False, True): f" of at least {least}",

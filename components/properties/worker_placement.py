@@ -15,7 +15,15 @@ from components.properties.clients import (
     PREFIXES,
     Client,
 )
-from components.properties.definitions import CLIENTS, CONNECTORS, Definition, Owner, definitions, nearest
+from components.properties.definitions import (
+    CLIENTS,
+    CONNECTORS,
+    Definition,
+    Owner,
+    definitions,
+    nearest,
+    supported_versions,
+)
 from components.properties.place import either, kind_of
 from components.properties.placement import (
     ClientProperty,
@@ -72,7 +80,8 @@ def worker_placement(key: str, version: str, *, exactly_once: bool = False) -> P
         return ClientProperty(
             definitions(version, kinds[0])[key], tuple(STORAGE_CLIENTS[kind] for kind in kinds), missed
         )
-    return Unknown(_nearest(key, version))
+    known_in = tuple(each for each in supported_versions() if key in definitions(each, Owner.WORKER))
+    return Unknown(_nearest(key, version), known_in)
 
 
 def _client_key(prefix: str, name: str, version: str, exactly_once: bool) -> Placement:

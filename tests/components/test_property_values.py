@@ -51,6 +51,13 @@ def test_what_kafka_takes_is_taken(owner: Owner, name: str, value: Value) -> Non
             id="more than the type holds",
         ),
         pytest.param(
+            Owner.CHECKPOINT,
+            "checkpoints.topic.replication.factor",
+            40000,
+            "must be an integer from -32768 to 32767",
+            id="more than the type holds, of which nothing else is said",
+        ),
+        pytest.param(
             Owner.PRODUCER,
             "compression.gzip.level",
             0,

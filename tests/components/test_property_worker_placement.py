@@ -64,15 +64,18 @@ def test_a_connectors_property_is_said_to_be_the_connectors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "nearest"),
+    ("key", "nearest", "known_in"),
     [
-        ("offset.flush.interval", "offset.flush.interval.ms"),
-        ("producer.lingerms", "producer.linger.ms"),
-        ("colour", None),
+        ("offset.flush.interval", "offset.flush.interval.ms", ()),
+        ("producer.lingerms", "producer.linger.ms", ()),
+        ("colour", None, ()),
+        ("auto.include.jmx.reporter", None, ("3.9",)),
     ],
 )
-def test_an_unknown_key_names_the_nearest(key: str, nearest: str | None) -> None:
-    assert worker_placement(key, "4.2") == Unknown(nearest)
+def test_an_unknown_key_names_the_nearest_and_the_versions_that_know_it(
+    key: str, nearest: str | None, known_in: tuple[str, ...]
+) -> None:
+    assert worker_placement(key, "4.2") == Unknown(nearest, known_in)
 
 
 def test_what_others_read_of_the_workers_configuration_is_left_to_them() -> None:
