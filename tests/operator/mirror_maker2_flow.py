@@ -50,6 +50,14 @@ _CHECKPOINTS = {
     "emit.checkpoints.interval.seconds": 2,
     "refresh.groups.interval.seconds": 2,
 }
+_FACTORS = {f"{topic}.storage.replication.factor": -1 for topic in ("config", "offset", "status")}
+_GROUP = {
+    "groupId": ("group.id", NAMESPACE),
+    "configStorageTopic": ("config.storage.topic", f"{NAMESPACE}-configs"),
+    "offsetStorageTopic": ("offset.storage.topic", f"{NAMESPACE}-offsets"),
+    "statusStorageTopic": ("status.storage.topic", f"{NAMESPACE}-status"),
+}
+"""What v1 says in fields, v1beta2 in properties."""
 
 
 @dataclass(frozen=True)
@@ -87,26 +95,19 @@ class MirrorMakerFlow:
         self, *, source: dict[str, Any] | None = None, checkpoint: bool = True, **connector: Any
     ) -> Object:
         """The KafkaMirrorMaker2, beside uswest; `connector` goes to the source connector."""
-        mirror: dict[str, Any] = {
-            "source": self._cluster("east", "useast", **(source or {})),
-            "sourceConnector": {"tasksMax": 1, "config": REPLICATION} | connector,
-            "topicsPattern": TOPIC,
-            "groupsPattern": f"{TOPIC}-.*",
-        }
-        if checkpoint:
-            mirror["checkpointConnector"] = {"tasksMax": 1, "config": _CHECKPOINTS}
-        factors = {f"{topic}.storage.replication.factor": -1 for topic in ("config", "offset", "status")}
-        target = self._cluster(
-            "west",
-            "uswest",
-            groupId=NAMESPACE,
-            configStorageTopic=f"{NAMESPACE}-configs",
-            offsetStorageTopic=f"{NAMESPACE}-offsets",
-            statusStorageTopic=f"{NAMESPACE}-status",
-            config=factors,
-        )
+        mirror = {"source": self._cluster("east", "useast", **(source or {})), **_mirror(checkpoint, connector)}
+        fields = {field: value for field, (_, value) in _GROUP.items()}
+        target = self._cluster("west", "uswest", **fields, config=_FACTORS)
         spec = {"replicas": 1, "target": target, "mirrors": [mirror]}
         return self._apply(STRIMZI, "KafkaMirrorMaker2", NAME, spec=spec)
+
+    def older_mirror_maker(self, **connector: Any) -> Object:
+        """The same in v1beta2, which the API server does not take over one that is v1."""
+        mirror = {"sourceCluster": "east", "targetCluster": "west", **_mirror(True, connector)}
+        config = _FACTORS | dict(_GROUP.values())
+        clusters = [self._cluster("east", "useast"), self._cluster("west", "uswest", config=config)]
+        spec = {"replicas": 1, "connectCluster": "west", "clusters": clusters, "mirrors": [mirror]}
+        return self._apply("kafka.strimzi.io/v1beta2", "KafkaMirrorMaker2", NAME, spec=spec)
 
     def delete(self) -> None:
         self.api.delete(self.reference)
@@ -243,6 +244,17 @@ class MirrorMakerFlow:
     def _apply(self, api_version: str, kind: str, name: str, **body: Any) -> Object:
         metadata = {"name": name, "namespace": NAMESPACE}
         return self.api.apply({"apiVersion": api_version, "kind": kind, "metadata": metadata, **body})
+
+
+def _mirror(checkpoint: bool, connector: dict[str, Any]) -> dict[str, Any]:
+    mirror: dict[str, Any] = {
+        "sourceConnector": {"tasksMax": 1, "config": REPLICATION} | connector,
+        "topicsPattern": TOPIC,
+        "groupsPattern": f"{TOPIC}-.*",
+    }
+    if checkpoint:
+        mirror["checkpointConnector"] = {"tasksMax": 1, "config": _CHECKPOINTS}
+    return mirror
 
 
 def names_of(status: Object) -> list[str]:

@@ -149,6 +149,26 @@ def test_a_missing_secret_of_the_source_is_named(flow: MirrorMakerFlow) -> None:
     flow.expect("NotReady", f"Secret {NAMESPACE}/missing does not exist")
 
 
+def test_one_that_moves_from_the_older_version_to_v1_keeps_its_connectors(flow: MirrorMakerFlow) -> None:
+    """What they have copied is known to the group under their names: created anew, they would begin again."""
+    flow.delete()
+    wait_for("the workers to end", flow.expect_no_worker, 60)
+    flow.older_mirror_maker()
+    flow.expect_connectors(CHECKPOINT, SOURCE)
+    expect_password_through(flow, "${file:")
+    flow.produce("older")
+    flow.expect_values("older")
+    shown = json.dumps(flow.connect("/connectors?expand=info")) + json.dumps(flow.expect("Ready"))
+    for alias in ("useast", "uswest"):
+        assert flow.region(alias).users["mirror"].password not in shown
+    before = len(flow.steps())
+    flow.mirror_maker()
+    expect_password_through(flow, "${strimzisecrets:")
+    flow.produce("newer")
+    flow.expect_values("older", "newer")
+    assert not [step for step in flow.steps()[before:] if "created" in step]
+
+
 def test_nothing_is_left_of_a_deleted_one(flow: MirrorMakerFlow) -> None:
     flow.delete()
     wait_for("the workers to end", flow.expect_no_worker, 60)
@@ -159,3 +179,12 @@ def test_nothing_is_left_of_a_deleted_one(flow: MirrorMakerFlow) -> None:
             raise NotYetError("the service account is still there")
 
     wait_for("what the operator made to be removed", expect_collected, 60)
+
+
+def expect_password_through(flow: MirrorMakerFlow, placeholder: str) -> None:
+    def seen() -> None:
+        login = flow.connect(f"/connectors/{SOURCE}/config")["source.cluster.sasl.jaas.config"]
+        if placeholder not in login:
+            raise NotYetError(login)
+
+    wait_for(f"credentials through {placeholder}", seen, 60)
