@@ -67,8 +67,9 @@ def flow_parameters(resolved: ResolvedFlow) -> Parameters:
         "heartbeats": {
             "enabled": flow.connectors.heartbeat.enabled,
             "intervalSeconds": flow.intervals.emit_heartbeats_seconds,
+            "producedTo": resolved.heartbeats_on,
             "sourceTopic": HEARTBEATS_TOPIC,
-            "targetTopic": remote_topic_name(flow, HEARTBEATS_TOPIC),
+            "targetTopic": heartbeats_on_target(resolved),
         },
         "offsetSyncs": {
             "enabled": flow.offset_syncs.enabled,
@@ -104,6 +105,13 @@ def _acl(acl: Acl, resolved: ResolvedFlow) -> Parameters:
         "name": acl.name,
         "operations": list(acl.operations),
     }
+
+
+def heartbeats_on_target(resolved: ResolvedFlow) -> str:
+    """Topic of the target where a flow's heartbeats are seen."""
+    if resolved.heartbeats_on == "target":
+        return HEARTBEATS_TOPIC
+    return remote_topic_name(resolved.flow, HEARTBEATS_TOPIC)
 
 
 def _guard(flow: Flow) -> Parameters | None:

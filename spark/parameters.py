@@ -103,7 +103,10 @@ class ClusterParameters(Model):
 
 
 class HeartbeatParameters(Model):
+    """Heartbeats that are produced to the source come to the target by replication; others prove the workers only."""
+
     enabled: bool
+    produced_to: Literal["source", "target"] = "source"
     interval_seconds: PositiveSeconds
     source_topic: Name
     target_topic: Name

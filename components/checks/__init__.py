@@ -8,6 +8,7 @@ from components.checks.connect_clusters import check_connect_clusters
 from components.checks.heartbeat_clients import check_heartbeat_clients
 from components.checks.kafka_users import check_kafka_users
 from components.checks.loops import check_halves, check_loops
+from components.checks.mirrors import check_mirrors, says_its_clusters
 from components.checks.names import check_names
 from components.checks.overlaps import check_overlaps
 from components.checks.properties import check_properties
@@ -23,7 +24,8 @@ from components.problems import Problem
 def check_topology(topology: Topology) -> Iterator[Problem]:
     """Every problem of a topology, over all its clusters and replications."""
     yield from check_clusters(topology)
-    flows = expand(topology)
+    yield from check_mirrors(topology)
+    flows = [named for named in expand(topology) if says_its_clusters(topology.replications[named.replication])]
     for named in flows:
         yield from check_aliases(topology, named)
         yield from check_names(named)

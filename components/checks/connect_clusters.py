@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from components.expansion import NamedFlow
+from components.expansion import NamedFlow, Shape
 from components.model import Flow
-from components.naming import group_id
+from components.naming import group_id, heartbeat_workers_name
 from components.problems import Problem, Severity
 from components.workers import Quota
 
@@ -34,17 +34,24 @@ def check_connect_clusters(flows: Sequence[NamedFlow]) -> Iterator[Problem]:
 
 def _check_names(flows: Sequence[NamedFlow]) -> Iterator[Problem]:
     seen: dict[str, NamedFlow] = {}
-    for named in flows:
-        other = seen.setdefault(named.workers, named)
+    for name, named in ((name, named) for named in flows for name in _worker_names(named)):
+        other = seen.setdefault(name, named)
         if other.replication != named.replication:
             yield Problem(
                 named.where(),
                 "worker-group-shared",
-                f"its Connect cluster is named `{named.workers}`, as is that of {other.where()}",
-                f"Both would join the worker group `{group_id(named.workers)}` and write to the same storage topics; "
+                f"its Connect cluster is named `{name}`, as is that of {other.where()}",
+                f"Both would join the worker group `{group_id(name)}` and write to the same storage topics; "
                 "each would stop the other's connectors.",
                 "rename the replication or the part.",
             )
+
+
+def _worker_names(named: NamedFlow) -> tuple[str, ...]:
+    """Workers of a flow; the heartbeats of a KafkaMirrorMaker2 may have workers of their own."""
+    if named.shape is Shape.MIRROR_MAKER2 and named.flow.connectors.heartbeat.enabled:
+        return named.workers, heartbeat_workers_name(named.workers)
+    return (named.workers,)
 
 
 def _check_quota(named: NamedFlow) -> Iterator[Problem]:

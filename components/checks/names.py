@@ -3,15 +3,23 @@
 import re
 from collections.abc import Iterator
 
-from components.expansion import NamedFlow, all_topics
-from components.naming import connect_name, group_id, namespace_name, remote_topic_name
+from components.expansion import NamedFlow, Shape, all_topics
+from components.naming import (
+    connect_name,
+    group_id,
+    heartbeat_workers_name,
+    namespace_name,
+    remote_topic_name,
+)
 from components.problems import Problem
 
 #: RFC 1123 label.
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _LABEL_LENGTH = 63
-#: Longest name that the operator derives from a KafkaConnect and that must be a label: the Service of its REST API.
+#: Longest name that the operator derives and that must be a label, the Service of the REST API; the heartbeats of a
+#: KafkaMirrorMaker2 may have a KafkaConnect of their own.
 _LONGEST_SUFFIX = "-connect-api"
+_LONGEST_MIRROR_SUFFIX = "-mirrormaker2-api"
 #: Source: org.apache.kafka.common.internals.Topic.MAX_NAME_LENGTH.
 _TOPIC_LENGTH = 249
 _LITERAL_TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
@@ -24,7 +32,7 @@ def check_names(named: NamedFlow) -> Iterator[Problem]:
         yield _not_a_label(where, "replication", name)
     elif flow.namespace.name is not None and not _LABEL.fullmatch(namespace):
         yield _not_a_label(named.where("namespace.name"), "namespace", namespace)
-    yield from _check_lengths(where, name, namespace)
+    yield from _check_lengths(named, namespace)
     for topic in all_topics(flow):
         remote = remote_topic_name(flow, topic)
         if _LITERAL_TOPIC.fullmatch(topic) and len(remote) > _TOPIC_LENGTH:
@@ -37,12 +45,17 @@ def check_names(named: NamedFlow) -> Iterator[Problem]:
             )
 
 
-def _check_lengths(where: str, name: str, namespace: str) -> Iterator[Problem]:
-    derived = f"{connect_name(name)}{_LONGEST_SUFFIX}"
-    too_long = [text for text in (derived, namespace, group_id(name)) if len(text) > _LABEL_LENGTH]
+def _check_lengths(named: NamedFlow, namespace: str) -> Iterator[Problem]:
+    name = named.workers
+    derived = [f"{connect_name(name)}{_LONGEST_SUFFIX}"]
+    if named.shape is Shape.MIRROR_MAKER2:
+        derived = [f"{name}{_LONGEST_MIRROR_SUFFIX}"]
+        if named.flow.connectors.heartbeat.enabled:
+            derived.append(f"{connect_name(heartbeat_workers_name(name))}{_LONGEST_SUFFIX}")
+    too_long = [text for text in (*derived, namespace, group_id(name)) if len(text) > _LABEL_LENGTH]
     if too_long:
         yield Problem(
-            where,
+            named.where(),
             "name-too-long",
             f"`{too_long[0]}` has {len(too_long[0])} characters",
             f"It becomes a Kubernetes name or label, which takes at most {_LABEL_LENGTH}.",

@@ -45,7 +45,7 @@ def mirror_maker2_objects(mirrors: Mirrors) -> tuple[PlannedObject, ...]:
         *cluster_secrets(first, "target"),
         *_access(first, resource.manifest),
         resource,
-        *_heartbeats([mirror for mirror in mirrors if mirror.flow.connectors.heartbeat.enabled]),
+        *_heartbeats(mirrors),
     )
 
 
@@ -138,20 +138,25 @@ def mirror_worker_config(resolved: ResolvedFlow) -> Config:
     return {key: value for key, value in config.items() if not key.startswith("config.providers")}
 
 
+def mirror_roles(resolved: ResolvedFlow) -> tuple[ConnectorRole, ...]:
+    """Connectors of a mirror that the resource itself has."""
+    connectors = resolved.flow.connectors
+    checkpoint: tuple[ConnectorRole, ...] = ("checkpoint",) if connectors.checkpoint.enabled else ()
+    heartbeat = connectors.heartbeat.enabled and resolved.api.has_heartbeat_mirrors
+    return ("source", *checkpoint, "heartbeat") if heartbeat else ("source", *checkpoint)
+
+
 def _mirror(resolved: ResolvedFlow) -> Manifest:
-    flow, connectors = resolved.flow, resolved.flow.connectors
+    flow = resolved.flow
     fields: Manifest = {
         "topicsPattern": ",".join(flow.topics),
         "topicsExcludePattern": ",".join(excluded_topics(flow)),
-        "sourceConnector": _connector(resolved, "source"),
     }
-    if connectors.checkpoint.enabled:
+    roles = mirror_roles(resolved)
+    if "checkpoint" in roles:
         fields["groupsPattern"] = ",".join(flow.groups)
         fields["groupsExcludePattern"] = ",".join(excluded_groups(flow))
-        fields["checkpointConnector"] = _connector(resolved, "checkpoint")
-    if connectors.heartbeat.enabled and resolved.api.has_heartbeat_mirrors:
-        fields["heartbeatConnector"] = _connector(resolved, "heartbeat")
-    return fields
+    return fields | {f"{role}Connector": _connector(resolved, role) for role in roles}
 
 
 def _connector(resolved: ResolvedFlow, role: ConnectorRole) -> Manifest:
@@ -182,7 +187,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _heartbeats(mirrors: Mirrors) -> Iterator[PlannedObject]:
     """One KafkaConnect for the heartbeats of all mirrors, where the resource has none, and their connectors."""
-    flows = [with_heartbeat_workers(mirror) for mirror in mirrors if not mirror.api.has_heartbeat_mirrors]
+    flows = [with_heartbeat_workers(mirror) for mirror in mirrors if heartbeat_connectors(mirror)]
     if not flows:
         return
     for flow in flows:
@@ -190,10 +195,16 @@ def _heartbeats(mirrors: Mirrors) -> Iterator[PlannedObject]:
             yield _of_mirror(flow, config_map_object(config_map, flow.name))
     yield from (replace(planned, part="heartbeats") for planned in access_objects(*flows))
     yield connect_object(flows[0])
-    for flow in flows:
-        yield from (
-            _of_mirror(flow, planned) for planned in connector_objects(flow) if planned.role is Role.HEARTBEAT_CONNECTOR
-        )
+    for mirror in mirrors:
+        yield from (_of_mirror(mirror, planned) for planned in heartbeat_connectors(mirror))
+
+
+def heartbeat_connectors(mirror: ResolvedFlow) -> list[PlannedObject]:
+    """KafkaConnectors for the heartbeats of a mirror that the resource itself has none for."""
+    if mirror.api.has_heartbeat_mirrors:
+        return []
+    planned = connector_objects(with_heartbeat_workers(mirror))
+    return [each for each in planned if each.role is Role.HEARTBEAT_CONNECTOR]
 
 
 def with_heartbeat_workers(mirror: ResolvedFlow) -> ResolvedFlow:

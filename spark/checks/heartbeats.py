@@ -30,6 +30,13 @@ POLL_SECONDS = 0.1
 CLOCK_TOLERANCE_MS = 5_000
 
 
+_WORKERS_ONLY = note(
+    "heartbeats-of-workers",
+    "heartbeats are produced to the target itself: they show that the workers run, not that records come from the "
+    "source",
+)
+
+
 class Heartbeat(NamedTuple):
     """A decoded heartbeat on the target; `emitted_ms` is the time in its value, since 1970."""
 
@@ -141,7 +148,8 @@ def check_heartbeats(opened: OpenFlow, observer: Observer) -> CheckOutcome:
     if not observer.partitions:
         missing = fail(
             "heartbeat-topic-missing",
-            f"topic {parameters.target_topic} does not exist on {opened.target.where}: none was ever replicated",
+            f"topic {parameters.target_topic} does not exist on {opened.target.where}: none was ever "
+            f"{'replicated' if parameters.produced_to == 'source' else 'produced'}",
         )
         return CheckOutcome(NAME, "no heartbeat topic on the target", {"heartbeats": 0}, (missing,))
     observation = observer.result()
@@ -179,6 +187,8 @@ def judge(
         "ofOtherFlows": others,
     }
     findings = [_topology_note(hops or {})] if hops else []
+    if parameters.produced_to == "target":
+        findings.append(_WORKERS_ONLY)
     if undecodable:
         findings.append(error("heartbeat-undecodable", f"{undecodable} records are no heartbeats", undecodable))
     if not times:
@@ -224,8 +234,8 @@ def _age_findings(age_ms: int, limit_seconds: float, parameters: HeartbeatParame
             fail(
                 "heartbeat-stale",
                 f"the newest heartbeat on {parameters.target_topic} is {age_ms / 1000:.1f} s old; one is emitted every "
-                f"{parameters.interval_seconds:g} s and {limit_seconds:g} s is the limit: the heartbeat or the source "
-                "connector does not run",
+                f"{parameters.interval_seconds:g} s and {limit_seconds:g} s is the limit: the heartbeat "
+                f"{'or the source ' if parameters.produced_to == 'source' else ''}connector does not run",
             )
         ]
     if age_ms < -CLOCK_TOLERANCE_MS:
