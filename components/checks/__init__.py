@@ -36,7 +36,7 @@ def check_topology(topology: Topology) -> Iterator[Problem]:
         yield from check_heartbeat_clients(topology, named)
         yield from check_tuning(topology, named)
     yield from check_kafka_users(topology, flows)
-    yield from check_connect_clusters(flows)
+    yield from check_connect_clusters(topology, flows)
     yield from check_overlaps(flows)
     yield from check_loops(flows)
     yield from check_halves(flows)

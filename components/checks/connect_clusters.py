@@ -6,9 +6,10 @@ from decimal import Decimal
 from typing import Any
 
 from components.expansion import NamedFlow, Shape
-from components.model import Flow
+from components.model import Flow, Topology
 from components.naming import group_id, heartbeat_workers_name
 from components.problems import Problem, Severity
+from components.resolved import strimzi
 from components.workers import Quota
 
 #: Compute resources that a ResourceQuota counts, by where a container says them.
@@ -23,11 +24,11 @@ _COUNTED = {
 _LITERAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
-def check_connect_clusters(flows: Sequence[NamedFlow]) -> Iterator[Problem]:
+def check_connect_clusters(topology: Topology, flows: Sequence[NamedFlow]) -> Iterator[Problem]:
     """Problems of the Connect clusters of all flows."""
     yield from _check_names(flows)
     for named in flows:
-        yield from _check_quota(named)
+        yield from _check_quota(named, _pods(topology, named))
         yield from _check_tasks(named)
         yield from _check_offset_syncs(named)
 
@@ -54,13 +55,18 @@ def _worker_names(named: NamedFlow) -> tuple[str, ...]:
     return (named.workers,)
 
 
-def _check_quota(named: NamedFlow) -> Iterator[Problem]:
+def _pods(topology: Topology, named: NamedFlow) -> int:
+    """Workers of a flow; under `v1` the heartbeats of a KafkaMirrorMaker2 have one beside them."""
+    beside = len(_worker_names(named)) > 1 and not strimzi(topology.strimzi).api.has_heartbeat_mirrors
+    return named.flow.connect.replicas + int(beside)
+
+
+def _check_quota(named: NamedFlow, pods: int) -> Iterator[Problem]:
     quota = named.flow.quota
     if quota is None:
         return
-    pods = named.flow.connect.replicas
     for key, allowed in quota.hard.items():
-        needed = Decimal(pods) if key in {"pods", "count/pods"} else _needed(named.flow, quota, key)
+        needed = Decimal(pods) if key in {"pods", "count/pods"} else _needed(named.flow, pods, quota, key)
         if key in _COUNTED and needed is None:
             yield Problem(
                 named.where("connect.resources"),
@@ -79,7 +85,7 @@ def _check_quota(named: NamedFlow) -> Iterator[Problem]:
             )
 
 
-def _needed(flow: Flow, quota: Quota, key: str) -> Decimal | None:
+def _needed(flow: Flow, pods: int, quota: Quota, key: str) -> Decimal | None:
     """Sum over the workers of a counted resource; None if they do not say it, or if it is none that pods take."""
     if key not in _COUNTED:
         return None
@@ -91,7 +97,7 @@ def _needed(flow: Flow, quota: Quota, key: str) -> Decimal | None:
         # A request that is not said is as high as the limit.
         value = said.get("limits", {}).get(resource)
     value = defaults.get(resource) if value is None else value
-    return None if value is None else flow.connect.replicas * _quantity(value)
+    return None if value is None else pods * _quantity(value)
 
 
 def _quantity(value: str | int) -> Decimal:

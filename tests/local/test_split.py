@@ -77,7 +77,7 @@ def test_a_part_that_outgrows_its_quota_is_refused_by_us_and_by_kubernetes(
     grown = read_settings("local-split", write_edited(tmp_path, "local-split", grow))
     with pytest.raises(ReplicationError, match="quota-exceeded: 3 workers need pods of 3, the quota is 2"):
         deployment.preview(grown, lambda _: None)
-    monkeypatch.setattr(checks, "check_connect_clusters", lambda _: ())
+    monkeypatch.setattr(checks, "check_connect_clusters", lambda *_: ())
     try:
         deployment.up(grown, lambda _: None)
         with pytest.raises(CannotRunError, match="exceeded quota"):
