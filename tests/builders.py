@@ -48,7 +48,9 @@ def a_topology(
     }
 
 
-def a_resolved_flow(clusters: Mapping[str, Any] | None = None, name: str = "orders", **overrides: Any) -> ResolvedFlow:
-    topology: Topology = parse_topology(a_topology(a_flow(**overrides), name, clusters))
+def a_resolved_flow(
+    clusters: Mapping[str, Any] | None = None, name: str = "orders", strimzi: str = "1.2", **overrides: Any
+) -> ResolvedFlow:
+    topology: Topology = parse_topology(a_topology(a_flow(**overrides), name, clusters, strimzi=strimzi))
     (resolved,) = resolve_flows(topology, None, {})
     return resolved

@@ -175,3 +175,33 @@ def test_a_raised_credentials_revision_changes_every_connector_that_reads_them()
     roles: tuple[ConnectorRole, ...] = ("source", "checkpoint", "heartbeat")
     for role in roles:
         assert connector_config(before, role) != connector_config(after, role)
+
+
+@pytest.mark.parametrize(("strimzi", "version"), [("1.2", "v1"), ("0.48", "v1beta2"), ("0.45", "v1beta2")])
+def test_connectors_are_declared_alike_in_either_version(strimzi: str, version: str) -> None:
+    (planned, *_) = connector_objects(a_resolved_flow(strimzi=strimzi))
+    config = planned.manifest["spec"]["config"]
+    assert planned.manifest == {
+        "apiVersion": f"kafka.strimzi.io/{version}",
+        "kind": "KafkaConnector",
+        "metadata": {
+            "name": "orders-source",
+            "namespace": "mirror-orders",
+            "labels": {
+                "app.kubernetes.io/managed-by": "kafka-replication",
+                "app.kubernetes.io/part-of": "orders",
+                "strimzi.io/cluster": "orders",
+            },
+        },
+        "spec": {
+            "class": "org.apache.kafka.connect.mirror.MirrorSourceConnector",
+            "tasksMax": 3,
+            "state": "running",
+            "autoRestart": {"enabled": True},
+            "config": config,
+        },
+    }
+    unlike_v1 = {
+        key for key, value in config.items() if value != connector_config(a_resolved_flow(), "source").get(key)
+    }
+    assert all(key.startswith("target.cluster.") for key in unlike_v1)
