@@ -1,6 +1,6 @@
 """The Kafka version whose properties hold for a flow. Imports `workers`, `resolved` and the property definitions."""
 
-from components.properties.definitions import data_version
+from components.properties.definitions import minor_version
 from components.resolved import Strimzi, StrimziApi
 from components.workers import ConnectCluster
 
@@ -10,8 +10,8 @@ _BY_API = {StrimziApi.V1BETA2: "3.9", StrimziApi.V1: "4.2"}
 
 
 def kafka_version(connect: ConnectCluster, operator: Strimzi) -> str:
-    """Minor version for which there are definitions: of `connect.version`, else the operator's."""
+    """Kafka's minor version: of `connect.version`, else the operator's."""
     try:
-        return data_version(connect.version or "")
+        return minor_version(connect.version or "")
     except ValueError:
         return _BY_API[operator.api]

@@ -22,7 +22,22 @@ CLASSES = {role: f"Mirror{role.capitalize()}Connector" for role in CONNECTORS}
 COMPARED = ("type", "required", "default_value", "importance")
 
 #: Given to every property at once; Connect answers for each apart.
-VALUES = ["true", "no", "0", "1", "-1", "3", "1.5", "40000", "3000000000", "1" * 20, "word", "All", "none", "source"]
+VALUES = [
+    "True",
+    "0",
+    "1",
+    "-1",
+    "1.5",
+    "40000",
+    "3000000000",
+    "1" * 20,
+    "word",
+    "All",
+    "none",
+    "source",
+    "Ssl",
+    "Requested",
+]
 
 
 #: A connector's filter reads them; the connector itself does not define them.
