@@ -101,12 +101,12 @@ class MirrorMakerFlow:
         spec = {"replicas": 1, "target": target, "mirrors": [mirror]}
         return self._apply(STRIMZI, "KafkaMirrorMaker2", NAME, spec=spec)
 
-    def older_mirror_maker(self, **connector: Any) -> Object:
+    def older_mirror_maker(self, connect_cluster: str = "west") -> Object:
         """The same in v1beta2, which the API server does not take over one that is v1."""
-        mirror = {"sourceCluster": "east", "targetCluster": "west", **_mirror(True, connector)}
+        mirror = {"sourceCluster": "east", "targetCluster": "west", **_mirror(True, {})}
         config = _FACTORS | dict(_GROUP.values())
         clusters = [self._cluster("east", "useast"), self._cluster("west", "uswest", config=config)]
-        spec = {"replicas": 1, "connectCluster": "west", "clusters": clusters, "mirrors": [mirror]}
+        spec = {"replicas": 1, "connectCluster": connect_cluster, "clusters": clusters, "mirrors": [mirror]}
         return self._apply("kafka.strimzi.io/v1beta2", "KafkaMirrorMaker2", NAME, spec=spec)
 
     def delete(self) -> None:

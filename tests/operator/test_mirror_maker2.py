@@ -7,6 +7,7 @@ import pytest
 from infra.local.operator.mirror_maker2 import connect_resource, connector_resources, for_one_machine, key_of
 from infra.local.operator.mirror_maker2_versions import InvalidResourceError
 from infra.local.operator.resources import ConnectorResource, UnsupportedAuthentication
+from infra.local.operator.worker_files import WorkerFiles
 from infra.local.operator.worker_properties import secrets_used, worker_properties
 
 V1, V1BETA2 = "kafka.strimzi.io/v1", "kafka.strimzi.io/v1beta2"
@@ -74,7 +75,7 @@ def a_v1beta2(
     ]
     ends = {"sourceCluster": "useast", "targetCluster": "uswest"}
     mirrors = [{**ends, **(mirror or {"sourceConnector": {"tasksMax": 2}})}]
-    return an_item(V1BETA2, {"connectCluster": "uswest", "clusters": clusters, "mirrors": mirrors, **spec})
+    return an_item(V1BETA2, {"connectCluster": "uswest", "clusters": clusters, "mirrors": mirrors} | spec)
 
 
 def the_connector(item: dict[str, Any]) -> ConnectorResource:
@@ -335,6 +336,30 @@ def test_the_workers_of_v1_stand_beside_the_target() -> None:
     assert connect.key == key_of(item) == ("mirror", "orders-mirrormaker2")
 
 
+def test_the_workers_of_v1beta2_stand_beside_the_cluster_that_it_names() -> None:
+    connect = connect_resource(a_v1beta2(target={"config": {"group.id": "mine", "key.converter": "example.Keys"}}))
+    found = WorkerFiles(connect, {}, "store").properties()
+    assert found["bootstrap.servers"] == "kafka.uswest:9093"
+    assert {key: found[key] for key in found if key == "group.id" or key.endswith(".storage.topic")} == {
+        "group.id": "mine",
+        "config.storage.topic": "mirrormaker2-cluster-configs",
+        "offset.storage.topic": "mirrormaker2-cluster-offsets",
+        "status.storage.topic": "mirrormaker2-cluster-status",
+    }
+    assert {key: found[key] for key in found if key.endswith(".converter")} == {
+        "key.converter": "example.Keys",
+        "value.converter": BYTES,
+        "header.converter": BYTES,
+    }
+    assert found["config.providers"] == "file"
+
+
+def test_what_was_written_in_v1_is_so_whatever_version_it_is_read_in() -> None:
+    """The operator reads every object in one version, and which one it was written in shows in what it says."""
+    config = the_connector({**a_v1(source={"tls": TLS}), "apiVersion": V1BETA2}).config
+    assert config["source.cluster.ssl.truststore.type"] == "PEM"
+
+
 def test_the_role_names_the_secrets_of_every_cluster_and_nothing_else() -> None:
     other = {"type": "plain", "username": "x", "passwordSecret": {"secretName": "other", "password": "pw"}}
     item = a_v1(source={"authentication": other}, target={"authentication": {"type": "plain", **PASSWORD}})
@@ -351,6 +376,8 @@ def test_an_authentication_that_is_not_to_be_had_is_found_at_the_source_too() ->
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
+        pytest.param({"mirrors": None}, "spec.mirrors is missing", id="no-mirrors"),
+        pytest.param({"clusters": None}, "spec.clusters is missing", id="no-clusters"),
         pytest.param({"connectCluster": "other"}, "connectCluster other is not among spec.clusters", id="connect"),
         pytest.param(
             {"mirror": {"sourceCluster": "eu"}}, "a mirror names eu, which is not among spec.clusters", id="source"

@@ -181,6 +181,13 @@ def test_nothing_is_left_of_a_deleted_one(flow: MirrorMakerFlow) -> None:
     wait_for("what the operator made to be removed", expect_collected, 60)
 
 
+def test_one_that_does_not_fit_is_told_and_starts_nothing(running_flow: MirrorMakerFlow) -> None:
+    running_flow.delete()
+    running_flow.older_mirror_maker(connect_cluster="elsewhere")
+    running_flow.expect("NotReady", "connectCluster elsewhere is not among spec.clusters")
+    assert running_flow.workers() == []
+
+
 def expect_password_through(flow: MirrorMakerFlow, placeholder: str) -> None:
     def seen() -> None:
         login = flow.connect(f"/connectors/{SOURCE}/config")["source.cluster.sasl.jaas.config"]

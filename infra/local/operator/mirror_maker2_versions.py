@@ -108,10 +108,13 @@ def _v1_connection(metadata: Object, cluster: Object, prefix: str) -> dict[str, 
 
 
 def _v1beta2_check(spec: Object) -> None:
-    known = {each["alias"]: each["bootstrapServers"] for each in spec.get("clusters") or []}
+    missing = [section for section in ("clusters", "mirrors") if spec.get(section) is None]
+    if missing:
+        raise InvalidResourceError("; ".join(f"spec.{section} is missing" for section in missing))
+    known = {each["alias"]: each["bootstrapServers"] for each in spec["clusters"]}
     connect = spec.get("connectCluster")
     faults = [] if connect in known else [f"connectCluster {connect} is not among spec.clusters"]
-    for mirror in spec.get("mirrors") or []:
+    for mirror in spec["mirrors"]:
         source, target = mirror.get("sourceCluster"), mirror.get("targetCluster")
         unknown = [each for each in (source, target) if each not in known]
         faults += [f"a mirror names {each}, which is not among spec.clusters" for each in unknown]
