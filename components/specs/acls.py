@@ -17,7 +17,7 @@ from components.naming import (
     storage_topic_name,
 )
 from components.principals import kafka_principal
-from components.resolved import ResolvedFlow, StrimziApi, resolve_flows
+from components.resolved import ResolvedFlow, resolve_flows
 from components.specs.acl_patterns import literal_beginning, remote_prefix
 
 ResourceType = Literal["topic", "group", "transactional_id", "cluster"]
@@ -153,7 +153,7 @@ def _heartbeat_connector(resolved: ResolvedFlow, source: _User, target: _User) -
     if not resolved.flow.connectors.heartbeat.enabled:
         return
     in_one_resource = resolved.named.shape is Shape.MIRROR_MAKER2
-    if in_one_resource and resolved.api is StrimziApi.V1BETA2:
+    if resolved.heartbeats_on == "target":
         # A KafkaMirrorMaker2 has one producer for all its connectors, that of the target.
         yield target.topic(HEARTBEATS_TOPIC, "CREATE", "WRITE")
         return

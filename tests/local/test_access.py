@@ -4,6 +4,7 @@ by name when it is taken away, while every resource stays Ready."""
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs do not re-export them
@@ -53,9 +54,15 @@ def derived(deployed: Deployed) -> tuple[Acl, ...]:
 
 def granted(region: Region, principal: str = USER) -> list[AclBinding]:
     admin = AdminClient(region.client_config(ADMIN))
+    any_name: Any = None  # Its stubs know no wildcard.
     every = AclBindingFilter(
-        *(ResourceType.ANY, None, ResourcePatternType.ANY, principal),
-        *(None, AclOperation.ANY, AclPermissionType.ANY),
+        ResourceType.ANY,
+        any_name,
+        ResourcePatternType.ANY,
+        principal,
+        any_name,
+        AclOperation.ANY,
+        AclPermissionType.ANY,
     )
     return list(admin.describe_acls(every, request_timeout=SECONDS).result(SECONDS))
 
