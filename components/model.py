@@ -45,7 +45,14 @@ class ExactlyOnce(StrEnum):
 
 
 class StartFrom(StrEnum):
-    """Where replication of a partition begins that has not been replicated before."""
+    """Where replication of a partition begins of which no record has been replicated before.
+
+    `latest` is the partition's end when a task first polls it, in every topic and partition, whenever discovered: what
+    is produced between its creation and its discovery (`intervals.refreshTopicsSeconds`) is never replicated. Until the
+    worker has committed a first offset of a partition (`offset.flush.interval.ms`), a restart begins at the end of that
+    time; and where retention on the source overtakes replication, it goes on at the end, not at the oldest record.
+    Source: MirrorSourceTask.initializeConsumer, the consumer's `auto.offset.reset`.
+    """
 
     EARLIEST = "earliest"
     LATEST = "latest"

@@ -57,6 +57,7 @@ def flow_parameters(resolved: ResolvedFlow) -> Parameters:
         "namespace": namespace_name(resolved.workers, flow),
         "digest": flow_digest(resolved),
         "policy": flow.policy.value,
+        "startFrom": flow.start_from.value,
         "separator": flow.separator,
         "source": _cluster(resolved, "source"),
         "target": _cluster(resolved, "target"),

@@ -183,6 +183,7 @@ class FlowParameters(Model):
 
     `replication` is what the topology calls the whole of which this flow is one direction or one part; `transformed`
     says that the user's own transforms may change or drop records. `acls` are None in a document that tells none.
+    `start_from` is where the connectors begin in a partition of which they have replicated nothing.
     """
 
     name: Name
@@ -192,6 +193,7 @@ class FlowParameters(Model):
     digest: Name
     policy: Literal["default", "identity"]
     separator: Name = "."
+    start_from: Literal["earliest", "latest"] = "earliest"
     source: ClusterParameters
     target: ClusterParameters
     topics: Annotated[Patterns, Field(min_length=1)]

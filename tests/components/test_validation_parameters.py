@@ -45,6 +45,11 @@ def test_topics_of_the_flow_are_named_as_its_policy_names_them() -> None:
     assert parameters["checkpoints"]["topic"] == "useast.checkpoints.internal"
 
 
+def test_where_a_flow_begins_is_told() -> None:
+    assert flow_parameters(a_resolved_flow())["startFrom"] == "earliest"
+    assert flow_parameters(a_resolved_flow(startFrom="latest"))["startFrom"] == "latest"
+
+
 def test_the_document_carries_its_schema_version_and_every_flow() -> None:
     document = validation_document("local", (a_resolved_flow(), a_resolved_flow(name="ledger")))
     assert (document["schemaVersion"], document["stack"]) == (1, "local")

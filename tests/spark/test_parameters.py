@@ -36,6 +36,7 @@ def test_the_document_of_the_program_is_accepted_whole() -> None:
         pytest.param({"topics": ["orders("]}, "topics", id="a pattern that does not compile"),
         pytest.param({"groups": ["["]}, "groups", id="a group pattern that does not compile"),
         pytest.param({"policy": "custom"}, "policy", id="an unknown policy"),
+        pytest.param({"startFrom": "yesterday"}, "startFrom", id="an unknown start"),
         pytest.param({"colour": "red"}, "colour", id="an unknown key"),
         pytest.param({"shape": "ring"}, "shape", id="an unknown shape"),
         pytest.param({"guard": {"filter": "a", "mark": "a"}}, "guard", id="a guard that stops what it marks"),
@@ -98,7 +99,7 @@ def test_one_flow_can_be_chosen_and_an_unknown_one_names_the_known() -> None:
 def test_a_document_from_before_there_were_shapes_is_an_undivided_unguarded_flow() -> None:
     (flow,) = parse(json.dumps(a_document()), "params.json").flows
     assert (flow.replication, flow.shape, flow.guard, flow.parts) == ("orders", "flow", None, ())
-    assert (flow.offset_syncs.enabled, flow.transformed) == (True, False)
+    assert (flow.offset_syncs.enabled, flow.transformed, flow.start_from) == (True, False, "earliest")
 
 
 def test_a_chosen_flow_still_knows_the_flows_through_which_its_records_may_come_back() -> None:
