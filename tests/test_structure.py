@@ -17,6 +17,11 @@ FORBIDDEN = {
     "components": ("infra", "spark", "pyspark"),
     "components.specs": ("pulumi", "pulumi_kubernetes"),
     "components.checks": ("pulumi", "pulumi_kubernetes"),
+    "components.properties": (
+        "pulumi",
+        "pulumi_kubernetes",
+        *(f"components.{each}" for each in ("checks", "model", "specs")),
+    ),
     "spark": ("infra", "components", "pulumi", "pulumi_kubernetes"),
     "infra": ("pyspark",),
     "infra.local": ("components.flow", "pulumi_kubernetes"),
