@@ -118,6 +118,31 @@ def acls(
 
 
 @app.command()
+def explain(
+    stack: StackArgument,
+    flow: Annotated[str, typer.Argument(help="Name of the flow, as in the report of `replicate validate`.")],
+    name: Annotated[
+        str | None, typer.Argument(metavar="[PROPERTY]", help="One property only, wherever it occurs.")
+    ] = None,
+    with_defaults: Annotated[bool, typer.Option("--all", help="Also what only Kafka's defaults set.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show every effective property of a flow's connectors, clients and workers, and which layer set it.
+
+    Example: `replicate explain local orders producer.override.linger.ms`
+    """
+    from infra import explain, explain_tables
+
+    explained = explain.explanation(read_settings(stack), flow, name, defaults=with_defaults)
+    if as_json:
+        typer.echo(json.dumps(explain.as_json(explained), indent=2))
+    elif name is None:
+        explain_tables.print_explanation(explained, out)
+    else:
+        explain_tables.print_property(explained, out)
+
+
+@app.command()
 def schema(
     file: Annotated[Path, typer.Option("--out", help="File to write.")] = STACKS / "topology.schema.json",
 ) -> None:

@@ -212,8 +212,13 @@ def _other_owner(place: _Place, key: str, owners: tuple[Owner, ...]) -> Problem:
     )
 
 
+def is_open_credential(key: str, value: object) -> bool:
+    """Whether a property holds a credential as it is, and not a reference to one."""
+    return bool(_CREDENTIAL.search(key)) and not _PLACEHOLDER.search(str(value))
+
+
 def _check_credential(where: str, key: str, value: object) -> Iterator[Problem]:
-    if _CREDENTIAL.search(key) and not _PLACEHOLDER.search(str(value)):
+    if is_open_credential(key, value):
         yield Problem(
             where,
             "plain-text-credential",

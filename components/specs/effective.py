@@ -4,15 +4,15 @@ The precedence of prefixes is `components.properties.clients`'s; this adds the l
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from components.clusters import PropertyValue
 from components.model import ExactlyOnce, Flow
-from components.properties.clients import Client, client_properties, clients, worker_properties
+from components.properties.clients import CLUSTER_PREFIXES, Client, client_properties, clients, worker_properties
 from components.properties.definitions import Owner, definitions
 from components.specs.connector_layers import ConnectorRole
-from components.specs.layers import Setting
+from components.specs.layers import Layer, Setting, merged
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class ClientSetting:
     why: str
 
 
-#: Layers beneath and above those of the topology.
-KAFKA, CONNECT, FIXED_BY_KAFKA = "Kafka", "Connect", "fixed by Kafka"
+#: The layer beneath all others.
+KAFKA = "Kafka"
 
 
 def flow_clients(flow: Flow, role: ConnectorRole) -> tuple[Client, ...]:
@@ -44,7 +44,7 @@ def client_settings(
     """
     own = "Connect" if client.side == "worker" else "MirrorMaker"
     found = {
-        name: ClientSetting(value, "", CONNECT, f"{own} sets it unless it is given.")
+        name: ClientSetting(value, "", own, f"{own} sets it unless it is given.")
         for name, value in client.defaults.items()
     }
     for settings, reached in (
@@ -55,10 +55,43 @@ def client_settings(
             setting = settings[key]
             found[name] = ClientSetting(setting.value, key, setting.layer.value, setting.why)
     fixed = {
-        name: ClientSetting(value, "", FIXED_BY_KAFKA, f"{own} sets it over whatever is given.")
+        name: ClientSetting(value, "", own, f"{own} sets it over whatever is given.")
         for name, value in client.fixed.items()
     }
     return found | fixed
+
+
+def client_history(
+    client: Client, name: str, connector: Iterable[Layer], worker: Iterable[Layer], kafka_version: str
+) -> tuple[ClientSetting, ...]:
+    """Everything that is said of one of a client's properties, lowest first: the last of it holds."""
+    given = [
+        *_given(client.worker_prefixes, name, worker),
+        *_given(_let_through(client, name, kafka_version), name, connector),
+    ]
+    known = {*client_settings(client, merged(connector), merged(worker), kafka_version)}
+    default = _kafkas_defaults(client.kind, kafka_version).get(name)
+    connects = client_settings(client, {}, {}, kafka_version).get(name)
+    said = [each for each in (default,) if each is not None]
+    if connects is not None and name not in client.fixed:
+        said.append(connects)
+    said += given if name in known else []
+    return (*said, connects) if connects is not None and name in client.fixed else tuple(said)
+
+
+def _given(prefixes: Iterable[str], name: str, layers: Iterable[Layer]) -> list[ClientSetting]:
+    return [
+        ClientSetting(each.given[prefix + name].value, prefix + name, each.name.value, each.given[prefix + name].why)
+        for prefix in prefixes
+        for each in layers
+        if prefix + name in each.given
+    ]
+
+
+def _let_through(client: Client, name: str, kafka_version: str) -> list[str]:
+    """The prefixes by which a property reaches a client."""
+    of_clusters = definitions(kafka_version, Owner.CLUSTER)
+    return [prefix for prefix in client.prefixes if prefix not in CLUSTER_PREFIXES or name in of_clusters]
 
 
 def with_defaults(

@@ -19,7 +19,7 @@ class LayerName(StrEnum):
     refuses a user's property that one of them would override.
     """
 
-    DEFAULT = "default"
+    DEFAULT = "project default"
     PRESET = "preset"
     CONNECTOR = "connector"
     PART = "part"

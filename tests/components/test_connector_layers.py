@@ -13,7 +13,7 @@ from components.specs.presets import PRESETS
 from tests.builders import a_resolved_flow
 
 ROLES: tuple[ConnectorRole, ...] = ("source", "checkpoint", "heartbeat")
-ORDER = ["default", "preset", "connector", "part", "fixed", "clusters", "agreement", "selection", "model"]
+ORDER = ["project default", "preset", "connector", "part", "fixed", "clusters", "agreement", "selection", "model"]
 
 
 @pytest.mark.parametrize("role", ROLES)
