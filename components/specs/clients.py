@@ -21,6 +21,7 @@ from components.clusters import (
     TlsAuthentication,
 )
 from components.credentials import credentials, secret_key
+from components.expansion import Shape
 from components.naming import Side, namespace_name, secret_name
 from components.resolved import ResolvedFlow, bootstrap_address
 from components.specs.mounts import token_trust_path, truststore_path
@@ -185,6 +186,11 @@ def _trust_properties(resolved: ResolvedFlow, side: Side) -> dict[str, str]:
             }
         case SecretKey() | ConfigValue() as trust:
             certificates = vault(resolved, side).placeholder(trust, "ca.crt")
+            return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": certificates}
+        case SecretPattern() as trust if resolved.named.shape is Shape.MIRROR_MAKER2:
+            # The operator collects what the pattern matches, and writes this itself.
+            every = vault(resolved, side, OPERATOR_SECRET_PROVIDER)
+            certificates = every.placeholder(SecretKey(secret=trust.secret, key=trust.pattern), "")
             return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": certificates}
         case SecretPattern():
             raise TypeError(

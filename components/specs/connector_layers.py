@@ -94,7 +94,7 @@ def _clusters(resolved: ResolvedFlow, role: ConnectorRole) -> _Entries:
             "target.cluster.alias": (resolved.flow.target, "target"),
         },
     )
-    if role == "heartbeat":
+    if role == "heartbeat" and resolved.heartbeats_on == "source":
         # Heartbeats start their way on the source. The connector's own clients take `target.cluster.`, its records go
         # through the worker's producer; without the override they would land on the target and nothing would say so.
         for prefix in heartbeat_prefixes(resolved.flow):
