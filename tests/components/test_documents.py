@@ -55,7 +55,8 @@ def test_every_field_of_the_documents_objects_is_rendered(file: Path) -> None:
     document = yaml.safe_load(file.read_text())
     planned = _planned(document["topology"])
     names = {f"@{each.role}": each.name for each in planned}
-    missing, fields = [], 0
+    missing: list[str] = []
+    fields = 0
     for expected in document["objects"]:
         role = expected.get("role")
         (found,) = [
