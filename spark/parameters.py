@@ -188,7 +188,7 @@ class FlowParameters(Model):
 
     name: Name
     replication: Name = Field(default_factory=_name)
-    shape: Literal["flow", "prefixlessPair", "split"] = "flow"
+    shape: Literal["flow", "prefixlessPair", "split", "mirrorMaker2"] = "flow"
     namespace: Name
     digest: Name
     policy: Literal["default", "identity"]

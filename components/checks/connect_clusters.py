@@ -35,7 +35,7 @@ def check_connect_clusters(topology: Topology, flows: Sequence[NamedFlow]) -> It
 
 def _check_names(flows: Sequence[NamedFlow]) -> Iterator[Problem]:
     seen: dict[str, NamedFlow] = {}
-    for name, named in ((name, named) for named in flows for name in _worker_names(named)):
+    for name, named in ((name, each) for each in flows for name in _worker_names(each)):
         other = seen.setdefault(name, named)
         if other.replication != named.replication:
             yield Problem(
