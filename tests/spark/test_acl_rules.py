@@ -65,6 +65,17 @@ def test_a_denial_outranks_a_grant(entry: AclEntry) -> None:
     assert gaps(a_need(), [an_acl(), entry], []) == [Gap(a_need(), Standing.DENIED)]
 
 
+@pytest.mark.parametrize(
+    ("need", "entry"),
+    [
+        pytest.param(a_need("orders-", pattern="prefixed"), an_acl("orders-"), id="a whole name for a beginning"),
+        pytest.param(a_need("*"), an_acl("*", pattern="PREFIXED"), id="names that begin with a star for every name"),
+    ],
+)
+def test_a_name_that_looks_the_same_is_no_grant(need: Need, entry: AclEntry) -> None:
+    assert gaps(need, [entry], []) == [Gap(need, Standing.MISSING)]
+
+
 def test_a_denial_of_writing_does_not_keep_from_reading() -> None:
     assert gaps(a_need(), [an_acl(), an_acl(operation="WRITE", permission="DENY")], []) == []
 
