@@ -6,6 +6,7 @@ from components.checks.aliases import check_aliases
 from components.checks.clusters import check_clusters
 from components.checks.connect_clusters import check_connect_clusters
 from components.checks.heartbeat_clients import check_heartbeat_clients
+from components.checks.heartbeats import check_heartbeats
 from components.checks.kafka_users import check_kafka_users
 from components.checks.loops import check_halves, check_loops
 from components.checks.mirrors import check_mirrors, says_its_clusters
@@ -35,6 +36,7 @@ def check_topology(topology: Topology) -> Iterator[Problem]:
         yield from check_versions(topology, named)
         yield from check_heartbeat_clients(topology, named)
         yield from check_tuning(topology, named)
+        yield from check_heartbeats(topology, named)
     yield from check_kafka_users(topology, flows)
     yield from check_connect_clusters(topology, flows)
     yield from check_overlaps(flows)

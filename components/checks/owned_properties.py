@@ -26,8 +26,10 @@ MUST_AGREE = {
     "group.filter.class": "`groups` and `groupsExclude` of the flow",
     "topics": "`topics` of the flow",
     "topics.exclude": "`topicsExclude` of the flow",
+    "topics.blacklist": "`topicsExclude` of the flow",
     "groups": "`groups` of the flow",
     "groups.exclude": "`groupsExclude` of the flow",
+    "groups.blacklist": "`groupsExclude` of the flow",
 }
 
 #: What the model sets by itself, by where a user sets it instead.
@@ -63,12 +65,10 @@ _CLUSTER = "set the cluster's `bootstrapServers`, `tls` or `authentication`"
 
 #: Names of older versions, of other tools and of brokers, by what a topology says instead.
 _OTHERWISE_NAMED = {
-    "topics.blacklist": "set `topicsExclude` of the flow",
     "topics.whitelist": "set `topics` of the flow",
     "topics.regex": "set `topics` of the flow; each of them is a pattern",
     "topicsPattern": "set `topics` of the flow; each of them is a pattern",
     "topicsExcludePattern": "set `topicsExclude` of the flow",
-    "groups.blacklist": "set `groupsExclude` of the flow",
     "groups.whitelist": "set `groups` of the flow",
     "groupsPattern": "set `groups` of the flow; each of them is a pattern",
     "groupsExcludePattern": "set `groupsExclude` of the flow",

@@ -107,7 +107,7 @@ def _check_connector(place: _Place, key: str, value: PropertyValue) -> Iterator[
     where, found = f"{place.where}.{key}", place.placement(key)
     if key in CONNECTOR_FORBIDDEN:
         yield _forbidden(where, key, "KafkaConnector has a field for it", CONNECTOR_FORBIDDEN[key])
-    elif key in MUST_AGREE:
+    elif key in MUST_AGREE and not isinstance(found, Unknown):
         yield Problem(
             where,
             "must-agree",

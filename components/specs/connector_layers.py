@@ -10,8 +10,10 @@ from typing import Literal
 from components.clusters import PropertyValue
 from components.connectors import Connector
 from components.expansion import NamedFlow, all_topics
+from components.kafka_version import kafka_version
 from components.model import ExactlyOnce, Flow, StartFrom
 from components.naming import Side, excluded_groups, excluded_topics
+from components.properties.definitions import Owner, definitions
 from components.resolved import ResolvedFlow
 from components.specs.clients import connection_properties
 from components.specs.config_maps import POLICY_CLASSES
@@ -200,7 +202,8 @@ def _source(resolved: ResolvedFlow, part: str) -> _Entries:
         entries["emit.offset-syncs.enabled"] = (False, "offsetSyncs.enabled")
     # Heartbeats are replicated by exactly one source connector; two would write each of them twice.
     first = next(iter(flow.connectors.sources), "")
-    if not flow.replicate_heartbeats or part != first:
+    may_leave_heartbeats = chooses_heartbeats(kafka_version(flow.connect, resolved.strimzi))
+    if may_leave_heartbeats and (not flow.replicate_heartbeats or part != first):
         decided = "replicateHeartbeats" if not flow.replicate_heartbeats else "connectors.sources"
         entries["heartbeats.replication.enabled"] = (False, decided)
     if flow.start_from is StartFrom.LATEST:
@@ -211,6 +214,11 @@ def _source(resolved: ResolvedFlow, part: str) -> _Entries:
         entries["source.consumer.isolation.level"] = ("read_committed", "exactlyOnce")
     transforms = {key: (value, "transforms") for key, value in transform_properties(flow).items()}
     return _decided(resolved, {**entries, **transforms})
+
+
+def chooses_heartbeats(version: str) -> bool:
+    """Whether a source connector of this Kafka can leave heartbeats to another; an older one replicates them always."""
+    return "heartbeats.replication.enabled" in definitions(version, Owner.SOURCE)
 
 
 def _decided(resolved: ResolvedFlow, entries: Mapping[str, tuple[PropertyValue, str]]) -> _Entries:

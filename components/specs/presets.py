@@ -6,7 +6,7 @@ producer that the worker makes for it (`producer.override.`).
 
 from collections.abc import Mapping
 
-from components.model import Flow, Preset
+from components.model import ExactlyOnce, Flow, Preset
 from components.specs.layers import Given
 
 _KIB = 1024
@@ -83,4 +83,8 @@ PRESETS: Mapping[Preset, Mapping[str, Given]] = {
 
 def preset_settings(flow: Flow, role: str) -> Mapping[str, Given]:
     """Settings of a flow's preset for one of its connectors; only a source connector moves records that need them."""
-    return PRESETS[flow.tuning.preset] if role == "source" else {}
+    settings = PRESETS[flow.tuning.preset] if role == "source" else {}
+    if flow.exactly_once is not ExactlyOnce.ENABLED:
+        return settings
+    # A transactional producer is idempotent; Connect lets nobody say so or otherwise.
+    return {key: given for key, given in settings.items() if key != "producer.override.enable.idempotence"}
