@@ -16,6 +16,7 @@ from spark.parameters import ClusterParameters, PasswordAuthentication, Referenc
 KUBERNETES_TIMEOUT_SECONDS = 10
 _LOGIN_MODULES = {
     "plain": ("PLAIN", "org.apache.kafka.common.security.plain.PlainLoginModule"),
+    "scram-sha-256": ("SCRAM-SHA-256", "org.apache.kafka.common.security.scram.ScramLoginModule"),
     "scram-sha-512": ("SCRAM-SHA-512", "org.apache.kafka.common.security.scram.ScramLoginModule"),
 }
 

@@ -68,7 +68,7 @@ class Trust(Model):
 class PasswordAuthentication(Model):
     """SASL with a user name and a password."""
 
-    type: Literal["plain", "scram-sha-512"]
+    type: Literal["plain", "scram-sha-256", "scram-sha-512"]
     username: Name
     password: Reference
 

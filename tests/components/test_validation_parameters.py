@@ -1,7 +1,15 @@
 """Parameters of the validation job: derived from the same model, credentials by reference only."""
 
+from typing import Any
+
+import pytest
+
+from components.specs.secrets import secret_objects
 from components.validation import flow_parameters, validation_document
 from tests.builders import a_cluster, a_resolved_flow
+
+LOGIN = {"type": "plain", "username": "validator", "password": {"secret": "job", "key": "password"}}
+TOKEN = {"type": "oauth", "accessToken": {"secret": "login", "key": "token"}}
 
 
 def test_a_cluster_is_described_without_a_credential() -> None:
@@ -54,3 +62,34 @@ def test_the_document_carries_its_schema_version_and_every_flow() -> None:
     document = validation_document("local", (a_resolved_flow(), a_resolved_flow(name="ledger")))
     assert (document["schemaVersion"], document["stack"]) == (1, "local")
     assert [flow["name"] for flow in document["flows"]] == ["orders", "ledger"]
+
+
+@pytest.mark.parametrize(
+    ("connectors", "job", "wanted"),
+    [
+        pytest.param({"type": "tls", "secret": "c"}, LOGIN, ("SASL_SSL", "plain"), id="a job that logs in otherwise"),
+        pytest.param({"type": "tls", "secret": "c"}, None, ("SSL", "tls"), id="the connectors' certificate"),
+        pytest.param(TOKEN, LOGIN, ("SASL_SSL", "plain"), id="a user beside the connectors' tokens"),
+        pytest.param(TOKEN, None, ("SASL_SSL", "oauth"), id="tokens, which the job refuses by name"),
+    ],
+)
+def test_the_jobs_protocol_is_that_of_its_own_login(
+    connectors: dict[str, Any], job: dict[str, Any] | None, wanted: tuple[str, str]
+) -> None:
+    validation = {"authentication": job} if job else None
+    cluster = a_cluster(authentication=connectors, validation=validation)
+    found = flow_parameters(a_resolved_flow({"useast": cluster, "uswest": a_cluster("us-west-2")}))["source"]
+    assert (found["securityProtocol"], found["authentication"]["type"]) == wanted
+
+
+def test_the_job_reads_certificates_of_its_own_where_the_clusters_are_a_pattern_of_keys() -> None:
+    trust = {"trust": {"secret": "ca", "pattern": "*.crt"}}
+    target = a_cluster("us-west-2", tls=trust, validation={"trust": {"config": "ca"}})
+    flow = a_resolved_flow({"useast": a_cluster(), "uswest": target}, strimzi="0.45")
+    assert flow_parameters(flow)["target"]["trust"] == {
+        "format": "PEM",
+        "certificates": {"secret": {"namespace": "mirror-orders", "name": "orders-target-validation", "key": "ca.crt"}},
+        "password": None,
+    }
+    (secret,) = [planned for planned in secret_objects(flow) if planned.name == "orders-target-validation"]
+    assert secret.secret_values == {"ca.crt": "ca"}

@@ -40,10 +40,15 @@ def test_a_password_login_becomes_these_properties(tmp_path: Path, monkeypatch: 
     }
 
 
-def test_a_scram_login_names_its_mechanism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    login = {"type": "scram-sha-512", "username": "v", "password": {"env": "VALIDATOR_PASSWORD"}}
+@pytest.mark.parametrize(
+    ("kind", "mechanism"), [("scram-sha-256", "SCRAM-SHA-256"), ("scram-sha-512", "SCRAM-SHA-512")]
+)
+def test_a_scram_login_names_its_mechanism(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, mechanism: str
+) -> None:
+    login = {"type": kind, "username": "v", "password": {"env": "VALIDATOR_PASSWORD"}}
     properties = options_of(tmp_path, monkeypatch, authentication=login).properties
-    assert properties["sasl.mechanism"] == "SCRAM-SHA-512"
+    assert properties["sasl.mechanism"] == mechanism
     assert "scram.ScramLoginModule required" in properties["sasl.jaas.config"]
 
 
