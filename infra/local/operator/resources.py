@@ -111,7 +111,7 @@ class ConnectResource:
     """A KafkaConnect, or the workers of a KafkaMirrorMaker2, which has `clusters` for its connectors.
 
     `tls` None means no TLS; empty means TLS with the JVM's own trust. `has_values_in_files` says that the operator is
-    one of v1beta2 before 0.47, whose workers have values of Secrets in files of theirs that connectors may read.
+    one of v1beta2 before 0.46, whose workers have values of Secrets in files of theirs that connectors may read.
     """
 
     namespace: str

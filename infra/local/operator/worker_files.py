@@ -1,6 +1,6 @@
 """Files that the container of a worker writes for itself at its start, and that connectors may read. Pure.
 
-Up to Strimzi 0.46, which speaks v1beta2, they hold values of Secrets, and connectors take credentials out of them, as
+Those of Strimzi 0.45, which speaks v1beta2, hold values of Secrets, and connectors take credentials out of them, as
 `${file:/tmp/strimzi-connect.properties:sasl.jaas.config}`. Later ones hold placeholders, which a file provider hands on
 as they are: Kafka resolves once, so such a connector gets a placeholder for a password, and fails.
 
@@ -52,7 +52,7 @@ class WorkerFiles:
     store_password: str = field(repr=False)
 
     def properties(self) -> dict[str, str]:
-        """Whole worker configuration, as in a pod; with values of Secrets only if the operator is of before 0.47."""
+        """Whole worker configuration, as in a pod; with values of Secrets only if the operator is of before 0.46."""
         connect = self.connect
         if not connect.has_values_in_files:
             return worker_properties(connect)
