@@ -72,7 +72,7 @@ class Tuning(Model):
     preset: Preset = Preset.DEFAULT
     round_trip_milliseconds: PositiveInt | None = Field(default=None, description="Between source and target.")
     acknowledge_milliseconds: PositiveInt | None = Field(
-        default=None, description="Until the target acknowledges a batch of the workers; as the round trip if not given."
+        default=None, description="Until the target acknowledges the workers' batch; else as the round trip."
     )
     bytes_per_second_per_partition: PositiveInt | None = Field(
         default=None, description="Highest rate of the busiest partition."
