@@ -35,6 +35,12 @@ SALES = Example(
 )
 """For the stack `local-split`."""
 
+STOCK = Example(
+    topics={"stock-levels": 2, "stock-moves": 1},
+    groups={"warehouse-north": (("stock-levels", "stock-moves"), 0.7), "warehouse-south": (("stock-moves",), 1.0)},
+)
+"""For the stack `local-mirrormaker2`."""
+
 
 @dataclass(frozen=True)
 class Traffic:

@@ -1,0 +1,62 @@
+"""A KafkaMirrorMaker2 for real, in either API version: all that it replicates arrives, and a second up does nothing."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from infra import deployment
+from infra.local.endpoints import Endpoints
+from infra.local.example_traffic import STOCK, make_example_traffic
+from infra.settings import read_settings
+from spark.report import Verdict
+from tests.local.flows import READY_SECONDS, Deployed, check_named, told, write_edited
+
+CONNECTORS = {"useast->uswest.MirrorSourceConnector", "useast->uswest.MirrorCheckpointConnector"}
+
+
+@pytest.fixture(scope="module", params=["1.2", "0.45"])
+def mirror(
+    request: pytest.FixtureRequest,
+    deployed: Deployed,
+    endpoints: Endpoints,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Deployed]:
+    """The stack `local-mirrormaker2` for one version of Strimzi, with its traffic."""
+    del deployed
+
+    def edit(topology: dict[str, Any]) -> None:
+        topology["strimzi"] = request.param
+
+    folder = write_edited(tmp_path_factory.mktemp("mirror"), "local-mirrormaker2", edit)
+    stack = Deployed(read_settings("local-mirrormaker2", folder), endpoints)
+    make_example_traffic(endpoints.regions["useast"], 300, 1, STOCK)
+    deployment.up(stack.settings, lambda _: None)
+    deployment.wait_ready(stack.settings, READY_SECONDS)
+    make_example_traffic(endpoints.regions["useast"], 300, 1, STOCK)
+    yield stack
+    deployment.destroy(stack.settings, lambda _: None)
+
+
+def test_records_groups_and_heartbeats_arrive(mirror: Deployed) -> None:
+    outcome = mirror.validate("stock")
+    assert outcome.verdict is Verdict.PASS, told(outcome)
+    parity = check_named(outcome, "parity")
+    assert parity.counts["sourceRecords"] == parity.counts["targetRecords"] >= 1800
+
+
+def test_heartbeats_that_prove_the_workers_only_say_so(mirror: Deployed) -> None:
+    codes = [finding.code for finding in check_named(mirror.validate("stock"), "heartbeats-arrive").findings]
+    produced_to_the_target = mirror.flow("stock").heartbeats_on == "target"
+    assert ("heartbeats-of-workers" in codes) is produced_to_the_target
+
+
+def test_the_stack_tells_the_connectors_by_the_operators_names(mirror: Deployed) -> None:
+    told_connectors = set(deployment.outputs(mirror.settings)["replications"]["stock"]["connectors"])
+    assert told_connectors >= CONNECTORS
+    assert len(told_connectors) == 3
+
+
+def test_a_second_up_changes_nothing(mirror: Deployed) -> None:
+    changes = deployment.up(mirror.settings, lambda _: None)
+    assert set(changes) == {"same"}, changes
