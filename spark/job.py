@@ -137,7 +137,7 @@ def _records_compared(
     retained = live.partitions and retention.NAME not in _not_run(live.flow)
     names = (parity.NAME, retention.NAME) if retained else (parity.NAME,)
     try:
-        first = first_pass(live, options.catch_up_seconds)
+        first = first_pass(live, options.catch_up_seconds, syncs)
     except CannotRunError as error:
         return [CheckOutcome(name, error.what, {}, (_finding(error),)) for name in names]
 
@@ -157,7 +157,7 @@ def _records_compared(
             ]
         )
 
-    compared = _guarded(parity.NAME, lambda: parity.check_parity(live, first, looping, options.catch_up_seconds))
+    compared = _guarded(parity.NAME, lambda: parity.check_parity(live, first, looping, options.catch_up_seconds, syncs))
     return [compared, _guarded(retention.NAME, lost)] if retained else [compared]
 
 

@@ -120,13 +120,16 @@ def partition_sums(digests: DataFrame) -> DataFrame:
     """Records and the order-free digest of every partition: columns records, low, high; key side, topic, partition.
 
     The digest is the sum of the records' digests; as sums of 32-bit halves, which 2^31 records cannot overflow.
-    Columns looped and aside count the records that take no part in the other three.
+    Columns looped and aside count the records that take no part in the others; oldest_ms and newest_ms are times.
     """
     compared = F.col("role") == COMPARED
+    time_ms = F.when(compared, F.col("time_ms"))
     low = F.when(compared, F.col("digest").bitwiseAND(F.lit(_LOW_HALF))).otherwise(0)
     high = F.when(compared, F.shiftrightunsigned("digest", 32)).otherwise(0)
     return (
-        digests.select("side", "topic", "partition", "role", low.alias("low"), high.alias("high"))
+        digests.select(
+            "side", "topic", "partition", "role", low.alias("low"), high.alias("high"), time_ms.alias("time_ms")
+        )
         .groupBy("side", "topic", "partition")
         .agg(
             F.count(F.when(compared, 1)).alias("records"),
@@ -134,6 +137,8 @@ def partition_sums(digests: DataFrame) -> DataFrame:
             F.sum("high").alias("high"),
             F.count(F.when(F.col("role") == LOOPED, 1)).alias("looped"),
             F.count(F.when(F.col("role") == ASIDE, 1)).alias("aside"),
+            F.min("time_ms").alias("oldest_ms"),
+            F.max("time_ms").alias("newest_ms"),
         )
     )
 
@@ -160,14 +165,16 @@ def returned(digests: DataFrame, seen: DataFrame) -> DataFrame:
     )
 
 
-def paired(digests: DataFrame) -> DataFrame:
+def paired(digests: DataFrame, newest_first: bool = False) -> DataFrame:
     """Compared records of both sides as a multiset: the n-th of a digest on the source meets the n-th on the target.
+
+    `newest_first` counts from the end, for a flow whose target lacks the oldest copies by design.
 
     Key topic, partition, digest, occurrence; columns source_offset, target_offset (null where there is none), time_ms,
     and unmarked_offset: where the target holds the record without the mark that the flow's guard should have given it.
     """
     same = ("topic", "partition", "digest")
-    order = Window.partitionBy(*same, "side").orderBy("offset")
+    order = Window.partitionBy(*same, "side").orderBy(F.desc("offset") if newest_first else F.asc("offset"))
     return (
         digests.where((F.col("role") == COMPARED) | ((F.col("role") == ASIDE) & (F.col("side") != SOURCE)))
         .withColumn("side", F.when(F.col("role") == ASIDE, ASIDE).otherwise(F.col("side")))
@@ -189,9 +196,11 @@ def differences(pairs: DataFrame, judged: DataFrame) -> DataFrame:
     """What is on one side only, by kind: key topic, partition, kind; columns records, first, last (offsets), samples.
 
     `judged` has topic, partition, judged_end: source records from that offset on may still be on their way and are left
-    out. Kinds, seen from the first and last record that both sides hold: missing-head, missing-hole, missing-tail,
-    missing (nothing is held by both), duplicated (the source has the record, but fewer times), extra-head, extra; and
-    unmarked: missing among the target's marked records, but there without a mark.
+    out; and started: the source offset from which on every record is to be replicated, null when that is only as early
+    as the first record that both sides hold. Kinds, seen from the first and last record that both sides hold:
+    before-start, missing-head, missing-hole, missing-tail, missing (nothing is held by both), duplicated (the source
+    has the record, but fewer times), extra-head, extra; and unmarked: missing among the target's marked records, but
+    there without a mark.
     """
     whole, same = Window.partitionBy("topic", "partition"), Window.partitionBy("topic", "partition", "digest")
     source, target = F.col("source_offset"), F.col("target_offset")
@@ -203,11 +212,18 @@ def differences(pairs: DataFrame, judged: DataFrame) -> DataFrame:
         .withColumn("last_source", F.max(F.when(both, source)).over(whole))
         .withColumn("first_target", F.min(F.when(both, target)).over(whole))
         .where(~both)
-        .join(F.broadcast(judged.select("topic", "partition", "judged_end")), on=["topic", "partition"], how="left")
+        .join(
+            F.broadcast(judged.select("topic", "partition", "judged_end", "started")),
+            on=["topic", "partition"],
+            how="left",
+        )
+        .withColumn("start", F.least("started", "first_source"))
         .where(source.isNull() | F.col("judged_end").isNull() | (source < F.col("judged_end")))
     )
     kind = (
-        F.when(source.isNotNull() & F.col("unmarked_offset").isNotNull(), "unmarked")
+        F.when(source < F.col("start"), "before-start")
+        .when(source.isNotNull() & F.col("start").isNull(), "missing")
+        .when(source.isNotNull() & F.col("unmarked_offset").isNotNull(), "unmarked")
         .when(source.isNotNull() & F.col("first_source").isNull(), "missing")
         .when(source < F.col("first_source"), "missing-head")
         .when(source > F.col("last_source"), "missing-tail")

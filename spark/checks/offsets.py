@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from spark import readers, records, transforms
 from spark.checks import proofs
-from spark.checks.standing import Standing, standings
+from spark.checks.standing import BEFORE_START, Standing, standings
 from spark.checks.translation import Checkpoint, Position, Sync, SyncHistory
 from spark.flows import OpenFlow
 from spark.positions import OffsetRange, TopicPartition
@@ -167,7 +167,11 @@ def _outcome(
     if not shown:
         # Transforms may change every record: then only where the offsets stand can be told.
         told = note if opened.flow.transformed else error
-        findings.append(told("nothing-proven", f"none of {len(look.positions)} committed offsets could be proven"))
+        why = ""
+        if all(each.finding.code == BEFORE_START for each in found) and found:
+            why = ": all stand before the flow's start. Remedy: commit one after it, and validate again"
+        what = f"none of {len(look.positions)} committed offsets could be proven{why}"
+        findings.append(told("nothing-proven", what))
     read_again = [proof.read_again for proof in shown]
     counts: dict[str, int | float] = {
         "groups": len(groups),

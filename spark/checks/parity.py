@@ -11,11 +11,15 @@ read, with what it holds beside them. Records set aside are counted by the first
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from spark.checks import parts
 from spark.checks.loops import Loop, loop_findings
 from spark.checks.open_transactions import open_transaction_findings
 from spark.checks.parity_findings import (
+    BEFORE_START,
+    NOT_BEGUN,
+    UNPROVEN,
     Difference,
     Sides,
     lags,
@@ -26,6 +30,7 @@ from spark.checks.parity_findings import (
     unread_on_target,
 )
 from spark.checks.parity_readings import FirstPass, compared
+from spark.checks.translation import SyncHistory
 from spark.flows import OpenFlow
 from spark.guards import SOURCE, TARGET
 from spark.parameters import GuardParameters
@@ -36,11 +41,16 @@ NAME = "parity"
 
 
 def check_parity(
-    opened: OpenFlow, first: FirstPass, loops: Sequence[Loop] = (), catch_up_seconds: float = 0
+    opened: OpenFlow,
+    first: FirstPass,
+    loops: Sequence[Loop] = (),
+    catch_up_seconds: float = 0,
+    syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({}),
 ) -> CheckOutcome:
     """Compare record by record the partitions that the first pass found to disagree, and judge.
 
-    `loops` are topics that go round and are left out of `opened` and `first`.
+    `syncs` show where a flow that starts at latest began; `loops` are topics that go round and are left out of `opened`
+    and `first`.
     """
     findings = loop_findings(loops, opened.flow.source.alias, opened.flow.target.alias)
     absent, absent_records = _absent(opened)
@@ -52,7 +62,7 @@ def check_parity(
     if opened.flow.transformed:
         findings += not_compared(first)
     else:
-        differences, sides = compared(opened, first, catch_up_seconds)
+        differences, sides = compared(opened, first, catch_up_seconds, syncs)
         findings += parity_findings(differences, sides, parts.labels(opened.flow, opened.partitions))
         findings += parts.behind(opened.flow, {**lags(differences, sides), **absent_records})
     unread = {**unread_on_source(differences, sides), **first.unread}
@@ -71,7 +81,10 @@ def check_parity(
         summary += f"; {counts['setAsideOnSource']} and {counts['setAsideOnTarget']} of the other direction set aside"
     if counts["unreadOffsets"]:
         summary += f"; {counts['unreadOffsets']} source offsets behind open transactions not read"
-    return CheckOutcome(NAME, summary, counts, tuple(findings), parity_samples(differences))
+    if counts.get("beforeStart"):
+        summary += f"; {counts['beforeStart']} before the flow's start"
+    told = [each for each in differences if each.kind not in (BEFORE_START, NOT_BEGUN)]
+    return CheckOutcome(NAME, summary, counts, tuple(findings), parity_samples(told))
 
 
 def went_both_ways(first: FirstPass, guard: GuardParameters, source: str, target: str) -> list[Finding]:
@@ -133,7 +146,7 @@ _COUNTS = {
 def final_records(first: FirstPass, differences: Sequence[Difference]) -> dict[str, int]:
     """Records of both sides and equal partitions after the comparison, of which `differences` is the outcome.
 
-    A partition with offsets that could not be read is not equal.
+    A partition with offsets that could not be read is not equal; one that is equal from its start on is.
     """
     found: dict[TopicPartition, list[Difference]] = {each: [] for each in first.disagreeing}
     for each in differences:
@@ -142,7 +155,7 @@ def final_records(first: FirstPass, differences: Sequence[Difference]) -> dict[s
         each: target_records(sums.records, found[each]) if each in found else first.target[each].records
         for each, sums in first.source.items()
     }
-    unequal = {each.partition for each in differences} | set(first.unread)
+    unequal = {each.partition for each in differences if each.kind != BEFORE_START} | set(first.unread)
     return {
         "sourceRecords": first.total(SOURCE).records,
         "targetRecords": sum(on_target.values()),
@@ -170,12 +183,19 @@ def _counts(
         "unreadOffsets": sum(each.size for each in first.unread.values()),
         "readSeconds": round(first.seconds, 2),
     }
-    counts |= {name: sum(each.records for each in differences if each.kind in kinds) for name, kinds in _COUNTS.items()}
+    counts |= {name: _records_of(differences, kinds) for name, kinds in _COUNTS.items()}
     counts["looping"] = len(loops)
+    if opened.flow.start_from == "latest":
+        starts = {"beforeStart": (BEFORE_START, NOT_BEGUN), "startNotProven": (UNPROVEN,)}
+        counts |= {name: _records_of(differences, kinds) for name, kinds in starts.items()}
     if opened.flow.guard is not None:
         source, target = first.total(SOURCE), first.total(TARGET)
         counts |= {"setAsideOnSource": source.aside, "setAsideOnTarget": target.aside, "looped": target.looped}
     return counts
+
+
+def _records_of(differences: Sequence[Difference], kinds: Sequence[str]) -> int:
+    return sum(each.records for each in differences if each.kind in kinds)
 
 
 def _absent(opened: OpenFlow) -> tuple[list[Finding], dict[str, int]]:

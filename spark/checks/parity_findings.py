@@ -8,6 +8,9 @@ from typing import NamedTuple
 from spark.positions import OffsetRange, TopicPartition
 from spark.report import SAMPLES, Finding, Scalar, Severity
 
+#: Kinds of source records that a flow which starts at the latest offset need not have replicated (see `beginnings`).
+BEFORE_START, NOT_BEGUN, UNPROVEN = "before-start", "not-begun", "unproven"
+
 
 class Difference(NamedTuple):
     """Records that one side of a partition holds alone, by kind (see `transforms.differences`).
@@ -84,9 +87,39 @@ _UNDECIDED = _Meaning(
     Severity.NOTE,
     "records on {target} may belong to a transaction that is open on {source}: not judged",
 )
+_BEFORE_START = _Meaning(
+    "before-the-start",
+    Severity.NOTE,
+    "records on {source} alone lie before the first one that was replicated: the flow starts at latest",
+)
+_BEFORE_START_OR_EXPIRED = _Meaning(
+    "before-the-start",
+    Severity.NOTE,
+    "records on {source} alone lie before the first one that {target} holds: the flow starts at latest, and {target} "
+    "has removed records since",
+)
+_NOT_BEGUN = _Meaning(
+    "nothing-since-the-start",
+    Severity.NOTE,
+    "records on {source} alone are older than all that the flow has replicated, so they lie before its start; nothing "
+    "of their partitions was replicated yet, and whether it will be shows with the next record there",
+)
+_UNPROVEN = _Meaning(
+    "start-not-proven",
+    Severity.ERROR,
+    "records on {source} alone are of partitions of which nothing was ever replicated: nothing tells records before "
+    "the flow's start from lost ones there. Remedy: write a record to each of these partitions and validate again; if "
+    "this is said again, no task replicates them",
+)
 _ON_TARGET_ONLY = frozenset({"extra", "extra-head"})
 
+_UNREPLICATED = frozenset({BEFORE_START, NOT_BEGUN, UNPROVEN})
+_TOLD_WHEN_COMPACTED = _UNREPLICATED | {"missing-tail", "duplicated", "unmarked"}
+
 _MEANINGS: Mapping[str, Callable[[Sides], _Meaning]] = {
+    BEFORE_START: lambda sides: _BEFORE_START_OR_EXPIRED if sides.target.start > 0 else _BEFORE_START,
+    NOT_BEGUN: lambda _: _NOT_BEGUN,
+    UNPROVEN: lambda _: _UNPROVEN,
     "missing-head": lambda sides: _EXPIRED_ON_TARGET if sides.target.start > 0 else _MISSING,
     "missing-hole": lambda _: _MISSING,
     "missing-tail": lambda _: _LAGGING,
@@ -106,7 +139,7 @@ def _nothing_equal(sides: Sides) -> _Meaning:
 
 def meaning(difference: Difference, sides: Sides) -> _Meaning:
     """What a difference says, given what both logs still hold."""
-    if sides.compacted and difference.kind not in ("missing-tail", "duplicated", "unmarked"):
+    if sides.compacted and difference.kind not in _TOLD_WHEN_COMPACTED:
         return _COMPACTED
     if sides.source_unread is not None and difference.kind in _ON_TARGET_ONLY:
         return _UNDECIDED
@@ -127,7 +160,7 @@ def lags(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides
 def target_records(source_records: int, differences: Iterable[Difference]) -> int:
     """How many records the target holds for `source_records` of a partition, by the partition's differences."""
     return source_records + sum(
-        -each.records if each.kind.startswith("missing") or each.kind == "unmarked" else each.records
+        -each.records if each.kind.startswith("missing") or each.kind in _UNREPLICATED | {"unmarked"} else each.records
         for each in differences
     )
 

@@ -10,12 +10,15 @@ open on the source at first: before that, their records and all behind them are 
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from pyspark.sql import DataFrame
 
 from spark import readers, transforms
+from spark.checks.beginnings import arrived, known_starts, owed_ends, without_start
 from spark.checks.open_transactions import settled, unread
 from spark.checks.parity_findings import Difference, Sides
+from spark.checks.translation import SyncHistory
 from spark.flows import OpenFlow
 from spark.guards import SOURCE, TARGET
 from spark.positions import OffsetRange, TopicPartition
@@ -28,13 +31,15 @@ STILL_SECONDS = 3
 @dataclass(frozen=True)
 class Sums:
     """Count and order-free digest of the compared records of one side of a partition; beside them, not compared:
-    records of no concern to the flow for its guard (`aside`), and those that have been both ways (`looped`)."""
+    records of no concern to the flow for its guard (`aside`), those that have been both ways (`looped`), and times."""
 
     records: int = 0
     low: int = 0
     high: int = 0
     aside: int = field(default=0, compare=False)
     looped: int = field(default=0, compare=False)
+    oldest_ms: int | None = field(default=None, compare=False)
+    newest_ms: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,11 @@ class FirstPass:
         """Whether the source holds a record at each of its offsets: no transaction marker, nothing compacted away."""
         return self.source[partition].records == self.source_logs[partition].size
 
+    @property
+    def began_ms(self) -> int | None:
+        """Time of the oldest record that the target has from the flow, ms since 1970."""
+        return min((each.oldest_ms for each in self.target.values() if each.oldest_ms is not None), default=None)
+
     def total(self, side: str) -> Sums:
         """The counts of all partitions of a side, without digests."""
         sums = (self.source if side == SOURCE else self.target).values()
@@ -69,13 +79,15 @@ class FirstPass:
         )
 
 
-def first_pass(opened: OpenFlow, catch_up_seconds: float) -> FirstPass:
+def first_pass(
+    opened: OpenFlow, catch_up_seconds: float, syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({})
+) -> FirstPass:
     """Wait for the source's open transactions, and for the target as long as it moves; then read both sides of every
     replicated partition once."""
     partitions = opened.replicated_partitions()
     at_source = settled(opened, opened.source, partitions, catch_up_seconds)
     source_logs = at_source.logs
-    _wait_while_moving(opened, source_logs, catch_up_seconds)
+    _wait_while_moving(opened, source_logs, syncs, catch_up_seconds)
     target_logs = _target_logs(opened, partitions)
     records = sum(each.size for each in (*source_logs.values(), *target_logs.values()))
     opened.progress(f"{opened.flow.name}: comparing {len(partitions)} partitions, about {records} records")
@@ -86,7 +98,7 @@ def first_pass(opened: OpenFlow, catch_up_seconds: float) -> FirstPass:
     }
     for row in readers.rows(frame, _both(opened), "reading the records of both sides"):
         found[row.side][TopicPartition(row.topic, row.partition)] = Sums(
-            row.records, row.low, row.high, row.aside, row.looped
+            row.records, row.low, row.high, row.aside, row.looped, row.oldest_ms, row.newest_ms
         )
     seconds = time.monotonic() - began
     return FirstPass(source_logs, target_logs, found[SOURCE], found[TARGET], seconds, at_source.unread)
@@ -105,22 +117,47 @@ def both_sides(
 
 
 def compared(
-    opened: OpenFlow, first: FirstPass, catch_up_seconds: float
+    opened: OpenFlow,
+    first: FirstPass,
+    catch_up_seconds: float,
+    syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({}),
 ) -> tuple[list[Difference], dict[TopicPartition, Sides]]:
     """The differences of the disagreeing partitions, and both logs of those after the records were read."""
     partitions = first.disagreeing
     if not partitions:
         return [], {}
-    target_unread = _wait_for_the_missing(opened, first, catch_up_seconds)
+    starts = known_starts(opened.flow, partitions, syncs)
+    if opened.flow.start_from == "earliest":
+        unread_there = _wait_for_the_missing(opened, _owed_by_count(first), catch_up_seconds)
+        return _differing(opened, first, starts, unread_there, catch_up_seconds)
+    # What is owed after the start cannot be counted, but is what a first comparison shows.
+    differences, sides = _differing(opened, first, starts, {}, catch_up_seconds)
+    owed = owed_ends(differences, sides)
+    if not owed:
+        return differences, sides
+    unread_there = _wait_for_the_missing(opened, owed, catch_up_seconds)
+    return _differing(opened, first, starts, unread_there, 0)
+
+
+def _differing(
+    opened: OpenFlow,
+    first: FirstPass,
+    starts: Mapping[TopicPartition, int | None],
+    target_unread: Mapping[TopicPartition, OffsetRange],
+    deadline_seconds: float,
+) -> tuple[list[Difference], dict[TopicPartition, Sides]]:
+    """One comparison of the partitions of `starts`, record by record."""
+    partitions = list(starts)
     target_logs = _target_logs(opened, partitions)
     # A transaction that has outlived one deadline is not given another.
-    at_source = settled(opened, opened.source, partitions, 0 if first.unread else catch_up_seconds)
+    at_source = settled(opened, opened.source, partitions, 0 if first.unread else deadline_seconds)
     opened.progress(f"{opened.flow.name}: comparing {len(partitions)} partitions record by record")
     judged = opened.spark.createDataFrame(
-        [(each.topic, each.partition, first.source_logs[each].end) for each in partitions],
-        "topic string, partition int, judged_end bigint",
+        [(each.topic, each.partition, first.source_logs[each].end, start) for each, start in starts.items()],
+        "topic string, partition int, judged_end bigint, started bigint",
     )
-    frame = transforms.differences(transforms.paired(both_sides(opened, at_source.logs, target_logs)), judged)
+    sides_read = both_sides(opened, at_source.logs, target_logs)
+    frame = transforms.differences(transforms.paired(sides_read, opened.flow.start_from == "latest"), judged)
     rows = readers.rows(frame, _both(opened), "comparing records")
     # Retention may have removed records while they were read: the logs as they are now explain what is not there.
     source_logs, target_logs = opened.source.offsets(partitions), _target_logs(opened, partitions)
@@ -138,7 +175,7 @@ def compared(
         )
         for each in partitions
     }
-    return [
+    found = [
         Difference(
             TopicPartition(row.topic, row.partition),
             row.kind,
@@ -148,13 +185,18 @@ def compared(
             tuple((each.offset, each.time_ms, each.digest) for each in row.samples),
         )
         for row in rows
-    ], sides
+    ]
+    newest = {each: first.source[each].newest_ms for each in partitions}
+    return without_start(found, sides, starts, newest, first.began_ms), sides
 
 
 def _wait_while_moving(
-    opened: OpenFlow, source_logs: Mapping[TopicPartition, OffsetRange], deadline_seconds: float
+    opened: OpenFlow,
+    source_logs: Mapping[TopicPartition, OffsetRange],
+    syncs: Mapping[TopicPartition, SyncHistory],
+    deadline_seconds: float,
 ) -> None:
-    """Return when every partition holds as many offsets as the source, or when the target has stopped moving."""
+    """Return when every partition may hold all by its offsets, or when the target has stopped moving."""
     moved = time.monotonic()
     before: Mapping[TopicPartition, OffsetRange] = {}
 
@@ -163,25 +205,31 @@ def _wait_while_moving(
         now = _target_logs(opened, list(source_logs))
         if now != before:
             before, moved = now, time.monotonic()
-        caught_up = all(now[each].size >= source_logs[each].size for each in source_logs)
+        caught_up = all(
+            arrived(opened.flow, log, now[each], syncs.get(each, SyncHistory())) for each, log in source_logs.items()
+        )
         return caught_up or time.monotonic() - moved >= STILL_SECONDS
 
     wait_until(done, deadline_seconds)
 
 
-def _wait_for_the_missing(
-    opened: OpenFlow, first: FirstPass, deadline_seconds: float
-) -> dict[TopicPartition, OffsetRange]:
-    """Give records that the first pass counted as missing the time to arrive.
-
-    Returns the target's offsets, by the source's partition, that a transaction of that time still keeps from being
-    read when the wait is over.
-    """
-    owed = {
+def _owed_by_count(first: FirstPass) -> dict[TopicPartition, int]:
+    """The target's end, by source partition, at which it could hold as many records as the source."""
+    return {
         each: first.target_logs[each].end + first.source[each].records - first.target[each].records
         for each in first.disagreeing
         if first.target[each].records < first.source[each].records
     }
+
+
+def _wait_for_the_missing(
+    opened: OpenFlow, owed: Mapping[TopicPartition, int], deadline_seconds: float
+) -> dict[TopicPartition, OffsetRange]:
+    """Give records that are missing the time to arrive: until the target's ends are the `owed` ones.
+
+    Returns the target's offsets, by the source's partition, that a transaction of that time still keeps from being
+    read when the wait is over.
+    """
     if not owed:
         return {}
     written = _target_high_watermarks(opened, list(owed))

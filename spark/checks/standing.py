@@ -12,6 +12,8 @@ from spark.parameters import FlowParameters
 from spark.positions import TopicPartition
 from spark.report import Finding, fail, note
 
+BEFORE_START = "group-before-the-start"
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -47,7 +49,8 @@ def standings(
     for position in positions:
         history = syncs.get(position.partition, SyncHistory())
         if position.checkpoint is None:
-            found.append(_without_checkpoint(position, history, patience))
+            before = _before_the_start(position, history) if flow.start_from == "latest" else None
+            found.append(Standing(before) if before else _without_checkpoint(position, history, patience))
             continue
         if position.checkpoint.upstream > position.committed:
             found.append(Standing(_set_back(position), patience.checkpoint))
@@ -60,6 +63,28 @@ def standings(
         if group is not None:
             found.append(Standing(group, 0 if position.active else patience.checkpoint))
     return found
+
+
+def _before_the_start(position: Position, history: SyncHistory) -> Finding | None:
+    """What becomes of a group that stands where the flow has replicated nothing: no offset can stand for it."""
+    if history.latest is None:
+        return note(
+            BEFORE_START,
+            f"{position}: no checkpoint, because nothing of the partition was replicated since the flow's start. "
+            "Remedy: on the target the group must begin at the earliest offset (auto.offset.reset=earliest); what it has not "
+            "consumed from before the start is on the source alone, so let it consume that there first",
+        )
+    if position.committed >= history.first_upstream:
+        return None
+    unreplicated = history.first_upstream - position.committed
+    return note(
+        BEFORE_START,
+        f"{position}: no checkpoint, because {position.committed} is before {history.first_upstream}, where the flow "
+        f"started: {unreplicated} offsets in between are on the source alone. Remedy: let the group consume up to "
+        f"{history.first_upstream} on the source, or give them up; on the target it must begin at the earliest offset "
+        "(auto.offset.reset=earliest)",
+        unreplicated,
+    )
 
 
 def _without_checkpoint(position: Position, history: SyncHistory, patience: Patience) -> Standing:

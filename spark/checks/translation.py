@@ -81,6 +81,12 @@ class SyncHistory:
     def oldest_upstream(self) -> int:
         return min(sync.upstream for sync in self.syncs)
 
+    @property
+    def first_upstream(self) -> int:
+        """The source offset of the first record that was replicated, by the oldest sync: where replication started, if
+        the target began empty and took one offset a record."""
+        return self.syncs[0].upstream - self.syncs[0].downstream
+
     def owed(self, committed: int) -> int | None:
         """The least downstream offset that the latest sync owes a group at `committed`; None when it owes nothing.
 

@@ -15,6 +15,7 @@ _RECORDS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
     "headers array<struct<key: string, value: binary>>"
 )
+_JUDGED = "topic string, partition int, judged_end bigint, started bigint"
 Headers = list[tuple[str, bytes | None]]
 MARK: tuple[str, bytes | None] = ("from-east", None)
 MARK_BACK: tuple[str, bytes | None] = ("from-west", None)
@@ -111,7 +112,7 @@ def test_only_compared_records_are_paired_and_unmarked_ones_noted_beside_them(sp
     pairs = transforms.paired(frame)
     found = {row.digest: (row.source_offset, row.target_offset, row.unmarked_offset) for row in pairs.collect()}
     assert found == {1: (10, None, None), 5: (14, None, 15)}
-    judged = spark.createDataFrame([("ledger", 0, 99)], "topic string, partition int, judged_end bigint")
+    judged = spark.createDataFrame([("ledger", 0, 99, 0)], _JUDGED)
     kinds = {row.kind: row.records for row in transforms.differences(pairs, judged).collect()}
     assert kinds == {"missing": 1, "unmarked": 1}
 

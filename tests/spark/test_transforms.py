@@ -14,6 +14,7 @@ _RECORDS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
     "headers array<struct<key: string, value: binary>>"
 )
+_JUDGED = "topic string, partition int, judged_end bigint, started bigint"
 Headers = list[tuple[str, bytes | None]] | None
 
 
@@ -85,10 +86,15 @@ def test_sums_do_not_depend_on_order_but_on_every_copy(spark: SparkSession) -> N
 
 
 def differences(
-    spark: SparkSession, source: list[tuple[int, int]], target: list[tuple[int, int]], judged_end: int = 1000
+    spark: SparkSession,
+    source: list[tuple[int, int]],
+    target: list[tuple[int, int]],
+    judged_end: int = 1000,
+    started: int | None = 0,
 ) -> dict[str, tuple[int, int, int]]:
-    judged = spark.createDataFrame([("orders", 0, judged_end)], "topic string, partition int, judged_end bigint")
-    found = transforms.differences(transforms.paired(digests(spark, source, target)), judged).collect()
+    judged = spark.createDataFrame([("orders", 0, judged_end, started)], _JUDGED)
+    pairs = transforms.paired(digests(spark, source, target), newest_first=started != 0)
+    found = transforms.differences(pairs, judged).collect()
     return {row.kind: (row.records, row.first, row.last) for row in found}
 
 
@@ -121,9 +127,44 @@ def test_records_that_may_still_be_on_their_way_are_not_judged(spark: SparkSessi
     assert differences(spark, [(0, 1), (1, 2), (2, 3)], [(0, 1)], judged_end=2) == {"missing-tail": (1, 1, 1)}
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "started", "expected"),
+    [
+        pytest.param([(0, 1), (1, 2)], [(0, 2)], None, {"before-start": (1, 0, 0)}, id="the first arrival shows it"),
+        pytest.param([(0, 1), (1, 2), (2, 3)], [(0, 3)], 1, {"before-start": (1, 0, 0), "missing-head": (1, 1, 1)},
+                     id="a sync shows that the first arrivals are gone"),
+        pytest.param([(0, 1), (1, 2), (2, 3), (3, 4)], [(0, 2), (1, 4)], None,
+                     {"before-start": (1, 0, 0), "missing-hole": (1, 2, 2)}, id="a hole after the start"),
+        pytest.param([(0, 1), (1, 2), (2, 3)], [(0, 2)], None,
+                     {"before-start": (1, 0, 0), "missing-tail": (1, 2, 2)}, id="a tail"),
+        pytest.param([(0, 1), (1, 2)], [], None, {"missing": (2, 0, 1)}, id="nothing arrived"),
+        pytest.param([(0, 1), (1, 2)], [], 1, {"before-start": (1, 0, 0), "missing": (1, 1, 1)},
+                     id="nothing is left of what a sync shows"),
+        pytest.param([(0, 7), (1, 2), (2, 7)], [(0, 7)], None, {"before-start": (2, 0, 1)},
+                     id="a twin from before the start is not the one that arrived"),
+    ],
+)  # fmt: skip
+def test_records_before_the_start_of_a_flow_are_told_from_missing_ones(
+    spark: SparkSession,
+    source: list[tuple[int, int]],
+    target: list[tuple[int, int]],
+    started: int | None,
+    expected: dict[str, tuple[int, int, int]],
+) -> None:
+    assert differences(spark, source, target, started=started) == expected
+
+
+def test_the_times_of_a_side_are_of_its_compared_records(spark: SparkSession) -> None:
+    frame = digests(spark, [(3, 5), (4, 6)], []).selectExpr(
+        "* except (role)", "if(offset = 3, 'aside', 'compared') as role"
+    )
+    (row,) = transforms.partition_sums(frame).collect()
+    assert (row.oldest_ms, row.newest_ms) == (40, 40)
+
+
 def test_samples_are_the_first_twenty_and_the_count_is_of_all(spark: SparkSession) -> None:
     frame = digests(spark, [(0, 1)], [(0, 1), *((offset, 100 + offset) for offset in range(1, 31))])
-    judged = spark.createDataFrame([("orders", 0, 99)], "topic string, partition int, judged_end bigint")
+    judged = spark.createDataFrame([("orders", 0, 99, 0)], _JUDGED)
     (row,) = transforms.differences(transforms.paired(frame), judged).collect()
     assert (row.kind, row.records, [sample.offset for sample in row.samples]) == ("extra", 30, list(range(1, 21)))
 

@@ -1,0 +1,155 @@
+"""Where a flow that starts at latest began, what that excuses, and what it does not."""
+
+from typing import Any
+
+import pytest
+
+from spark.advice import advice
+from spark.checks.beginnings import arrived, known_starts, owed_ends, without_start
+from spark.checks.parity import final_records
+from spark.checks.parity_findings import Difference, Sides, parity_findings
+from spark.checks.parity_readings import FirstPass, Sums
+from spark.checks.retention import Replicated, losses
+from spark.checks.standing import standings
+from spark.checks.translation import Position, Sync, SyncHistory
+from spark.positions import OffsetRange, TopicPartition
+from spark.report import Severity
+from tests.spark.documents import a_flow, a_pair
+
+ORDERS = TopicPartition("orders", 0)
+LATEST = a_flow(startFrom="latest")
+SYNCED = SyncHistory((Sync(60, 0), Sync(70, 10)))
+
+
+def sides(source: tuple[int, int] = (0, 100), target: tuple[int, int] = (0, 0), **changes: Any) -> Sides:
+    given = {"target_records": 0, "compacted": False, "source_alias": "useast", "target_alias": "uswest", **changes}
+    return Sides(OffsetRange(*source), OffsetRange(*target), **given)
+
+
+def test_the_oldest_sync_shows_from_where_on_every_record_is_owed() -> None:
+    assert known_starts(LATEST, [ORDERS], {ORDERS: SYNCED}) == {ORDERS: 60}
+    assert known_starts(LATEST, [ORDERS], {}) == {ORDERS: None}
+
+
+def test_a_flow_from_the_earliest_owes_every_record_whatever_its_syncs_say() -> None:
+    assert known_starts(a_flow(), [ORDERS], {ORDERS: SYNCED}) == {ORDERS: 0}
+
+
+@pytest.mark.parametrize(
+    ("flow", "target", "history", "expected"),
+    [
+        pytest.param(a_flow(), 40, SYNCED, False, id="from earliest the target is to be as long as the source"),
+        pytest.param(LATEST, 40, SYNCED, True, id="from latest it ends where the newest sync says"),
+        pytest.param(LATEST, 39, SYNCED, False, id="one record before that"),
+        pytest.param(LATEST, 0, SyncHistory(), True, id="no sync: the records tell"),
+    ],
+)
+def test_a_target_is_waited_for_as_its_start_allows(
+    flow: Any, target: int, history: SyncHistory, expected: bool
+) -> None:
+    assert arrived(flow, OffsetRange(0, 100), OffsetRange(0, target), history) is expected
+
+
+@pytest.mark.parametrize(
+    ("newest", "began", "given", "start", "code", "severity"),
+    [
+        pytest.param(5, 9, sides(), None, "nothing-since-the-start", Severity.NOTE, id="older than all replicated"),
+        pytest.param(9, 9, sides(), None, "start-not-proven", Severity.ERROR, id="as old as a replicated one"),
+        pytest.param(5, None, sides(), None, "start-not-proven", Severity.ERROR, id="nothing replicated anywhere"),
+        pytest.param(
+            5, None, sides(compacted=True), None, "start-not-proven", Severity.ERROR, id="of a compacted topic"
+        ),
+        pytest.param(5, 9, sides(), 0, "not-replicated-yet", Severity.FAIL, id="a sync says that some were replicated"),
+        pytest.param(
+            5, 9, sides(target_records=3), None, "records-differ", Severity.FAIL, id="the target has other records"
+        ),
+        pytest.param(5, 9, sides(target=(7, 7)), None, "expired-on-target", Severity.NOTE, id="the target removed all"),
+    ],
+)
+def test_a_partition_of_which_nothing_arrived_is_judged_by_the_others(
+    newest: int, began: int | None, given: Sides, start: int | None, code: str, severity: Severity
+) -> None:
+    missing = [Difference(ORDERS, "missing", 100, 0, 99)]
+    told = without_start(missing, {ORDERS: given}, {ORDERS: start}, {ORDERS: newest}, began)
+    (finding,) = parity_findings(told, {ORDERS: given})
+    assert (finding.code, finding.severity, finding.count) == (code, severity, 100)
+
+
+@pytest.mark.parametrize("compacted", [False, True], ids=["deleted by time", "compacted"])
+def test_records_before_the_start_are_a_note_with_how_many(compacted: bool) -> None:
+    given = {ORDERS: sides(target=(0, 40), target_records=40, compacted=compacted)}
+    (finding,) = parity_findings([Difference(ORDERS, "before-start", 60, 0, 59)], given)
+    assert (finding.code, finding.severity, finding.count) == ("before-the-start", Severity.NOTE, 60)
+    assert finding.message == (
+        "orders: 60 records on useast alone lie before the first one that was replicated: the flow starts at latest "
+        "(partition 0 offsets 0 to 59)"
+    )
+
+
+def test_what_the_target_has_removed_since_may_hide_the_start_and_is_said() -> None:
+    given = {ORDERS: sides(target=(5, 40), target_records=35)}
+    (finding,) = parity_findings([Difference(ORDERS, "before-start", 65, 0, 64)], given)
+    assert (finding.code, "uswest has removed records since" in finding.message) == ("before-the-start", True)
+
+
+def test_only_what_follows_the_start_is_waited_for() -> None:
+    given = {ORDERS: sides(target=(0, 40))}
+    found = [
+        Difference(ORDERS, "before-start", 60, 0, 59),
+        Difference(ORDERS, "missing-hole", 2, 70, 71),
+        Difference(ORDERS, "missing-tail", 3, 97, 99),
+    ]
+    assert owed_ends(found, given) == {ORDERS: 45}
+    assert owed_ends([Difference(ORDERS, "not-begun", 100, 0, 99)], given) == {}
+    assert owed_ends([Difference(ORDERS, "unproven", 100, 0, 99)], given) == {ORDERS: 41}
+
+
+def test_a_partition_that_is_equal_from_its_start_on_counts_as_equal() -> None:
+    logs = {ORDERS: OffsetRange(0, 100)}
+    first = FirstPass(logs, logs, {ORDERS: Sums(100, 1, 1)}, {ORDERS: Sums(40, 2, 2)}, 0.1)
+    counts = final_records(first, [Difference(ORDERS, "before-start", 60, 0, 59)])
+    assert counts == {"sourceRecords": 100, "targetRecords": 40, "agreeingPartitions": 1}
+    not_begun = final_records(first, [Difference(ORDERS, "not-begun", 100, 0, 99)])
+    assert (not_begun["targetRecords"], not_begun["agreeingPartitions"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("committed", "history", "code", "count"),
+    [
+        pytest.param(20, SYNCED, "group-before-the-start", 40, id="before the start"),
+        pytest.param(20, SyncHistory(), "group-before-the-start", 1, id="nothing was replicated"),
+        pytest.param(20, SyncHistory((Sync(60, 50),)), "behind-oldest-sync", 1, id="after the start, its sync is gone"),
+        pytest.param(60, SYNCED, "checkpoint-missing", 1, id="at the start"),
+    ],
+)
+def test_a_group_before_the_start_is_told_what_to_do(
+    committed: int, history: SyncHistory, code: str, count: int
+) -> None:
+    position = Position("checkout-a", ORDERS, committed)
+    (standing,) = standings([position], {("checkout-a", ORDERS): committed}, {}, {ORDERS: history}, LATEST)
+    assert (standing.finding.code, standing.finding.count) == (code, count)
+    if code == "group-before-the-start":
+        assert standing.finding.severity is Severity.NOTE
+        assert "group checkout-a on orders-0" in standing.finding.message
+        assert "auto.offset.reset=earliest" in standing.finding.message
+
+
+def test_records_from_before_the_start_that_left_the_source_were_not_lost() -> None:
+    """Retention on the source takes the oldest first, which the flow never had to replicate."""
+    at = Replicated(ORDERS, SYNCED, OffsetRange(58, 100), OffsetRange(0, 40), True, "delete")
+    assert losses(at) == []
+
+
+def test_the_report_says_what_is_left_out_and_what_groups_do() -> None:
+    words = advice(LATEST)
+    assert [each.split(":")[0] for each in words[:2]] == [
+        "The flow starts at latest",
+        "Topics and partitions that are made later start at latest too",
+    ]
+    assert "up to 5 s (refreshTopicsSeconds)" in words[1]
+    assert "auto.offset.reset=earliest" in words[2]
+
+
+def test_a_pair_that_starts_at_latest_has_no_groups_to_advise_on_the_start() -> None:
+    (there, _) = a_pair(startFrom="latest")
+    assert len(advice(there)) == 4 + 2
