@@ -32,7 +32,7 @@ from components.specs.effective import (
     with_defaults,
 )
 from components.specs.layers import Layer, merged
-from components.specs.mirror_maker2 import with_heartbeat_workers
+from components.specs.mirror_maker2 import mirror_worker_config, with_heartbeat_workers
 from infra.errors import CannotRunError
 from infra.settings import StackSettings, check_stack
 
@@ -107,7 +107,7 @@ def _flow(settings: StackSettings, name: str) -> ResolvedFlow:
 
 
 def _places(resolved: ResolvedFlow, version: str, *, defaults: bool) -> Iterator[Place]:
-    flow, worker = resolved.flow, worker_layers(resolved)
+    flow = resolved.flow
     heartbeats = _heartbeat_workers(resolved)
     roles: list[tuple[ConnectorRole, str]] = [("source", part) for part in list(flow.connectors.sources) or [""]]
     roles += [("checkpoint", "")] if flow.connectors.checkpoint.enabled else []
@@ -118,15 +118,24 @@ def _places(resolved: ResolvedFlow, version: str, *, defaults: bool) -> Iterator
         yield Place(name, "", "", _of_layers(layers, Owner(role), version, defaults=defaults))
         for client in flow_clients(runs.flow, role):
             if _exists(client, runs, layers):
-                found = _of_client(client, layers, worker_layers(runs), version, defaults=defaults)
+                found = _of_client(client, layers, _worker_layers(runs), version, defaults=defaults)
                 yield Place(name, client.name, client.only_with, found)
-    yield Place(WORKERS, "", "", _of_layers(worker, Owner.WORKER, version, defaults=defaults))
+    yield Place(WORKERS, "", "", _of_layers(_worker_layers(resolved), Owner.WORKER, version, defaults=defaults))
 
 
 def _heartbeat_workers(resolved: ResolvedFlow) -> ResolvedFlow:
     """The flow as those workers run it that send its heartbeats."""
     apart = resolved.named.shape is Shape.MIRROR_MAKER2 and not resolved.api.has_heartbeat_mirrors
     return with_heartbeat_workers(resolved) if apart else resolved
+
+
+def _worker_layers(resolved: ResolvedFlow) -> tuple[Layer, ...]:
+    """Layers of the workers' configuration; a KafkaMirrorMaker2 of an older API is given less of it."""
+    layers = worker_layers(resolved)
+    if resolved.named.shape is not Shape.MIRROR_MAKER2:
+        return layers
+    given = mirror_worker_config(resolved)
+    return tuple(Layer(each.name, {key: value for key, value in each.given.items() if key in given}) for each in layers)
 
 
 def _exists(client: Client, resolved: ResolvedFlow, layers: Iterable[Layer]) -> bool:

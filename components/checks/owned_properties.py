@@ -50,6 +50,7 @@ _CONNECTOR_OWNED = {
     "offset.lag.max": "set `offsetSyncs.lagMax` of the flow",
     "heartbeats.replication.enabled": "set `replicateHeartbeats` of the flow",
     "exactly.once.support": "set `exactlyOnce` of the flow",
+    "enabled": "set `enabled` or `state` of the connector",
     "transforms": "set `transforms` of the flow",
     "predicates": "set `transforms` of the flow",
     "auto.offset.reset": "set `startFrom` of the flow",

@@ -125,6 +125,8 @@ def _check_connector(place: _Place, key: str, value: PropertyValue) -> Iterator[
 def _owned_remedy(place: _Place, key: str) -> str | None:
     if place.exactly_once and key == "source.consumer.isolation.level":
         return "`exactlyOnce` of the flow reads committed records only"
+    if place.owner is Owner.CHECKPOINT and key.endswith("consumer.auto.offset.reset"):
+        return "offset syncs and checkpoints are read from their beginning"
     return owned_remedy(key)
 
 
