@@ -71,8 +71,8 @@ def _before_the_start(position: Position, history: SyncHistory) -> Finding | Non
         return note(
             BEFORE_START,
             f"{position}: no checkpoint, because nothing of the partition was replicated since the flow's start. "
-            "Remedy: on the target the group must begin at the earliest offset (auto.offset.reset=earliest); what it has not "
-            "consumed from before the start is on the source alone, so let it consume that there first",
+            "Remedy: on the target the group must begin at the earliest offset (auto.offset.reset=earliest); what it "
+            "has not consumed from before the start is on the source alone, so let it consume that there first",
         )
     if position.committed >= history.first_upstream:
         return None

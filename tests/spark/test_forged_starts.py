@@ -1,4 +1,4 @@
-"""Flows that start at the latest offset, on two real clusters: what lies before the start, and what is missing after."""
+"""Flows that start at the latest offset, on two real clusters: what lies before the start, what is missing after it."""
 
 import pytest
 
