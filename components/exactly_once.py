@@ -19,8 +19,8 @@ class OneStepError(Exception):
 
 
 def one_step_hooks(name: str, resolved: ResolvedFlow, planned: PlannedObject) -> pulumi.ResourceHookBinding | None:
-    """Hooks of the resource `name` if it declares the workers of a flow with exactly-once enabled."""
-    if planned.role not in {Role.CONNECT, Role.MIRROR_MAKER2} or resolved.flow.exactly_once is not ExactlyOnce.ENABLED:
+    """Hooks of the resource `name` if it declares workers with exactly-once enabled."""
+    if not enables(planned):
         return None
     where = resolved.named.where("exactlyOnce")
 
@@ -29,6 +29,13 @@ def one_step_hooks(name: str, resolved: ResolvedFlow, planned: PlannedObject) ->
 
     hook = pulumi.ResourceHook(f"{name}-one-step", refuse, pulumi.ResourceHookOptions(on_dry_run=True))
     return pulumi.ResourceHookBinding(before_update=[hook])
+
+
+def enables(planned: PlannedObject) -> bool:
+    """Whether an object declares workers with exactly-once enabled."""
+    if planned.role not in {Role.CONNECT, Role.MIRROR_MAKER2}:
+        return False
+    return next(_support(planned.manifest), "").lower() == ExactlyOnce.ENABLED
 
 
 def refuse_one_step(where: str, old_inputs: Mapping[str, Any]) -> None:

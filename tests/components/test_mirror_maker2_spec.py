@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from components.checks import check_topology
+from components.exactly_once import enables
 from components.outputs import flow_outputs
 from components.parsing import parse_topology
 from components.resolved import ResolvedFlow, resolve_flows
@@ -212,9 +213,16 @@ def test_the_job_reads_the_shared_secret_of_the_target() -> None:
     assert {each["secret"]["name"] for each in references} == {found["target-credentials"].name}
 
 
-def problems_of(mirror: dict[str, Any], strimzi: str = "1.2", **more: Any) -> list[tuple[str, str]]:
+@pytest.mark.parametrize("strimzi", ["1.2", "0.45"])
+def test_exactly_once_is_of_the_mirrors_workers_and_not_of_the_heartbeats(strimzi: str) -> None:
+    """Heartbeats have no use for transactions; their workers never need the step by which those come."""
+    found = the_objects(a_mirror(exactlyOnce="enabled"), strimzi)
+    assert [key for key, planned in found.items() if enables(planned)] == ["mirror-maker2"]
+
+
+def problems_of(mirror: dict[str, Any], strimzi: str = "1.2", beside: Any = None) -> list[tuple[str, str]]:
     raw = a_topology(mirror, clusters=three_clusters(), strimzi=strimzi)
-    raw["replications"] |= more
+    raw["replications"] |= beside or {}
     return sorted((each.code, each.where) for each in set(check_topology(parse_topology(raw))))
 
 
@@ -232,7 +240,7 @@ def test_the_worker_of_heartbeats_counts_against_the_quota() -> None:
 
 def test_the_name_of_the_workers_of_heartbeats_is_taken() -> None:
     other = {"kind": "flow", "source": "eu", "target": "uswest", "topics": ["other"], "groups": ["other"]}
-    assert problems_of(a_mirror(), **{"orders-heartbeats": other}) == [
+    assert problems_of(a_mirror(), beside={"orders-heartbeats": other}) == [
         ("worker-group-shared", "replications.orders-heartbeats")
     ]
 

@@ -16,6 +16,38 @@ READY = {"type": "Ready", "status": "True"}
 FAILED = {"type": "NotReady", "status": "True", "reason": "Failed", "message": "task 0: no ACL"}
 
 
+def a_mirror_maker(connector: str, *tasks: str) -> dict[str, Any]:
+    """Ready, as it is while tasks fail."""
+    trace = {"trace": "org.apache.kafka.connect.errors.ConnectException: no ACL\n\tat a.b"}
+    connectors = [
+        {
+            "name": "useast->uswest.MirrorSourceConnector",
+            "connector": {"state": connector, **trace},
+            "tasks": [{"id": number, "state": state, **trace} for number, state in enumerate(tasks)],
+        }
+    ]
+    item = an_object(2, 2, READY)
+    return {**item, "status": {**item["status"], "connectors": connectors}}
+
+
+def test_a_mirror_maker_is_ready_when_its_tasks_are_too() -> None:
+    assert readiness_of("KafkaMirrorMaker2 a/b", a_mirror_maker("RUNNING", "RUNNING", "PAUSED")).ready
+
+
+@pytest.mark.parametrize(
+    ("item", "failed"),
+    [
+        pytest.param(a_mirror_maker("RUNNING", "RUNNING", "FAILED"), "MirrorSourceConnector task 1 failed", id="task"),
+        pytest.param(a_mirror_maker("FAILED"), "MirrorSourceConnector failed", id="connector"),
+    ],
+)
+def test_a_mirror_maker_that_is_ready_with_a_failure_is_not(item: dict[str, Any], failed: str) -> None:
+    found = readiness_of("KafkaMirrorMaker2 a/b", item)
+    assert not found.ready
+    assert f"{failed}: org.apache.kafka.connect.errors.ConnectException: no ACL" in found.message
+    assert "at a.b" not in found.message
+
+
 @pytest.mark.parametrize(
     ("item", "ready", "message"),
     [

@@ -70,3 +70,10 @@ def test_percentiles_are_values_that_occurred(share: float, value: int) -> None:
 
 def test_ten_minutes_of_heartbeats_are_read_within_bounds() -> None:
     assert [window_records(seconds) for seconds in (1, 60, 0.01)] == [600, 100, 5000]
+
+
+def test_heartbeats_that_are_produced_to_the_target_say_that_they_prove_the_workers_only() -> None:
+    of_workers = PARAMETERS.model_copy(update={"produced_to": "target"})
+    outcome = judge(of_workers, beats(1_000), Observation(), NOW)
+    assert (outcome.verdict, codes(outcome)) == (Verdict.PASS, ["heartbeats-of-workers"])
+    assert "source connector" not in str(judge(of_workers, beats(11_000), Observation(), NOW).findings[-1])
