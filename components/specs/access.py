@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from components.naming import Side, namespace_name, role_name, service_account_name
 from components.resolved import ResolvedFlow
-from components.specs.clients import secrets_read
+from components.specs.clients import secrets_in_properties, secrets_read
 from components.specs.config_maps import connector_config_maps
 from components.specs.planned import PlannedObject, Role, manifest
 
@@ -16,6 +16,7 @@ def access_objects(*flows: ResolvedFlow) -> list[PlannedObject]:
     """Role with `get` on exactly what the connectors of flows with the same workers read, bound to their account."""
     config_maps = [config_map.name for flow in flows for config_map in connector_config_maps(flow)]
     secrets = {name for flow in flows for side in _SIDES for name in secrets_read(flow, side)}
+    secrets |= {name for flow in flows for name in secrets_in_properties(flow)}
     return granted(flows[0], service_account_name(flows[0].workers), config_maps, secrets)
 
 

@@ -226,6 +226,18 @@ def secrets_read(resolved: ResolvedFlow, side: Side) -> set[str]:
     return {secret for value in values for _, secret in placeholder_secrets(value, here)}
 
 
+def secrets_in_properties(resolved: ResolvedFlow) -> set[str]:
+    """Names of the Secrets, in the workers' namespace, that properties of the workers and connectors refer to."""
+    here, connectors = namespace_name(resolved.workers, resolved.flow), resolved.flow.connectors
+    configs = [
+        resolved.flow.connect.config,
+        *(each.config for each in (connectors.source, connectors.checkpoint, connectors.heartbeat)),
+        *(each.config for each in connectors.sources.values()),
+    ]
+    named = {pair for config in configs for value in config.values() for pair in placeholder_secrets(str(value), here)}
+    return {secret for namespace, secret in named if namespace == here}
+
+
 def placeholder_secrets(value: str, namespace: str) -> set[tuple[str, str]]:
     """Namespace and name of every Secret that placeholders in a property refer to; `namespace` is that of the workers.
 

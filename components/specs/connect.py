@@ -8,7 +8,7 @@ from components.specs.clients import CONFIG_MAP_PROVIDER, FILE_PROVIDER, SECRET_
 from components.specs.layers import Config, Given, Layer, LayerName, layer, values
 from components.specs.mounts import mounts
 from components.specs.planned import Manifest, PlannedObject, Role, manifest
-from components.specs.workers import worker_fields
+from components.specs.workers import joined_templates, worker_fields
 
 BYTE_ARRAY_CONVERTER = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
@@ -59,14 +59,17 @@ def worker_layers(resolved: ResolvedFlow) -> tuple[Layer, ...]:
     )
 
 
-def connect_object(resolved: ResolvedFlow) -> PlannedObject:
-    """KafkaConnect of a flow. Source: Strimzi KafkaConnectSpec."""
+def connect_object(resolved: ResolvedFlow, *beside: ResolvedFlow) -> PlannedObject:
+    """KafkaConnect of a flow, whose workers run the connectors of others beside. Source: Strimzi KafkaConnectSpec."""
+    files = mounts(resolved, _mounted(resolved))
+    for other in beside:
+        files = joined_templates(files, mounts(other, _mounted(other)))
     spec: Manifest = {
         "replicas": resolved.flow.connect.replicas,
         "bootstrapServers": bootstrap_address(resolved.target),
         **group_fields(resolved, values(worker_layers(resolved))),
         **security_fields(resolved, "target"),
-        **worker_fields(resolved.flow.connect, mounts(resolved, _mounted(resolved))),
+        **worker_fields(resolved.flow.connect, files),
     }
     body = manifest(
         strimzi_api_version(resolved),

@@ -194,7 +194,7 @@ def _heartbeats(mirrors: Mirrors) -> Iterator[PlannedObject]:
         for config_map in connector_config_maps(flow):
             yield _of_mirror(flow, config_map_object(config_map, flow.name))
     yield from (replace(planned, part="heartbeats") for planned in access_objects(*flows))
-    yield connect_object(flows[0])
+    yield connect_object(*flows)
     for mirror in mirrors:
         yield from (_of_mirror(mirror, planned) for planned in heartbeat_connectors(mirror))
 

@@ -56,17 +56,17 @@ def _config_map_key(name: str, key: str) -> Manifest:
 def _template(connect: ConnectCluster, mounts: Manifest) -> Manifest:
     ours = mounts
     if connect.image_pull_secret is not None:
-        ours = _joined(ours, {"pod": {"imagePullSecrets": [{"name": connect.image_pull_secret}]}})
-    return _joined(connect.template or {}, ours)
+        ours = joined_templates(ours, {"pod": {"imagePullSecrets": [{"name": connect.image_pull_secret}]}})
+    return joined_templates(connect.template or {}, ours)
 
 
-def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> Manifest:
+def joined_templates(first: Mapping[str, Any], second: Mapping[str, Any]) -> Manifest:
     """Both templates in one: lists are joined, each entry once; `checks.versions` holds that no name is in both."""
     joined = dict(first)
     for key, value in second.items():
         present = joined.get(key)
         if isinstance(present, Mapping):
-            joined[key] = _joined(present, value)
+            joined[key] = joined_templates(present, value)
         elif isinstance(present, list | tuple):
             joined[key] = [*present, *(entry for entry in value if entry not in present)]
         else:

@@ -4,14 +4,16 @@ from typing import Any
 
 import pytest
 
-from components.resolved import ResolvedFlow
+from components.parsing import parse_topology
+from components.resolved import ResolvedFlow, resolve_flows
 from components.specs.access import access_objects
 from components.specs.api_versions import security_fields
 from components.specs.clients import connection_properties
 from components.specs.config_maps import cluster_config_map
 from components.specs.connect import connect_object
 from components.specs.connectors import connector_config
-from tests.builders import a_cluster, a_resolved_flow
+from components.specs.deployments import deployment_objects, deployments
+from tests.builders import a_cluster, a_resolved_flow, a_topology
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
@@ -287,6 +289,14 @@ def test_the_role_names_what_placeholders_of_a_login_name(
     assert secrets_in_the_role(with_login(login, strimzi)) == wanted
 
 
+def test_the_role_names_what_placeholders_of_a_property_name() -> None:
+    """The remedy for a credential in a property is a placeholder, which nobody could read otherwise."""
+    here, elsewhere = "${secret:mirror-orders/store:password}", "${secret:vault/other:password}"
+    config = {"producer.override.ssl.key.password": here, "producer.override.ssl.keystore.password": elsewhere}
+    flow = a_resolved_flow(connectors={"source": {"config": config}})
+    assert secrets_in_the_role(flow) == ["ca", "mirror", "store"]
+
+
 def secrets_in_the_role(flow: ResolvedFlow) -> list[str]:
     role, _ = access_objects(flow)
     return next(rule["resourceNames"] for rule in role.manifest["rules"] if rule["resources"] == ["secrets"])
@@ -308,3 +318,16 @@ def test_certificates_of_a_token_endpoint_are_mounted_where_a_login_names_their_
     items = [{"key": "auth.crt", "path": "auth.crt"}]
     assert template["pod"]["volumes"][0]["secret"] == {"secretName": "auth-ca", "items": items}
     assert template["connectContainer"]["volumeMounts"][0]["mountPath"] == "/mnt/source-token-trust"
+
+
+def test_workers_of_several_mirrors_heartbeats_mount_what_each_source_needs() -> None:
+    clusters = {"useast": a_cluster(authentication=OAUTH), "eu": a_cluster("eu", authentication=OAUTH)}
+    clusters["uswest"] = a_cluster("us-west-2")
+    topics = {"topics": ["orders"], "groups": ["g"]}
+    mirrors = {"kind": "mirrorMaker2", "sources": {"useast": topics, "eu": topics}, "target": "uswest"}
+    topology = parse_topology(a_topology(mirrors, clusters=clusters))
+    (deployment,) = deployments(resolve_flows(topology, None, {}))
+    objects = {planned.kind: planned.manifest for planned in deployment_objects(deployment)}
+    for kind in ("KafkaConnect", "KafkaMirrorMaker2"):
+        volumes = objects[kind]["spec"]["template"]["pod"]["volumes"]
+        assert {each["name"] for each in volumes} == {"source-token-trust-useast", "source-token-trust-eu"}
