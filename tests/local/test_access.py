@@ -1,9 +1,11 @@
-"""Least access, for real: flows run with nothing but the ACLs that are derived for them, and each of them is missed
-by name when it is taken away, while every resource stays Ready."""
+"""Least access, for real: flows run with nothing but the ACLs that are derived for them, and each is missed by name
+when it is taken away, which most resources would not show: they stay Ready."""
 
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +19,13 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
     ResourceType,
 )
 
-from components.specs.acls import Acl, flow_acls, merged_acls
+from components.specs.acls import CLUSTER_NAME, Acl, flow_acls, merged_acls
+from infra import deployment
+from infra.acls import acl_commands
+from infra.local import maven
 from infra.local.acls import apply_acls, bindings
 from infra.local.endpoints import Region
+from infra.local.jdk import find_jdk
 from infra.local.traffic import create_topics, end_offsets, produce
 from infra.local.users import ADMIN, MIRROR, VALIDATOR
 from infra.local.waiting import NotYetError, wait_for
@@ -120,8 +126,6 @@ def without(region: Region, taken: Taken, principal: str = USER) -> Iterator[Non
 
 def access_of(deployed: Deployed, flow: str = "orders") -> CheckOutcome:
     """Outcome of the check of access alone."""
-    from infra import deployment
-
     document = deployment.outputs(deployed.settings)["validation"]
     (parameters,) = Parameters.model_validate(document).only(flow).flows
     with (
@@ -198,3 +202,35 @@ def test_a_validator_that_may_not_see_acls_says_so_and_fails_nothing(checked: De
     with without(region, taken, f"User:{VALIDATOR}"):
         found = access_of(checked)
     assert (found.verdict, [finding.code for finding in found.findings]) == (Verdict.PASS, ["acls-not-visible"])
+
+
+GRANTED = "User:granted"
+
+
+def test_the_printed_commands_grant_what_is_derived(deployed: Deployed, tmp_path: Path) -> None:
+    """One command for each type of resource and pattern, run by Kafka's own tool as it is printed."""
+    region = deployed.endpoints.regions["useast"]
+    acls = [
+        Acl("useast", GRANTED, "cluster", "literal", CLUSTER_NAME, ("DESCRIBE",)),
+        Acl("useast", GRANTED, "group", "prefixed", "some-", ("READ",)),
+        Acl("useast", GRANTED, "topic", "literal", "*", ("DESCRIBE_CONFIGS", "READ")),
+        Acl("useast", GRANTED, "transactional_id", "literal", "some", ("WRITE",)),
+    ]
+    properties = tmp_path / "admin.properties"
+    properties.touch(mode=0o600)
+    admin = region.users[ADMIN]
+    login = f'PlainLoginModule required username="{admin.name}" password="{admin.password}";'
+    properties.write_text(
+        "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nssl.truststore.type=PEM\n"
+        f"ssl.truststore.location={region.ca_file}\n"
+        f"sasl.jaas.config=org.apache.kafka.common.security.plain.{login}\n"
+    )
+    tool = f'"{find_jdk().java}" -cp "{maven.CONNECT.directory}/*" org.apache.kafka.tools.AclCommand'
+    script = "\n".join([f'kafka-acls.sh() {{ {tool} "$@"; }}', *acl_commands(acls, deployed.settings.topology)])
+    environment = {"USEAST_SERVERS": region.bootstrap_servers, "USEAST_CONFIG": str(properties)}
+    try:
+        ran = subprocess.run(["bash", "-euc", script], env=environment, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        assert set(granted(region, GRANTED)) == {binding for acl in acls for binding in bindings(acl)}
+    finally:
+        revoke(region, *granted(region, GRANTED))
