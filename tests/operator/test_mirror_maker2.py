@@ -6,197 +6,21 @@ import pytest
 
 from infra.local.operator.mirror_maker2 import connect_resource, connector_resources, for_one_machine, key_of
 from infra.local.operator.mirror_maker2_versions import InvalidResourceError
-from infra.local.operator.resources import ConnectorResource, UnsupportedAuthentication
+from infra.local.operator.resources import UnsupportedAuthentication
 from infra.local.operator.worker_files import WorkerFiles
 from infra.local.operator.worker_properties import secrets_used, worker_properties
-
-V1, V1BETA2 = "kafka.strimzi.io/v1", "kafka.strimzi.io/v1beta2"
-BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
-SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
-PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
-TLS = {"trustedCertificates": [{"secretName": "ca", "pattern": "*.crt"}]}
-PASSWORD = {"username": "mirror", "passwordSecret": {"secretName": "user", "password": "pw"}}
-PAIR = {"secretName": "user", "certificate": "user.crt", "key": "user.key"}
-BARE = {
-    "source.cluster.alias": "useast",
-    "source.cluster.bootstrap.servers": "kafka.useast:9093",
-    "source.cluster.security.protocol": "PLAINTEXT",
-    "target.cluster.alias": "uswest",
-    "target.cluster.bootstrap.servers": "kafka.uswest:9093",
-    "target.cluster.security.protocol": "PLAINTEXT",
-}
-
-
-def an_item(api_version: str, spec: dict[str, Any], **status: Any) -> dict[str, Any]:
-    metadata = {"name": "orders", "namespace": "mirror", "uid": "u-1", "generation": 3}
-    return {
-        "apiVersion": api_version,
-        "kind": "KafkaMirrorMaker2",
-        "metadata": metadata,
-        "spec": {"replicas": 1, **spec},
-        "status": status,
-    }
-
-
-def a_v1(
-    *,
-    source: dict[str, Any] | None = None,
-    target: dict[str, Any] | None = None,
-    mirror: dict[str, Any] | None = None,
-    status: dict[str, Any] | None = None,
-    **spec: Any,
-) -> dict[str, Any]:
-    """A KafkaMirrorMaker2 of v1 from useast to uswest with a source connector."""
-    reached = {"alias": "useast", "bootstrapServers": "kafka.useast:9093", **(source or {})}
-    own = {
-        "alias": "uswest",
-        "bootstrapServers": "kafka.uswest:9093",
-        "groupId": "mirror-orders",
-        "configStorageTopic": "mirror-orders-configs",
-        "offsetStorageTopic": "mirror-orders-offsets",
-        "statusStorageTopic": "mirror-orders-status",
-        **(target or {}),
-    }
-    mirrors = [{"source": reached, **(mirror or {"sourceConnector": {"tasksMax": 2}})}]
-    return an_item(V1, {"target": own, "mirrors": mirrors, **spec}, **(status or {}))
-
-
-def a_v1beta2(
-    *,
-    source: dict[str, Any] | None = None,
-    target: dict[str, Any] | None = None,
-    mirror: dict[str, Any] | None = None,
-    **spec: Any,
-) -> dict[str, Any]:
-    """The same as v1beta2 has it."""
-    clusters = [
-        {"alias": "useast", "bootstrapServers": "kafka.useast:9093", **(source or {})},
-        {"alias": "uswest", "bootstrapServers": "kafka.uswest:9093", **(target or {})},
-    ]
-    ends = {"sourceCluster": "useast", "targetCluster": "uswest"}
-    mirrors = [{**ends, **(mirror or {"sourceConnector": {"tasksMax": 2}})}]
-    return an_item(V1BETA2, {"connectCluster": "uswest", "clusters": clusters, "mirrors": mirrors} | spec)
-
-
-def the_connector(item: dict[str, Any]) -> ConnectorResource:
-    (connector,) = connector_resources(item)
-    return connector
-
-
-def secret(name: str, key: str) -> str:
-    return f"${{strimzisecrets:mirror/{name}:{key}}}"
-
-
-def in_file(key: str) -> str:
-    return f"${{file:/tmp/strimzi-mirrormaker2-connector.properties:{key}}}"
-
-
-def sasl(module: str, mechanism: str, password: str) -> dict[str, str]:
-    jaas = f'{module} required username="mirror" password="{password}";'
-    return {"sasl.mechanism": mechanism, "sasl.jaas.config": jaas}
-
-
-V1_TRUST = {
-    "ssl.truststore.certificates": secret("orders-connect-tls-trusted-certs", "useast-ca.crt"),
-    "ssl.truststore.type": "PEM",
-}
-V1BETA2_TRUST = {
-    "ssl.truststore.type": "PKCS12",
-    "ssl.truststore.location": "/tmp/kafka/clusters/useast.truststore.p12",
-    "ssl.truststore.password": in_file("ssl.truststore.password"),
-}
-CUSTOM = {"sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.token.endpoint.url": "https://sso/token"}
-
-
-@pytest.mark.parametrize(
-    ("source", "added"),
-    [
-        pytest.param({}, {"security.protocol": "PLAINTEXT"}, id="nothing"),
-        pytest.param({"tls": {"trustedCertificates": []}}, {"security.protocol": "SSL"}, id="tls-with-the-jvms-trust"),
-        pytest.param({"tls": TLS}, {**V1_TRUST, "security.protocol": "SSL"}, id="tls"),
-        pytest.param(
-            {"tls": TLS, "authentication": {"type": "tls", "certificateAndKey": PAIR}},
-            {
-                **V1_TRUST,
-                "ssl.keystore.certificate.chain": secret("user", "user.crt"),
-                "ssl.keystore.key": secret("user", "user.key"),
-                "ssl.keystore.type": "PEM",
-                "security.protocol": "SSL",
-            },
-            id="mutual-tls",
-        ),
-        pytest.param(
-            {"tls": TLS, "authentication": {"type": "scram-sha-512", **PASSWORD}},
-            {**V1_TRUST, **sasl(SCRAM, "SCRAM-SHA-512", secret("user", "pw")), "security.protocol": "SASL_SSL"},
-            id="scram-sha-512",
-        ),
-        pytest.param(
-            {"authentication": {"type": "scram-sha-256", **PASSWORD}},
-            {**sasl(SCRAM, "SCRAM-SHA-256", secret("user", "pw")), "security.protocol": "SASL_PLAINTEXT"},
-            id="scram-sha-256-without-tls",
-        ),
-        pytest.param(
-            {"tls": TLS, "authentication": {"type": "plain", **PASSWORD}},
-            {**V1_TRUST, **sasl(PLAIN, "PLAIN", secret("user", "pw")), "security.protocol": "SASL_SSL"},
-            id="plain",
-        ),
-        pytest.param(
-            {"tls": TLS, "authentication": {"type": "custom", "sasl": True, "config": {**CUSTOM, "acks": "all"}}},
-            {**V1_TRUST, **CUSTOM, "security.protocol": "SASL_SSL"},
-            id="custom-with-sasl-and-a-key-that-is-not-its-own",
-        ),
-        pytest.param(
-            {"authentication": {"type": "custom", "config": {"ssl.keystore.type": "PEM"}}},
-            {"ssl.keystore.type": "PEM", "security.protocol": "PLAINTEXT"},
-            id="custom-without-sasl",
-        ),
-        pytest.param(
-            {"config": {"consumer.fetch.max.bytes": 5, "security.protocol": "SSL"}},
-            {"security.protocol": "SSL", "consumer.fetch.max.bytes": 5},
-            id="what-the-clusters-config-says-counts-unchecked",
-        ),
-    ],
+from tests.operator.mirror_maker2_builders import (
+    BARE,
+    BYTES,
+    PAIR,
+    PASSWORD,
+    TLS,
+    V1BETA2,
+    a_v1,
+    a_v1beta2,
+    secret,
+    the_connector,
 )
-def test_v1_reaches_a_cluster(source: dict[str, Any], added: dict[str, Any]) -> None:
-    expected = BARE | {f"source.cluster.{key}": value for key, value in added.items()}
-    assert the_connector(a_v1(source=source)).config == expected
-
-
-@pytest.mark.parametrize(
-    ("source", "added"),
-    [
-        pytest.param({}, {"security.protocol": "PLAINTEXT"}, id="nothing"),
-        pytest.param({"tls": TLS}, {**V1BETA2_TRUST, "security.protocol": "SSL"}, id="tls"),
-        pytest.param(
-            {"tls": TLS, "authentication": {"type": "tls", "certificateAndKey": PAIR}},
-            {
-                **V1BETA2_TRUST,
-                "ssl.keystore.type": "PKCS12",
-                "ssl.keystore.location": "/tmp/kafka/clusters/useast.keystore.p12",
-                "ssl.keystore.password": in_file("ssl.keystore.password"),
-                "security.protocol": "SSL",
-            },
-            id="mutual-tls",
-        ),
-        pytest.param(
-            {"tls": TLS, "authentication": {"type": "scram-sha-512", **PASSWORD}},
-            {
-                **V1BETA2_TRUST,
-                **sasl(SCRAM, "SCRAM-SHA-512", in_file("useast.sasl.password")),
-                "security.protocol": "SASL_SSL",
-            },
-            id="scram-sha-512",
-        ),
-        pytest.param(
-            {"authentication": {"type": "plain", **PASSWORD}},
-            {**sasl(PLAIN, "PLAIN", in_file("useast.sasl.password")), "security.protocol": "SASL_PLAINTEXT"},
-            id="plain-without-tls",
-        ),
-    ],
-)
-def test_v1beta2_reaches_a_cluster(source: dict[str, Any], added: dict[str, Any]) -> None:
-    expected = BARE | {f"source.cluster.{key}": value for key, value in added.items()}
-    assert the_connector(a_v1beta2(source=source)).config == expected
 
 
 def test_the_source_and_target_of_a_connector_are_its_mirrors() -> None:
