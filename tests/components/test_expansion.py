@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import pytest
+
 from components.expansion import NamedFlow, Shape, expand
-from components.model import Policy
+from components.model import Policy, StartFrom
 from components.parsing import parse_topology
 from tests.builders import a_topology
 
@@ -54,3 +56,16 @@ def test_a_problem_of_a_half_or_part_is_told_where_the_file_says_it() -> None:
     assert fast.where("topics.0") == "replications.ledger.parts.fast.topics.0"
     assert fast.where("groups.0") == "replications.ledger.groups.0"
     assert fast.where() == "replications.ledger.parts.fast"
+
+
+@pytest.mark.parametrize(
+    "replication",
+    [
+        pytest.param(a_pair(), id="both halves of a pair"),
+        pytest.param(a_split(), id="every part of a split"),
+        pytest.param({"kind": "mirrorMaker2", "between": ["useast", "uswest"], "topics": ["ledger"]}, id="mirrors"),
+    ],
+)
+def test_every_flow_of_a_replication_starts_where_that_says(replication: dict[str, Any]) -> None:
+    flows = expanded(**replication, startFrom="latest")
+    assert [each.flow.start_from for each in flows] == [StartFrom.LATEST] * 2
