@@ -114,9 +114,13 @@ class KubernetesApi:
         params = {"fieldManager": self._field_manager, "force": "true", "fieldValidation": "Strict"}
         return self._or_none("PATCH", target, suffix="/status", params=params, body=body, content=APPLY)
 
-    def delete(self, target: Reference, *, propagation: str = "Foreground") -> bool:
-        """Ask for the deletion; False when the object was not there."""
-        return self._or_none("DELETE", target, body={"propagationPolicy": propagation}) is not None
+    def delete(self, target: Reference) -> bool:
+        """Ask for the deletion; False when the object was not there. What it owns is collected afterwards.
+
+        In the foreground the garbage collector would first change the object through the newest version that is served,
+        which refuses an object that only an older version takes: such a deletion never ends.
+        """
+        return self._or_none("DELETE", target, body={"propagationPolicy": "Background"}) is not None
 
     def service_account_token(self, namespace: str, name: str, lifetime_seconds: int) -> str:
         """Token of a ServiceAccount from the TokenRequest API."""

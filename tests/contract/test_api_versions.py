@@ -53,17 +53,12 @@ WHOLE = {
 """Each with fields that the other version lacks."""
 
 
-def _delete(api: KubernetesApi) -> None:
-    # Without the garbage collector a deletion in the foreground never ends.
-    api.delete(reference(a_connect("v1", {})), propagation="Background")
-
-
 @pytest.fixture
 def both(api_server_of: Callable[[str], ApiServer]) -> Iterator[KubernetesApi]:
     """A server of both versions, as the local stack's is; the cluster is removed afterwards."""
     api = api_server_of(BOTH).api
     yield api
-    _delete(api)
+    api.delete(reference(a_connect("v1", {})))
 
 
 @pytest.mark.parametrize("version", WHOLE)
@@ -99,7 +94,7 @@ def test_a_status_written_as_v1beta2_takes_nothing_from_an_object_of_either_vers
         found = both.get(reference(manifest))
         assert found is not None
         assert (found["spec"], found["status"]["observedGeneration"]) == (spec, 1)
-        _delete(both)
+        both.delete(reference(manifest))
 
 
 def test_v1_is_as_strict_beside_v1beta2_as_alone(both: KubernetesApi) -> None:

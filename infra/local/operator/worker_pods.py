@@ -51,7 +51,7 @@ class WorkerPods:
                 self.api.apply_status(self._reference(connect, index), status)
 
     def _delete(self, connect: ConnectResource, index: int) -> None:
-        self.api.delete(self._reference(connect, index), propagation="Background")
+        self.api.delete(self._reference(connect, index))
 
     def _reference(self, connect: ConnectResource, index: int) -> Reference:
         return Reference("v1", "Pod", connect.namespace, pod_objects.pod_name(connect, index))
