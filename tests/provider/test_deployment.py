@@ -185,6 +185,47 @@ def test_another_namespace_replaces_everything(deployment: Deployment, api: Kube
     assert api.get(Reference("v1", "Namespace", None, NAMESPACE)) is None
 
 
+def a_connect_program(version: str, *, known_as: tuple[str, ...] = ()) -> Program:
+    """A Connect cluster without workers, in one version of Strimzi's API, that was declared in others before."""
+    group = {"groupId": "g", **{f"{each}StorageTopic": f"g-{each}" for each in ("config", "offset", "status")}}
+    ways: dict[str, dict[str, Any]] = {"v1": group, "v1beta2": {"config": {"group.id": "g"}}}
+
+    def run() -> None:
+        home = k8s.core.v1.Namespace("namespace", metadata={"name": NAMESPACE})
+        types = [f"kubernetes:kafka.strimzi.io/{each}:KafkaConnect" for each in known_as]
+        k8s.apiextensions.CustomResource(
+            "connect",
+            api_version=f"kafka.strimzi.io/{version}",
+            kind="KafkaConnect",
+            metadata={"name": "orders", "namespace": home.metadata["name"]},
+            spec={"replicas": 0, "bootstrapServers": "127.0.0.1:1", **ways[version]},
+            opts=pulumi.ResourceOptions(aliases=[pulumi.Alias(type_=each) for each in types]),
+        )
+
+    return run
+
+
+@pytest.mark.parametrize(("before", "after"), [("v1beta2", "v1"), ("v1", "v1beta2")], ids=["forward", "back"])
+def test_another_api_version_is_an_update_in_place(
+    deployment: Deployment, api: KubernetesApi, before: str, after: str
+) -> None:
+    """The version is part of the resource's type in Pulumi, so without an alias the cluster would be deleted."""
+    target = Reference(STRIMZI, "KafkaConnect", NAMESPACE, "orders")
+    deployment.up(a_connect_program(before))
+    old = api.get(target)
+    assert old is not None
+    assert deployment.preview(a_connect_program(after)) == {"same": 2, "create": 1, "delete": 1}
+    program = a_connect_program(after, known_as=(before,))
+    assert deployment.preview(program) == {"same": 2, "update": 1}
+    assert deployment.up(program) == {"same": 2, "update": 1}
+    new = api.get(target)
+    assert new is not None
+    assert new["metadata"]["uid"] == old["metadata"]["uid"]
+    assert ("groupId" in new["spec"]) == (after == "v1")
+    assert deployment.up(program) == {"same": 3}
+    assert deployment.refresh() == {"same": 3}
+
+
 def test_an_explicit_provider_goes_to_the_same_cluster(deployment: Deployment, api: KubernetesApi) -> None:
     deployment.destroy()
     assert deployment.up(a_program(explicit=True)) == {"create": 8}
