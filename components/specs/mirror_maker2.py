@@ -19,7 +19,7 @@ from components.naming import (
 from components.resolved import ResolvedFlow, StrimziApi, bootstrap_address
 from components.specs.access import access_objects, granted
 from components.specs.api_versions import group_fields, security_fields, strimzi_api_version
-from components.specs.clients import placeholder_secrets
+from components.specs.clients import FILE_PROVIDER, WORKER_FILE, placeholder_secrets
 from components.specs.config_maps import config_map_object, connector_config_maps
 from components.specs.connect import EXACTLY_ONCE_SUPPORT, connect_object, worker_layers
 from components.specs.connector_layers import ConnectorRole, connector_settings
@@ -33,6 +33,10 @@ from components.specs.workers import worker_fields
 from components.workers import NamespaceChoice
 
 Mirrors = Sequence[ResolvedFlow]
+
+#: Source: Strimzi 0.45 kafka_mirror_maker_2_run.sh.
+_CONNECTORS_FILE = "/tmp/strimzi-mirrormaker2-connector.properties"
+_ALLOWED_FILES = f"config.providers.{FILE_PROVIDER}.param.allowed.paths"
 
 
 def mirror_maker2_objects(mirrors: Mirrors) -> tuple[PlannedObject, ...]:
@@ -129,13 +133,13 @@ def _cluster(resolved: ResolvedFlow, side: Side) -> Manifest:
 def mirror_worker_config(resolved: ResolvedFlow) -> Config:
     """Configuration of the workers, without what Strimzi writes itself.
 
-    Under `v1beta2` connectors read credentials through the operator's own provider `file`, which it adds only where no
-    other is configured. Source: Strimzi 0.45 KafkaMirrorMaker2Configuration.
+    Where workers have values in files, the connectors' credentials are in one more file than those of a KafkaConnect,
+    read through the same provider. Source: Strimzi 0.45 KafkaMirrorMaker2Connectors.
     """
     config = values(worker_layers(resolved))
-    if resolved.api is StrimziApi.V1:
-        return config
-    return {key: value for key, value in config.items() if not key.startswith("config.providers")}
+    if resolved.strimzi.keeps_values:
+        config[_ALLOWED_FILES] = f"{WORKER_FILE},{_CONNECTORS_FILE}"
+    return config
 
 
 def mirror_roles(resolved: ResolvedFlow) -> tuple[ConnectorRole, ...]:

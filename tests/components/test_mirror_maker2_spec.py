@@ -100,10 +100,15 @@ def test_instances_have_a_group_and_storage_topics_of_their_own(strimzi: str) ->
     assert found == [*topics, "mirror-orders"]
 
 
-def test_older_operators_keep_their_own_provider_of_credentials() -> None:
-    """They add it only where no provider is configured, and their connectors' passwords come through it."""
+def test_connectors_of_older_operators_may_read_both_files_of_their_workers() -> None:
+    """Such an operator's provider of credentials is there only as long as no other is configured."""
     config = the_spec(a_mirror(), "0.45")["clusters"][-1]["config"]
-    assert [key for key in config if key.startswith("config.providers")] == []
+    assert config["config.providers"] == "cfmap,secret,file"
+    assert config["config.providers.file.class"] == "org.apache.kafka.common.config.provider.FileConfigProvider"
+    assert config["config.providers.file.param.allowed.paths"].split(",") == [
+        "/tmp/strimzi-connect.properties",
+        "/tmp/strimzi-mirrormaker2-connector.properties",
+    ]
     assert the_spec(a_mirror())["target"]["config"]["config.providers"] == "cfmap,secret"
 
 
