@@ -42,7 +42,7 @@ def test_records_groups_and_heartbeats_arrive(mirror: Deployed) -> None:
     outcome = mirror.validate("stock")
     assert outcome.verdict is Verdict.PASS, told(outcome)
     parity = check_named(outcome, "parity")
-    assert parity.counts["sourceRecords"] == parity.counts["targetRecords"] >= 1800
+    assert parity.counts["sourceRecords"] == parity.counts["targetRecords"] >= 1200
 
 
 def test_heartbeats_that_prove_the_workers_only_say_so(mirror: Deployed) -> None:
