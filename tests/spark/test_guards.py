@@ -117,6 +117,26 @@ def test_only_compared_records_are_paired_and_unmarked_ones_noted_beside_them(sp
     assert kinds == {"missing": 1, "unmarked": 1}
 
 
+@pytest.mark.parametrize(
+    ("arrived", "expected"),
+    [
+        pytest.param([(TARGET, COMPARED, 7, 17)], {"before-start": 2, "unmarked": 1}, id="one that has its mark"),
+        pytest.param([], {"missing": 4}, id="nothing that has its mark"),
+    ],
+)
+def test_records_that_both_sides_had_before_the_start_need_no_mark(
+    spark: SparkSession, arrived: list[tuple[str, str, int, int]], expected: dict[str, int]
+) -> None:
+    """A pair between clusters that were mirrored before: the guard marks what comes after its start."""
+    rows = [(SOURCE, COMPARED, digest, digest) for digest in (5, 6, 7, 8)]
+    rows += [(TARGET, ASIDE, digest, digest) for digest in (5, 6, 8)]
+    frame = spark.createDataFrame([*rows, *arrived], "side string, role string, digest bigint, offset bigint")
+    frame = frame.selectExpr("*", "'ledger' as topic", "0 as partition", "0L as time_ms")
+    judged = spark.createDataFrame([("ledger", 0, 99, None)], _JUDGED)
+    found = transforms.differences(transforms.paired(frame, newest_first=True), judged).collect()
+    assert {row.kind: row.records for row in found} == expected
+
+
 def test_a_record_of_a_ring_is_the_same_on_every_round_whatever_marks_it_gained(spark: SparkSession) -> None:
     rows = [
         (b"k", b"v", "ledger", 0, number, NOW, headers)
