@@ -36,6 +36,7 @@ class Shape(StrEnum):
     FLOW = "flow"
     PAIR = "pair"
     SPLIT = "split"
+    MIRROR_MAKER2 = "mirrormaker2"
 
 
 StackArgument = Annotated[str, typer.Argument(help="Name of the stack, as in stacks/Pulumi.STACK.yaml.")]

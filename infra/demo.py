@@ -16,7 +16,7 @@ from components.resolved import ResolvedFlow
 from infra import deployment, engine
 from infra.local import paths, stack
 from infra.local.endpoints import Endpoints, Region, load_endpoints
-from infra.local.example_traffic import LEDGER, ORDERS, SALES, Example, make_example_traffic
+from infra.local.example_traffic import LEDGER, ORDERS, SALES, STOCK, Example, make_example_traffic
 from infra.local.memory import MemoryWatch
 from infra.local.users import VALIDATOR
 from infra.local.waiting import NotYetError, wait_for
@@ -41,6 +41,7 @@ DEMOS = {
     "flow": Demo("local", {"useast": ORDERS}),
     "pair": Demo("local-pair", {"useast": LEDGER, "uswest": LEDGER}),
     "split": Demo("local-split", {"useast": SALES}),
+    "mirrormaker2": Demo("local-mirrormaker2", {"useast": STOCK}),
 }
 
 
