@@ -43,4 +43,4 @@ def test_running_workers_get_there_in_two_steps_and_not_in_one(deployed: Deploye
         deployment.destroy(steps["enabled"].settings, lambda _: None)
     assert outcome.verdict is Verdict.PASS, told(outcome)
     assert check_named(outcome, "parity").counts["sourceRecords"] == 400
-    assert check_named(outcome, "heartbeats").verdict is Verdict.PASS, told(outcome)
+    assert check_named(outcome, "heartbeats-arrive").verdict is Verdict.PASS, told(outcome)

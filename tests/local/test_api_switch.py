@@ -1,0 +1,66 @@
+"""A flow goes over to the operator's newer API and back, for real: every custom resource is updated in place."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from kubernetes import client
+
+from infra import deployment
+from infra.local.traffic import consume_to, create_topics, produce
+from infra.settings import STACKS, read_settings
+from spark.report import Verdict
+from tests.local.flows import READY_SECONDS, Deployed, check_named, told, write_edited
+
+PLURALS = ("kafkaconnects", "kafkaconnectors")
+
+
+@pytest.mark.parametrize(
+    ("operator", "topic"),
+    [pytest.param("0.45", "bills", id="values in a file"), pytest.param("0.48", "invoices", id="values in Secrets")],
+)
+def test_a_switch_of_the_api_version_updates_in_place(
+    deployed: Deployed, tmp_path: Path, operator: str, topic: str
+) -> None:
+    """Otherwise it would delete running connectors, and with them what replicates, to create them again."""
+    example = yaml.safe_load((STACKS / "topologies" / "local.yaml").read_text())["replications"]["orders"]
+    # The local clusters are trusted by PEM, which does not go with the truststore file that 0.45 gives its producers.
+    flow = {**example, "topics": [topic], "groups": [f"{topic}-.*"], "connectors": {"heartbeat": {"enabled": False}}}
+
+    def step(version: str) -> Deployed:
+        folder = tmp_path / version
+        folder.mkdir()
+        write_edited(
+            folder, "local-pair", lambda topology: topology.update(strimzi=version, replications={topic: flow})
+        )
+        return Deployed(read_settings("local-pair", folder), deployed.endpoints)
+
+    older, newer = step(operator), step("1.2")
+    source = deployed.endpoints.regions["useast"]
+    create_topics(source, {topic: 2})
+    try:
+        deployment.up(older.settings, lambda _: None)
+        deployment.wait_ready(older.settings, READY_SECONDS)
+        produce(source, topic, 200, seed=1)
+        before = _uids(older, topic)
+        deployment.up(newer.settings, lambda _: None)
+        deployment.wait_ready(newer.settings, READY_SECONDS)
+        produce(source, topic, 200, seed=2, first=200)
+        consume_to(source, f"{topic}-app", {(topic, 0): 80, (topic, 1): 80})
+        outcome = newer.validate(topic, catch_up_seconds=60)
+        assert _uids(newer, topic) == before
+    finally:
+        deployment.destroy(newer.settings, lambda _: None)
+    parity = check_named(outcome, "parity")
+    assert parity.verdict is Verdict.PASS, told(outcome)
+    assert (parity.counts["sourceRecords"], parity.counts["duplicated"]) == (400, 0), told(outcome)
+
+
+def _uids(stack: Deployed, flow: str) -> dict[str, str]:
+    custom: Any = client.CustomObjectsApi(stack.api)
+    found = {}
+    for plural in PLURALS:
+        for item in custom.list_namespaced_custom_object("kafka.strimzi.io", "v1", f"mirror-{flow}", plural)["items"]:
+            found[f"{plural}/{item['metadata']['name']}"] = item["metadata"]["uid"]
+    return found
