@@ -6,6 +6,7 @@ from typing import Literal
 
 from components.clusters import ConfigValue
 from components.expansion import Shape, all_topics
+from components.kafka_version import kafka_version
 from components.model import ExactlyOnce, Flow, OffsetSyncsLocation, Topology
 from components.naming import (
     HEARTBEATS_TOPIC,
@@ -19,6 +20,7 @@ from components.naming import (
 from components.principals import kafka_principal
 from components.resolved import ResolvedFlow, resolve_flows
 from components.specs.acl_patterns import literal_beginning, remote_prefix
+from components.specs.connector_layers import chooses_heartbeats
 
 ResourceType = Literal["topic", "group", "transactional_id", "cluster"]
 PatternType = Literal["literal", "prefixed"]
@@ -85,7 +87,8 @@ def flow_acls(resolved: ResolvedFlow) -> tuple[Acl, ...]:
     source = _User(resolved.flow.source, kafka_principal(resolved.source) or "")
     target = _User(resolved.flow.target, kafka_principal(resolved.target) or "")
     acls = [
-        *_worker(target, resolved.workers, _exactly_once(resolved.flow)),
+        # Preparing workers have a transactional leader already; the tasks' ids are granted with it, for the next step.
+        *_worker(target, resolved.workers, resolved.flow.exactly_once is not ExactlyOnce.DISABLED),
         *_source_connector(resolved, source, target),
         *_offset_syncs(resolved.flow, source, target),
         *_checkpoint_connector(resolved.flow, source, target),
@@ -105,15 +108,10 @@ def _worker(user: _User, workers: str, exactly_once: bool) -> Iterator[Acl]:
         yield user.may("transactional_id", f"connect-cluster-{group_id(workers)}", "WRITE")
 
 
-def _exactly_once(flow: Flow) -> bool:
-    # Preparing workers have a transactional leader already; the tasks' ids are granted with it, for the next step.
-    given = str(flow.connect.config.get("exactly.once.source.support", ExactlyOnce.DISABLED)).lower()
-    return flow.exactly_once is not ExactlyOnce.DISABLED or given != ExactlyOnce.DISABLED
-
-
 def _source_connector(resolved: ResolvedFlow, source: _User, target: _User) -> Iterator[Acl]:
     flow = resolved.flow
-    heartbeats = sorted(resolved.heartbeat_topics) if flow.replicate_heartbeats else []
+    chosen = chooses_heartbeats(kafka_version(flow.connect, resolved.strimzi))
+    heartbeats = sorted(resolved.heartbeat_topics) if flow.replicate_heartbeats or not chosen else []
     remote = ("CREATE", "WRITE", "ALTER", "ALTER_CONFIGS")
     for pattern in all_topics(flow):
         yield source.matching("topic", pattern, "READ", "DESCRIBE_CONFIGS")

@@ -239,3 +239,10 @@ def test_a_kafkausers_certificate_has_its_name() -> None:
     source = a_cluster(authentication={"type": "tls", "secret": "mirror-user"}, kafkaUser=declared)
     acls = flow_acls(a_resolved_flow({"useast": source, "uswest": a_cluster("us-west-2")}))
     assert {acl.principal for acl in acls if acl.cluster == "useast"} == {"User:CN=mirror-user"}
+
+
+@pytest.mark.parametrize(("version", "granted"), [("3.9.0", True), ("4.2.0", False)])
+def test_an_older_kafka_that_replicates_heartbeats_anyway_may_do_so(version: str, granted: bool) -> None:
+    """Without the right its source connector would fail at a topic that nobody asked it to replicate."""
+    acls = flow_acls(a_resolved_flow(replicateHeartbeats=False, connect={"version": version}))
+    assert ("useast.heartbeats" in {acl.name for acl in acls}) is granted

@@ -4,7 +4,8 @@ Without it the definitions may be Kafka's and our reading of them wrong: a value
 and stops a connector on the cluster.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import httpx
@@ -12,9 +13,15 @@ import pytest
 
 from components.properties.definitions import CONNECTORS, Definition, Owner, PropertyType, definitions
 from components.properties.values import type_problem
+from components.resolved import resolve_flows
+from components.specs.deployments import deployment_objects, deployments
 from infra.local import versions
 from infra.local.endpoints import Endpoints
 from infra.local.kubernetes_api import KubernetesApi
+from infra.local.operator.connector_plan import connector_config
+from infra.local.operator.mirror_maker2 import connector_resources
+from infra.local.operator.resources import connector_resource
+from infra.settings import read_settings, stack_names
 from tests.operator.connect_flow import ConnectFlow
 
 CLASSES = {role: f"Mirror{role.capitalize()}Connector" for role in CONNECTORS}
@@ -49,6 +56,10 @@ OF_FILTERS = {
 
 #: Settled by the request itself.
 REQUESTED = {"name", "connector.class"}
+
+#: What a connector hands on to its clients, or Connect to transforms, is in none of its own definitions.
+HANDED_ON = ("source.", "target.", "producer.", "consumer.", "admin.", "transforms.", "predicates.")
+_PLACEHOLDER = re.compile(r"\$\{[^}]*\}")
 
 
 @pytest.fixture(scope="module")
@@ -97,3 +108,57 @@ def test_connect_refuses_the_values_that_we_refuse_and_no_others(
     assert set(asked) - set(errors) == OF_FILTERS[role]
     refused = {name for name in asked if errors.get(name)}
     assert refused == {name for name, each in asked.items() if name in errors and type_problem(each, value)}
+
+
+def example_connectors(stack: str, operator: str) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Name, class and whole configuration of each connector of an example, credentials left out."""
+    settings = read_settings(stack)
+    topology = settings.topology.model_copy(update={"strimzi": operator})
+    addresses = {f"{alias}Bootstrap": f"{alias}:9093" for alias in topology.clusters}
+    for deployment in deployments(resolve_flows(topology, settings.region, {**settings.values, **addresses})):
+        maps = {
+            planned.name: planned.manifest["data"]
+            for planned in deployment_objects(deployment)
+            if planned.kind == "ConfigMap"
+        }
+        for planned in deployment_objects(deployment):
+            item = {**planned.manifest, "metadata": {**planned.manifest["metadata"], "generation": 1}}
+            if planned.kind == "KafkaConnector":
+                found = [connector_resource(item)]
+            elif planned.kind == "KafkaMirrorMaker2":
+                found = connector_resources(item)
+            else:
+                continue
+            for each in found:
+                config = {key: _opened(value, maps) for key, value in connector_config(each).items()}
+                yield each.name, each.connector_class, config
+
+
+def _opened(text: str, maps: Mapping[str, Mapping[str, str]]) -> str:
+    """Text with what ConfigMaps hold in place of their placeholders; of a Secret, or a worker's file, a word."""
+
+    def held(found: re.Match[str]) -> str:
+        provider, path, key = found.group()[2:-1].split(":")
+        return maps[path.split("/")[1]][key] if provider == "cfmap" else "kept"
+
+    return _PLACEHOLDER.sub(held, text)
+
+
+@pytest.mark.parametrize("operator", ["1.2", "0.45"])
+@pytest.mark.parametrize("stack", stack_names())
+def test_connect_finds_no_error_and_no_unknown_property_in_an_example(
+    connect: httpx.Client, stack: str, operator: str
+) -> None:
+    wrong = {}
+    asked = list(example_connectors(stack, operator))
+    for name, plugin, config in asked:
+        path = f"/connector-plugins/{plugin.rsplit('.', 1)[-1]}/config/validate"
+        answer = connect.put(path, json={**config, "name": name, "connector.class": plugin})
+        assert answer.is_success, answer.text
+        said = {each["value"]["name"]: each["value"]["errors"] for each in answer.json()["configs"]}
+        errors = {key: found for key, found in said.items() if found}
+        unknown = {key for key in config if key not in said and not key.startswith(HANDED_ON)}
+        if errors or unknown:
+            wrong[name] = (errors, unknown)
+    assert asked
+    assert wrong == {}
