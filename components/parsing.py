@@ -2,11 +2,12 @@
 
 import difflib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from components.clusters import Model
 from components.model import Topology
 from components.problems import Problem, ReplicationError
 
@@ -19,18 +20,24 @@ _TAGS = frozenset(
         *("inline", "external", "jmxPrometheusExporter", "strimziMetricsReporter"),
     }
 )
+M = TypeVar("M", bound=Model)
 _CREDENTIALS = frozenset({"password", "certificates", "trust", "clientSecret", "accessToken", "refreshToken"})
 
 
 def parse_topology(data: object) -> Topology:
     """Build the topology from parsed YAML, or raise a ReplicationError that lists every mistake in its form."""
+    return parse_model(Topology, data)
+
+
+def parse_model(model: type[M], data: object) -> M:
+    """Build a file's model from parsed YAML, or raise a ReplicationError that lists every mistake in its form."""
     try:
-        return Topology.model_validate(data)
+        return model.model_validate(data)
     except ValidationError as error:
-        raise ReplicationError(_problem(detail, data) for detail in error.errors()) from None
+        raise ReplicationError(_problem(detail, data, model) for detail in error.errors()) from None
 
 
-def _problem(detail: ErrorDetails, data: object) -> Problem:
+def _problem(detail: ErrorDetails, data: object, model: type[Model]) -> Problem:
     path = _path_in_file(detail["loc"], data)
     if detail["type"].startswith("union_tag"):
         path = (*path, "type")
@@ -40,7 +47,7 @@ def _problem(detail: ErrorDetails, data: object) -> Problem:
         case "missing" | "union_tag_not_found":
             return Problem(where, "missing-key", f"`{name}` is missing", "It has no default.", f"set `{name}`.")
         case "extra_forbidden":
-            return _unknown_key(where, path)
+            return _unknown_key(where, path, model)
         case "greater_than_equal" | "string_too_short":
             return Problem(
                 where,
@@ -71,8 +78,8 @@ def _problem(detail: ErrorDetails, data: object) -> Problem:
     )
 
 
-def _unknown_key(where: str, path: tuple[str | int, ...]) -> Problem:
-    known = _known_keys(path[:-1])
+def _unknown_key(where: str, path: tuple[str | int, ...], model: type[Model]) -> Problem:
+    known = _known_keys(model, path[:-1])
     near = difflib.get_close_matches(str(path[-1]), known, n=1)
     remedy = f"did you mean `{near[0]}`?" if near else f"remove it; accepted are {', '.join(sorted(known))}."
     return Problem(where, "unknown-key", f"`{path[-1]}` is not a key here", "It would have no effect.", remedy)
@@ -104,9 +111,9 @@ def _path_in_file(location: tuple[str | int, ...], data: object) -> tuple[str | 
     return tuple(path)
 
 
-def _known_keys(path: tuple[str | int, ...]) -> list[str]:
+def _known_keys(model: type[Model], path: tuple[str | int, ...]) -> list[str]:
     """Return the keys that the model accepts at a path of the file."""
-    schema = Topology.model_json_schema()
+    schema = model.model_json_schema()
     return [key for definition in _candidates(schema, path) for key in definition.get("properties", {})]
 
 

@@ -228,13 +228,14 @@ def validate(
     Example: `replicate validate local --publish`
     """
     from infra import deployment
+    from infra.kubernetes_access import kubernetes_access
     from infra.validate import ValidationRun, run_validation
 
     settings = read_settings(stack)
     options = [f"--catch-up-seconds={catch_up_seconds:g}"]
     options += ["--flow", flow] if flow else []
     options += [option for option, wanted in (("--publish", publish), ("--json", as_json)) if wanted]
-    kubeconfig, _ = deployment.kubernetes_access(settings)
+    kubeconfig, _ = kubernetes_access(settings)
     run = ValidationRun(
         stack, deployment.outputs(settings)["validation"], report, Path(kubeconfig) if kubeconfig else None, options
     )

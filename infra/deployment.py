@@ -4,9 +4,6 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kubernetes import client, config
-from kubernetes.config.config_exception import ConfigException
-
 from components.checks import check_topology
 from components.problems import Problem, raise_errors
 from components.resolved import ResolvedFlow, resolve_flows
@@ -14,11 +11,12 @@ from components.specs.acls import flow_acls, merged_acls
 from components.specs.kafka_users import kafka_user_objects
 from infra.engine import open_stack
 from infra.errors import CannotRunError
+from infra.kubernetes_access import api_client
 from infra.local.acls import apply_acls
 from infra.local.endpoints import load_endpoints
 from infra.local.stack_config import local_addresses
 from infra.readiness import wait_until_ready
-from infra.settings import StackSettings, check_secrets, check_stack, stack_file
+from infra.settings import StackSettings, check_secrets, check_stack
 
 Changes = Mapping[str, int]
 Say = Callable[[str], object]
@@ -89,28 +87,6 @@ def wait_ready(settings: StackSettings, deadline_seconds: float) -> None:
     """
     users = () if settings.local else kafka_user_objects(settings.topology, settings.region)
     wait_until_ready(api_client(settings), resolved_flows(settings), deadline_seconds, users)
-
-
-def api_client(settings: StackSettings) -> client.ApiClient:
-    """Client of the stack's Kubernetes cluster: `kubernetes:kubeconfig` and `kubernetes:context`, else the default."""
-    kubeconfig, context = kubernetes_access(settings)
-    try:
-        connect: Callable[..., client.ApiClient] = config.new_client_from_config
-        return connect(config_file=kubeconfig, context=context)
-    except (ConfigException, OSError) as error:
-        raise CannotRunError(
-            f"no access to Kubernetes: {error}",
-            str(stack_file(settings.stack, settings.stacks)),
-            "The stack's cluster is asked for status and Secrets.",
-            "set `kubernetes:context` or `kubernetes:kubeconfig` in the stack file, or KUBECONFIG.",
-        ) from error
-
-
-def kubernetes_access(settings: StackSettings) -> tuple[str | None, str | None]:
-    """Kubeconfig file and context of a stack; None stands for the default."""
-    if settings.local:
-        return str(load_endpoints().kubeconfig), None
-    return settings.kubeconfig, settings.context
 
 
 def problems(settings: StackSettings) -> list[Problem]:
