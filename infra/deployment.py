@@ -15,6 +15,7 @@ from infra.kubernetes_access import api_client
 from infra.local.acls import apply_acls
 from infra.local.endpoints import load_endpoints
 from infra.local.stack_config import local_addresses
+from infra.promotion.gate import unproven
 from infra.readiness import wait_until_ready
 from infra.settings import StackSettings, check_secrets, check_stack
 
@@ -50,6 +51,7 @@ def up(settings: StackSettings, say: Say) -> Changes:
     On the local stack the flows' Kafka users first get the ACLs that they need; elsewhere their owners do that.
     """
     flows = resolved_flows(settings)
+    raise_errors(unproven(settings))
     if settings.local:
         acls = merged_acls(acl for flow in flows for acl in flow_acls(flow))
         for region in load_endpoints().regions.values():
@@ -68,8 +70,7 @@ def destroy(settings: StackSettings, say: Say) -> Changes:
 
 def outputs(settings: StackSettings) -> dict[str, Any]:
     """Outputs of a deployed stack. Raises CannotRunError when it was not deployed."""
-    with open_stack(settings) as stack:
-        found = {key: output.value for key, output in stack.outputs().items()}
+    found = outputs_if_deployed(settings)
     if "validation" not in found:
         raise CannotRunError(
             f"stack `{settings.stack}` is not deployed",
@@ -78,6 +79,12 @@ def outputs(settings: StackSettings) -> dict[str, Any]:
             f"run `replicate up {settings.stack}` first.",
         )
     return found
+
+
+def outputs_if_deployed(settings: StackSettings) -> dict[str, Any]:
+    """Outputs of a stack; none when it was not deployed."""
+    with open_stack(settings) as stack:
+        return {key: output.value for key, output in stack.outputs().items()}
 
 
 def wait_ready(settings: StackSettings, deadline_seconds: float) -> None:

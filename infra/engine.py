@@ -114,7 +114,7 @@ def _select_local(settings: StackSettings, provider: dict[str, str]) -> automati
 
 
 def _select(settings: StackSettings, options: automation.LocalWorkspaceOptions) -> automation.Stack:
-    program = partial(deploy, settings.stacks)
+    program = partial(deploy, settings.stacks, settings.allow_unproven)
     return automation.create_or_select_stack(settings.stack, project_name=PROJECT, program=program, opts=options)
 
 

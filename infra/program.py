@@ -1,12 +1,14 @@
 """Model -> components: what a stack registers and exports."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pulumi
 
 from components.checks import check_topology
+from components.digest import model_digest
 from components.flow import ReplicationFlow, ReplicationFlowArgs
 from components.kafka_users import KafkaUsers, KafkaUsersArgs
 from components.mirror_maker2 import KafkaMirrorMaker2, KafkaMirrorMaker2Args
@@ -18,14 +20,36 @@ from components.resolved import ResolvedFlow, resolve_flows
 from components.specs.kafka_users import kafka_user_objects
 from components.split import ConnectClusterSplit, ConnectClusterSplitArgs
 from components.validation import validation_document
-from infra.settings import PROJECT, STACKS, StackSettings, check_secrets, check_stack, deployed_settings
+from infra.errors import CannotRunError
+from infra.promotion.gate import unproven
+from infra.settings import ALLOW_UNPROVEN, PROJECT, STACKS, StackSettings, check_secrets, check_stack, deployed_settings
 
 
-def deploy(stacks: Path = STACKS) -> None:
-    """Register every replication of the running stack and export what it tells."""
+def deploy(stacks: Path = STACKS, allow_unproven: str | None = None) -> None:
+    """Register every replication of the running stack and export what it tells.
+
+    `allow_unproven` is the reason to deploy what the stacks before it have not proven; else the stack's own is taken.
+    """
     settings = deployed_settings(stacks)
+    if allow_unproven is not None:
+        settings = replace(settings, values={**settings.values, ALLOW_UNPROVEN: allow_unproven})
     raise_errors([*check_topology(settings.topology), *check_stack(settings)])
+    _hold_to_promotion(settings)
     _register(settings)
+
+
+def _hold_to_promotion(settings: StackSettings) -> None:
+    """Refuse an unproven model; a preview, which shows it to a reviewer before anything is proven, only says so."""
+    if settings.allow_unproven is not None:
+        pulumi.log.warn(f"unproven models are allowed: {settings.allow_unproven}")
+    if not pulumi.runtime.is_dry_run():
+        raise_errors(unproven(settings))
+        return
+    try:
+        for problem in unproven(settings):
+            pulumi.log.warn(f"`up` would refuse: {problem}")
+    except CannotRunError as error:
+        pulumi.log.warn(f"whether `up` would refuse the model is not known: {error}")
 
 
 def _register(settings: StackSettings) -> None:
@@ -38,6 +62,9 @@ def _register(settings: StackSettings) -> None:
     if kafka_user_objects(settings.topology, settings.region):
         KafkaUsers("kafka-users", KafkaUsersArgs(topology=settings.topology, region=settings.region, secrets=secrets))
     pulumi.export("replications", {flow.name: flow_outputs(flow) for flow in flows})
+    pulumi.export("modelDigest", model_digest(settings.topology))
+    if settings.allow_unproven is not None:
+        pulumi.export(ALLOW_UNPROVEN, settings.allow_unproven)
     pulumi.export("validation", validation_document(settings.stack, flows))
 
 

@@ -23,6 +23,9 @@ from infra.errors import CannotRunError
 ROOT = Path(__file__).resolve().parent.parent
 STACKS = ROOT / "stacks"
 PROJECT = "replication"
+ALLOW_UNPROVEN = "allowUnproven"
+#: What is no reason, but what somebody sets who takes the key for a switch.
+_NO_REASONS = ("", "true", "false", "yes", "no")
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,11 @@ class StackSettings:
     secret_keys: frozenset[str]
     kubeconfig: str | None = None
     context: str | None = None
+
+    @property
+    def allow_unproven(self) -> str | None:
+        """Why the stack is deployed although the stacks before it have not proven its model, if it is."""
+        return self.values.get(ALLOW_UNPROVEN)
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -104,7 +112,9 @@ def deployed_settings(stacks: Path = STACKS) -> StackSettings:
     import pulumi
 
     config = pulumi.Config(PROJECT)
-    values = {key: value for key in ("topology", "region", "local") if (value := config.get(key)) is not None}
+    values = {
+        key: value for key in ("topology", "region", "local", ALLOW_UNPROVEN) if (value := config.get(key)) is not None
+    }
     settings = _settings(pulumi.get_stack(), values, frozenset(), stacks)
     named = sorted(
         {value.config for cluster in settings.topology.clusters.values() for value in config_values(cluster)}
@@ -164,6 +174,14 @@ def check_stack(settings: StackSettings) -> Iterator[Problem]:
             f"no cluster is in the region `{settings.region}`",
             f"Regions are: {', '.join(regions)}; the stack would deploy nothing.",
             "set `replication:region` to one of these, or leave it out for all.",
+        )
+    if settings.allow_unproven is not None and settings.allow_unproven.strip().lower() in _NO_REASONS:
+        yield Problem(
+            f"stacks/Pulumi.{settings.stack}.yaml: {ALLOW_UNPROVEN}",
+            "unproven-without-reason",
+            f"`{ALLOW_UNPROVEN}` is {settings.allow_unproven!r}",
+            "It is kept in the outputs and in the evidence, where it has to say why nothing proves the model.",
+            f"set `{PROJECT}:{ALLOW_UNPROVEN}` to the reason in words, or leave it out.",
         )
 
 

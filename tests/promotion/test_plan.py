@@ -1,0 +1,95 @@
+"""The plan of promotion: order, predecessors, its files."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from components.parsing import parse_model
+from infra.errors import CannotRunError
+from infra.promotion.plan import (
+    Plan,
+    Predecessor,
+    check_plan,
+    environment_of,
+    plan_schema,
+    predecessors,
+    read_plan,
+    required_plan,
+    stacks_in_order,
+)
+from infra.settings import STACKS, stack_names
+
+PLAN = """
+environments:
+  - name: staging
+    waves:
+      - {stacks: [staging-west], soakMinutes: 0.5}
+  - name: prod
+    maySkip: [ann]
+    waves:
+      - {stacks: [prod-west, prod-north], soakMinutes: 60}
+      - {stacks: [prod-east, prod-south]}
+"""
+
+
+def a_plan(text: str = PLAN) -> Plan:
+    return parse_model(Plan, yaml.safe_load(text))
+
+
+@pytest.mark.parametrize(
+    ("stack", "expected"),
+    [
+        pytest.param("staging-west", (), id="the first wave follows nothing"),
+        pytest.param("prod-west", (Predecessor("staging-west", 0.5),), id="the environment before"),
+        pytest.param("prod-north", (Predecessor("staging-west", 0.5),), id="a stack of its own wave is none"),
+        pytest.param("prod-south", (Predecessor("prod-west", 60), Predecessor("prod-north", 60)), id="a whole wave"),
+        pytest.param("local", (), id="a stack that the plan does not name"),
+    ],
+)
+def test_predecessors_are_the_stacks_of_the_wave_before(stack: str, expected: tuple[Predecessor, ...]) -> None:
+    assert predecessors(a_plan(), stack) == expected
+
+
+def test_stacks_are_promoted_in_the_order_of_the_file() -> None:
+    order = ("staging-west", "prod-west", "prod-north", "prod-east", "prod-south")
+    assert stacks_in_order(a_plan()) == order
+    assert list(check_plan(a_plan(), order)) == []
+
+
+def test_who_may_skip_is_told_by_the_environment_of_the_stack() -> None:
+    found = environment_of(a_plan(), "prod-south")
+    assert found is not None
+    assert (found.name, found.may_skip) == ("prod", ("ann",))
+    assert environment_of(a_plan(), "local") is None
+
+
+def test_a_folder_without_a_plan_has_none(tmp_path: Path) -> None:
+    assert read_plan(tmp_path) is None
+    with pytest.raises(CannotRunError, match="no plan of promotion"):
+        required_plan(tmp_path)
+
+
+def test_a_name_that_a_config_map_cannot_have_is_refused() -> None:
+    plan = a_plan("environments: [{name: prod, waves: [{stacks: [Prod_west]}]}]")
+    (problem,) = check_plan(plan, ["Prod_west"])
+    assert (problem.code, problem.where) == ("name-not-kubernetes", "environments.0.waves.0.stacks.0")
+
+
+def test_an_endless_soak_time_is_refused() -> None:
+    with pytest.raises(Exception, match="wrong-type"):
+        a_plan("environments: [{name: prod, waves: [{stacks: [one], soakMinutes: .inf}]}]")
+
+
+def test_the_plan_of_this_repository_is_without_mistake_and_turns_the_editors_schema_on() -> None:
+    plan = required_plan()
+    assert set(stacks_in_order(plan)) <= set(stack_names())
+    text = (STACKS / "promotion.yaml").read_text()
+    assert text.startswith("# yaml-language-server: $schema=promotion.schema.json\n")
+    jsonschema.validate(yaml.safe_load(text), json.loads(plan_schema()))
+
+
+def test_the_schema_for_editors_is_current() -> None:
+    assert (STACKS / "promotion.schema.json").read_text() == plan_schema(), "run `make schema`"
