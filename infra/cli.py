@@ -16,6 +16,7 @@ from infra.errors import CannotRunError
 from infra.local.cli import app as local_app
 from infra.local.errors import LocalStackError
 from infra.local.waiting import DeadlineError
+from infra.review.cli import diff
 from infra.settings import STACKS, read_settings, stack_names
 
 app = typer.Typer(
@@ -25,6 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(local_app, name="local")
+app.command()(diff)
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)

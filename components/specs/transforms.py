@@ -11,7 +11,9 @@ from components.connectors import Transform
 from components.model import Flow
 
 _TRANSFORMS = "org.apache.kafka.connect.transforms"
-_GUARD_TRANSFORMS = ("DropReplicated", "MarkReplicated")
+#: The guard's filter, by which a chain is known to have the guard.
+GUARD_FILTER = "DropReplicated"
+_GUARD_TRANSFORMS = (GUARD_FILTER, "MarkReplicated")
 _GUARD_PREDICATES = ("ReplicatedFromTarget", "NotHeartbeats")
 
 #: Names that a user's transform or predicate may not take.

@@ -1,0 +1,63 @@
+"""A comparison as markdown, for a comment on a pull request."""
+
+from collections.abc import Iterator, Sequence
+
+from components.effects.effect import Effect
+from infra.review.comparison import Comparison
+from infra.review.wording import field_lines, object_title, summary
+
+#: Comments of the usual services end at 65,536 characters.
+LONGEST_COMMENT = 60_000
+_CUT = "\n\nThe comment is cut here, as it is too long; `replicate diff` prints the rest.\n"
+
+
+def as_markdown(comparisons: Sequence[Comparison]) -> str:
+    """A line for each stack, its effects, and its objects folded away.
+
+    Of a comment that is too long, objects go first: every effect comes before any object of another stack is shown.
+    """
+    text = "\n".join(line for comparison in comparisons for line in (*_head(comparison), *_objects(comparison)))
+    if len(text) > LONGEST_COMMENT:
+        text = "\n".join(line for comparison in comparisons for line in _head(comparison))
+        text += "\nThe objects are left out, as there are too many; `replicate diff` prints them.\n"
+    return text if len(text) <= LONGEST_COMMENT else text[: LONGEST_COMMENT - len(_CUT)].rpartition("\n")[0] + _CUT
+
+
+def _head(comparison: Comparison) -> Iterator[str]:
+    against = f"`{comparison.stack}` against {comparison.against}"
+    yield f"### {against}: **{comparison.severity}**, {summary(comparison)}"
+    yield ""
+    if comparison.effects:
+        yield "| severity | flow | effect | where |"
+        yield "| --- | --- | --- | --- |"
+        yield from (_row(effect) for effect in comparison.effects)
+        yield ""
+
+
+def _row(effect: Effect) -> str:
+    cells = (effect.severity.value, effect.flow, effect.what, f"{effect.where} ({effect.code})")
+    return f"| {' | '.join(_cell(cell) for cell in cells)} |"
+
+
+def _objects(comparison: Comparison) -> Iterator[str]:
+    if not comparison.objects:
+        return
+    yield f"<details><summary>{summary(comparison)}</summary>"
+    yield ""
+    yield "```"
+    for change in comparison.objects:
+        yield _code(f"{change.change}: {object_title(change)}")
+        yield from (_code(f"    {line}") for line in field_lines(change))
+    yield "```"
+    yield ""
+    yield "</details>"
+    yield ""
+
+
+def _cell(text: str) -> str:
+    """Text of a table's cell, which a bar would end."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _code(text: str) -> str:
+    return text.replace("```", "'''")
