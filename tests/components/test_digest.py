@@ -15,7 +15,7 @@ INSERT = {"type": "org.apache.kafka.connect.transforms.InsertHeader", "config": 
 TRANSFORMS = {"before": {"drop": FILTER, "mark": INSERT}}
 SOURCES = {"first": {"topics": ["orders"]}, "second": {"topics": ["payments-.*"]}}
 PAIR = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["ledger"]}
-SPLIT = {
+SPLIT: dict[str, Any] = {
     "kind": "split",
     "source": "useast",
     "target": "uswest",
@@ -24,7 +24,7 @@ SPLIT = {
 }
 MIRROR = {"kind": "mirrorMaker2", "source": "useast", "target": "uswest", "topics": ["stock"], "groups": ["g"]}
 #: A replication of each kind, and what of it says how large it is, where it runs or what is seen of it.
-KINDS = {
+KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "flow": (a_flow(), {"namespace": {"name": "other"}, "quota": {"hard": {"pods": 9}}}),
     "prefixlessPair": (PAIR, {"createNamespaces": False}),
     "split": (SPLIT, {}),
@@ -55,7 +55,7 @@ def a_model(replication: dict[str, Any], **overrides: Any) -> Topology:
 def test_the_size_and_place_of_every_kind_are_not_in_its_digest(kind: str) -> None:
     replication, elsewhere = KINDS[kind]
     if kind == "split":
-        parts = {name: {**part, "connect": WORKERS} for name, part in SPLIT["parts"].items()}  # type: ignore[attr-defined]
+        parts = {name: {**part, "connect": WORKERS} for name, part in SPLIT["parts"].items()}
         larger = a_model(replication, parts=parts)
     else:
         larger = a_model(replication, connect=WORKERS, **elsewhere)
