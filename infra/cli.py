@@ -16,6 +16,7 @@ from infra.errors import CannotRunError
 from infra.local.cli import app as local_app
 from infra.local.errors import LocalStackError
 from infra.local.waiting import DeadlineError
+from infra.promotion.cli import promote
 from infra.review.cli import diff
 from infra.settings import STACKS, read_settings, stack_names
 
@@ -26,6 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(local_app, name="local")
+app.command()(promote)
 app.command()(diff)
 
 out = Console(highlight=False)
@@ -56,6 +58,7 @@ def check(
     Example: `replicate check prod-us-west-2`
     """
     from infra.deployment import problems
+    from infra.promotion.plan import plan_problems
 
     found: dict[str, list[Problem]] = {}
     for stack in stacks or stack_names():
@@ -63,6 +66,7 @@ def check(
             found[stack] = problems(read_settings(stack))
         except ReplicationError as error:
             found[stack] = list(error.problems)
+    found |= plan_problems()
     if as_json:
         typer.echo(json.dumps({stack: [_as_dict(item) for item in items] for stack, items in found.items()}, indent=2))
     else:
@@ -149,12 +153,15 @@ def explain(
 def schema(
     file: Annotated[Path, typer.Option("--out", help="File to write.")] = STACKS / "topology.schema.json",
 ) -> None:
-    """Write the JSON Schema of topology files, with which editors complete and check them.
+    """Write the JSON Schemas of topology files and of the plan of promotion, with which editors complete them.
 
     Example: `replicate schema`
     """
-    file.write_text(topology_schema())
-    out.print(f"[green]✓[/] {escape(str(file))}")
+    from infra.promotion.plan import plan_schema
+
+    for path, text in ((file, topology_schema()), (file.with_name("promotion.schema.json"), plan_schema())):
+        path.write_text(text)
+        out.print(f"[green]✓[/] {escape(str(path))}")
 
 
 @app.command()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pulumi import automation
 
+from infra.engine_locks import release_dead_locks
 from infra.errors import CannotRunError
 from infra.local import paths
 from infra.local.endpoints import load_endpoints
@@ -23,6 +24,7 @@ from infra.program import deploy
 from infra.settings import PROJECT, ROOT, StackSettings, stack_file
 
 _REAL_PROVIDER = "pulumi-resource-kubernetes"
+_FILES = "file://"
 
 # An engine that refused a change is gone before the program's server has shut down; gRPC would print a trace of that.
 logging.getLogger("grpc").addHandler(logging.NullHandler())
@@ -42,7 +44,10 @@ def open_stack(settings: StackSettings) -> Iterator[automation.Stack]:
             options = automation.LocalWorkspaceOptions(
                 work_dir=str(ROOT), env_vars=_environment(), pulumi_command=_pulumi_command()
             )
-            yield _select(settings, options)
+            stack = _select(settings, options)
+            if (backend := os.environ.get("PULUMI_BACKEND_URL", "")).startswith(_FILES):
+                release_dead_locks(stack, Path(backend.removeprefix(_FILES)), PROJECT)
+            yield stack
     except automation.CommandError as error:
         raise CannotRunError(
             "; ".join(_engine_errors(str(error))) or "the engine failed",
@@ -90,7 +95,7 @@ def _select_local(settings: StackSettings, provider: dict[str, str]) -> automati
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     environment = _environment() | provider
     environment |= {
-        "PULUMI_BACKEND_URL": f"file://{backend}",
+        "PULUMI_BACKEND_URL": f"{_FILES}{backend}",
         "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase_file()),
         "PULUMI_CONFIG_PASSPHRASE": "",
         "KUBECONFIG": str(load_endpoints().kubeconfig),
@@ -104,6 +109,7 @@ def _select_local(settings: StackSettings, provider: dict[str, str]) -> automati
     file = stack_file(settings.stack, settings.stacks)
     shutil.copyfile(file, work / file.name)
     stack = _select(settings, options)
+    release_dead_locks(stack, backend, PROJECT)
     stack.set_all_config(
         {
             f"{PROJECT}:{key}": automation.ConfigValue(value=value, secret=secret)

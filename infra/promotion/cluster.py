@@ -24,6 +24,14 @@ _PLURALS = ("kafkaconnects", "kafkaconnectors", "kafkamirrormaker2s")
 _OURS = "app.kubernetes.io/managed-by=kafka-replication"
 
 
+@dataclass(frozen=True, order=True)
+class Change:
+    """The newest change of an object's spec, and the field manager that made it."""
+
+    at: datetime
+    by: str
+
+
 @dataclass(frozen=True)
 class Validation:
     """A published validation: its proof, and the verdict and the sentence of each check."""
@@ -46,17 +54,17 @@ class StackCluster:
         data = self._config_map(f"{flow}-validation", namespace)
         return None if data is None else _read(data, validation_of, f"configmap {namespace}/{flow}-validation")
 
-    def changed_at(self, namespace: str) -> datetime | None:
-        """When the spec of an object of ours in a namespace was changed last; None without any object."""
+    def last_change(self, namespace: str) -> Change | None:
+        """When and by whom the spec of an object of ours in a namespace was changed last; None without any object."""
         custom = client.CustomObjectsApi(self._api)
         version = strimzi(self._settings.topology.strimzi).api.value
-        found: list[datetime] = []
+        found: list[Change] = []
         for plural in _PLURALS:
             with self._asking(f"{plural} of namespace {namespace}"):
                 listed: Any = custom.list_namespaced_custom_object(
                     _GROUP, version, namespace, plural, label_selector=_OURS, _request_timeout=_CALL_SECONDS
                 )
-            found += [spec_changed_at(item["metadata"]) for item in listed["items"]]
+            found += [spec_change(item["metadata"]) for item in listed["items"]]
         return max(found, default=None)
 
     def evidence(self, namespace: str) -> Evidence | None:
@@ -126,17 +134,17 @@ def validation_of(data: Mapping[str, str]) -> Validation:
     return Validation(Proof(data["digest"], data["verdict"], at, not_passed), checks, summaries)
 
 
-def spec_changed_at(metadata: Mapping[str, Any]) -> datetime:
-    """When the spec of an object was written last, by whomever; its creation where nobody is noted.
+def spec_change(metadata: Mapping[str, Any]) -> Change:
+    """When and by whom the spec of an object was written last; its creation where nobody is noted.
 
     Statuses, labels and annotations change without a change of what is replicated. Source: Kubernetes managedFields.
     """
-    times = [
-        datetime.fromisoformat(entry["time"])
+    changes = [
+        Change(datetime.fromisoformat(entry["time"]), entry.get("manager", ""))
         for entry in metadata.get("managedFields") or []
         if entry.get("subresource") != "status" and "f:spec" in (entry.get("fieldsV1") or {}) and entry.get("time")
     ]
-    return max(times, default=datetime.fromisoformat(metadata["creationTimestamp"]))
+    return max(changes, default=Change(datetime.fromisoformat(metadata["creationTimestamp"]), ""))
 
 
 def _read(data: Mapping[str, str], reader: Callable[[Mapping[str, str]], Any], where: str) -> Any:

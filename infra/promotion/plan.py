@@ -14,7 +14,7 @@ from pydantic import Field
 
 from components.clusters import Model
 from components.parsing import parse_model
-from components.problems import Problem, raise_errors
+from components.problems import Problem, ReplicationError, raise_errors
 from infra.errors import CannotRunError
 from infra.settings import STACKS, load_yaml, stack_names
 
@@ -76,6 +76,15 @@ def read_plan(stacks: Path = STACKS) -> Plan | None:
     plan = parse_model(Plan, load_yaml(file))
     raise_errors(check_plan(plan, stack_names(stacks)))
     return plan
+
+
+def plan_problems(stacks: Path = STACKS) -> dict[str, list[Problem]]:
+    """Mistakes of the plan of a folder under its file's name; nothing without a mistake."""
+    try:
+        read_plan(stacks)
+    except ReplicationError as error:
+        return {FILE_NAME: list(error.problems)}
+    return {}
 
 
 def required_plan(stacks: Path = STACKS) -> Plan:

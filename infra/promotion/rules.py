@@ -25,12 +25,16 @@ class Proof:
 
 @dataclass(frozen=True)
 class FlowState:
-    """One deployed flow. `changed_at` is None when its objects are not in the cluster, `proof` without validation."""
+    """One deployed flow. `changed_at` is None when its objects are not in the cluster, `proof` without validation.
+
+    `changed_by` is the field manager of the newest change. Source: Kubernetes managedFields.
+    """
 
     name: str
     digest: str
     changed_at: datetime | None
     proof: Proof | None
+    changed_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,8 @@ def _against_flow(stack: str, flow: FlowState) -> Iterator[Problem]:
         yield Problem(
             where,
             "predecessor-stale",
-            f"`{flow.name}` was validated at {_time(flow.proof.at)} and changed at {_time(flow.changed_at)}",
+            f"`{flow.name}` was validated at {_time(flow.proof.at)} and changed at {_time(flow.changed_at)} by "
+            f"{flow.changed_by or 'an unknown manager'}",
             "What was proven is not what runs since the change.",
             f"{again}.",
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from infra.promotion.cluster import StackCluster, Validation
+from infra.promotion.cluster import Change, StackCluster, Validation
 from infra.promotion.evidence import Evidence, FlowEvidence
 from infra.promotion.rules import PASS, FlowState, StackState
 
@@ -61,14 +61,24 @@ def _seen(
 ) -> Seen:
     found = {name: cluster.validation(name, flow.namespace) for name, flow in flows.items()}
     validations = {name: validation for name, validation in found.items() if validation is not None}
-    changes = {namespace: cluster.changed_at(namespace) for namespace in {flow.namespace for flow in flows.values()}}
+    changes = {namespace: cluster.last_change(namespace) for namespace in {flow.namespace for flow in flows.values()}}
     states = tuple(
-        FlowState(name, flow.digest, changes[flow.namespace], validations[name].proof if name in validations else None)
+        _flow_state(name, flow.digest, changes[flow.namespace], validations.get(name))
         for name, flow in sorted(flows.items())
     )
     same = evidence is not None and evidence.model_digest == digest and evidence.verdict == PASS
     since = evidence.proven_since if evidence is not None and same else None
     return Seen(StackState(stack, digest, states, since, recorded), validations, flows, evidence)
+
+
+def _flow_state(name: str, digest: str, change: Change | None, validation: Validation | None) -> FlowState:
+    return FlowState(
+        name,
+        digest,
+        change.at if change is not None else None,
+        validation.proof if validation is not None else None,
+        change.by if change is not None else "",
+    )
 
 
 def evidence_of(seen: Seen, who: str, deployed_at: datetime, allow_unproven: str | None) -> Evidence:

@@ -30,7 +30,7 @@ KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "split": (SPLIT, {}),
     "mirrorMaker2": (MIRROR, {"namespace": {"name": "other"}, "quota": {"hard": {"pods": 9}}}),
 }
-WORKERS = {
+WORKERS: dict[str, Any] = {
     "replicas": 9,
     "resources": {"limits": {"cpu": "4"}},
     "jvmOptions": {"-Xmx": "4g"},

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from infra.cli import app, topology_schema
 from infra.settings import ROOT, STACKS, stack_names
 
-COMMANDS = ["check", "render", "diff", "acls", "schema", "preview", "up", "destroy", "validate"]
+COMMANDS = ["check", "render", "diff", "acls", "schema", "preview", "up", "destroy", "validate", "promote"]
 COMMANDS += ["local up", "local down", "local demo"]
 
 

@@ -1,0 +1,49 @@
+"""The command `replicate promote`. What it needs is loaded when it runs, so that other commands start fast."""
+
+import getpass
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+
+def promote(
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="STACK", help="Last stack to deploy; the plan's last without it.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Deploy without asking.")] = False,
+    who: Annotated[
+        str | None,
+        typer.Option(
+            "--as", envvar="REPLICATE_USER", help="Your name, for the evidence and `maySkip`; else the login's."
+        ),
+    ] = None,
+    skip: Annotated[
+        str | None, typer.Option(metavar="REASON", help="Deploy what is not proven; for who is in `maySkip` only.")
+    ] = None,
+    ready_seconds: Annotated[
+        float, typer.Option(help="How long connectors may take to become Ready, in seconds.")
+    ] = 300,
+    catch_up_seconds: Annotated[
+        float, typer.Option(help="How long a target may need to catch up in the validation, in seconds.")
+    ] = 30,
+) -> None:
+    """Deploy a model from stack to stack in the order of stacks/promotion.yaml, each after those before it prove it.
+
+    Interrupted at any point, it can be run again: what is done and proven is not done twice.
+
+    Example: `replicate promote --to prod-us-west-2`
+    """
+    from infra.promotion.plan import required_plan
+    from infra.promotion.run import Promotion, Request, promote
+
+    if skip is not None and not skip.strip():
+        raise typer.BadParameter("it has to say why nothing proves the model", param_hint="--skip")
+    request = Request(to, who or getpass.getuser(), skip, ready_seconds, catch_up_seconds)
+
+    def confirm(stack: str) -> None:
+        if not yes:
+            typer.confirm(f"Deploy {stack}?", abort=True)
+
+    run = Promotion(required_plan(), request, Console(highlight=False), confirm)
+    raise typer.Exit(promote(run))
