@@ -40,6 +40,7 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m tests.bench.checks
+	$(BIN)/python -m tests.bench.review
 	$(BIN)/python -m tests.bench.validation
 
 schema: $(READY)

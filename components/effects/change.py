@@ -37,20 +37,30 @@ class Change:
 
         A flow that has another name after the change is known by the topics that go on in it.
         """
-        renamed = {
-            pair.before.flow: pair.after.flow
-            for pair in self.matching.continued
-            if pair.before.flow not in _flows(self.after)
-        }
-        old = {(renamed.get(each.flow, each.flow), each.role, each.part): each for each in _connectors(self.before)}
+        there = _flows(self.after)
+        renamed: dict[str, str] = {}
+        for pair in self.matching.continued:
+            if pair.before.flow not in there:
+                renamed.setdefault(pair.before.flow, pair.after.flow)
+        old: dict[tuple[str, str, str], Connector] = {}
+        for each in _connectors(self.before):
+            old.setdefault((renamed.get(each.flow, each.flow), each.role, each.part), each)
         new = {(each.flow, each.role, each.part): each for each in _connectors(self.after)}
         return tuple((old.get(key), new.get(key)) for key in {**new, **old})
 
+    @cached_property
+    def _new(self) -> frozenset[str]:
+        known = {after.flow for before, after in self.pairs if before is not None and after is not None}
+        return frozenset(_flows(self.after) - known)
+
     def of_role(self, role: str) -> Iterator[tuple[Connector | None, Connector | None]]:
-        """Pairs of one kind of connector, of flows that are there before and after."""
+        """Pairs of one kind of connector, of flows that are there before and after.
+
+        What only a flow has that took topics over from another is no beginning.
+        """
         for before, after in self.pairs:
             one = after or before
-            gone = self.added if before is None else self.removed if after is None else frozenset()
+            gone = self._new if before is None else self.removed if after is None else frozenset()
             if one is not None and one.role == role and one.flow not in gone:
                 yield before, after
 

@@ -45,13 +45,18 @@ def gravest(effects: Sequence[Effect]) -> Severity:
     return max((effect.severity for effect in effects), key=lambda severity: severity.rank, default=Severity.NONE)
 
 
+def number(count: int, noun: str) -> str:
+    """A count and its noun, such as `3 groups`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def counted(names: Sequence[str], noun: str) -> str:
     """How many names and patterns there are, such as `2 topics and 1 pattern of topics`."""
     patterns = [name for name in names if not is_literal(name)]
     literals = len(names) - len(patterns)
-    parts = [_number(literals, noun)] if literals or not patterns else []
+    parts = [number(literals, noun)] if literals or not patterns else []
     if patterns:
-        parts.append(_number(len(patterns), "pattern") + f" of {noun}s")
+        parts.append(number(len(patterns), "pattern") + f" of {noun}s")
     return " and ".join(parts)
 
 
@@ -61,10 +66,11 @@ def listed(names: Sequence[str]) -> str:
     return shown if len(names) <= _NAMED_AT_MOST else f"{shown} and {len(names) - _NAMED_AT_MOST} more"
 
 
+def verb(names: Sequence[str], one: str, several: str) -> str:
+    """The form of a verb that goes with so many names."""
+    return one if len(names) == 1 else several
+
+
 def is_literal(name: str) -> bool:
     """Whether a topic or group of a selection is a name and no pattern; a dot of a name is taken as one."""
     return not set(name) & set("\\*+?()[]{}|^$")
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

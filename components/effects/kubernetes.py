@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from components.effects.change import Change
-from components.effects.effect import Effect, Severity, listed
+from components.effects.effect import Effect, Severity, listed, number
 from components.effects.running import Deployed
 from components.specs.planned import Manifest
 
@@ -49,9 +49,8 @@ def _users(before: Mapping[str, Manifest], after: Mapping[str, Manifest], name: 
             what = f"the User Operator deletes user `{user}` and its ACLs: whoever logs in as it is refused"
             yield Effect(Severity.DATA, "user-removed", name, "", what)
         elif old is None:
-            what = (
-                f"the User Operator makes user `{user}` with {len(_rules(new))} ACLs, and removes others of that name"
-            )
+            acls = number(len(_rules(new)), "ACL")
+            what = f"the User Operator makes user `{user}` with {acls}, and removes others of that name"
             yield Effect(Severity.NONE, "user-added", name, "", what)
         else:
             yield from _changed_user(user, old, new, name)
@@ -59,10 +58,10 @@ def _users(before: Mapping[str, Manifest], after: Mapping[str, Manifest], name: 
 
 def _changed_user(user: str, old: Manifest, new: Manifest, name: str) -> Iterator[Effect]:
     if gone := [rule for rule in _rules(old) if rule not in _rules(new)]:
-        what = f"user `{user}` loses {len(gone)} ACLs that no flow needs after the change: {listed(gone)}"
+        what = f"user `{user}` loses {number(len(gone), 'ACL')} that no flow needs after the change: {listed(gone)}"
         yield Effect(Severity.NONE, "acls-removed", name, "", what)
     if added := [rule for rule in _rules(new) if rule not in _rules(old)]:
-        what = f"user `{user}` gets {len(added)} ACLs: {listed(added)}"
+        what = f"user `{user}` gets {number(len(added), 'ACL')}: {listed(added)}"
         yield Effect(Severity.NONE, "acls-added", name, "", what)
     if old["spec"].get("authentication") != new["spec"].get("authentication"):
         what = f"user `{user}` logs in otherwise: connectors are refused until they use what it logs in with now"

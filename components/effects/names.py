@@ -6,7 +6,7 @@ Source: DefaultReplicationPolicy, IdentityReplicationPolicy.
 from collections.abc import Iterator
 
 from components.effects.change import Change
-from components.effects.effect import Effect, Severity, counted, listed
+from components.effects.effect import Effect, Severity, counted, listed, verb
 from components.effects.matching import Continued
 from components.effects.positions import is_lost
 
@@ -25,15 +25,16 @@ def name_effects(change: Change) -> Iterator[Effect]:
 def _source_alias(change: Change, pair: Continued) -> Effect:
     before, after = pair.before, pair.after
     said = f"{before.source_alias} is called {after.source_alias}, and Connect keeps offsets by the source's alias: "
-    topics = counted(pair.topics, "topic")
+    topics = f"{counted(pair.topics, 'topic')} {verb(pair.topics, 'replicates', 'replicate')}"
     if after.identity_policy:
-        what = f"{said}{topics} replicate again into the same remote topics, where each record is then twice"
+        what = f"{said}{topics} again into the same remote topics, where each record is then twice"
     else:
+        orphans = _orphans(change, pair)
         what = (
-            f"{said}{topics} replicate again from {after.start} under `{after.source_alias}{after.separator}`, and "
-            f"their remote topics under `{before.source_alias}{before.separator}` stop"
+            f"{said}{topics} again from {after.start} under `{after.source_alias}{after.separator}`, and "
+            f"their remote topics under `{before.source_alias}{before.separator}` stop{orphans}"
         )
-    return Effect(Severity.DATA, "source-alias-changes", after.flow, "source", what + _orphans(change, pair))
+    return Effect(Severity.DATA, "source-alias-changes", after.flow, "source", what)
 
 
 def _remote_names(change: Change, pair: Continued, topics: list[str]) -> Effect:
@@ -44,16 +45,20 @@ def _remote_names(change: Change, pair: Continued, topics: list[str]) -> Effect:
     filled = (
         "the new ones are filled from the beginning"
         if is_lost(pair)
-        else "the new ones hold only what comes from now on, as Connect's offsets say that the rest was read"
+        else "the new ones hold only what comes from now on, as Connect's offsets say that the rest was read; "
+        "until a partition's next record, offset syncs translate to the old one"
     )
     named = listed([f"{before.remote(topic)} → {after.remote(topic)}" for topic in topics])
-    what = f"{counted(topics, 'topic')} get another remote topic: {named}. The old ones stop; {filled}"
+    gets = verb(topics, "gets", "get")
+    what = f"{counted(topics, 'topic')} {gets} another remote topic: {named}. The old ones stop; {filled}"
     return Effect(Severity.DATA, code, after.flow, key, what + _orphans(change, pair))
 
 
 def _orphans(change: Change, pair: Continued) -> str:
     groups = change.groups(pair.before.flow, change.before)
-    return f". Offsets of {counted(groups, 'group')} in the old remote topics are orphaned" if groups else ""
+    if not groups:
+        return ""
+    return f". Offsets of {counted(groups, 'group')} in the old remote topics are orphaned"
 
 
 def _target_alias(pair: Continued) -> Effect:

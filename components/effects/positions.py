@@ -8,7 +8,7 @@ Source: OffsetStorageReaderImpl, MirrorUtils.wrapPartition, MirrorSourceTask.ini
 from collections.abc import Iterator
 
 from components.effects.change import Change
-from components.effects.effect import Effect, Severity, counted, listed
+from components.effects.effect import Effect, Severity, counted, listed, verb
 from components.effects.matching import Continued
 
 
@@ -54,14 +54,12 @@ def _lost(pair: Continued, goes_on: bool) -> tuple[str, str, str] | None:
 def _again(pair: Continued, code: str, key: str, reason: str) -> Effect:
     after, topics = pair.after, pair.topics
     if after.start == "latest":
-        what = (
-            f"{counted(topics, 'topic')} go on at the end, without what is produced meanwhile: {listed(topics)}; "
-            f"{reason}"
+        said = (
+            f"{counted(topics, 'topic')} {verb(topics, 'goes', 'go')} on at the end, without what is produced meanwhile"
         )
-        return Effect(Severity.DATA, code, after.flow, key, what)
-    what = (
-        f"{counted(topics, 'topic')} replicate again from the beginning: {listed(topics)}; {reason}{_twice(pair, code)}"
-    )
+        return Effect(Severity.DATA, code, after.flow, key, f"{said}: {listed(topics)}; {reason}")
+    said = f"{counted(topics, 'topic')} {verb(topics, 'replicates', 'replicate')} again from the beginning"
+    what = f"{said}: {listed(topics)}; {reason}{_twice(pair, code)}"
     return Effect(Severity.RE_READ, code, after.flow, key, what)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from components.effects.change import Change
-from components.effects.effect import Effect, Severity, counted, is_literal, listed
+from components.effects.effect import Effect, Severity, counted, is_literal, listed, verb
 from components.effects.running import Connector
 
 
@@ -24,8 +24,8 @@ def topic_effects(change: Change) -> Iterator[Effect]:
 
 
 def _starts(connector: Connector, topics: list[str]) -> Effect:
-    verb = "starts" if len(topics) == 1 else "start"
-    what = f"{counted(topics, 'topic')} {verb} replicating from {_beginning(connector)}: {listed(topics)}"
+    starts = verb(topics, "starts", "start")
+    what = f"{counted(topics, 'topic')} {starts} replicating from {_beginning(connector)}: {listed(topics)}"
     return Effect(Severity.NONE, "topics-start", connector.flow, connector.topics_key, what)
 
 
@@ -34,15 +34,15 @@ def _beginning(connector: Connector) -> str:
 
 
 def _stops(connector: Connector, topics: list[str]) -> Effect:
+    remote = listed([connector.remote(topic) for topic in topics])
+    one = len(topics) == 1 and is_literal(topics[0])
+    stays = f"topic {remote} on {connector.target_alias} stays and no longer moves"
+    stay = f"topics {remote} on {connector.target_alias} stay and no longer move"
     what = (
-        f"{counted(topics, 'topic')} {'leaves' if len(topics) == 1 else 'leave'}: {_remote(connector, topics)} on "
-        f"{connector.target_alias} stay and no longer move, nor do the groups' offsets in them"
+        f"{counted(topics, 'topic')} {verb(topics, 'leaves', 'leave')}: the remote {stays if one else stay}, nor do "
+        "groups' offsets there"
     )
     return Effect(Severity.DATA, "topics-stop", connector.flow, connector.topics_key, what)
-
-
-def _remote(connector: Connector, topics: list[str]) -> str:
-    return f"the remote topics {listed([connector.remote(topic) for topic in topics])}"
 
 
 def _added(change: Change, connector: Connector, topics: list[str]) -> Effect:

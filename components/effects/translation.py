@@ -97,9 +97,10 @@ def _offset_syncs(change: Change, before: Connector, after: Connector) -> Iterat
         )
         yield Effect(Severity.RE_READ, "offset-syncs-move", after.flow, "offsetSyncs.location", what)
     elif new[1] and before.config.get(_LAG) != after.config.get(_LAG):
+        old_lag, new_lag = (each.config.get(_LAG, "100") for each in (before, after))
         what = (
-            f"an offset is mapped every {after.config.get(_LAG)} records instead of every {before.config.get(_LAG)}: "
-            "so many are read again at most by a group at the end"
+            f"so many records may pass before an offset is mapped again: {new_lag} instead of {old_lag}, and so many "
+            "does a group at the end read again at most"
         )
         yield Effect(Severity.NONE, "offset-lag-changes", after.flow, "offsetSyncs.lagMax", what)
 

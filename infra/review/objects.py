@@ -14,7 +14,7 @@ _IDENTITIES = ("name", "alias", "sourceCluster", "secretName")
 #: Where plain values of a user's own stand; anywhere else an object names Secrets.
 _OWN_VALUES = re.compile(r"(^|\.)(config|data)\.")
 #: Value of an environment variable in a pod's template, whatever it holds.
-_ENVIRONMENT = re.compile(r"\.env\[.*\.value$")
+_ENVIRONMENT = re.compile(r"\.env(\[.*\])?\.value$")
 
 
 class ChangeKind(StrEnum):
@@ -116,6 +116,8 @@ def _shown(path: str, value: Any) -> Any:
         return {key: _shown(f"{path}.{key}", inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [_shown(path, inner) for inner in value]
+    if value is None:
+        return None
     own = _OWN_VALUES.search(path)
     hidden = (own and is_open_credential(path[own.start() :], value)) or _ENVIRONMENT.search(path)
     return "(not shown)" if hidden else value

@@ -95,7 +95,7 @@ def earlier_snapshot(stack: str, base: Base) -> Snapshot:
             "compare with another ref or folder.",
         ) from error
     except (ReplicationError, ValueError, TypeError, KeyError) as error:
-        reason = str(error).splitlines()[0]
+        reason = str(error).partition("\n")[0].rstrip(".")
         raise CannotRunError(
             f"this version cannot read the topology of stack `{stack}` as it was at {base.label}",
             _topology_file(stack, base),

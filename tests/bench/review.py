@@ -1,0 +1,105 @@
+"""What `replicate diff` and `replicate render` cost, and how it grows: `python -m tests.bench.review`."""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+
+from tests.builders import a_cluster
+
+CLUSTERS = 200
+SIZES = (500, 1_000, 2_000)
+#: Every so many replications one is changed.
+CHANGED = 10
+
+
+def a_large_topology(replications: int, *, changed: bool) -> dict[str, Any]:
+    """Flows from 100 clusters to 100 others; of the changed topology every tenth has a topic more."""
+    half = CLUSTERS // 2
+    clusters = {
+        f"c{number}": a_cluster(f"region-{number % 20}", bootstrapServers=f"c{number}:9093")
+        for number in range(CLUSTERS)
+    }
+    flows = {}
+    for number in range(replications):
+        topics = [f"team{number}-.*", f"orders-{number}", rf"audit\.v[0-9]+-{number}", f"(bills|rates)-{number}-.*"]
+        if changed and number % CHANGED == 0:
+            topics.append(f"ledger-{number}")
+        flows[f"f{number}"] = {
+            "kind": "flow",
+            "source": f"c{number % half}",
+            "target": f"c{half + (number + number // half) % half}",
+            "topics": topics,
+            "groups": [f"app{number}-.*"],
+            "policy": "identity" if number % 3 == 0 else "default",
+        }
+    return {"strimzi": "1.2", "clusters": clusters, "replications": flows}
+
+
+def main() -> None:
+    console = Console(highlight=False)
+    console.print(f"topologies of {CLUSTERS} clusters, every tenth flow changed; load average {os.getloadavg()[0]:.1f}")
+    first: dict[str, float] = {}
+    for size in SIZES:
+        with tempfile.TemporaryDirectory() as temporary:
+            stacks = _repository(Path(temporary), size)
+            told = []
+            for name, arguments in _commands(stacks, Path(temporary) / "out").items():
+                seconds, mebibytes = _measured(arguments)
+                first.setdefault(name, seconds)
+                growth = seconds / first[name] / (size / SIZES[0])
+                told.append(f"{name} {seconds:.1f} s, {mebibytes:.0f} MiB, {growth:.2f} times as much for each flow")
+            console.print(f"{size:>6} flows: {'; '.join(told)}", soft_wrap=True)
+
+
+def _repository(folder: Path, size: int) -> Path:
+    """A repository whose only commit holds the topology, and whose work tree the changed one."""
+    stacks = folder / "stacks"
+    (stacks / "topologies").mkdir(parents=True)
+    (stacks / "Pulumi.test.yaml").write_text("config: {'replication:topology': test}\n")
+    for changed in (False, True):
+        data = a_large_topology(size, changed=changed)
+        (stacks / "topologies" / "test.yaml").write_text(yaml.dump(data, Dumper=yaml.CSafeDumper))
+        if not changed:
+            for arguments in (["init", "--quiet"], ["add", "stacks"], [*_AUTHOR, "commit", "--quiet", "--message=a"]):
+                subprocess.run(["git", "-C", str(folder), *arguments], check=True)
+    return stacks
+
+
+_AUTHOR = ["-c", "user.name=bench", "-c", "user.email=bench@example.com", "-c", "commit.gpgsign=false"]
+
+_RENDER = """
+import sys
+from pathlib import Path
+from infra.render import rendered_files, write_files
+from infra.settings import read_settings
+settings = read_settings("test", Path(sys.argv[1]))
+write_files(rendered_files(settings, settings.values), Path(sys.argv[2]))
+"""
+
+
+def _commands(stacks: Path, out: Path) -> dict[str, list[str]]:
+    diff = "import sys; from infra.cli import main; sys.argv[0] = 'replicate'; main()"
+    return {
+        "diff": ["-c", diff, "diff", "test", "--against", "HEAD", "--stacks", str(stacks), "--json"],
+        "render": ["-c", _RENDER, str(stacks), str(out)],
+    }
+
+
+def _measured(arguments: list[str]) -> tuple[float, float]:
+    """Seconds and the peak of memory in MiB of a Python of its own; the peak of the largest so far, as sizes grow."""
+    began = time.perf_counter()
+    subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+    seconds = time.perf_counter() - began
+    return seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    main()
