@@ -1,4 +1,4 @@
-"""The Go programs of the local stack: found on this machine in the pinned version, or built from the pinned modules."""
+"""The Go programs of the local stack and its tests: found here in the pinned version, or built from pinned modules."""
 
 import os
 import re
@@ -76,6 +76,13 @@ PULUMI = GoTool(
     newer_minor_is_fine=True,
 )
 ALL = (ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, PULUMI)
+
+ACTIONLINT = GoTool(
+    "actionlint", versions.ACTIONLINT, "actionlint", "github.com/rhysd/actionlint/cmd/actionlint", "-version"
+)
+KUSTOMIZE = GoTool("kustomize", versions.KUSTOMIZE, "kustomize", "sigs.k8s.io/kustomize/kustomize/v5", "version")
+FOR_TESTS = (ACTIONLINT, KUSTOMIZE)
+"""What judges workflow files and rendered folders, and no stack needs."""
 
 
 def ensure_go_tool(tool: GoTool, console: Console) -> Path:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from infra.local import maven, versions
-from infra.local.go_tools import ALL, GoTool
+from infra.local.go_tools import ALL, FOR_TESTS, GoTool
 
 PINS = [
     (maven.CONNECT, "kafka.version", versions.KAFKA),
@@ -30,7 +30,7 @@ def test_sparks_kafka_source_has_sparks_version() -> None:
     assert re.findall(artifact, maven.SPARK.pom.read_text()) == [versions.SPARK]
 
 
-@pytest.mark.parametrize("tool", ALL, ids=[tool.name for tool in ALL])
+@pytest.mark.parametrize("tool", (*ALL, *FOR_TESTS), ids=lambda tool: tool.name)
 def test_a_go_module_requires_what_versions_says(tool: GoTool) -> None:
     module = re.sub(r"/cmd/.*", "", tool.package)
     required = re.findall(rf"^\s*{re.escape(module)} v(\S+)", (tool.module_dir / "go.mod").read_text(), re.MULTILINE)
