@@ -15,6 +15,7 @@ from infra.kubernetes_access import api_client
 from infra.local.acls import apply_acls
 from infra.local.endpoints import load_endpoints
 from infra.local.stack_config import local_addresses
+from infra.pending_creates import adopt_pending_creates
 from infra.promotion.gate import unproven
 from infra.readiness import wait_until_ready
 from infra.settings import StackSettings, check_secrets, check_stack
@@ -57,6 +58,7 @@ def up(settings: StackSettings, say: Say) -> Changes:
         for region in load_endpoints().regions.values():
             apply_acls(region, acls)
     with open_stack(settings) as stack:
+        adopt_pending_creates(stack, api_client(settings), say)
         result = stack.up(on_output=say, on_error=say, color=_color(), suppress_outputs=True)
     return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
 

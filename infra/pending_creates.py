@@ -1,0 +1,93 @@
+"""Objects that a killed deployment created without noting it in Pulumi's state: taken into the state before the next.
+
+The engine keeps such an operation as pending and warns, and the provider then refuses to create what exists already.
+Source: `pulumi refresh --import-pending-creates`, pulumi-kubernetes from 4.29 on.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kubernetes import client
+from kubernetes.dynamic import DynamicClient
+from kubernetes.dynamic.exceptions import NotFoundError, ResourceNotFoundError
+from pulumi import automation
+
+_CALL_SECONDS = 10
+_KUBERNETES = "kubernetes:"
+
+Say = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class PendingCreate:
+    """A creation that was begun, and the object that it was to make; `namespace` is empty for one without."""
+
+    urn: str
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    @property
+    def identifier(self) -> str:
+        """The provider's id of the object. Source: pulumi-kubernetes, `namespace/name`."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+def adopt_pending_creates(stack: automation.Stack, api: client.ApiClient, say: Say) -> int:
+    """Note in the state what a killed deployment created, forget what it did not; how many objects were noted."""
+    exported = stack.export_stack()
+    state = dict(exported.deployment or {})
+    if not state.get("pending_operations"):
+        return 0
+    found = [each for each in pending_creates(state) if _exists(api, each)]
+    state["pending_operations"] = without_others(state, {each.urn for each in found})
+    stack.import_stack(automation.Deployment(version=exported.version, deployment=state))
+    if found:
+        workspace: Any = stack.workspace
+        workspace.pulumi_command.run(_refresh(stack.name, found), workspace.work_dir, workspace.env_vars, say, say)
+    return len(found)
+
+
+def pending_creates(state: Mapping[str, Any]) -> tuple[PendingCreate, ...]:
+    """The Kubernetes objects whose creation is pending and that the state does not hold in spite of it."""
+    known = {resource["urn"] for resource in state.get("resources") or []}
+    return tuple(
+        _pending(operation["resource"])
+        for operation in state.get("pending_operations") or []
+        if operation["type"] == "creating"
+        and operation["resource"]["urn"] not in known
+        and operation["resource"]["type"].startswith(_KUBERNETES)
+    )
+
+
+def without_others(state: Mapping[str, Any], adopted: Iterable[str]) -> list[Any]:
+    """The pending operations without those whose object the next deployment finds, or makes, by itself."""
+    kept = set(adopted)
+    return [each for each in state.get("pending_operations") or [] if each["resource"]["urn"] in kept]
+
+
+def _pending(resource: Mapping[str, Any]) -> PendingCreate:
+    inputs = resource["inputs"]
+    metadata = inputs["metadata"]
+    return PendingCreate(
+        resource["urn"], inputs["apiVersion"], inputs["kind"], metadata.get("namespace", ""), metadata["name"]
+    )
+
+
+def _exists(api: client.ApiClient, pending: PendingCreate) -> bool:
+    dynamic: Any = DynamicClient(api)  # type: ignore[no-untyped-call]
+    try:
+        resource = dynamic.resources.get(api_version=pending.api_version, kind=pending.kind)
+        resource.get(name=pending.name, namespace=pending.namespace or None, _request_timeout=_CALL_SECONDS)
+    except (NotFoundError, ResourceNotFoundError):
+        return False
+    return True
+
+
+def _refresh(stack: str, found: Sequence[PendingCreate]) -> list[str]:
+    command = ["refresh", "--yes", "--skip-preview", "--stack", stack]
+    for each in found:
+        command += ["--import-pending-creates", each.urn, "--import-pending-creates", each.identifier]
+    return command
