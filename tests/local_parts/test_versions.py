@@ -30,7 +30,7 @@ def test_sparks_kafka_source_has_sparks_version() -> None:
     assert re.findall(artifact, maven.SPARK.pom.read_text()) == [versions.SPARK]
 
 
-@pytest.mark.parametrize("tool", (*ALL, *FOR_TESTS), ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", [*ALL, *FOR_TESTS], ids=lambda tool: tool.name)
 def test_a_go_module_requires_what_versions_says(tool: GoTool) -> None:
     module = re.sub(r"/cmd/.*", "", tool.package)
     required = re.findall(rf"^\s*{re.escape(module)} v(\S+)", (tool.module_dir / "go.mod").read_text(), re.MULTILINE)
