@@ -1,6 +1,6 @@
 """What a flow's users may do in Kafka: the least ACLs of its workers and connectors, derived from the model."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -171,24 +171,35 @@ def merged_acls(acls: Iterable[Acl]) -> tuple[Acl, ...]:
     operations: dict[Acl, set[str]] = {}
     for acl in acls:
         operations.setdefault(replace(acl, operations=()), set()).update(acl.operations)
+    named = {_place(acl, acl.pattern, acl.name): allowed for acl, allowed in operations.items()}
     least = (
-        replace(acl, operations=tuple(sorted(_needed(acl, allowed, operations)))) for acl, allowed in operations.items()
+        replace(acl, operations=tuple(sorted(_needed(acl, allowed, named)))) for acl, allowed in operations.items()
     )
     return tuple(sorted(acl for acl in least if acl.operations))
 
 
-def _needed(acl: Acl, allowed: set[str], every: dict[Acl, set[str]]) -> set[str]:
-    wider = {operation for other in every if _covers(other, acl) for operation in every[other]}
+_Place = tuple[str, str, str, str, str]
+
+
+def _place(acl: Acl, pattern: str, name: str) -> _Place:
+    return (acl.cluster, acl.principal, acl.resource, pattern, name)
+
+
+def _needed(acl: Acl, allowed: set[str], named: Mapping[_Place, set[str]]) -> set[str]:
+    wider = {operation for place in _covering(acl) for operation in named.get(place, ())}
     return {each for each in allowed - wider if not IMPLIED_BY.get(each, frozenset()) & (allowed | wider)}
 
 
-def _covers(wider: Acl, acl: Acl) -> bool:
-    """Whether an ACL stands for every resource of another one of the same user."""
-    if wider == acl or (wider.cluster, wider.principal, wider.resource) != (acl.cluster, acl.principal, acl.resource):
-        return False
-    if wider.pattern == "literal":
-        return wider.name == EVERY_NAME
-    return acl.name != EVERY_NAME and acl.name.startswith(wider.name)
+def _covering(acl: Acl) -> Iterator[_Place]:
+    """Where an ACL would be that stands for all resources of this one, of the same user.
+
+    They are looked up: a topology has too many ACLs to compare each with each.
+    """
+    if acl.name == EVERY_NAME:
+        return
+    yield _place(acl, "literal", EVERY_NAME)
+    for end in range(len(acl.name) + (acl.pattern == "literal")):
+        yield _place(acl, "prefixed", acl.name[:end])
 
 
 def operation_title(operation: str) -> str:

@@ -24,6 +24,8 @@ def kafka_user_objects(topology: Topology, region: str | None) -> tuple[PlannedO
     `part` of an object is its cluster's alias. A cluster that no flow uses has none. The topology must have passed its
     checks.
     """
+    if not any(cluster.kafka_user for cluster in topology.clusters.values()):
+        return ()
     # Flows of other stacks, too: a user has one KafkaUser with all that it may do.
     acls = merged_acls(acl for flow in flows_without_addresses(topology) for acl in flow_acls(flow))
     api = strimzi(topology.strimzi).api
