@@ -82,4 +82,4 @@ def _kustomization(resources: list[str]) -> dict[str, Any]:
 
 def _yaml(data: object) -> str:
     # Long placeholders stay on one line, so that a changed property is one changed line.
-    return yaml.safe_dump(data, sort_keys=False, width=1_000_000, allow_unicode=True)
+    return yaml.dump(data, Dumper=yaml.CSafeDumper, sort_keys=False, width=1_000_000, allow_unicode=True)

@@ -51,8 +51,8 @@ class StackSettings:
         return self.values.get(ALLOW_UNPROVEN)
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML loader that refuses a key given twice; YAML itself would keep the last in silence."""
+class _UniqueKeyLoader(yaml.CSafeLoader):
+    """YAML loader in C that refuses a key given twice; YAML itself would keep the last in silence."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
