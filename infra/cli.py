@@ -18,6 +18,7 @@ from infra.local.errors import LocalStackError
 from infra.local.waiting import DeadlineError
 from infra.promotion.cli import promote
 from infra.review.cli import diff
+from infra.review.pull_request_cli import review, touched
 from infra.settings import STACKS, read_settings, stack_names
 
 app = typer.Typer(
@@ -29,6 +30,8 @@ app = typer.Typer(
 app.add_typer(local_app, name="local")
 app.command()(promote)
 app.command()(diff)
+app.command()(touched)
+app.command()(review)
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)

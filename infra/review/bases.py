@@ -40,7 +40,7 @@ def open_base(against: str | None, stacks: Path) -> Iterator[Base]:
     commit = _commit(ref, stacks)
     label = f"{ref} ({commit[:10]})" if against is not None else f"{commit[:10]}, where this branch began"
     with TemporaryDirectory(prefix="replicate-diff-") as temporary:
-        _extract(commit, stacks, Path(temporary))
+        extract(commit, stacks, Path(temporary))
         yield Base(label, Path(temporary))
 
 
@@ -64,8 +64,8 @@ def _folder(folder: Path) -> Base:
 
 def _merge_base(stacks: Path) -> str:
     for branch in MAIN_BRANCHES:
-        if _git(stacks, "rev-parse", "--verify", "--quiet", f"{branch}^{{commit}}").returncode == 0:
-            found = _git(stacks, "merge-base", "HEAD", branch)
+        if git(stacks, "rev-parse", "--verify", "--quiet", f"{branch}^{{commit}}").returncode == 0:
+            found = git(stacks, "merge-base", "HEAD", branch)
             if found.returncode == 0:
                 return found.stdout.decode().strip()
     raise CannotRunError(
@@ -77,8 +77,23 @@ def _merge_base(stacks: Path) -> str:
     )
 
 
+def branch_point(against: str | None, stacks: Path) -> str:
+    """The commit at which the branch of `stacks` left the ref `against`, or the main branch without it."""
+    if against is None:
+        return _merge_base(stacks)
+    found = git(stacks, "merge-base", "HEAD", _commit(against, stacks))
+    if found.returncode != 0:
+        raise CannotRunError(
+            f"this branch and `{against}` have no commit in common",
+            str(stacks),
+            "A review is of what a branch adds since it left the other; a shallow clone holds too few commits.",
+            "name the ref that the branch will be merged into, or fetch the whole history.",
+        )
+    return found.stdout.decode().strip()
+
+
 def _commit(ref: str, stacks: Path) -> str:
-    found = _git(stacks, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+    found = git(stacks, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     if found.returncode != 0:
         raise CannotRunError(
             f"`{ref}` is neither a folder nor a git ref",
@@ -89,15 +104,15 @@ def _commit(ref: str, stacks: Path) -> str:
     return found.stdout.decode().strip()
 
 
-def _extract(commit: str, stacks: Path, folder: Path) -> None:
+def extract(commit: str, stacks: Path, folder: Path) -> None:
     """The stack files of a commit; none if it has no such folder."""
-    prefix = _git(stacks, "rev-parse", "--show-prefix").stdout.decode().strip().rstrip("/")
+    prefix = git(stacks, "rev-parse", "--show-prefix").stdout.decode().strip().rstrip("/")
     tree = f"{commit}:{prefix}"
-    if _git(stacks, "cat-file", "-e", tree).returncode != 0:
+    if git(stacks, "cat-file", "-e", tree).returncode != 0:
         return
     # Git archives a part of a tree from the top of the work tree only.
-    top = Path(_git(stacks, "rev-parse", "--show-toplevel").stdout.decode().rstrip("\n"))
-    archive = _git(top, "archive", "--format=tar", tree)
+    top = Path(git(stacks, "rev-parse", "--show-toplevel").stdout.decode().rstrip("\n"))
+    archive = git(top, "archive", "--format=tar", tree)
     if archive.returncode != 0:
         raise CannotRunError(
             f"git cannot read `{prefix}` of {commit[:10]}: {archive.stderr.decode().strip()}",
@@ -109,7 +124,8 @@ def _extract(commit: str, stacks: Path, folder: Path) -> None:
         files.extractall(folder, filter="data")
 
 
-def _git(stacks: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
+def git(stacks: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
+    """Git's answer in the repository of a folder, whatever its exit code; raises CannotRunError where there is none."""
     executable = shutil.which("git")
     if executable is None:
         raise CannotRunError(

@@ -1,0 +1,115 @@
+"""The review of a change: for every stack that it touches its mistakes, what the change does, and its objects as files.
+
+What it writes is for any CI system: `comment.md`, `rendered/STACK/`, and `review.json`, one line with all that a
+workflow needs.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from components.effects.effect import Severity as EffectSeverity
+from components.problems import Problem, ReplicationError, Severity
+from infra.deployment import problems
+from infra.errors import CannotRunError
+from infra.promotion.plan import plan_problems
+from infra.render import rendered_files, write_files
+from infra.review.bases import Base
+from infra.review.comparison import Comparison, compare_stacks
+from infra.review.report_markdown import as_markdown
+from infra.settings import read_settings, stack_file
+
+#: By it the comment of an earlier review of the same pull request is found.
+MARKER = "<!-- replicate review -->"
+_LONGEST_HEAD = 5_000
+_RESULT = "review.json"
+
+
+@dataclass(frozen=True)
+class StackReview:
+    """One touched stack. `mistakes` are lines for people; with one that is an error there is nothing else to say.
+
+    `deployable` is a stack with a file that does not belong to the local stack, which runs on no CI machine.
+    """
+
+    stack: str
+    mistakes: tuple[str, ...] = ()
+    failed: bool = False
+    comparison: Comparison | None = None
+    deployable: bool = False
+
+
+def review_stacks(stacks_touched: Sequence[str], stacks: Path, bases: Sequence[Base]) -> tuple[StackReview, ...]:
+    """Review stacks, each against the first of `bases` that knows it; the last one knows all."""
+    return tuple(_reviewed(stack, stacks, bases) for stack in stacks_touched)
+
+
+def _reviewed(stack: str, stacks: Path, bases: Sequence[Base]) -> StackReview:
+    base = next((each for each in bases[:-1] if (each.folder / stack).is_dir()), bases[-1])
+    try:
+        settings = read_settings(stack, stacks) if stack_file(stack, stacks).is_file() else None
+        found = problems(settings) if settings is not None else []
+        mistakes = tuple(f"{problem.severity}: {problem}" for problem in found)
+        if any(problem.severity is Severity.ERROR for problem in found):
+            return StackReview(stack, mistakes, failed=True)
+        (comparison,) = compare_stacks([stack], stacks, base)
+    except ReplicationError as error:
+        return StackReview(stack, tuple(f"{each.severity}: {each}" for each in error.problems), failed=True)
+    except CannotRunError as error:
+        return StackReview(stack, (f"error: {error}",), failed=True)
+    return StackReview(stack, mistakes, False, comparison, settings is not None and not settings.local)
+
+
+def write_review(found: Sequence[StackReview], stacks: Path, out: Path) -> bool:
+    """Write a review to a folder, replacing an earlier one; whether it has no error."""
+    if out.exists() and not (out.is_dir() and ((out / _RESULT).is_file() or not any(out.iterdir()))):
+        raise CannotRunError(
+            "the folder holds files that are not of an earlier review",
+            str(out),
+            "A review replaces what is there.",
+            "name an empty or new folder with `--out`.",
+        )
+    plan = [problem for each in plan_problems(stacks).values() for problem in each]
+    rendered = out / "rendered"
+    if rendered.is_dir():
+        shutil.rmtree(rendered)
+    rendered.mkdir(parents=True)
+    deployable = [each.stack for each in found if each.deployable]
+    for stack in deployable:
+        settings = read_settings(stack, stacks)
+        write_files(rendered_files(settings, settings.values), rendered / stack)
+    comment = comment_text(found, plan)
+    (out / "comment.md").write_text(comment)
+    result = {"stacks": [each.stack for each in found], "deployable": deployable, "comment": comment}
+    (out / _RESULT).write_text(json.dumps(result, ensure_ascii=False) + "\n")
+    return not plan and not any(each.failed for each in found)
+
+
+def comment_text(found: Sequence[StackReview], plan: Sequence[Problem] = ()) -> str:
+    """Markdown for a pull request: the gravest effect first, then mistakes, then stack by stack."""
+    head = "\n".join(_head(found, plan))
+    if len(head) > _LONGEST_HEAD:
+        head = head[:_LONGEST_HEAD].rpartition("\n")[0] + "\n\nMore is left out; `replicate check` prints all.\n"
+    return f"{head}\n{as_markdown([each.comparison for each in found if each.comparison is not None])}\n"
+
+
+def _head(found: Sequence[StackReview], plan: Sequence[Problem]) -> Iterator[str]:
+    yield MARKER
+    yield "## What this change does to replication"
+    yield ""
+    comparisons = [each.comparison for each in found if each.comparison is not None]
+    failed = sum(each.failed for each in found)
+    gravest = max((each.severity for each in comparisons), key=lambda each: each.rank, default=EffectSeverity.NONE)
+    if not found:
+        yield "It touches no stack."
+    else:
+        yield f"It touches {', '.join(f'`{each.stack}`' for each in found)}. The gravest effect: **{gravest}**."
+    if failed:
+        yield f"**{failed} with mistakes, of which nothing else is known:**"
+    yield ""
+    for each in found:
+        yield from (f"- `{each.stack}`: {' '.join(line.split())}" for line in each.mistakes)
+    yield from (f"- `promotion.yaml`: {' '.join(str(problem).split())}" for problem in plan)
+    yield ""
