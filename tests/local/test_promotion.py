@@ -1,0 +1,231 @@
+"""Promotion for real: two regions as two stacks, refused for each reason, and killed at five points."""
+
+import copy
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pulumi import automation
+from rich.console import Console
+
+from components.digest import model_digest
+from components.problems import ReplicationError
+from components.specs.acls import Acl
+from infra import deployment
+from infra.engine import open_stack
+from infra.kubernetes_access import kubernetes_access
+from infra.local.acls import apply_acls
+from infra.local.endpoints import Endpoints
+from infra.local.traffic import create_topics, produce
+from infra.promotion.cluster import StackCluster
+from infra.promotion.plan import required_plan
+from infra.promotion.run import Promotion, Request, promote
+from infra.settings import ALLOW_UNPROVEN, ROOT, STACKS, StackSettings, read_settings
+from infra.validate import ValidationRun, run_validation
+from tests.local.flows import Deployed
+
+FIRST, SECOND = "local-useast", "local-uswest"
+FLOW = "relay-to-useast"
+SOURCE = f"{FLOW}-source"
+NAMESPACE = "promotion-evidence"
+CATCH_UP_SECONDS = 60
+#: What `promote` prints right before each point at which it is killed, in the order in which it gets there.
+POINTS = {
+    "before the deployment": f"{FIRST}: preview",
+    "in the deployment": f"KafkaConnect {FLOW}-connect creating",
+    "while it waits": f"{FIRST}: waiting until",
+    "in the validation": "watching heartbeats arrive",
+    "before the evidence is written": f"{FIRST}: recording the evidence",
+}
+PROGRAM = """
+import sys
+from pathlib import Path
+from tests.local.test_promotion import Regions
+sys.exit(Regions(Path(sys.argv[1])).promote(sys.argv[2]))
+"""
+
+
+@dataclass(frozen=True)
+class Regions:
+    """Two stacks of one topology in a folder of their own."""
+
+    stacks: Path
+
+    def settings(self, stack: str) -> StackSettings:
+        return read_settings(stack, self.stacks)
+
+    def plan(self, soak_minutes: float) -> None:
+        waves = [{"stacks": [FIRST], "soakMinutes": soak_minutes}, {"stacks": [SECOND]}]
+        plan = {"evidenceNamespace": NAMESPACE, "environments": [{"name": "local", "waves": waves}]}
+        (self.stacks / "promotion.yaml").write_text(yaml.safe_dump(plan))
+
+    def promote(self, to: str) -> int:
+        request = Request(to, "tester", catch_up_seconds=CATCH_UP_SECONDS, stacks=self.stacks)
+        return promote(Promotion(required_plan(self.stacks), request, Console(highlight=False), lambda _: None))
+
+    def refused(self) -> dict[str, str]:
+        """The problems by code with which the promotion to the second region is refused."""
+        with pytest.raises(ReplicationError) as caught:
+            self.promote(SECOND)
+        return {problem.code: str(problem) for problem in caught.value.problems}
+
+    def validate(self, folder: Path, catch_up_seconds: float) -> int:
+        """Exit code of `replicate validate --publish` of the first region."""
+        settings = self.settings(FIRST)
+        document = deployment.outputs(settings)["validation"]
+        kubeconfig, _ = kubernetes_access(settings)
+        options = ("--publish", f"--catch-up-seconds={catch_up_seconds:g}")
+        run = ValidationRun(FIRST, document, folder / "report.json", Path(str(kubeconfig)), options)
+        return run_validation(run, Console())
+
+
+@pytest.fixture(scope="module")
+def regions(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Regions]:
+    """The two stacks, not deployed yet, with records in both regions; destroyed in the end."""
+    folder = tmp_path_factory.mktemp("stacks")
+    topology = yaml.safe_load((STACKS / "topologies" / "local-pair.yaml").read_text())
+    topology["replications"] = {"relay": {**topology["replications"]["ledger"], "topics": ["relay"]}}
+    (folder / "topologies").mkdir()
+    (folder / "topologies" / "local-pair.yaml").write_text(yaml.safe_dump(topology))
+    for stack in (FIRST, SECOND):
+        shutil.copy(STACKS / f"Pulumi.{stack}.yaml", folder)
+    for seed, region in enumerate(endpoints.regions.values(), start=1):
+        create_topics(region, {"relay": 3})
+        produce(region, "relay", 300, seed=seed)
+    # The other stack of these tests has an alias of its own for useast, whose heartbeats would go one hop further.
+    hop = Acl("useast", "User:mirror", "topic", "literal", "uswest.useast-tls.heartbeats", ("CREATE", "WRITE"))
+    apply_acls(endpoints.regions["useast"], [hop])
+    found = Regions(folder)
+    found.plan(soak_minutes=0)
+    yield found
+    for stack in (SECOND, FIRST):
+        deployment.destroy(found.settings(stack), lambda _: None)
+
+
+def killed_at(marker: str, stacks: Path) -> str:
+    """What a promotion printed until it printed the marker and was killed."""
+    command = [sys.executable, "-c", PROGRAM, str(stacks), FIRST]
+    printed = ""
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            printed += line
+            if marker in line:
+                process.send_signal(signal.SIGKILL)
+                break
+    return printed
+
+
+def test_killed_at_five_points_it_is_run_again_and_ends_right(regions: Regions) -> None:
+    """Each run goes on where the one before was killed, with its lock and its half-done operations in the way."""
+    for name, marker in POINTS.items():
+        printed = killed_at(marker, regions.stacks)
+        assert marker in printed.splitlines()[-1], f"{name}:\n{printed}"
+    assert regions.promote(FIRST) == 0
+    settings = regions.settings(FIRST)
+    evidence = StackCluster(settings).evidence(NAMESPACE)
+    assert evidence is not None
+    assert (evidence.verdict, evidence.who, list(evidence.flows)) == ("pass", "tester", [FLOW])
+    assert evidence.model_digest == model_digest(settings.topology)
+    assert deployment.outputs(settings)["modelDigest"] == evidence.model_digest
+    assert set(deployment.up(settings, lambda _: None)) == {"same"}
+
+
+def test_a_proven_stack_is_not_deployed_twice(regions: Regions, capsys: pytest.CaptureFixture[str]) -> None:
+    assert regions.promote(FIRST) == 0
+    printed = capsys.readouterr().out
+    assert "nothing to do" in printed
+    assert "deploying" not in printed
+
+
+def test_an_object_that_the_state_does_not_know_of_is_taken_over(regions: Regions) -> None:
+    """The engine was killed between the creation of an object and noting it."""
+    settings = regions.settings(FIRST)
+    with open_stack(settings) as stack:
+        exported = stack.export_stack()
+        state: dict[str, Any] = copy.deepcopy(dict(exported.deployment or {}))
+        lost = next(each for each in state["resources"] if each["urn"].endswith(f"{FLOW}-heartbeat-connector"))
+        state["resources"].remove(lost)
+        begun = {key: value for key, value in lost.items() if key not in ("id", "outputs", "created", "modified")}
+        state["pending_operations"] = [{"type": "creating", "resource": begun}]
+        stack.import_stack(automation.Deployment(version=exported.version, deployment=state))
+    deployment.up(settings, lambda _: None)
+    with open_stack(settings) as stack:
+        after = dict(stack.export_stack().deployment or {})
+    assert lost["id"] in {each.get("id") for each in after["resources"] if each["urn"] == lost["urn"]}
+    assert not after.get("pending_operations")
+    assert regions.promote(FIRST) == 0
+
+
+def test_refused_until_the_soak_time_is_over(regions: Regions) -> None:
+    regions.plan(soak_minutes=60)
+    refused = regions.refused()
+    regions.plan(soak_minutes=0)
+    assert list(refused) == ["predecessor-soaking"]
+    assert "its soak time of 60 min is over in" in refused["predecessor-soaking"]
+
+
+def test_refused_with_another_model_and_both_digests(regions: Regions) -> None:
+    own = regions.settings(SECOND).topology
+    topologies = regions.stacks / "topologies"
+    other = yaml.safe_load((topologies / "local-pair.yaml").read_text())
+    other["replications"]["relay"]["intervals"]["refreshTopicsSeconds"] = 6
+    (topologies / "other.yaml").write_text(yaml.safe_dump(other))
+    file = regions.stacks / f"Pulumi.{SECOND}.yaml"
+    kept = file.read_text()
+    file.write_text(kept.replace("local-pair", "other"))
+    changed = model_digest(regions.settings(SECOND).topology)
+    refused = regions.refused()
+    file.write_text(kept)
+    assert list(refused) == ["predecessor-other-model"]
+    assert model_digest(own) in refused["predecessor-other-model"]
+    assert changed in refused["predecessor-other-model"]
+
+
+def test_refused_when_the_proof_is_stale_and_when_it_failed(
+    regions: Regions, endpoints: Endpoints, tmp_path: Path
+) -> None:
+    """Edited by hand, what was proven does not run any more; validated again, it is found broken."""
+    first = Deployed(regions.settings(FIRST), endpoints)
+    second = regions.settings(SECOND)
+    first.edit_connector(SOURCE, {"state": "paused"})
+    produce(endpoints.regions["uswest"], "relay", 50, seed=7, first=300)
+    stale = regions.refused()
+    with pytest.raises(ReplicationError, match="predecessor-stale"):
+        deployment.up(second, lambda _: None)
+    said: list[str] = []
+    deployment.preview(second, said.append)
+    code = regions.validate(tmp_path, catch_up_seconds=3)
+    failed = regions.refused()
+    first.edit_connector(SOURCE, {"state": "running"})
+    mended = regions.validate(tmp_path, catch_up_seconds=CATCH_UP_SECONDS)
+    assert list(stale) == ["predecessor-stale"]
+    assert any("`up` would refuse: predecessor-stale" in line for line in said), "\n".join(said)
+    assert (code, mended) == (1, 0), json.loads((tmp_path / "report.json").read_text())
+    assert list(failed) == ["predecessor-failed"]
+    assert "parity" in failed["predecessor-failed"]
+
+
+def test_the_second_region_follows_the_first_when_it_is_proven(regions: Regions) -> None:
+    assert regions.promote(SECOND) == 0
+    settings = regions.settings(SECOND)
+    evidence = StackCluster(settings).evidence(NAMESPACE)
+    assert evidence is not None
+    assert (evidence.verdict, evidence.allow_unproven) == ("pass", None)
+    regions.plan(soak_minutes=60)
+    with pytest.raises(ReplicationError, match="predecessor-soaking"):
+        deployment.up(settings, lambda _: None)
+    reason = "the first region is down for maintenance"
+    allowed = replace(settings, values={**settings.values, ALLOW_UNPROVEN: reason})
+    deployment.up(allowed, lambda _: None)
+    assert deployment.outputs(allowed)[ALLOW_UNPROVEN] == reason

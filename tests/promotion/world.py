@@ -1,0 +1,153 @@
+"""A world without clusters and Pulumi: what stacks run and have proven, and what a promotion does to them."""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from rich.console import Console
+
+from components.digest import flow_digests, model_digest
+from infra import deployment
+from infra.promotion import gate, run
+from infra.promotion.cluster import Change, Validation
+from infra.promotion.evidence import Evidence
+from infra.promotion.plan import required_plan
+from infra.promotion.rules import Proof
+from infra.settings import StackSettings
+from tests.builders import a_topology
+from tests.promotion.states import NOON
+
+
+@dataclass
+class Stack:
+    """One stack: its outputs, whether a preview would change something, its validation and evidence."""
+
+    outputs: dict[str, Any] = field(default_factory=dict)
+    changed: bool = True
+    validation: Validation | None = None
+    evidence: Evidence | None = None
+    change: Change | None = None
+
+
+class World:
+    """Stacks `one` and `two` over one topology; `log` lists what was done to them, `exit_code` is the validation's."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.now = NOON
+        self.stacks = {"one": Stack(), "two": Stack()}
+        self.log: list[str] = []
+        self.exit_code = 0
+        self.printed = StringIO()
+        (folder / "topologies").mkdir()
+        self.write_topology("test", a_topology())
+        for stack in self.stacks:
+            self.configure(stack)
+        self.plan()
+        for name in ("preview", "up", "wait_ready", "outputs", "outputs_if_deployed"):
+            monkeypatch.setattr(deployment, name, getattr(self, name))
+        for module in (run, gate):
+            monkeypatch.setattr(module, "StackCluster", lambda settings: Cluster(self.stacks[settings.stack]))
+        monkeypatch.setattr(run, "_validate", self._validate)
+        monkeypatch.setattr(run, "datetime", self._clock())
+        monkeypatch.setattr(gate, "datetime", self._clock())
+
+    def write_topology(self, name: str, topology: dict[str, Any]) -> None:
+        (self.folder / "topologies" / f"{name}.yaml").write_text(yaml.safe_dump(topology))
+
+    def configure(self, stack: str, topology: str = "test", **config: str) -> None:
+        values = {"topology": topology, **config}
+        text = yaml.safe_dump({"config": {f"replication:{key}": value for key, value in values.items()}})
+        (self.folder / f"Pulumi.{stack}.yaml").write_text(text)
+
+    def plan(self, soak_minutes: float = 0, may_skip: tuple[str, ...] = ()) -> None:
+        waves = [{"stacks": ["one"], "soakMinutes": soak_minutes}, {"stacks": ["two"]}]
+        plan = {"environments": [{"name": "all", "waves": waves, "maySkip": list(may_skip)}]}
+        (self.folder / "promotion.yaml").write_text(yaml.safe_dump(plan))
+
+    def promote(self, to: str | None = None, skip: str | None = None, who: str = "ann") -> int:
+        """Run a promotion a minute later; its exit code."""
+        self.now += timedelta(minutes=1)
+        self.log.clear()
+        request = run.Request(to, who, skip, stacks=self.folder)
+        console = Console(file=self.printed, width=200, highlight=False)
+        return run.promote(run.Promotion(required_plan(self.folder), request, console, self._confirm))
+
+    def edit_by_hand(self, stack: str) -> None:
+        self.now += timedelta(minutes=1)
+        self.stacks[stack].change = Change(self.now, "kubectl-edit")
+
+    def publish(self, stack: str, verdict: str = "pass") -> None:
+        """A validation a minute later."""
+        self.now += timedelta(minutes=1)
+        flows = self.stacks[stack].outputs["replications"]
+        proof = Proof(flows["orders"]["digest"], verdict, self.now, () if verdict == "pass" else ("parity",))
+        self.stacks[stack].validation = Validation(proof, {"parity": verdict}, {"parity": "3 of 3"})
+
+    def preview(self, settings: StackSettings, say: Any) -> dict[str, int]:
+        say(f"preview of {settings.stack}")
+        changed = self.stacks[settings.stack].changed or self._other_model(settings)
+        return {"update": 1} if changed else {"same": 1}
+
+    def up(self, settings: StackSettings, say: Any) -> None:
+        say(f"up of {settings.stack}")
+        self.log.append(f"up {settings.stack}")
+        stack = self.stacks[settings.stack]
+        if stack.changed or self._other_model(settings):
+            stack.change = Change(self.now, "pulumi-kubernetes")
+        digests = flow_digests(settings.topology)
+        flows = {name: {"namespace": f"mirror-{name}", "digest": digest} for name, digest in digests.items()}
+        stack.outputs = {"modelDigest": model_digest(settings.topology), "replications": flows, "validation": {}}
+        stack.changed = False
+
+    def wait_ready(self, settings: StackSettings, _seconds: float) -> None:
+        self.log.append(f"wait {settings.stack}")
+
+    def outputs(self, settings: StackSettings) -> dict[str, Any]:
+        return self.stacks[settings.stack].outputs
+
+    outputs_if_deployed = outputs
+
+    def _other_model(self, settings: StackSettings) -> bool:
+        return self.stacks[settings.stack].outputs.get("modelDigest") != model_digest(settings.topology)
+
+    def _validate(self, _run: run.Promotion, settings: StackSettings) -> int:
+        self.log.append(f"validate {settings.stack}")
+        self.publish(settings.stack, "fail" if self.exit_code else "pass")
+        return self.exit_code
+
+    def _confirm(self, stack: str) -> None:
+        self.log.append(f"ask {stack}")
+
+    def _clock(self) -> type:
+        world = self
+
+        class Clock(datetime):
+            @classmethod
+            def now(cls, _zone: Any = None) -> datetime:  # type: ignore[override]
+                return world.now
+
+        return Clock
+
+
+class Cluster:
+    """What `infra.promotion.cluster.StackCluster` tells and keeps."""
+
+    def __init__(self, stack: Stack) -> None:
+        self._stack = stack
+
+    def validation(self, _flow: str, _namespace: str) -> Validation | None:
+        return self._stack.validation
+
+    def last_change(self, _namespace: str) -> Change | None:
+        return self._stack.change
+
+    def evidence(self, _namespace: str) -> Evidence | None:
+        return self._stack.evidence
+
+    def record(self, evidence: Evidence, _namespace: str) -> None:
+        self._stack.evidence = replace(evidence)
