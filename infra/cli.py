@@ -16,7 +16,7 @@ from infra.errors import CannotRunError
 from infra.local.cli import app as local_app
 from infra.local.errors import LocalStackError
 from infra.local.waiting import DeadlineError
-from infra.promotion.cli import promote
+from infra.promotion.cli import environments, promote
 from infra.review.cli import diff
 from infra.review.pull_request_cli import review, touched
 from infra.settings import STACKS, read_settings, stack_names
@@ -29,6 +29,7 @@ app = typer.Typer(
 )
 app.add_typer(local_app, name="local")
 app.command()(promote)
+app.command()(environments)
 app.command()(diff)
 app.command()(touched)
 app.command()(review)

@@ -1,6 +1,7 @@
-"""The command `replicate promote`. What it needs is loaded when it runs, so that other commands start fast."""
+"""The commands of promotion. What they need is loaded when they run, so that other commands start fast."""
 
 import getpass
+import json
 from typing import Annotated
 
 import typer
@@ -10,6 +11,10 @@ from rich.console import Console
 def promote(
     to: Annotated[
         str | None, typer.Option("--to", metavar="STACK", help="Last stack to deploy; the plan's last without it.")
+    ] = None,
+    environment: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Stacks of this environment only; those before have to be proven already."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Deploy without asking.")] = False,
     who: Annotated[
@@ -39,7 +44,7 @@ def promote(
 
     if skip is not None and not skip.strip():
         raise typer.BadParameter("it has to say why nothing proves the model", param_hint="--skip")
-    request = Request(to, who or getpass.getuser(), skip, ready_seconds, catch_up_seconds)
+    request = Request(to, who or getpass.getuser(), skip, ready_seconds, catch_up_seconds, environment=environment)
 
     def confirm(stack: str) -> None:
         if not yes:
@@ -47,3 +52,23 @@ def promote(
 
     run = Promotion(required_plan(), request, Console(highlight=False), confirm)
     raise typer.Exit(promote(run))
+
+
+def environments() -> None:
+    """Print the environments of the plan of promotion in order, as a JSON list; none without a plan.
+
+    Left out is one with a stack of the local stack, which only the machine that runs it can deploy.
+
+    Example: `replicate environments`
+    """
+    from infra.promotion.plan import read_plan, stacks_in_environment
+    from infra.settings import read_settings
+
+    plan = read_plan()
+    names = [each.name for each in plan.environments] if plan is not None else []
+    local = {
+        name
+        for name in names
+        if plan is not None and any(read_settings(stack).local for stack in stacks_in_environment(plan, name))
+    }
+    typer.echo(json.dumps([name for name in names if name not in local]))

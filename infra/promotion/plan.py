@@ -195,6 +195,21 @@ def stacks_in_order(plan: Plan) -> tuple[str, ...]:
     return tuple(stack for _, stack in _places(plan))
 
 
+def stacks_in_environment(plan: Plan, name: str | None) -> tuple[str, ...]:
+    """The stacks of one environment, or all without a name, in the order of promotion; raises CannotRunError."""
+    if name is None:
+        return stacks_in_order(plan)
+    for environment in plan.environments:
+        if environment.name == name:
+            return tuple(stack for wave in environment.waves for stack in wave.stacks)
+    raise CannotRunError(
+        f"`{name}` is no environment of the plan of promotion",
+        FILE_NAME,
+        f"Environments are: {', '.join(each.name for each in plan.environments)}.",
+        "name one of these.",
+    )
+
+
 def predecessors(plan: Plan, stack: str) -> tuple[Predecessor, ...]:
     """The stacks of the wave before that of `stack`; none for the first wave and for a stack that is not named."""
     waves = [wave for environment in plan.environments for wave in environment.waves]

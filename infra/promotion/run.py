@@ -21,7 +21,7 @@ from infra.local import paths
 from infra.promotion.cluster import StackCluster
 from infra.promotion.evidence import Evidence
 from infra.promotion.gate import unproven
-from infra.promotion.plan import Plan, environment_of, stacks_in_order
+from infra.promotion.plan import Plan, environment_of, stacks_in_environment
 from infra.promotion.rules import StackState, reasons_against
 from infra.promotion.show import print_evidence
 from infra.promotion.state import Seen, evidence_of, seen_by_outputs
@@ -34,7 +34,10 @@ _PULUMI = "pulumi"
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asked for: up to which stack (the last without), as whom, and why a rule may be broken."""
+    """What the user asked for: up to which stack (the last without), as whom, and why a rule may be broken.
+
+    With `environment`, stacks of that one only: those before them have to be proven already.
+    """
 
     to: str | None
     who: str
@@ -42,6 +45,7 @@ class Request:
     ready_seconds: float = 300
     catch_up_seconds: float = 30
     stacks: Path = STACKS
+    environment: str | None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ def promote(run: Promotion) -> int:
 
     Raises ReplicationError when the rule refuses a stack, CannotRunError when something could not be done.
     """
-    chosen = _chosen(run.plan, run.request.to)
+    chosen = _chosen(run.plan, run.request)
     for stack in chosen:
         settings = read_settings(stack, run.request.stacks)
         run.say(f"\n{stack}: model {model_digest(settings.topology)}")
@@ -78,14 +82,14 @@ def promote(run: Promotion) -> int:
     return 0
 
 
-def _chosen(plan: Plan, to: str | None) -> tuple[str, ...]:
-    order = stacks_in_order(plan)
+def _chosen(plan: Plan, request: Request) -> tuple[str, ...]:
+    to, order = request.to, stacks_in_environment(plan, request.environment)
     if to is None:
         return order
     if to not in order:
         raise CannotRunError(
             f"`{to}` is not in the plan of promotion",
-            "promotion.yaml",
+            f"promotion.yaml, environment {request.environment}" if request.environment else "promotion.yaml",
             f"Stacks in it are: {', '.join(order)}.",
             "name one of these, or deploy it by `replicate up`.",
         )
@@ -93,7 +97,8 @@ def _chosen(plan: Plan, to: str | None) -> tuple[str, ...]:
 
 
 def _again(run: Promotion) -> str:
-    return f"replicate promote --to {run.request.to}" if run.request.to else "replicate promote"
+    chosen = {"--environment": run.request.environment, "--to": run.request.to}
+    return " ".join(["replicate promote", *(f"{option} {value}" for option, value in chosen.items() if value)])
 
 
 def _promote(run: Promotion, settings: StackSettings, *, followed: bool) -> int:

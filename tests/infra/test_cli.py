@@ -12,7 +12,7 @@ from infra.cli import app, topology_schema
 from infra.settings import ROOT, STACKS, stack_names
 
 COMMANDS = ["check", "render", "diff", "acls", "schema", "preview", "up", "destroy", "validate", "promote"]
-COMMANDS += ["touched", "review", "local up", "local down", "local demo"]
+COMMANDS += ["environments", "touched", "review", "local up", "local down", "local demo"]
 
 
 def replicate(*arguments: str) -> "subprocess.CompletedProcess[str]":
