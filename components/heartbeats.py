@@ -5,6 +5,8 @@ show the way. Imports the model, naming and expansion.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from components.expansion import NamedFlow, Shape
 from components.naming import HEARTBEATS_TOPIC, Side, remote_topic_name
@@ -17,6 +19,22 @@ def heartbeats_on(named: NamedFlow, *, in_mirrors: bool) -> Side:
     producer to the target. Source: Strimzi KafkaMirrorMaker2Connectors, MirrorHeartbeatTask.
     """
     return "target" if in_mirrors and named.shape is Shape.MIRROR_MAKER2 else "source"
+
+
+@dataclass(frozen=True)
+class Heartbeats:
+    """Heartbeat topics of a topology, found only when asked for: between many clusters they go countless ways."""
+
+    flows: Sequence[NamedFlow] = ()
+    in_mirrors: bool = False
+
+    def on(self, alias: str) -> frozenset[str]:
+        """Heartbeat topics that a cluster holds, its own and those from further upstream."""
+        return self._held.get(alias, frozenset())
+
+    @cached_property
+    def _held(self) -> Mapping[str, frozenset[str]]:
+        return heartbeat_topics(self.flows, in_mirrors=self.in_mirrors)
 
 
 def heartbeat_topics(flows: Sequence[NamedFlow], *, in_mirrors: bool = False) -> Mapping[str, frozenset[str]]:

@@ -4,15 +4,15 @@ Imports the model, naming and problems.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from components.clusters import Authentication, Cluster, ConfigValue, KeystoreTrust, OAuthAuthentication
 from components.credentials import TOKEN_TRUST_KEY, credentials
 from components.expansion import NamedFlow, expand
-from components.heartbeats import heartbeat_topics, heartbeats_on
+from components.heartbeats import Heartbeats, heartbeats_on
 from components.model import Flow, Topology
-from components.naming import HEARTBEATS_TOPIC, Side
+from components.naming import Side
 from components.problems import Problem, ReplicationError
 
 
@@ -85,8 +85,7 @@ class ResolvedFlow:
     source: Cluster
     target: Cluster
     strimzi: Strimzi
-    #: Heartbeat topics that the source holds, its own and those from further upstream.
-    heartbeat_topics: frozenset[str] = frozenset({HEARTBEATS_TOPIC})
+    heartbeats: Heartbeats = field(default=Heartbeats(), compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -104,6 +103,11 @@ class ResolvedFlow:
     def secrets_owner(self, side: Side) -> str:
         """Whose name the Secrets of our making for a cluster carry; mirrors of one KafkaMirrorMaker2 share a target."""
         return self.named.owner if side == "target" else self.name
+
+    @property
+    def heartbeat_topics(self) -> frozenset[str]:
+        """Heartbeat topics that the source holds, its own and those from further upstream."""
+        return self.heartbeats.on(self.flow.source)
 
     @property
     def heartbeats_on(self) -> Side:
@@ -143,14 +147,14 @@ def resolve_flows(topology: Topology, region: str | None, addresses: Mapping[str
     if missing:
         raise ReplicationError(missing)
     clusters = {alias: _with_address(topology.clusters[alias], addresses) for alias in aliases}
-    heartbeats = heartbeat_topics(expand(topology), in_mirrors=operator.api.has_heartbeat_mirrors)
+    heartbeats = Heartbeats(expand(topology), operator.api.has_heartbeat_mirrors)
     return tuple(
         ResolvedFlow(
             named,
             clusters[named.flow.source],
             clusters[named.flow.target],
             operator,
-            heartbeats.get(named.flow.source, frozenset()),
+            heartbeats,
         )
         for named in sorted(chosen, key=lambda named: named.name)
     )
