@@ -4,7 +4,7 @@ The engine keeps such an operation as pending and warns, and the provider then r
 Source: `pulumi refresh --import-pending-creates`, pulumi-kubernetes from 4.29 on.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,16 +37,15 @@ class PendingCreate:
 
 def adopt_pending_creates(stack: automation.Stack, api: client.ApiClient, say: Say) -> int:
     """Note in the state what a killed deployment created, forget what it did not; how many objects were noted."""
-    exported = stack.export_stack()
-    state = dict(exported.deployment or {})
+    state = dict(stack.export_stack().deployment or {})
     if not state.get("pending_operations"):
         return 0
     found = [each for each in pending_creates(state) if _exists(api, each)]
-    state["pending_operations"] = without_others(state, {each.urn for each in found})
-    stack.import_stack(automation.Deployment(version=exported.version, deployment=state))
     if found:
         workspace: Any = stack.workspace
         workspace.pulumi_command.run(_refresh(stack.name, found), workspace.work_dir, workspace.env_vars, say, say)
+    # An import drops whatever is still pending, of which the engine would warn for ever.
+    stack.import_stack(stack.export_stack())
     return len(found)
 
 
@@ -60,12 +59,6 @@ def pending_creates(state: Mapping[str, Any]) -> tuple[PendingCreate, ...]:
         and operation["resource"]["urn"] not in known
         and operation["resource"]["type"].startswith(_KUBERNETES)
     )
-
-
-def without_others(state: Mapping[str, Any], adopted: Iterable[str]) -> list[Any]:
-    """The pending operations without those whose object the next deployment finds, or makes, by itself."""
-    kept = set(adopted)
-    return [each for each in state.get("pending_operations") or [] if each["resource"]["urn"] in kept]
 
 
 def _pending(resource: Mapping[str, Any]) -> PendingCreate:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from infra.pending_creates import PendingCreate, pending_creates, without_others
+from infra.pending_creates import PendingCreate, pending_creates
 
 CONNECT = "urn:pulumi:local::replication::kubernetes:kafka.strimzi.io/v1:KafkaConnect::orders-connect"
 
@@ -28,11 +28,3 @@ def test_other_operations_are_done_again_and_what_the_state_holds_is_not_importe
     assert pending_creates({"pending_operations": [an_operation(doing="updating")]}) == ()
     assert pending_creates({"pending_operations": [an_operation()], "resources": [{"urn": CONNECT}]}) == ()
     assert pending_creates({"resources": [{"urn": CONNECT}]}) == ()
-
-
-def test_what_was_not_created_is_forgotten() -> None:
-    """Pulumi would warn of it at every deployment, and a refresh would stop at it."""
-    operations = [an_operation(), an_operation("urn:other")]
-    state = {"pending_operations": operations}
-    assert without_others(state, [CONNECT]) == [operations[0]]
-    assert without_others(state, []) == []

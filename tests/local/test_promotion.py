@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 import yaml
-from pulumi import automation
 from rich.console import Console
 
 from components.digest import model_digest
@@ -22,13 +21,14 @@ from components.specs.acls import Acl
 from infra import deployment
 from infra.engine import open_stack
 from infra.kubernetes_access import kubernetes_access
+from infra.local import paths
 from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics, produce
 from infra.promotion.cluster import StackCluster
 from infra.promotion.plan import required_plan
 from infra.promotion.run import Promotion, Request, promote
-from infra.settings import ALLOW_UNPROVEN, ROOT, STACKS, StackSettings, read_settings
+from infra.settings import ALLOW_UNPROVEN, PROJECT, ROOT, STACKS, StackSettings, read_settings
 from infra.validate import ValidationRun, run_validation
 from tests.local.flows import Deployed
 
@@ -110,6 +110,13 @@ def regions(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> I
         deployment.destroy(found.settings(stack), lambda _: None)
 
 
+@pytest.fixture(scope="module")
+def proven(regions: Regions) -> Regions:
+    """The two stacks with the first deployed, proven and recorded."""
+    assert regions.promote(FIRST) == 0
+    return regions
+
+
 def killed_at(marker: str, stacks: Path) -> str:
     """What a promotion printed until it printed the marker and was killed."""
     command = [sys.executable, "-c", PROGRAM, str(stacks), FIRST]
@@ -141,51 +148,54 @@ def test_killed_at_five_points_it_is_run_again_and_ends_right(regions: Regions) 
     assert set(deployment.up(settings, lambda _: None)) == {"same"}
 
 
-def test_a_proven_stack_is_not_deployed_twice(regions: Regions, capsys: pytest.CaptureFixture[str]) -> None:
-    assert regions.promote(FIRST) == 0
+def test_a_proven_stack_is_not_deployed_twice(proven: Regions, capsys: pytest.CaptureFixture[str]) -> None:
+    assert proven.promote(FIRST) == 0
     printed = capsys.readouterr().out
     assert "nothing to do" in printed
     assert "deploying" not in printed
 
 
-def test_an_object_that_the_state_does_not_know_of_is_taken_over(regions: Regions) -> None:
+def test_an_object_that_the_state_does_not_know_of_is_taken_over(proven: Regions) -> None:
     """The engine was killed between the creation of an object and noting it."""
-    settings = regions.settings(FIRST)
-    with open_stack(settings) as stack:
-        exported = stack.export_stack()
-        state: dict[str, Any] = copy.deepcopy(dict(exported.deployment or {}))
-        lost = next(each for each in state["resources"] if each["urn"].endswith(f"{FLOW}-heartbeat-connector"))
-        state["resources"].remove(lost)
-        begun = {key: value for key, value in lost.items() if key not in ("id", "outputs", "created", "modified")}
-        state["pending_operations"] = [{"type": "creating", "resource": begun}]
-        stack.import_stack(automation.Deployment(version=exported.version, deployment=state))
-    deployment.up(settings, lambda _: None)
+    settings = proven.settings(FIRST)
+    file = paths.PULUMI / "state" / ".pulumi" / "stacks" / PROJECT / f"{FIRST}.json"
+    checkpoint = json.loads(file.read_text())
+    state: dict[str, Any] = checkpoint["checkpoint"]["latest"]
+    lost = next(each for each in state["resources"] if each["urn"].endswith(f"{FLOW}-heartbeat-connector"))
+    state["resources"].remove(lost)
+    begun = {key: value for key, value in lost.items() if key not in ("id", "outputs", "created", "modified")}
+    never = {**begun, "urn": f"{begun['urn']}-more", "inputs": copy.deepcopy(begun["inputs"])}
+    never["inputs"]["metadata"]["name"] += "-more"
+    state["pending_operations"] = [{"type": "creating", "resource": each} for each in (begun, never)]
+    # An import through the engine would drop what is pending.
+    file.write_text(json.dumps(checkpoint))
+    assert set(deployment.up(settings, lambda _: None)) == {"same"}
     with open_stack(settings) as stack:
         after = dict(stack.export_stack().deployment or {})
     assert lost["id"] in {each.get("id") for each in after["resources"] if each["urn"] == lost["urn"]}
     assert not after.get("pending_operations")
-    assert regions.promote(FIRST) == 0
+    assert proven.promote(FIRST) == 0
 
 
-def test_refused_until_the_soak_time_is_over(regions: Regions) -> None:
-    regions.plan(soak_minutes=60)
-    refused = regions.refused()
-    regions.plan(soak_minutes=0)
+def test_refused_until_the_soak_time_is_over(proven: Regions) -> None:
+    proven.plan(soak_minutes=60)
+    refused = proven.refused()
+    proven.plan(soak_minutes=0)
     assert list(refused) == ["predecessor-soaking"]
     assert "its soak time of 60 min is over in" in refused["predecessor-soaking"]
 
 
-def test_refused_with_another_model_and_both_digests(regions: Regions) -> None:
-    own = regions.settings(SECOND).topology
-    topologies = regions.stacks / "topologies"
+def test_refused_with_another_model_and_both_digests(proven: Regions) -> None:
+    own = proven.settings(SECOND).topology
+    topologies = proven.stacks / "topologies"
     other = yaml.safe_load((topologies / "local-pair.yaml").read_text())
     other["replications"]["relay"]["intervals"]["refreshTopicsSeconds"] = 6
     (topologies / "other.yaml").write_text(yaml.safe_dump(other))
-    file = regions.stacks / f"Pulumi.{SECOND}.yaml"
+    file = proven.stacks / f"Pulumi.{SECOND}.yaml"
     kept = file.read_text()
     file.write_text(kept.replace("local-pair", "other"))
-    changed = model_digest(regions.settings(SECOND).topology)
-    refused = regions.refused()
+    changed = model_digest(proven.settings(SECOND).topology)
+    refused = proven.refused()
     file.write_text(kept)
     assert list(refused) == ["predecessor-other-model"]
     assert model_digest(own) in refused["predecessor-other-model"]
@@ -193,22 +203,22 @@ def test_refused_with_another_model_and_both_digests(regions: Regions) -> None:
 
 
 def test_refused_when_the_proof_is_stale_and_when_it_failed(
-    regions: Regions, endpoints: Endpoints, tmp_path: Path
+    proven: Regions, endpoints: Endpoints, tmp_path: Path
 ) -> None:
     """Edited by hand, what was proven does not run any more; validated again, it is found broken."""
-    first = Deployed(regions.settings(FIRST), endpoints)
-    second = regions.settings(SECOND)
+    first = Deployed(proven.settings(FIRST), endpoints)
+    second = proven.settings(SECOND)
     first.edit_connector(SOURCE, {"state": "paused"})
     produce(endpoints.regions["uswest"], "relay", 50, seed=7, first=300)
-    stale = regions.refused()
+    stale = proven.refused()
     with pytest.raises(ReplicationError, match="predecessor-stale"):
         deployment.up(second, lambda _: None)
     said: list[str] = []
     deployment.preview(second, said.append)
-    code = regions.validate(tmp_path, catch_up_seconds=3)
-    failed = regions.refused()
+    code = proven.validate(tmp_path, catch_up_seconds=3)
+    failed = proven.refused()
     first.edit_connector(SOURCE, {"state": "running"})
-    mended = regions.validate(tmp_path, catch_up_seconds=CATCH_UP_SECONDS)
+    mended = proven.validate(tmp_path, catch_up_seconds=CATCH_UP_SECONDS)
     assert list(stale) == ["predecessor-stale"]
     assert any("`up` would refuse: predecessor-stale" in line for line in said), "\n".join(said)
     assert (code, mended) == (1, 0), json.loads((tmp_path / "report.json").read_text())
@@ -216,13 +226,13 @@ def test_refused_when_the_proof_is_stale_and_when_it_failed(
     assert "parity" in failed["predecessor-failed"]
 
 
-def test_the_second_region_follows_the_first_when_it_is_proven(regions: Regions) -> None:
-    assert regions.promote(SECOND) == 0
-    settings = regions.settings(SECOND)
+def test_the_second_region_follows_the_first_when_it_is_proven(proven: Regions) -> None:
+    assert proven.promote(SECOND) == 0
+    settings = proven.settings(SECOND)
     evidence = StackCluster(settings).evidence(NAMESPACE)
     assert evidence is not None
     assert (evidence.verdict, evidence.allow_unproven) == ("pass", None)
-    regions.plan(soak_minutes=60)
+    proven.plan(soak_minutes=60)
     with pytest.raises(ReplicationError, match="predecessor-soaking"):
         deployment.up(settings, lambda _: None)
     reason = "the first region is down for maintenance"
