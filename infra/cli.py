@@ -248,10 +248,9 @@ def validate(
     options = [f"--catch-up-seconds={catch_up_seconds:g}"]
     options += ["--flow", flow] if flow else []
     options += [option for option, wanted in (("--publish", publish), ("--json", as_json)) if wanted]
-    kubeconfig, _ = kubernetes_access(settings)
-    run = ValidationRun(
-        stack, deployment.outputs(settings)["validation"], report, Path(kubeconfig) if kubeconfig else None, options
-    )
+    kubeconfig, context = kubernetes_access(settings)
+    document = deployment.outputs(settings)["validation"]
+    run = ValidationRun(stack, document, report, Path(kubeconfig) if kubeconfig else None, options, context)
     raise typer.Exit(run_validation(run, err))
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
 from rich.console import Console
 
 from infra.local import maven, paths
@@ -22,7 +23,8 @@ JOB = ROOT / "spark" / "validate.py"
 class ValidationRun:
     """One run of the job: its parameter document, where the report goes, and whom it asks for Secrets.
 
-    `kubeconfig` is None for the environment's own; `options` are passed to the job as they are.
+    `kubeconfig` is None for the environment's own, `context` for its current one; `options` are passed to the job as
+    they are.
     """
 
     stack: str
@@ -30,6 +32,7 @@ class ValidationRun:
     report: Path
     kubeconfig: Path | None
     options: Sequence[str] = ()
+    context: str | None = None
 
 
 def run_validation(run: ValidationRun, console: Console) -> int:
@@ -44,7 +47,19 @@ def run_validation(run: ValidationRun, console: Console) -> int:
     jdk = find_jdk()
     jars = maven.ensure_jars(maven.SPARK, jdk, console)
     environment = {**os.environ, "JAVA_HOME": str(jdk.home), "REPLICATE_SPARK_JARS": str(jars)}
-    if run.kubeconfig is not None:
-        environment["KUBECONFIG"] = str(run.kubeconfig)
+    environment |= kubernetes_environment(run, folder)
     command = [sys.executable, str(JOB), "--parameters", str(parameters), "--report", str(run.report), *run.options]
     return subprocess.run(command, env=environment, check=False).returncode
+
+
+def kubernetes_environment(run: ValidationRun, folder: Path) -> dict[str, str]:
+    """Variables by which the job finds the stack's cluster; a file in `folder` chooses the context.
+
+    The Python client merges the files that KUBECONFIG names, and the last one's current context holds.
+    """
+    given = str(run.kubeconfig) if run.kubeconfig is not None else None
+    if run.context is None:
+        return {} if given is None else {"KUBECONFIG": given}
+    chosen = folder / "context.yaml"
+    chosen.write_text(yaml.safe_dump({"current-context": run.context, "clusters": [], "contexts": [], "users": []}))
+    return {"KUBECONFIG": f"{given or os.environ.get('KUBECONFIG', '~/.kube/config')}{os.pathsep}{chosen}"}

@@ -206,9 +206,9 @@ def _deploy(run: Promotion, settings: StackSettings) -> int:
 def _validate(run: Promotion, settings: StackSettings) -> int:
     report = paths.VALIDATION / settings.stack / "report.json"
     document = deployment.outputs(settings)["validation"]
-    kubeconfig, _ = kubernetes_access(settings)
+    kubeconfig, context = kubernetes_access(settings)
     options = ("--publish", f"--catch-up-seconds={run.request.catch_up_seconds:g}")
-    job = ValidationRun(settings.stack, document, report, Path(kubeconfig) if kubeconfig else None, options)
+    job = ValidationRun(settings.stack, document, report, Path(kubeconfig) if kubeconfig else None, options, context)
     return run_validation(job, run.console)
 
 
