@@ -51,10 +51,10 @@ def write_files(files: Mapping[str, str], folder: Path) -> None:
     stale = [path for path in folder.rglob("*.yaml") if path.relative_to(folder).as_posix() not in files]
     for path in stale:
         path.unlink()
+    for parent in {(folder / name).parent for name in files}:
+        parent.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        (folder / name).write_text(text)
     for path in {path.parent for path in stale} - {folder}:
         if not any(path.iterdir()):
             path.rmdir()
