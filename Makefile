@@ -4,12 +4,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test check format bench schema properties lock
+.PHONY: help setup demo test check format bench schema properties lock touched-stacks review environments promote
+
+# Read by the targets below through the environment, where no shell takes their values apart.
+BASE ?= origin/main
+OUT ?= review
+export BASE OUT
 
 help:
 	@echo "make demo    set everything up, replicate between two local regions and prove it"
 	@echo "make test    unit, component, contract and local tests"
 	@echo "make check   format, lint and types"
+	@echo "make review  what a change does to the stacks it touches: BASE=origin/main OUT=review"
+	@echo "make promote deploy in the order of stacks/promotion.yaml: ENVIRONMENT=… TO=…"
 	@echo "make bench   what checks and validation cost, as ratios of one run"
 
 setup: $(READY)
@@ -42,6 +49,18 @@ bench: $(READY)
 	$(BIN)/python -m tests.bench.checks
 	$(BIN)/python -m tests.bench.review
 	$(BIN)/python -m tests.bench.validation
+
+touched-stacks: $(READY)
+	@$(BIN)/replicate touched --against "$$BASE"
+
+review: $(READY)
+	@$(BIN)/replicate review --against "$$BASE" --out "$$OUT"
+
+environments: $(READY)
+	@$(BIN)/replicate environments
+
+promote: $(READY)
+	@$(BIN)/replicate promote --yes $(if $(ENVIRONMENT),--environment "$$ENVIRONMENT") $(if $(TO),--to "$$TO")
 
 schema: $(READY)
 	$(BIN)/replicate schema

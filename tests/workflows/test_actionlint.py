@@ -1,0 +1,127 @@
+"""Workflow files in the form that GitHub takes, with the least rights, and with no code that may change under us."""
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from infra.local.go_tools import ACTIONLINT
+from infra.review.pull_request import MARKER
+from infra.settings import ROOT
+from tests.go_programs import go_program
+from tests.workflows.workflow import WORKFLOWS, load, steps_of
+
+ALLOWED = {
+    "actions/cache",
+    "actions/checkout",
+    "actions/github-script",
+    "actions/setup-go",
+    "actions/setup-java",
+    "actions/setup-python",
+    "actions/upload-artifact",
+    "pulumi/actions",
+}
+USES = re.compile(r"^ *(?:- )?uses: (?P<action>[\w./-]+)@(?P<commit>[0-9a-f]{40}) # v\d+\.\d+\.\d+$")
+
+each_workflow = pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
+
+
+def lint(file: Path) -> "subprocess.CompletedProcess[str]":
+    # Both are programs of other languages, which not every machine has.
+    command = [str(go_program(ACTIONLINT)), "-no-color", "-shellcheck=", "-pyflakes=", str(file)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_there_is_a_workflow_for_each_purpose() -> None:
+    assert {"ci", "promote", "review"} <= {file.stem for file in WORKFLOWS}
+
+
+@each_workflow
+def test_actionlint_finds_nothing(file: Path) -> None:
+    answer = lint(file)
+    assert (answer.returncode, answer.stdout) == (0, "")
+
+
+def test_actionlint_finds_what_is_wrong(tmp_path: Path) -> None:
+    """A linter that is called in a wrong way finds nothing either."""
+    workflow = load("review")
+    workflow["jobs"]["comment"]["needs"] = "nothing"
+    (tmp_path / "wrong.yaml").write_text(yaml.safe_dump(workflow))
+    answer = lint(tmp_path / "wrong.yaml")
+    assert answer.returncode == 1
+    assert '"nothing"' in answer.stdout
+
+
+@each_workflow
+def test_every_action_is_a_well_known_one_pinned_by_commit_with_its_version(file: Path) -> None:
+    lines = [line for line in file.read_text().splitlines() if re.match(r" *(- )?uses:", line)]
+    found = [USES.match(line) for line in lines]
+    assert lines
+    assert all(found), [line for line, match in zip(lines, found, strict=True) if not match]
+    assert {match["action"] for match in found if match} <= ALLOWED
+
+
+def test_an_action_has_one_version_in_all_workflows() -> None:
+    used = {step["uses"] for file in WORKFLOWS for step in steps_of(load(file.stem)) if "uses" in step}
+    names = [each.split("@")[0] for each in used]
+    assert sorted(names) == sorted(set(names))
+
+
+@each_workflow
+def test_rights_are_given_to_jobs_and_only_those_that_they_use(file: Path) -> None:
+    workflow = load(file.stem)
+    assert workflow["permissions"] == {}
+    given = {name: job["permissions"] for name, job in workflow["jobs"].items()}
+    writing = {name: {key for key, value in rights.items() if value == "write"} for name, rights in given.items()}
+    assert {name: keys for name, keys in writing.items() if keys} == (
+        {"comment": {"pull-requests"}, "preview": {"pull-requests"}} if file.stem == "review" else {}
+    )
+
+
+@each_workflow
+def test_no_checkout_leaves_its_token_behind(file: Path) -> None:
+    checkouts = [step for step in steps_of(load(file.stem)) if step.get("uses", "").startswith("actions/checkout@")]
+    assert all(step["with"]["persist-credentials"] is False for step in checkouts)
+
+
+@each_workflow
+def test_no_command_is_put_together_from_expressions(file: Path) -> None:
+    """The name of a branch would be run as code; a variable is not."""
+    assert [step["run"] for step in steps_of(load(file.stem)) if "${{" in step.get("run", "")] == []
+
+
+def test_a_job_that_may_write_runs_nothing_of_a_pull_request_without_credentials() -> None:
+    jobs = load("review")["jobs"]
+    assert [step["uses"].split("@")[0] for step in jobs["comment"]["steps"]] == ["actions/github-script"]
+    conditions = {step["name"] if "name" in step else step["uses"]: step["if"] for step in jobs["preview"]["steps"]}
+    said = conditions.pop("Say that there are no credentials")
+    assert said == "${{ env.CREDENTIALS != 'true' }}"
+    assert set(conditions.values()) == {"${{ env.CREDENTIALS == 'true' }}"}
+
+
+def test_the_comment_of_an_earlier_run_is_found_by_what_the_review_begins_with() -> None:
+    (step,) = load("review")["jobs"]["comment"]["steps"]
+    assert f"startsWith('{MARKER}')" in step["with"]["script"]
+
+
+def test_no_two_promotions_run_at_once_and_each_environment_has_its_own_approval() -> None:
+    workflow = load("promote")
+    assert workflow["concurrency"] == {"group": "promote", "cancel-in-progress": False}
+    job = workflow["jobs"]["promote"]
+    assert job["environment"] == "${{ matrix.environment }}"
+    assert (job["strategy"]["max-parallel"], job["strategy"]["fail-fast"]) == (1, True)
+
+
+def test_workflows_run_the_engine_and_the_provider_that_requirements_pin() -> None:
+    pins = dict(re.findall(r'"(pulumi|pulumi-kubernetes)==([\d.]+)"', (ROOT / "pyproject.toml").read_text()))
+    engines = {step["with"]["pulumi-version"] for step in _steps_with("pulumi/actions@")}
+    assert engines == {pins["pulumi"]}
+    (install,) = [step["run"] for step in steps_of(load("promote")) if "plugin install" in step.get("run", "")]
+    assert install.endswith(f" kubernetes {pins['pulumi-kubernetes']}")
+
+
+def _steps_with(action: str) -> list[dict[str, Any]]:
+    return [step for file in WORKFLOWS for step in steps_of(load(file.stem)) if step.get("uses", "").startswith(action)]
