@@ -56,16 +56,23 @@ class StackCluster:
 
     def last_change(self, namespace: str) -> Change | None:
         """When and by whom the spec of an object of ours in a namespace was changed last; None without any object."""
+        items = [item for plural in _PLURALS for item in self._items(plural, namespace)]
+        return max((spec_change(item["metadata"]) for item in items), default=None)
+
+    def _items(self, plural: str, namespace: str) -> list[Any]:
+        """Objects of ours of one kind; none where the operator does not bring the kind with it."""
         custom = client.CustomObjectsApi(self._api)
         version = strimzi(self._settings.topology.strimzi).api.value
-        found: list[Change] = []
-        for plural in _PLURALS:
-            with self._asking(f"{plural} of namespace {namespace}"):
+        with self._asking(f"{plural} of namespace {namespace}"):
+            try:
                 listed: Any = custom.list_namespaced_custom_object(
                     _GROUP, version, namespace, plural, label_selector=_OURS, _request_timeout=_CALL_SECONDS
                 )
-            found += [spec_change(item["metadata"]) for item in listed["items"]]
-        return max(found, default=None)
+            except client.ApiException as error:
+                if error.status != 404:
+                    raise
+                return []
+        return list(listed["items"])
 
     def evidence(self, namespace: str) -> Evidence | None:
         """The recorded evidence of the stack."""

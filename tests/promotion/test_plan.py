@@ -14,6 +14,7 @@ from infra.promotion.plan import (
     Predecessor,
     check_plan,
     environment_of,
+    plan_problems,
     plan_schema,
     predecessors,
     read_plan,
@@ -70,6 +71,12 @@ def test_a_folder_without_a_plan_has_none(tmp_path: Path) -> None:
     assert read_plan(tmp_path) is None
     with pytest.raises(CannotRunError, match="no plan of promotion"):
         required_plan(tmp_path)
+
+
+def test_a_check_tells_the_mistakes_of_the_plan_under_its_name(tmp_path: Path) -> None:
+    assert plan_problems(tmp_path) == {}
+    (tmp_path / "promotion.yaml").write_text("environments: []")
+    assert [problem.code for problem in plan_problems(tmp_path)["promotion.yaml"]] == ["no-environments"]
 
 
 def test_a_name_that_a_config_map_cannot_have_is_refused() -> None:
