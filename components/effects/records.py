@@ -116,3 +116,9 @@ def _heartbeat_connector(before: Connector | None, after: Connector | None) -> I
         yield Effect(Severity.NONE, "heartbeats-stop", before.flow, key, what)
     if after is not None and before is None:
         yield Effect(Severity.NONE, "heartbeats-start", after.flow, key, "heartbeats begin")
+    if before is not None and after is not None and before.workers.kind != after.workers.kind:
+        what = (
+            f"heartbeats come from `{after.name}` under {after.workers.kind} instead of `{before.name}`; those of a "
+            "KafkaMirrorMaker2 are produced to the target, all others to the source"
+        )
+        yield Effect(Severity.NONE, "heartbeats-move", after.flow, key, what)

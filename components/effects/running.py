@@ -124,8 +124,11 @@ class Deployed:
     users: Mapping[str, Manifest] = field(default_factory=dict)
 
 
-def deployed(name: str, objects: Objects) -> Deployed:
-    """What the objects of a deployment run."""
+def deployed(name: str, objects: Objects, mirrors_of: Mapping[str, str] | None = None) -> Deployed:
+    """What the objects of a deployment run.
+
+    `mirrors_of` gives the flow of each mirror of a KafkaMirrorMaker2 by its source; the resource does not name them.
+    """
     workers = {each["metadata"]["name"]: _workers(each) for each in _of_kind(objects, "KafkaConnect").values()}
     mirrors = [(each, _workers(each)) for each in _of_kind(objects, "KafkaMirrorMaker2").values()]
     held = {
@@ -137,7 +140,7 @@ def deployed(name: str, objects: Objects) -> Deployed:
         for key, body in _of_kind(objects, "KafkaConnector").items()
         if (cluster := body["metadata"]["labels"].get("strimzi.io/cluster")) in workers
     ]
-    connectors += [connector for body, group in mirrors for connector in _mirrored(body, group)]
+    connectors += [connector for body, group in mirrors for connector in _mirrored(body, group, mirrors_of or {})]
     return Deployed(
         name,
         (*workers.values(), *(group for _, group in mirrors)),
@@ -221,14 +224,15 @@ def _connector(
     )
 
 
-def _mirrored(body: Manifest, workers: Workers) -> Iterator[Connector]:
+def _mirrored(body: Manifest, workers: Workers, flows: Mapping[str, str]) -> Iterator[Connector]:
     """Connectors that the operator makes of a KafkaMirrorMaker2. Source: KafkaMirrorMaker2Connectors."""
     spec, name = body["spec"], body["metadata"]["name"]
     target = _worker_cluster(spec)
     by_alias = {each["alias"]: each for each in spec.get("clusters", ())}
     for mirror in spec["mirrors"]:
         source = mirror.get("source") or by_alias[mirror["sourceCluster"]]
-        flow = name if len(spec["mirrors"]) == 1 else f"{name}-from-{source['alias']}"
+        presumed = name if len(spec["mirrors"]) == 1 else f"{name}-from-{source['alias']}"
+        flow = flows.get(source["alias"], presumed)
         for kind, role in _ROLES.items():
             connector = mirror.get(f"{role}Connector")
             if connector is None:

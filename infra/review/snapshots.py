@@ -46,6 +46,11 @@ class Snapshot:
             return planned_objects(self.deployments[name])
         return self.others.get(name, {})
 
+    def flows(self, name: str) -> Mapping[str, str]:
+        """Flows of a deployment by the alias of their source, as far as the topology is known."""
+        known = self.deployments.get(name)
+        return {flow.flow.source: flow.name for flow in known.flows} if known is not None else {}
+
     def place(self, flow: str, key: str) -> str | None:
         """Path in the topology file of a flow's key, where the flow is known."""
         named = self._named.get(flow)
