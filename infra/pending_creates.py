@@ -1,7 +1,7 @@
 """Objects that a killed deployment created without noting it in Pulumi's state: taken into the state before the next.
 
 The engine keeps such an operation as pending and warns, and the provider then refuses to create what exists already.
-Source: `pulumi refresh --import-pending-creates`, pulumi-kubernetes from 4.29 on.
+Source: pulumi-kubernetes from 4.29 on, `upsertExistingObjects`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,16 +37,23 @@ class PendingCreate:
 
 def adopt_pending_creates(stack: automation.Stack, api: client.ApiClient, say: Say) -> int:
     """Note in the state what a killed deployment created, forget what it did not; how many objects were noted."""
-    state = dict(stack.export_stack().deployment or {})
+    exported = stack.export_stack()
+    state = dict(exported.deployment or {})
     if not state.get("pending_operations"):
         return 0
     found = [each for each in pending_creates(state) if _exists(api, each)]
+    stack.import_stack(automation.Deployment(version=exported.version, deployment=adopting(state, found)))
     if found:
-        workspace: Any = stack.workspace
-        workspace.pulumi_command.run(_refresh(stack.name, found), workspace.work_dir, workspace.env_vars, say, say)
-    # An import drops whatever is still pending, of which the engine would warn for ever.
-    stack.import_stack(stack.export_stack())
+        # What the provider itself keeps of an object is read from the object.
+        stack.refresh(target=[each.urn for each in found], on_output=say, on_error=say, suppress_outputs=True)
     return len(found)
+
+
+def adopting(state: Mapping[str, Any], found: Sequence[PendingCreate]) -> dict[str, Any]:
+    """The state with these objects in it, and nothing pending, of which the engine would warn for ever."""
+    begun = {each["resource"]["urn"]: each["resource"] for each in state.get("pending_operations") or []}
+    adopted = [{**begun[each.urn], "id": each.identifier, "outputs": begun[each.urn]["inputs"]} for each in found]
+    return {**state, "resources": [*(state.get("resources") or []), *adopted], "pending_operations": []}
 
 
 def pending_creates(state: Mapping[str, Any]) -> tuple[PendingCreate, ...]:
@@ -77,10 +84,3 @@ def _exists(api: client.ApiClient, pending: PendingCreate) -> bool:
     except (NotFoundError, ResourceNotFoundError):
         return False
     return True
-
-
-def _refresh(stack: str, found: Sequence[PendingCreate]) -> list[str]:
-    command = ["refresh", "--yes", "--skip-preview", "--stack", stack]
-    for each in found:
-        command += ["--import-pending-creates", each.urn, "--import-pending-creates", each.identifier]
-    return command

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from infra.pending_creates import PendingCreate, pending_creates
+from infra.pending_creates import PendingCreate, adopting, pending_creates
 
 CONNECT = "urn:pulumi:local::replication::kubernetes:kafka.strimzi.io/v1:KafkaConnect::orders-connect"
 
@@ -28,3 +28,13 @@ def test_other_operations_are_done_again_and_what_the_state_holds_is_not_importe
     assert pending_creates({"pending_operations": [an_operation(doing="updating")]}) == ()
     assert pending_creates({"pending_operations": [an_operation()], "resources": [{"urn": CONNECT}]}) == ()
     assert pending_creates({"resources": [{"urn": CONNECT}]}) == ()
+
+
+def test_what_was_created_is_noted_and_what_was_not_is_forgotten() -> None:
+    """Pulumi would warn of a pending operation at every deployment, and create what exists already once more."""
+    begun = an_operation()
+    state = {"resources": [{"urn": "urn:stack"}], "pending_operations": [begun, an_operation("urn:other")]}
+    (found, _) = pending_creates(state)
+    noted = {**begun["resource"], "id": "mirror-orders/orders", "outputs": begun["resource"]["inputs"]}
+    assert adopting(state, [found]) == {"resources": [{"urn": "urn:stack"}, noted], "pending_operations": []}
+    assert adopting(state, [])["resources"] == [{"urn": "urn:stack"}]
