@@ -9,7 +9,7 @@ from infra.settings import PROJECT, load_yaml, stack_file, stack_names
 
 _STACKS = PurePosixPath("stacks")
 #: What lies here changes no object of a stack; whatever else there is, now or later, counts as a part of the program.
-_WITHOUT_EFFECT = frozenset({".ci", ".github", ".gitignore", "LICENSE", "Makefile", "tests"})
+_WITHOUT_EFFECT = frozenset({".ci", ".github", ".gitignore", "LICENSE", "Makefile", "rendered", "tests"})
 
 
 def touched_stacks(paths: Iterable[str], topologies: Mapping[str, str | None]) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ ALL = ("east", "lab", "odd", "west")
         pytest.param(["Pulumi.yaml"], ALL, id="the project"),
         pytest.param(["a_new_folder/of.whatever"], ALL, id="what nobody knows yet"),
         pytest.param(["tests/conftest.py", ".github/workflows/ci.yaml", ".ci/run"], ("odd",), id="tests and CI"),
+        pytest.param(["rendered/west/orders/connect.yaml"], ("odd",), id="what was rendered"),
         pytest.param(["README.md", "components/NOTES.md", "Makefile", "LICENSE"], ("odd",), id="words"),
         pytest.param(["stacks/promotion.yaml", "stacks/topology.schema.json"], ("odd",), id="the plan and the schemas"),
     ],
