@@ -188,6 +188,9 @@ def preview(
 def up(
     stack: StackArgument,
     yes: Annotated[bool, typer.Option("--yes", help="Deploy without asking.")] = False,
+    refresh: Annotated[
+        bool, typer.Option("--refresh", help="Also mend what was edited or deleted in the cluster by hand.")
+    ] = False,
     ready_seconds: ReadySeconds = 300,
 ) -> None:
     """Deploy a stack and wait until its connectors run. What proves it is `replicate validate`.
@@ -201,7 +204,7 @@ def up(
     if not yes:
         deployment.preview(settings, typer.echo)
         typer.confirm(f"Deploy {stack}?", abort=True)
-    _print_changes(deployment.up(settings, typer.echo))
+    _print_changes(deployment.up(settings, typer.echo, refresh=refresh))
     with err.status("waiting for connectors to be ready"):
         deployment.wait_ready(settings, ready_seconds)
     out.print(f"[green]✓[/] every connector is Ready; prove it with: replicate validate {escape(stack)}")

@@ -46,9 +46,10 @@ def preview(settings: StackSettings, say: Say, *, diff: bool = False) -> Changes
     return {str(kind): count for kind, count in result.change_summary.items()}
 
 
-def up(settings: StackSettings, say: Say) -> Changes:
+def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
     """Deploy the stack and return the number of objects by kind of change.
 
+    `refresh` first reads what runs into Pulumi's state, so that what somebody edited or deleted is deployed again.
     On the local stack the flows' Kafka users first get the ACLs that they need; elsewhere their owners do that.
     """
     flows = resolved_flows(settings)
@@ -59,7 +60,7 @@ def up(settings: StackSettings, say: Say) -> Changes:
             apply_acls(region, acls)
     with open_stack(settings) as stack:
         adopt_pending_creates(stack, api_client(settings), say)
-        result = stack.up(on_output=say, on_error=say, color=_color(), suppress_outputs=True)
+        result = stack.up(on_output=say, on_error=say, color=_color(), suppress_outputs=True, refresh=refresh)
     return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
 
 

@@ -8,7 +8,10 @@ import typer
 from rich.console import Console
 
 from components.effects.effect import Severity
-from infra.settings import STACKS
+from infra.settings import STACKS, stack_names
+
+#: What is compared with instead of files; a folder or ref of that name is ./cluster or refs/heads/cluster.
+CLUSTER = "cluster"
 
 
 def diff(
@@ -18,19 +21,20 @@ def diff(
     against: Annotated[
         str | None,
         typer.Option(
-            metavar="REF|DIR",
-            help="A git ref, a folder of stack files, or an earlier render. Without it, the commit at which this "
-            "branch left the main one.",
+            metavar="REF|DIR|cluster",
+            help="A git ref, a folder of stack files, an earlier render, or `cluster` for what runs, with what "
+            "drifted there. Without it, the commit at which this branch left the main one.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a comment for a pull request.")] = False,
     fail_on: Annotated[
-        Severity | None, typer.Option(help="End with 1 if there is an effect of this severity or a graver one.")
+        Severity | None,
+        typer.Option(help="End with 1 if there is an effect or a drift of this severity or a graver one."),
     ] = None,
     folder: Annotated[Path, typer.Option("--stacks", help="Folder of the stack files to compare.")] = STACKS,
 ) -> None:
-    """Show what a change does: object by object, and to replication, without a cluster and without Pulumi.
+    """Show what a change does: object by object, and to replication, without Pulumi and, but for `cluster`, without it.
 
     An effect is of severity `none`; `restart`, replication is interrupted for seconds; `re-read`, records are
     replicated again; or `data`, records or offsets are left out, left behind or orphaned.
@@ -45,14 +49,19 @@ def diff(
 
     if as_json and as_markdown:
         raise typer.BadParameter("--json and --markdown exclude each other.")
-    with open_base(against, folder) as base:
-        comparisons = compare_stacks(stacks or (), folder, base)
+    if against == CLUSTER:
+        from infra.review.cluster import compare_with_cluster
+
+        comparisons = tuple(compare_with_cluster(stack, folder) for stack in stacks or stack_names(folder))
+    else:
+        with open_base(against, folder) as base:
+            comparisons = compare_stacks(stacks or (), folder, base)
     if as_json:
         typer.echo(json.dumps(json_document(comparisons), indent=2))
     elif as_markdown:
         typer.echo(markdown_document(comparisons))
     else:
         print_comparisons(comparisons, Console(highlight=False))
-    ranks = [effect.severity.rank for each in comparisons for effect in each.effects]
+    ranks = [each.severity.rank for each in comparisons if each.effects or each.drift]
     if fail_on is not None and any(rank >= fail_on.rank for rank in ranks):
         raise typer.Exit(1)

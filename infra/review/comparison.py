@@ -9,6 +9,7 @@ from components.effects.effect import Effect, Severity, gravest
 from components.effects.running import Deployed, deployed
 from infra.errors import CannotRunError
 from infra.review.bases import Base
+from infra.review.drift import Drift
 from infra.review.objects import ObjectChange, object_changes
 from infra.review.snapshots import Snapshot, current_snapshot, earlier_snapshot
 from infra.settings import stack_file, stack_names
@@ -16,16 +17,22 @@ from infra.settings import stack_file, stack_names
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a change does to one stack; `against` is how reports call what it is compared with."""
+    """What a change does to one stack; `against` is how reports call what it is compared with.
+
+    `drift` is what no longer matches the stack, where that is what runs.
+    """
 
     stack: str
     against: str
     effects: tuple[Effect, ...]
     objects: tuple[ObjectChange, ...]
+    drift: tuple[Drift, ...] = ()
 
     @property
     def severity(self) -> Severity:
-        return gravest(self.effects)
+        """The highest of effects and drift."""
+        drifted = (each.severity for each in self.drift)
+        return max(gravest(self.effects), *drifted, key=lambda each: each.rank) if self.drift else gravest(self.effects)
 
 
 def compare_stacks(names: Iterable[str], stacks: Path, base: Base) -> tuple[Comparison, ...]:

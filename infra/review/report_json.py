@@ -1,9 +1,10 @@
 """A comparison as JSON, for machines; `version` is raised when a key changes its meaning or goes."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
-from components.effects.effect import gravest
+from components.effects.effect import Severity
 from infra.review.comparison import Comparison
 
 VERSION = 1
@@ -13,7 +14,9 @@ def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """Every stack with its severity, effects (gravest first) and changed objects."""
     return {
         "version": VERSION,
-        "severity": gravest([effect for each in comparisons for effect in each.effects]).value,
+        "severity": max(
+            (each.severity for each in comparisons), key=lambda each: each.rank, default=Severity.NONE
+        ).value,
         "stacks": [_stack(each) for each in comparisons],
     }
 
@@ -34,6 +37,7 @@ def _stack(comparison: Comparison) -> dict[str, Any]:
             }
             for effect in comparison.effects
         ],
+        "drift": [asdict(drift) for drift in comparison.drift],
         "objects": [
             {
                 "change": change.change.value,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from components.effects.effect import Effect
 from infra.review.comparison import Comparison
-from infra.review.wording import field_lines, object_title, summary
+from infra.review.wording import drift_origin, field_lines, object_title, summary
 
 #: Comments of the usual services end at 65,536 characters.
 LONGEST_COMMENT = 60_000
@@ -27,6 +27,13 @@ def _head(comparison: Comparison) -> Iterator[str]:
     against = f"`{comparison.stack}` against {comparison.against}"
     yield f"### {against}: **{comparison.severity}**, {summary(comparison)}"
     yield ""
+    if comparison.drift:
+        yield "| drift | what | remedy |"
+        yield "| --- | --- | --- |"
+        for drift in comparison.drift:
+            cells = (f"{drift.where}{drift_origin(drift)}", f"{drift.what} ({drift.code})", drift.remedy)
+            yield f"| {' | '.join(_cell(cell) for cell in cells)} |"
+        yield ""
     if comparison.effects:
         yield "| severity | flow | effect | where |"
         yield "| --- | --- | --- | --- |"

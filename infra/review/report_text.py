@@ -8,7 +8,7 @@ from rich.markup import escape
 from components.effects.effect import Severity
 from infra.review.comparison import Comparison
 from infra.review.objects import ChangeKind
-from infra.review.wording import field_lines, object_title, summary
+from infra.review.wording import drift_origin, field_lines, object_title, summary
 
 _COLORS = {Severity.NONE: "green", Severity.RESTART: "cyan", Severity.RE_READ: "yellow", Severity.DATA: "red"}
 _MARKS = {
@@ -27,6 +27,13 @@ def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> No
         console.print(
             f"[bold]{escape(head)}[/]: [{_COLORS[severity]}]{severity}[/], {summary(comparison)}", soft_wrap=True
         )
+        for drift in comparison.drift:
+            where = f"{drift.where}{drift_origin(drift)}"
+            console.print(
+                f"  [{_COLORS[drift.severity]}]drift[/]   {escape(where)}: {escape(drift.what)} "
+                f"[dim]({drift.code})[/]. Remedy: {escape(drift.remedy)}",
+                soft_wrap=True,
+            )
         for effect in comparison.effects:
             what = f"{effect.flow}: {effect.what}" if effect.flow else effect.what
             console.print(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from infra.review.comparison import Comparison
+from infra.review.drift import Drift
 from infra.review.objects import ChangeKind, FieldChange, ObjectChange
 
 _LONGEST_VALUE = 120
@@ -18,6 +19,14 @@ def summary(comparison: Comparison) -> str:
     counts = Counter(change.change for change in comparison.objects)
     found = [f"{counts[kind]} {kind.value}" for kind in reversed(ChangeKind) if counts[kind]]
     return f"objects: {', '.join(found)}" if found else "nothing changes"
+
+
+def drift_origin(drift: Drift) -> str:
+    """By whom and since when, as far as that is known."""
+    known = [
+        each for each in (f"by {drift.by}" if drift.by else "", f"at {drift.since}" if drift.since else "") if each
+    ]
+    return f" ({', '.join(known)})" if known else ""
 
 
 def object_title(change: ObjectChange) -> str:

@@ -83,7 +83,7 @@ FORM = {
             "type": "array",
             "items": {
                 "type": "object",
-                "required": ["stack", "against", "severity", "effects", "objects"],
+                "required": ["stack", "against", "severity", "effects", "drift", "objects"],
                 "additionalProperties": False,
                 "properties": {
                     "stack": {"type": "string"},
@@ -92,6 +92,12 @@ FORM = {
                     "effects": {
                         "items": {
                             "required": ["severity", "code", "stack", "flow", "where", "what"],
+                            "additionalProperties": {"type": "string"},
+                        }
+                    },
+                    "drift": {
+                        "items": {
+                            "required": ["severity", "code", "flow", "where", "what", "by", "since", "remedy"],
                             "additionalProperties": {"type": "string"},
                         }
                     },
