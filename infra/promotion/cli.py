@@ -7,6 +7,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+#: Exit code after Ctrl-C, as shells count it: 128 and the signal.
+_INTERRUPTED = 130
+
 
 def promote(
     to: Annotated[
@@ -51,7 +54,12 @@ def promote(
             typer.confirm(f"Deploy {stack}?", abort=True)
 
     run = Promotion(required_plan(), request, Console(highlight=False), confirm)
-    raise typer.Exit(promote(run))
+    try:
+        code = promote(run)
+    except KeyboardInterrupt:
+        run.say("interrupted; what was done stays: run it again, and it goes on from there")
+        raise typer.Exit(_INTERRUPTED) from None
+    raise typer.Exit(code)
 
 
 def environments() -> None:
