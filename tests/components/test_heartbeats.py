@@ -42,3 +42,11 @@ def test_acls_cover_the_heartbeats_of_every_cluster_upstream() -> None:
 def test_a_flow_without_heartbeats_passes_none_on() -> None:
     topology = parse_topology(a_chain(replicateHeartbeats=False, connectors={"heartbeat": {"enabled": False}}))
     assert heartbeat_topics(expand(topology)).get("c", frozenset()) == frozenset()
+
+
+def test_they_are_looked_for_only_when_asked_for() -> None:
+    """Between many clusters they go countless ways: a topology of 200 clusters could not even be checked."""
+    first, last = resolve_flows(parse_topology(a_chain()), None, {})
+    assert "_held" not in vars(last.heartbeats)
+    assert last.heartbeat_topics == {"heartbeats", "a.heartbeats"}
+    assert "_held" in vars(first.heartbeats)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from components.problems import ReplicationError
 from infra.errors import CannotRunError
 from infra.render import rendered_files, write_files
 from infra.review.bases import Base, open_base
@@ -126,6 +127,12 @@ def test_what_is_deployed_may_have_mistakes_that_only_a_check_of_today_finds(rep
     write_stack(repository / "stacks")
     (comparison,) = changed(repository / "stacks", "HEAD")
     assert codes(comparison) == ["connector-restarts", "groups-start"]
+
+
+def test_mistakes_of_the_working_tree_are_told_instead_of_their_effects(repository: Path) -> None:
+    write_stack(repository / "stacks", a_topology(a_flow(groups=[])))
+    with pytest.raises(ReplicationError, match="no-groups"):
+        changed(repository / "stacks", "HEAD")
 
 
 def test_an_unknown_ref_is_refused(repository: Path) -> None:
