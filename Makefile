@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test check format bench schema properties lock touched-stacks review environments promote
+.PHONY: help setup demo test check format bench schema properties lock touched-stacks review environments promote drift
 
 # Read by the targets below through the environment, where no shell takes their values apart.
 BASE ?= origin/main
@@ -17,6 +17,7 @@ help:
 	@echo "make check   format, lint and types"
 	@echo "make review  what a change does to the stacks it touches: BASE=origin/main OUT=review"
 	@echo "make promote deploy in the order of stacks/promotion.yaml: ENVIRONMENT=… TO=…"
+	@echo "make drift   what no longer matches the stacks in their clusters: STACKS=…"
 	@echo "make bench   what checks and validation cost, as ratios of one run"
 
 setup: $(READY)
@@ -61,6 +62,10 @@ environments: $(READY)
 
 promote: $(READY)
 	@$(BIN)/replicate promote --yes $(if $(ENVIRONMENT),--environment "$$ENVIRONMENT") $(if $(TO),--to "$$TO")
+
+# Ends with 1 when anything differs; markdown, as it is for a job's summary.
+drift: $(READY)
+	@$(BIN)/replicate diff $(STACKS) --against cluster --markdown --fail-on none
 
 schema: $(READY)
 	$(BIN)/replicate schema

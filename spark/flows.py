@@ -21,7 +21,8 @@ Progress = Callable[[str], None]
 @dataclass(frozen=True)
 class OpenFlow:
     """What every check works with. `partitions` holds the selected source topics and the number of their partitions,
-    `remote_partitions` those that exist on the target, by their name there."""
+    `remote_partitions` those that exist on the target, by their name there; `source_topics` and `target_topics` are all
+    that the users may describe."""
 
     flow: FlowParameters
     selection: Selection
@@ -31,6 +32,8 @@ class OpenFlow:
     partitions: Mapping[str, int]
     remote_partitions: Mapping[str, int]
     progress: Progress
+    source_topics: frozenset[str] = frozenset()
+    target_topics: frozenset[str] = frozenset()
 
     @property
     def sync_cluster(self) -> Cluster:
@@ -85,5 +88,14 @@ def opened(flow: FlowParameters, spark: SparkSession, resolve: Resolve, progress
         on_target = target.topics()
         remote = [name for name in map(selection.remote, topics) if name in on_target]
         yield OpenFlow(
-            flow, selection, spark, source, target, source.partitions(topics), target.partitions(remote), progress
+            flow,
+            selection,
+            spark,
+            source,
+            target,
+            source.partitions(topics),
+            target.partitions(remote),
+            progress,
+            existing,
+            on_target,
         )

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from components.effects.effect import Severity
-from infra.settings import STACKS, stack_names
+from infra.settings import STACKS
 
 #: What is compared with instead of files; a folder or ref of that name is ./cluster or refs/heads/cluster.
 CLUSTER = "cluster"
@@ -16,7 +16,10 @@ CLUSTER = "cluster"
 
 def diff(
     stacks: Annotated[
-        list[str] | None, typer.Argument(help="Stacks to compare; all of both sides without any.")
+        list[str] | None,
+        typer.Argument(
+            help="Stacks to compare; all of both sides without any, but those of the local stack with `cluster`."
+        ),
     ] = None,
     against: Annotated[
         str | None,
@@ -50,9 +53,9 @@ def diff(
     if as_json and as_markdown:
         raise typer.BadParameter("--json and --markdown exclude each other.")
     if against == CLUSTER:
-        from infra.review.cluster import compare_with_cluster
+        from infra.review.cluster import compare_with_cluster, deployable_stacks
 
-        comparisons = tuple(compare_with_cluster(stack, folder) for stack in stacks or stack_names(folder))
+        comparisons = tuple(compare_with_cluster(stack, folder) for stack in stacks or deployable_stacks(folder))
     else:
         with open_base(against, folder) as base:
             comparisons = compare_stacks(stacks or (), folder, base)

@@ -2,16 +2,17 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kubernetes import client
 from kubernetes.dynamic import DynamicClient
 from kubernetes.dynamic.exceptions import DynamicApiError, ForbiddenError, NotFoundError, ResourceNotFoundError
 from kubernetes.utils.quantity import parse_quantity
 from urllib3.exceptions import HTTPError
 
+from components.naming import namespace_name
 from components.resolved import strimzi
 from components.specs.planned import Manifest
 from infra.errors import CannotRunError
@@ -20,7 +21,8 @@ from infra.review.comparison import Comparison, compare
 from infra.review.drift import Drift
 from infra.review.drift_findings import edited, missing, running_otherwise, undeclared
 from infra.review.snapshots import Objects, Snapshot, current_snapshot
-from infra.settings import read_settings
+from infra.review.topic_drift import PUBLISHED, topic_drift
+from infra.settings import read_settings, stack_names
 
 LABEL = "what runs"
 _OURS = "app.kubernetes.io/managed-by=kafka-replication"
@@ -59,6 +61,11 @@ class Running:
     drift: tuple[Drift, ...]
 
 
+def deployable_stacks(stacks: Path) -> tuple[str, ...]:
+    """Stacks with a cluster of their own: all but those of the local stack."""
+    return tuple(name for name in stack_names(stacks) if not read_settings(name, stacks).local)
+
+
 def compare_with_cluster(stack: str, stacks: Path) -> Comparison:
     """What the next deployment of a stack would change in its cluster, and what drifted there.
 
@@ -67,37 +74,59 @@ def compare_with_cluster(stack: str, stacks: Path) -> Comparison:
     settings = read_settings(stack, stacks)
     declared = current_snapshot(stack, stacks, like_rendered=True)
     api = strimzi(settings.topology.strimzi).api.value
-    found = running(stack, declared, read_objects(api_client(settings), stack, declared, api))
+    with _asking(stack):
+        dynamic: Any = DynamicClient(api_client(settings))  # type: ignore[no-untyped-call]
+        live = read_objects(dynamic, declared, api)
+        published = list(_listed(dynamic, "v1", "ConfigMap", _namespaces(declared), PUBLISHED))
+    found = running(stack, declared, live)
+    flows = {
+        flow.name: namespace_name(flow.workers, flow.flow)
+        for each in declared.deployments.values()
+        for flow in each.flows
+    }
     compared = compare(stack, LABEL, found.snapshot, declared)
-    return Comparison(stack, LABEL, compared.effects, compared.objects, found.drift)
+    drift = (*found.drift, *topic_drift(stack, flows, published))
+    return Comparison(stack, LABEL, compared.effects, compared.objects, drift)
 
 
-def read_objects(api: client.ApiClient, stack: str, declared: Snapshot, version: str) -> list[Manifest]:
+def read_objects(dynamic: Any, declared: Snapshot, version: str) -> list[Manifest]:
     """Every object with our labels in the cluster, and declared ones without; Secrets without their values."""
-    objects = [body for name in declared.names for body in declared.objects(name).values()]
-    namespaces = sorted({body["metadata"].get("namespace", "") for body in objects} - {""})
     kinds = [*_KINDS, *((f"kafka.strimzi.io/{version}", kind) for kind in _STRIMZI_KINDS)]
+    namespaces = _namespaces(declared)
+    found = {_identity(live): live for kind in kinds for live in _listed(dynamic, *kind, namespaces, _OURS)}
+    for body in _objects(declared):
+        if _identity(body) not in found and (live := _read(dynamic, body)) is not None:
+            found[_identity(body)] = live
+    return list(found.values())
+
+
+def _objects(declared: Snapshot) -> list[Manifest]:
+    return [body for name in declared.names for body in declared.objects(name).values()]
+
+
+def _namespaces(declared: Snapshot) -> list[str]:
+    return sorted({body["metadata"].get("namespace", "") for body in _objects(declared)} - {""})
+
+
+@contextmanager
+def _asking(stack: str) -> Iterator[None]:
+    why = "What runs is compared with what its files say."
     try:
-        dynamic: Any = DynamicClient(api)  # type: ignore[no-untyped-call]
-        found = {_identity(live): live for kind in kinds for live in _listed(dynamic, *kind, namespaces)}
-        for body in objects:
-            if _identity(body) not in found and (live := _read(dynamic, body)) is not None:
-                found[_identity(body)] = live
+        yield
     except DynamicApiError as error:
         raise CannotRunError(
             f"Kubernetes answers {error.status} {error.reason}",
             f"stack {stack}",
-            "What runs is compared with what its files say.",
+            why,
             "let the account of the stack's Kubernetes context get and list the kinds that `replicate render` writes.",
         ) from error
     except HTTPError as error:
         raise CannotRunError(
             "the Kubernetes API server does not answer",
             f"stack {stack}",
-            "What runs is compared with what its files say.",
+            why,
             "correct `kubernetes:context` or `kubernetes:kubeconfig` in the stack file, or run it again.",
         ) from error
-    return list(found.values())
 
 
 def running(stack: str, declared: Snapshot, live: Sequence[Manifest]) -> Running:
@@ -219,13 +248,13 @@ def _identity(body: Manifest) -> Identity:
     return body["kind"], metadata.get("namespace") or "", metadata["name"]
 
 
-def _listed(dynamic: Any, version: str, kind: str, namespaces: Iterable[str]) -> Iterator[Manifest]:
-    """Objects of a kind with our label: of the whole cluster, or of the stack's namespaces where that is forbidden."""
+def _listed(dynamic: Any, version: str, kind: str, namespaces: Iterable[str], labels: str) -> Iterator[Manifest]:
+    """Objects of a kind with labels: of the whole cluster, or of the stack's namespaces where that is forbidden."""
     try:
         resource = dynamic.resources.get(api_version=version, kind=kind)
     except ResourceNotFoundError:
         return
-    options = {"label_selector": _OURS, "_request_timeout": _CALL_SECONDS}
+    options = {"label_selector": labels, "_request_timeout": _CALL_SECONDS}
     try:
         items = resource.get(**options).to_dict()["items"]
     except ForbiddenError:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from spark.checks import parts
+from spark.checks.foreign_topics import foreign_topic_findings
 from spark.checks.loops import Loop, loop_findings
 from spark.checks.open_transactions import open_transaction_findings
 from spark.checks.parity_findings import (
@@ -55,6 +56,9 @@ def check_parity(
     findings = loop_findings(loops, opened.flow.source.alias, opened.flow.target.alias)
     absent, absent_records = _absent(opened)
     findings += absent
+    findings += foreign_topic_findings(
+        opened.selection, opened.source_topics, opened.target_topics, opened.partitions, opened.remote_partitions
+    )
     if opened.flow.guard is not None:
         findings += went_both_ways(first, opened.flow.guard, opened.flow.source.alias, opened.flow.target.alias)
     differences: list[Difference] = []

@@ -1,6 +1,7 @@
 """What runs against what a stack declares: what is no drift, and each kind of drift by name."""
 
 import copy
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ import pytest
 
 from components.effects.effect import Severity
 from components.specs.planned import Manifest
+from infra.errors import CannotRunError
 from infra.review.cluster import Running, running
 from infra.review.comparison import compare
 from infra.review.snapshots import Snapshot, current_snapshot
+from infra.review.topic_drift import topic_drift
 from tests.review.changes import written
 
 PULUMI = "pulumi-kubernetes-1a2b3c4d"
@@ -206,3 +209,23 @@ def test_a_label_of_another_stack_is_not_ours(declared: Snapshot) -> None:
 
 def test_a_stack_that_was_never_deployed_has_no_drift(declared: Snapshot) -> None:
     assert running("test", declared, []).drift == ()
+
+
+def published(report: str) -> Manifest:
+    metadata = {"name": "orders-validation", "namespace": "mirror-orders"}
+    return {"metadata": metadata, "data": {"time": "2026-01-02T00:00:00+00:00", "report.json": report}}
+
+
+def test_a_topic_made_by_hand_is_told_as_the_validation_saw_it() -> None:
+    findings = [{"code": code, "message": f"{code} of useast.x"} for code in ("foreign-topic", "group-active")]
+    report = json.dumps({"checks": [{"findings": findings}]})
+    flows = {"orders": "mirror-orders", "never-validated": "mirror-never"}
+    (drift,) = topic_drift("test", flows, [published(report)])
+    assert (drift.code, drift.flow) == ("foreign-topic", "orders")
+    assert drift.what == "foreign-topic of useast.x (seen by the validation of 2026-01-02T00:00:00+00:00)"
+    assert "replicate validate test --publish" in drift.remedy
+
+
+def test_a_validation_that_cannot_be_read_is_no_absence_of_drift() -> None:
+    with pytest.raises(CannotRunError, match="cannot be read"):
+        list(topic_drift("test", {"orders": "mirror-orders"}, [published("{}")]))

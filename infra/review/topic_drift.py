@@ -1,0 +1,44 @@
+"""Topics made by hand where remote topics belong, as the newest published validation of each flow tells. Pure.
+
+Only the validation job sees Kafka: it has the clusters' credentials, and what it may describe is granted already.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+
+from components.effects.effect import Severity
+from components.specs.planned import Manifest
+from infra.errors import CannotRunError
+from infra.review.drift import Drift
+
+#: Label of what the job publishes.
+PUBLISHED = "app.kubernetes.io/managed-by=replication-validation"
+_CODES = frozenset({"foreign-topic", "foreign-partitions"})
+_REMEDY = (
+    "see who uses the topic; delete it on the target if nobody does, and validate again with "
+    "`replicate validate {stack} --publish`."
+)
+
+
+def topic_drift(stack: str, flows: Mapping[str, str], config_maps: Iterable[Manifest]) -> Iterator[Drift]:
+    """Drift by published ConfigMaps; `flows` are names and namespaces of the stack's flows. Raises CannotRunError."""
+    published = {(each["metadata"]["namespace"], each["metadata"]["name"]): each for each in config_maps}
+    for flow, namespace in flows.items():
+        body = published.get((namespace, f"{flow}-validation"))
+        if body is None:
+            continue
+        where = f"ConfigMap {namespace}/{flow}-validation"
+        try:
+            report, time = json.loads(body["data"]["report.json"]), str(body["data"]["time"])
+            findings = [each for check in report["checks"] for each in check["findings"] if each["code"] in _CODES]
+            found = [(str(each["code"]), str(each["message"])) for each in findings]
+        except (KeyError, TypeError, ValueError) as error:
+            raise CannotRunError(
+                f"what is published cannot be read: {error!r}",
+                f"stack {stack}, {where}",
+                "It was edited by hand, or written by another version of this project.",
+                "delete it and validate the stack again.",
+            ) from error
+        for code, message in found:
+            what = f"{message} (seen by the validation of {time})"
+            yield Drift(Severity.NONE, code, flow, where, what, "", "", _REMEDY.format(stack=stack))

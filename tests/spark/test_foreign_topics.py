@@ -1,0 +1,45 @@
+"""Topics on the target under a remote topic's name that the source does not have, or not with so many partitions."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from spark.checks.foreign_topics import foreign_topic_findings
+from spark.report import Severity
+from spark.selection import Selection
+from tests.spark.documents import a_flow
+
+IDENTITY: dict[str, Any] = {"policy": "identity"}
+
+
+def found(on_target: Mapping[str, int], **changes: Any) -> list[tuple[str, str]]:
+    """Codes and topics of a flow whose source has `orders` with 2 partitions, and nothing of `payments-.*`."""
+    selection = Selection(a_flow(**changes))
+    findings = foreign_topic_findings(selection, {"orders", "other"}, set(on_target), {"orders": 2}, on_target)
+    assert {each.severity for each in findings} <= {Severity.NOTE}
+    return [(each.code, each.message.split()[0]) for each in findings]
+
+
+@pytest.mark.parametrize(
+    ("on_target", "changes", "expected"),
+    [
+        pytest.param({"useast.orders": 2, "orders": 9}, {}, [], id="the remote topic, and a topic of the target's own"),
+        pytest.param({"useast.payments-eu": 1}, {}, [("foreign-topic", "useast.payments-eu")], id="a pattern matches"),
+        pytest.param({"useast.returns": 1, "eucentral.payments-eu": 1}, {}, [], id="not of the flow"),
+        pytest.param({"useast.heartbeats": 1, "useast.checkpoints.internal": 1}, {}, [], id="MirrorMaker's own"),
+        pytest.param({"useast.orders": 3}, {}, [("foreign-partitions", "useast.orders")], id="more partitions"),
+        pytest.param({"useast.orders": 1}, {}, [], id="fewer partitions, which MirrorMaker makes up"),
+        pytest.param({"payments-eu": 1}, IDENTITY, [("foreign-topic", "payments-eu")], id="under the same name"),
+        pytest.param({"orders": 3}, IDENTITY, [("foreign-partitions", "orders")], id="more under the same name"),
+    ],
+)
+def test_what_mirror_maker_did_not_make_is_named(
+    on_target: Mapping[str, int], changes: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
+    assert found(on_target, **changes) == expected
+
+
+def test_behind_a_guard_either_side_has_topics_of_its_own() -> None:
+    guard = {"mark": "replicated-from-useast", "filter": "replicated-from-uswest"}
+    assert found({"payments-eu": 1}, policy="identity", guard=guard) == []
