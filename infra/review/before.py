@@ -11,8 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from components.problems import ReplicationError
+from infra.errors import CannotRunError
 from infra.review.bases import Base, extract
-from infra.settings import ROOT
+from infra.settings import ROOT, read_settings
 
 _RENDER_SECONDS = 300
 
@@ -34,8 +36,17 @@ def open_bases(commit: str, label: str, stacks: Sequence[str], *, rendered: bool
             yield (files,)
             return
         for stack in stacks:
-            _render(before, stack, made / stack)
+            if not _needs_the_local_stack(stack, files):
+                _render(before, stack, made / stack)
         yield (Base(f"{label}, rendered by the program of then", made, rendered=True), files)
+
+
+def _needs_the_local_stack(stack: str, files: Base) -> bool:
+    try:
+        return read_settings(stack, files.folder).local
+    except (CannotRunError, ReplicationError):
+        # The program of now cannot read it; that of then may have.
+        return False
 
 
 def _render(before: Path, stack: str, folder: Path) -> None:

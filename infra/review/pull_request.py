@@ -83,7 +83,7 @@ def write_review(found: Sequence[StackReview], stacks: Path, out: Path) -> bool:
     comment = comment_text(found, plan)
     (out / "comment.md").write_text(comment)
     result = {"stacks": [each.stack for each in found], "deployable": deployable, "comment": comment}
-    (out / _RESULT).write_text(json.dumps(result, ensure_ascii=False) + "\n")
+    (out / _RESULT).write_text(json.dumps(result) + "\n")
     return not plan and not any(each.failed for each in found)
 
 

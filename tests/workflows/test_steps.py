@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -11,34 +10,16 @@ from typing import Any
 import pytest
 
 from infra.review.pull_request import MARKER
-from infra.settings import ROOT, stack_names
-from tests.workflows.workflow import Runner, load, set_up
+from infra.settings import stack_names
+from tests.workflows.workflow import Runner, a_repository, commit, load, set_up
 
-NOT_SOURCES = shutil.ignore_patterns(".*", "*.egg-info", "__pycache__", "tests")
 TOPOLOGY = Path("stacks") / "topologies" / "prod.yaml"
 SUBMITTED = "Check, compare and render them"
 
 
-def git(folder: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=ann", "-c", "user.email=ann@example.com", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True, capture_output=True)
-
-
-def commit(folder: Path) -> None:
-    git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "--message", "a change")
-
-
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """This project as a repository of its own, on a branch that begins at origin/main."""
-    folder = tmp_path / "repository"
-    shutil.copytree(ROOT, folder, ignore=NOT_SOURCES)
-    shutil.copyfile(ROOT / ".gitignore", folder / ".gitignore")
-    git(folder, "init", "--quiet", "--initial-branch", "change")
-    commit(folder)
-    git(folder, "update-ref", "refs/remotes/origin/main", "HEAD")
-    return folder
+    return a_repository(tmp_path / "repository")
 
 
 def replace(file: Path, old: str, new: str) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ import yaml
 from infra.settings import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yaml"))
+_NOT_SOURCES = shutil.ignore_patterns(".*", "*.egg-info", "__pycache__", "tests")
 _EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}", re.DOTALL)
 
 
@@ -115,3 +117,25 @@ def set_up(workspace: Path, **programs: str) -> None:
         (bin_folder / name).write_text(script)
         (bin_folder / name).chmod(0o755)
     (workspace / ".venv" / ".ready").touch()
+
+
+def a_repository(folder: Path) -> Path:
+    """This project as a repository of its own, on a branch that begins at origin/main."""
+    shutil.copytree(ROOT, folder, ignore=_NOT_SOURCES)
+    shutil.copyfile(ROOT / ".gitignore", folder / ".gitignore")
+    git(folder, "init", "--quiet", "--initial-branch", "change")
+    commit(folder)
+    git(folder, "update-ref", "refs/remotes/origin/main", "HEAD")
+    return folder
+
+
+def git(folder: Path, *arguments: str) -> None:
+    """Run git, as somebody."""
+    identity = ["-c", "user.name=ann", "-c", "user.email=ann@example.com", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True, capture_output=True)
+
+
+def commit(folder: Path) -> None:
+    """Commit everything in the work tree."""
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", "a change")
