@@ -11,6 +11,7 @@ from components.checks.kafka_users import check_kafka_users
 from components.checks.loops import check_halves, check_loops
 from components.checks.mirrors import check_mirrors, says_its_clusters
 from components.checks.names import check_names
+from components.checks.namespaces import check_namespaces
 from components.checks.overlaps import check_overlaps
 from components.checks.properties import check_properties
 from components.checks.selections import check_selections
@@ -39,6 +40,7 @@ def check_topology(topology: Topology) -> Iterator[Problem]:
         yield from check_heartbeats(topology, named)
     yield from check_kafka_users(topology, flows)
     yield from check_connect_clusters(topology, flows)
+    yield from check_namespaces(topology, flows)
     yield from check_overlaps(flows)
     yield from check_loops(flows)
     yield from check_halves(flows)
