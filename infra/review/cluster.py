@@ -85,8 +85,9 @@ def compare_with_cluster(stack: str, stacks: Path) -> Comparison:
         for flow in each.flows
     }
     compared = compare(stack, LABEL, found.snapshot, declared)
+    effects = compare(stack, LABEL, with_known_contents(found.snapshot, declared), declared).effects
     drift = (*found.drift, *topic_drift(stack, flows, published))
-    return Comparison(stack, LABEL, compared.effects, compared.objects, drift)
+    return Comparison(stack, LABEL, effects, compared.objects, drift)
 
 
 def read_objects(dynamic: Any, declared: Snapshot, version: str) -> list[Manifest]:
@@ -155,6 +156,17 @@ def running(stack: str, declared: Snapshot, live: Sequence[Manifest]) -> Running
             drift += _drift(stack, objects, there, former)
         drift += [each for body in left for each in undeclared(body)]
     return Running(Snapshot(others=others), tuple(sorted(drift, key=lambda each: -each.severity.rank)))
+
+
+def with_known_contents(live: Snapshot, declared: Snapshot) -> Snapshot:
+    """What runs, with ConfigMaps that somebody deleted: their names say what they held, and connectors read it then."""
+    filled = {
+        name: {key: body for key, body in declared.objects(name).items() if body["kind"] == "ConfigMap"} | dict(objects)
+        if objects
+        else objects
+        for name, objects in live.others.items()
+    }
+    return Snapshot(others=filled)
 
 
 def _drift(stack: str, objects: Objects, there: Mapping[str, Manifest], former: Objects) -> Iterator[Drift]:

@@ -11,7 +11,7 @@ import pytest
 from components.effects.effect import Severity
 from components.specs.planned import Manifest
 from infra.errors import CannotRunError
-from infra.review.cluster import Running, running
+from infra.review.cluster import Running, running, with_known_contents
 from infra.review.comparison import compare
 from infra.review.snapshots import Snapshot, current_snapshot
 from infra.review.topic_drift import topic_drift
@@ -174,6 +174,14 @@ def test_a_deleted_object_is_missing_and_would_be_created(declared: Snapshot, ke
     assert [each.code for each in result.drift] == ["object-missing"]
     (change,) = compare("test", "", result.snapshot, declared).objects
     assert (change.change, change.key) == ("added", key)
+
+
+def test_a_deleted_config_map_does_nothing_to_connectors_that_have_read_it(declared: Snapshot) -> None:
+    def delete(objects: dict[str, Manifest]) -> None:
+        del objects["replication-config"]
+
+    live = with_known_contents(found(declared, delete).snapshot, declared)
+    assert compare("test", "", live, declared).effects == ()
 
 
 def test_an_object_made_by_hand_under_our_labels_is_undeclared(declared: Snapshot) -> None:
