@@ -139,8 +139,9 @@ def _say_what_next(stack_name: str, console: Console, code: int) -> None:
         "local down": "stop it; --purge removes its data",
     }
     console.print("\nWhat to try next:")
+    width = max(map(len, hints)) + 2
     for command, meaning in hints.items():
-        console.print(f"  .venv/bin/replicate {command:<28}{meaning}", soft_wrap=True, markup=False)
+        console.print(f"  .venv/bin/replicate {command:<{width}}{meaning}", soft_wrap=True, markup=False)
 
 
 def _shown(path: Path) -> str:
