@@ -25,6 +25,7 @@ from infra.settings import read_settings, stack_names
 from tests.operator.connect_flow import ConnectFlow
 
 CLASSES = {role: f"Mirror{role.capitalize()}Connector" for role in CONNECTORS}
+ROLES = {name: role for role, name in CLASSES.items()}
 
 COMPARED = ("type", "required", "default_value", "importance")
 
@@ -53,6 +54,9 @@ OF_FILTERS = {
     Owner.CHECKPOINT: {"topics", "topics.exclude"},
     Owner.HEARTBEAT: set[str](),
 }
+
+#: Strimzi writes a mirror's selections into each of its connectors, whether or not that one reads them.
+OF_MIRRORS = {"topics", "topics.exclude", "groups", "groups.exclude"}
 
 #: Settled by the request itself.
 REQUESTED = {"name", "connector.class"}
@@ -110,8 +114,9 @@ def test_connect_refuses_the_values_that_we_refuse_and_no_others(
     assert refused == {name for name, each in asked.items() if name in errors and type_problem(each, value)}
 
 
-def example_connectors(stack: str, operator: str) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Name, class and whole configuration of each connector of an example, credentials left out."""
+def example_connectors(stack: str, operator: str) -> Iterator[tuple[str, Owner, dict[str, str], set[str]]]:
+    """Name, role and whole configuration of each connector of an example, credentials left out; and the properties
+    of it that no connector defines and that are right all the same."""
     settings = read_settings(stack)
     topology = settings.topology.model_copy(update={"strimzi": operator})
     addresses = {f"{alias}Bootstrap": f"{alias}:9093" for alias in topology.clusters}
@@ -124,14 +129,15 @@ def example_connectors(stack: str, operator: str) -> Iterator[tuple[str, str, di
         for planned in deployment_objects(deployment):
             item = {**planned.manifest, "metadata": {**planned.manifest["metadata"], "generation": 1}}
             if planned.kind == "KafkaConnector":
-                found = [connector_resource(item)]
+                found, selections = [connector_resource(item)], set[str]()
             elif planned.kind == "KafkaMirrorMaker2":
-                found = connector_resources(item)
+                found, selections = connector_resources(item), OF_MIRRORS
             else:
                 continue
             for each in found:
                 config = {key: _opened(value, maps) for key, value in connector_config(each).items()}
-                yield each.name, each.connector_class, config
+                role = ROLES[each.connector_class.rsplit(".", 1)[-1]]
+                yield each.name, role, config, OF_FILTERS[role] | selections
 
 
 def _opened(text: str, maps: Mapping[str, Mapping[str, str]]) -> str:
@@ -151,13 +157,13 @@ def test_connect_finds_no_error_and_no_unknown_property_in_an_example(
 ) -> None:
     wrong = {}
     asked = list(example_connectors(stack, operator))
-    for name, plugin, config in asked:
-        path = f"/connector-plugins/{plugin.rsplit('.', 1)[-1]}/config/validate"
-        answer = connect.put(path, json={**config, "name": name, "connector.class": plugin})
+    for name, role, config, undefined in asked:
+        path = f"/connector-plugins/{CLASSES[role]}/config/validate"
+        answer = connect.put(path, json={**config, "name": name, "connector.class": CLASSES[role]})
         assert answer.is_success, answer.text
         said = {each["value"]["name"]: each["value"]["errors"] for each in answer.json()["configs"]}
         errors = {key: found for key, found in said.items() if found}
-        unknown = {key for key in config if key not in said and not key.startswith(HANDED_ON)}
+        unknown = {key for key in config if not key.startswith(HANDED_ON)} - set(said) - undefined
         if errors or unknown:
             wrong[name] = (errors, unknown)
     assert asked
