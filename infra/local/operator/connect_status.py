@@ -6,8 +6,9 @@ from datetime import datetime
 
 from infra.local.kubernetes_api import Object
 from infra.local.operator import conditions
+from infra.local.operator.cluster_access import CustomAuthentication, UnsupportedAuthentication
 from infra.local.operator.conditions import Condition, not_ready, warning
-from infra.local.operator.resources import ConnectResource, CustomAuthentication, UnsupportedAuthentication
+from infra.local.operator.resources import ConnectResource
 from infra.local.operator.worker_plan import WorkerState
 from infra.local.operator.worker_properties import dropped_keys
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from infra.local.kubernetes_api import Object
-from infra.local.operator import resources
-from infra.local.operator.resources import (
+from infra.local.operator.cluster_access import (
+    TRUST_KEY,
     CertificateAuthentication,
     ClusterAccess,
     PasswordAuthentication,
+    authentication,
+    trusted_certificates,
 )
 from infra.local.operator.worker_properties import LOGIN_MODULES, credentials, security_protocol, trust
 
@@ -84,8 +86,8 @@ def _connection(
 
 def cluster_access(cluster: Object) -> ClusterAccess:
     """How workers reach one cluster of the resource."""
-    trusted, authentication = resources.trusted_certificates(cluster), resources.authentication(cluster)
-    return ClusterAccess(f"{cluster['alias']}-ca.crt", trusted, authentication)
+    trust_key = f"{cluster['alias']}-{TRUST_KEY}"
+    return ClusterAccess(trust_key, trusted_certificates(cluster), authentication(cluster))
 
 
 def _v1_workers(spec: Object) -> dict[str, Any]:

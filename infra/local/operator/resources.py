@@ -1,10 +1,18 @@
-"""Typed views of the two custom resources. Pure; the API server has checked the objects against their CRDs before."""
+"""Typed views of KafkaConnect and KafkaConnector. Pure; the API server has checked the objects by their CRDs before."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from infra.local.kubernetes_api import Object, Reference
+from infra.local.operator.cluster_access import (
+    TRUST_KEY,
+    Authentication,
+    ClusterAccess,
+    TrustedCertificate,
+    authentication,
+    trusted_certificates,
+)
 
 API_VERSION = "kafka.strimzi.io/v1beta2"
 """Of the versions that are served, the one that knows every field of both: read or given a status through the other, an
@@ -12,59 +20,6 @@ object would lose fields that only this one has. In which an object was written 
 
 CLUSTER_LABEL = "strimzi.io/cluster"
 USE_CONNECTOR_RESOURCES = "strimzi.io/use-connector-resources"
-TRUST_KEY = "ca.crt"
-"""Key of the Secret into which the operator copies the certificates that the workers trust."""
-
-
-@dataclass(frozen=True)
-class SecretKey:
-    """One key of a Secret in the namespace of the resource that names it."""
-
-    secret: str
-    key: str
-
-
-@dataclass(frozen=True)
-class TrustedCertificate:
-    """Certificates of a Secret: one key, or every key that the glob pattern matches."""
-
-    secret: str
-    pattern: str
-
-
-@dataclass(frozen=True)
-class PasswordAuthentication:
-    """SASL with a user name and a password: `mechanism` is Kafka's name of it."""
-
-    mechanism: str
-    username: str
-    password: SecretKey
-
-
-@dataclass(frozen=True)
-class CertificateAuthentication:
-    """Mutual TLS with a certificate and a private key, both PEM."""
-
-    certificate: SecretKey
-    key: SecretKey
-
-
-@dataclass(frozen=True)
-class CustomAuthentication:
-    """Client properties of the user's own; `sasl` says whether they are those of a SASL mechanism."""
-
-    sasl: bool
-    config: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class UnsupportedAuthentication:
-    """An authentication that the real operator has and this one has not."""
-
-    type: str
-
-
-Authentication = PasswordAuthentication | CertificateAuthentication | CustomAuthentication | UnsupportedAuthentication
 
 
 @dataclass(frozen=True)
@@ -87,23 +42,6 @@ KAFKA_MIRROR_MAKER_2 = Component(
     "kafka-mirror-maker-2",
     {"key.converter": _BYTES, "value.converter": _BYTES, "header.converter": _BYTES},
 )
-
-
-@dataclass(frozen=True)
-class ClusterAccess:
-    """What the connectors of a KafkaMirrorMaker2 need to reach a cluster, as `tls` and `authentication` of workers.
-
-    `trust_key` is where its trusted certificates are in the Secret that the operator copies them into.
-    """
-
-    trust_key: str
-    tls: tuple[TrustedCertificate, ...] | None
-    authentication: Authentication | None
-
-    @property
-    def alias(self) -> str:
-        """Of a cluster of a KafkaMirrorMaker2; empty for that of the workers themselves."""
-        return self.trust_key.removesuffix(TRUST_KEY).removesuffix("-")
 
 
 @dataclass(frozen=True)
@@ -216,8 +154,6 @@ _V1_GROUP = ("groupId", "configStorageTopic", "offsetStorageTopic", "statusStora
 _V1BETA2_GROUP = ("connect-cluster", "connect-cluster-configs", "connect-cluster-offsets", "connect-cluster-status")
 """Properties of the workers' group, the fields of v1 that say them, and what they are without a word in v1beta2."""
 
-_MECHANISMS = {"plain": "PLAIN", "scram-sha-256": "SCRAM-SHA-256", "scram-sha-512": "SCRAM-SHA-512"}
-
 
 def connect_resource(item: Object) -> ConnectResource:
     """The view of a KafkaConnect of either version. `groupId`, which v1 requires and v1beta2 lacks, tells them apart.
@@ -275,32 +211,3 @@ def connector_resource(item: Object) -> ConnectorResource:
         status=item.get("status") or {},
         deprecated_fields=tuple(field for field in ("pause",) if field in spec),
     )
-
-
-def trusted_certificates(spec: Object) -> tuple[TrustedCertificate, ...] | None:
-    """What the `tls` of a KafkaConnect's spec, or of a cluster of a KafkaMirrorMaker2, trusts; None without it."""
-    if "tls" not in spec:
-        return None
-    return tuple(
-        TrustedCertificate(each["secretName"], each.get("certificate") or each["pattern"])
-        for each in spec["tls"].get("trustedCertificates") or []
-    )
-
-
-def authentication(spec: Object) -> Authentication | None:
-    """The `authentication` of a KafkaConnect's spec, or of a cluster of a KafkaMirrorMaker2."""
-    if "authentication" not in spec:
-        return None
-    given = spec["authentication"]
-    kind = given["type"]
-    if kind == "tls" and "certificateAndKey" in given:
-        pair = given["certificateAndKey"]
-        name = pair["secretName"]
-        return CertificateAuthentication(SecretKey(name, pair["certificate"]), SecretKey(name, pair["key"]))
-    if kind in _MECHANISMS and "passwordSecret" in given:
-        secret = given["passwordSecret"]
-        password = SecretKey(secret["secretName"], secret["password"])
-        return PasswordAuthentication(_MECHANISMS[kind], given.get("username", ""), password)
-    if kind == "custom":
-        return CustomAuthentication(given.get("sasl", False), given.get("config") or {})
-    return UnsupportedAuthentication(kind)

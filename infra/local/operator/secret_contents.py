@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 
 from cryptography import x509
 
-from infra.local.operator.resources import (
+from infra.local.operator.cluster_access import (
     CertificateAuthentication,
-    ConnectResource,
     PasswordAuthentication,
     SecretKey,
     TrustedCertificate,
 )
+from infra.local.operator.resources import ConnectResource
 
 SecretData = Mapping[str, Mapping[str, str]]
 """Data of Secrets as the API server gives it (base64), by name of the Secret."""

@@ -9,16 +9,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from infra.local.operator.resources import (
-    KAFKA_CONNECT,
+from infra.local.operator.cluster_access import (
     Authentication,
     CertificateAuthentication,
     ClusterAccess,
-    ConnectResource,
     CustomAuthentication,
     PasswordAuthentication,
     SecretKey,
 )
+from infra.local.operator.resources import KAFKA_CONNECT, ConnectResource
 
 CLIENT_PREFIXES = ("", "producer.", "consumer.", "admin.")
 
