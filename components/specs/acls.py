@@ -6,6 +6,7 @@ from typing import Literal
 
 from components.clusters import ConfigValue
 from components.expansion import Shape, all_topics
+from components.heartbeats import EVERYTHING
 from components.kafka_version import kafka_version
 from components.model import ExactlyOnce, Flow, OffsetSyncsLocation, Topology
 from components.naming import (
@@ -117,8 +118,13 @@ def _source_connector(resolved: ResolvedFlow, source: _User, target: _User) -> I
         yield source.matching("topic", pattern, "READ", "DESCRIBE_CONFIGS")
         yield target.matching("topic", pattern, *remote, prefix=remote_prefix(flow, pattern))
     for topic in heartbeats:
-        yield source.topic(topic, "READ", "DESCRIBE_CONFIGS")
-        yield target.topic(remote_topic_name(flow, topic), *remote)
+        if topic.endswith(EVERYTHING):
+            beginning = topic.removesuffix(EVERYTHING)
+            yield source.may("topic", beginning, "READ", "DESCRIBE_CONFIGS", pattern="prefixed")
+            yield target.may("topic", f"{flow.source}{flow.separator}{beginning}", *remote, pattern="prefixed")
+        else:
+            yield source.topic(topic, "READ", "DESCRIBE_CONFIGS")
+            yield target.topic(remote_topic_name(flow, topic), *remote)
     if flow.sync_topic_acls:
         # Source: MirrorSourceConnector.listTopicAclBindings and updateTopicAcls.
         yield source.may("cluster", CLUSTER_NAME, "DESCRIBE")

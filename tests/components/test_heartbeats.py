@@ -1,7 +1,10 @@
 """Heartbeats over several hops, as MirrorMaker replicates them."""
 
+import pytest
+
 from components.expansion import expand
-from components.heartbeats import heartbeat_topics
+from components.heartbeats import MOST_NAMES, heartbeat_topics
+from components.model import Topology
 from components.parsing import parse_topology
 from components.resolved import resolve_flows
 from components.specs.acls import flow_acls
@@ -45,8 +48,53 @@ def test_a_flow_without_heartbeats_passes_none_on() -> None:
 
 
 def test_they_are_looked_for_only_when_asked_for() -> None:
-    """Between many clusters they go countless ways: a topology of 200 clusters could not even be checked."""
+    """A topology of 200 clusters is checked without them."""
     first, last = resolve_flows(parse_topology(a_chain()), None, {})
     assert "_held" not in vars(last.heartbeats)
     assert last.heartbeat_topics == {"heartbeats", "a.heartbeats"}
     assert "_held" in vars(first.heartbeats)
+
+
+def a_mesh(size: int) -> Topology:
+    """Every cluster replicates to every other."""
+    aliases = [f"c{number}" for number in range(size)]
+    clusters = {alias: a_cluster(alias, bootstrapServers=f"{alias}:9093") for alias in aliases}
+    ways = [(source, target) for source in aliases for target in aliases if source != target]
+    flows = {f"{source}-to-{target}": a_flow(source=source, target=target) for source, target in ways}
+    return parse_topology(a_topology(clusters=clusters, replications=flows))
+
+
+@pytest.mark.parametrize(("size", "names"), [(3, 5), (4, 16), (5, 65)])
+def test_in_a_small_mesh_every_way_is_named(size: int, names: int) -> None:
+    held = heartbeat_topics(expand(a_mesh(size)))
+    assert {len(topics) for topics in held.values()} == {names}
+    assert not any("*" in topic for topics in held.values() for topic in topics)
+    assert names <= MOST_NAMES
+
+
+def test_in_a_dense_mesh_ways_are_told_by_their_last_hop() -> None:
+    """Of twelve clusters each holds over a hundred million heartbeat topics, once MirrorMaker has made them all."""
+    held = heartbeat_topics(expand(a_mesh(12)))
+    assert held["c0"] == {"heartbeats", *(f"c{number}.*" for number in range(1, 12))}
+    assert {len(topics) for topics in held.values()} == {12}
+
+
+def test_ways_that_are_told_by_their_last_hop_are_granted_by_prefix() -> None:
+    flow = next(each for each in resolve_flows(a_mesh(12), None, {}) if each.name == "c1-to-c0")
+    granted = {(acl.cluster, acl.pattern, acl.name) for acl in flow_acls(flow) if acl.resource == "topic"}
+    assert granted >= {
+        ("c1", "literal", "heartbeats"),
+        ("c1", "prefixed", "c2."),
+        ("c0", "literal", "c1.heartbeats"),
+        ("c0", "prefixed", "c1.c2."),
+    }
+    assert len(granted) < 60
+
+
+def test_ways_behind_a_dense_mesh_are_told_by_how_they_begin() -> None:
+    mesh = a_mesh(12)
+    document = mesh.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    document["clusters"]["far"] = a_cluster("far", bootstrapServers="far:9093")
+    document["replications"]["out"] = a_flow(source="c0", target="far")
+    held = heartbeat_topics(expand(parse_topology(document)))
+    assert held["far"] == {"c0.heartbeats", *(f"c0.c{number}.*" for number in range(1, 12))}
