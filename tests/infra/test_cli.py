@@ -1,6 +1,7 @@
 """The command line as a user meets it: exit codes, JSON, help with an example, and files that are kept current."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,17 +9,25 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from infra.cli import app, topology_schema
+from infra.cli import app
 from infra.settings import ROOT, STACKS, stack_names
+from infra.topology_cli import topology_schema
 
-COMMANDS = ["check", "render", "diff", "acls", "schema", "preview", "up", "destroy", "validate", "promote"]
+COMMANDS = ["check", "explain", "render", "diff", "acls", "schema", "preview", "up", "destroy", "validate", "promote"]
 COMMANDS += ["environments", "touched", "review", "local up", "local down", "local demo"]
 
 
 def replicate(*arguments: str) -> "subprocess.CompletedProcess[str]":
     code = "from infra.cli import main; main()"
+    # Said in full, as pytest's readline adds a width to what a process inherits.
+    variables = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
     return subprocess.run(
-        [sys.executable, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, *arguments],
+        cwd=ROOT,
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -50,6 +59,12 @@ def test_rendering_needs_no_cluster_and_no_engine(tmp_path: Path) -> None:
 
 def test_output_that_is_no_terminal_has_no_colour() -> None:
     assert "\x1b" not in replicate("check").stdout
+
+
+def test_a_table_that_is_no_terminal_folds_no_name() -> None:
+    """Nobody finds a topic in a file, or in the lines of a pipe, whose name goes on in the next line."""
+    lines = replicate("acls", "prod-us-west-2").stdout.splitlines()
+    assert any(" mm2-offset-syncs.uswest.internal " in line for line in lines)
 
 
 def test_the_schema_for_editors_is_current() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from infra.cli import main
 from infra.local import stack
 from infra.local.cli import app
 from infra.local.errors import LocalStackError
@@ -19,7 +20,7 @@ DOWN = PartStatus("kafka-useast", False, False, None, (20003,), None, None)
 def test_every_command_has_help_with_an_example(command: str) -> None:
     result = CliRunner().invoke(app, [command, "--help"])
     assert result.exit_code == 0
-    assert f"Example: replicate local {command}" in result.output
+    assert f"Example: replicate local {command}" in result.output.replace("`", "")
 
 
 @pytest.mark.parametrize(
@@ -60,26 +61,36 @@ def test_status_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
-def test_what_could_not_be_done_is_told_with_its_remedy_and_exit_code_2(monkeypatch: pytest.MonkeyPatch) -> None:
+def error_of(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+    """What `replicate local` says of what it cannot do, for which it ends with 2."""
+    monkeypatch.setattr("sys.argv", ["replicate", "local", command])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_what_could_not_be_done_is_told_with_its_remedy(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def fail(_: object) -> None:
         raise LocalStackError("no JDK 21 or newer was found", "install one", "JDKs that were found:\n  [none]")
 
     monkeypatch.setattr(stack, "up", fail)
-    result = CliRunner().invoke(app, ["up"])
-    assert result.exit_code == 2
-    assert result.stderr.splitlines() == [
-        "error: no JDK 21 or newer was found",
+    assert error_of("up", monkeypatch, capsys).splitlines() == [
+        "✗ no JDK 21 or newer was found",
         "JDKs that were found:",
         "  [none]",
         "Remedy: install one",
     ]
 
 
-def test_traffic_without_a_running_stack_says_which_command_starts_it() -> None:
-    result = CliRunner().invoke(app, ["traffic"])
-    assert result.exit_code == 2
-    assert "the local stack is not running (down: kube-apiserver, kafka-useast, kafka-uswest)" in result.stderr
-    assert "replicate local up" in result.stderr
+def test_traffic_without_a_running_stack_says_which_command_starts_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = error_of("traffic", monkeypatch, capsys)
+    assert "the local stack is not running (down: kube-apiserver, kafka-useast, kafka-uswest)" in said
+    assert "replicate local up" in said
 
 
 def test_traffic_to_a_region_that_is_none_names_those_that_are() -> None:

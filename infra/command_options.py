@@ -1,0 +1,9 @@
+"""Arguments and options that several commands take, so that they are called and explained alike."""
+
+from typing import Annotated
+
+import typer
+
+Stack = Annotated[str, typer.Argument(help="Name of the stack, as in stacks/Pulumi.STACK.yaml.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+ReadySeconds = Annotated[float, typer.Option(help="How long connectors may take to become Ready, in seconds.")]
