@@ -34,8 +34,9 @@ $(READY): requirements.txt pyproject.toml
 demo: $(READY)
 	@$(BIN)/replicate local demo
 
+# Two processes, with a local stack each: much of a test is waiting.
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -v -n 2
 
 check: $(READY)
 	$(BIN)/ruff format --check .

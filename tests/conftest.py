@@ -1,23 +1,80 @@
-"""Lifetimes that tests share: one local stack for the whole run, apart from the one of the demo."""
+"""Lifetimes that tests share: a local stack for each process of a run, apart from the one of the demo.
+
+With `-n 2` two processes run the folders of tests side by side; a folder is never divided.
+"""
 
 import asyncio
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 # Read when infra.local.paths is imported: the tests' stack keeps its state, ports and processes to itself.
 _OWN = Path(__file__).resolve().parent.parent / ".local" / "test"
-os.environ["REPLICATE_LOCAL"] = os.environ.get("REPLICATE_TEST_LOCAL") or str(_OWN)
+_WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
+os.environ["REPLICATE_LOCAL"] = str(Path(os.environ.get("REPLICATE_TEST_LOCAL") or _OWN) / _WORKER)
 
+import psutil
 import pytest
 from rich.console import Console
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # it has no types
 
 from infra.local import paths, stack
 from infra.local.endpoints import Endpoints
 from infra.local.locks import exclusive
+from infra.local.waiting import NotYetError, wait_for
 
 _OTHER_RUN_SECONDS = 3600
+_TEAR_DOWN_SECONDS = 300
+_LONGEST = ("local", "spark", "operator", "local_parts", "contract", "provider")
+
+_workers: list[Any] = []
+
+
+class FolderScheduling(LoadScopeScheduling):  # type: ignore[misc]
+    """Gives a process whole folders: tests of one share what they start, and some depend on their order."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _folder(nodeid)
+
+
+def _folder(nodeid: str) -> str:
+    return nodeid.split("::")[0].split("/")[1]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FolderScheduling:
+    config.option.loadscopereorder = False
+    return FolderScheduling(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest folders first, so that no process ends long after the other."""
+    places = {folder: place for place, folder in enumerate(_LONGEST)}
+    items.sort(key=lambda item: places.get(_folder(item.nodeid), len(places)))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):
+        # A terminal's Ctrl-C would reach it beside the signal that it gets below, and interrupt its tearing down.
+        os.setpgrp()
+
+
+def pytest_testnodeready(node: Any) -> None:
+    _workers.append(node)
+
+
+def pytest_keyboard_interrupt() -> None:
+    """Let the processes tear down what they started: pytest-xdist gives them seconds, then kills them."""
+    for process in psutil.Process().children() if _workers else ():
+        os.killpg(process.pid, signal.SIGINT)
+    wait_for("the processes to tear down", _expect_torn_down, _TEAR_DOWN_SECONDS)
+
+
+def _expect_torn_down() -> None:
+    if busy := [worker.gateway.id for worker in _workers if not worker.channel.isclosed()]:
+        raise NotYetError(f"{', '.join(busy)} still at it")
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +84,7 @@ def endpoints(request: pytest.FixtureRequest) -> Iterator[Endpoints]:
     # Another run of the tests would share this stack, and remove it at its own end.
     with exclusive(paths.LOCAL / "tests.lock", Console(), "running the tests", _OTHER_RUN_SECONDS):
         with capture.global_and_fixture_disabled():
-            console = Console()
+            console = Console(stderr=True, force_terminal=False if _WORKER else None)
             console.print("\nstarting the local stack of the tests")
             running = stack.up(console)
         yield running

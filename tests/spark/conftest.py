@@ -2,14 +2,17 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from infra.local import maven
+from infra.local import maven, paths
+from infra.local.artifacts import COLD_BUILD_SECONDS
 from infra.local.endpoints import Endpoints
 from infra.local.jdk import find_jdk
+from infra.local.locks import exclusive
 from spark.credentials import resolver
 from spark.job import Options, check_flow
 from spark.sessions import SessionOptions, session
@@ -18,11 +21,17 @@ from tests.spark.scenes import passwords
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """The job's own session on two cores, with the jars of spark/pom.xml."""
-    jdk = find_jdk()
-    jars = maven.ensure_jars(maven.SPARK, jdk, Console(stderr=True))
-    os.environ["JAVA_HOME"] = str(jdk.home)
+def jars() -> Path:
+    """The jars of spark/pom.xml, which a stack that starts beside these tests fetches, too."""
+    console = Console(stderr=True)
+    with exclusive(paths.BUILT / "build.lock", console, "building the local stack's parts", COLD_BUILD_SECONDS):
+        return maven.ensure_jars(maven.SPARK, find_jdk(), console)
+
+
+@pytest.fixture(scope="session")
+def spark(jars: Path) -> Iterator[SparkSession]:
+    """The job's own session on two cores."""
+    os.environ["JAVA_HOME"] = str(find_jdk().home)
     with session(SessionOptions(master="local[2]", jars_dir=jars)) as running:
         yield running
 
