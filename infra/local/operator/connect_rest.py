@@ -70,6 +70,10 @@ class ConnectRest:
             if "info" in each and "status" in each
         }
 
+    def status(self, name: str) -> Object:
+        """Status body of one connector."""
+        return self._call("GET", f"{_path(name)}/status")
+
     def create(self, name: str, config: Mapping[str, str], initial_state: str) -> None:
         body = {"name": name, "config": dict(config), "initial_state": initial_state}
         self._call("POST", "/connectors", body)

@@ -1,6 +1,6 @@
 """What to do with one KafkaConnector, and what its status says. Pure.
 
-Source: Strimzi AbstractConnectOperator (auto-restart), KafkaConnectorConfiguration (forbidden keys).
+Source: Strimzi AbstractConnectOperator (auto-restart, updateState), KafkaConnectorConfiguration (forbidden keys).
 """
 
 import json

@@ -95,10 +95,15 @@ class ConnectorReconciler:
             if condition is None and step is not None:
                 log.info("connector %s/%s: %s", connector.namespace, connector.name, _described(step))
                 _take(rest, connector.name, step)
-                if not isinstance(step, Restart):
-                    # What Connect says of the connector now is of the time before; the next round will know.
-                    return None
-                restarts = Restarts(step.count, now)
+                match step:
+                    case Restart(count):
+                        restarts = Restarts(count, now)
+                    case Transition() if running is not None:
+                        # Connect takes its time over it: the operator writes what is said at once, the old state often.
+                        running = replace(running, status=rest.status(connector.name))
+                    case _:
+                        # What Connect says of the connector now is of the time before; the next round will know.
+                        return None
             topics = rest.topics(connector.name) if running and running.state == "RUNNING" else []
         except RestError as error:
             if error.passing:
