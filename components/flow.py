@@ -17,7 +17,7 @@ from components.outputs import FlowOutputs, flow_outputs
 from components.problems import ReplicationError, raise_errors
 from components.resolved import ResolvedFlow, StrimziApi, missing_config, resolve_flows
 from components.specs.deployments import deployment_objects, deployments
-from components.specs.planned import PlannedObject, Role
+from components.specs.planned import PlannedObject, waits
 from components.validation import Parameters, flow_parameters
 
 
@@ -79,15 +79,16 @@ def register_objects(
     """Register every object of the flows below `parent`, and return what each flow tells, by its name."""
     outputs: dict[str, FlowOutputs] = {}
     for deployment in deployments(flows):
-        registered: dict[Role, list[pulumi.Resource]] = {}
-        for planned in deployment_objects(deployment):
+        registered: dict[str, pulumi.Resource] = {}
+        objects = deployment_objects(deployment)
+        earlier = waits(objects)
+        for planned in objects:
             # Names are plain values, so the engine sees no reference between the objects: the order is said here.
-            earlier = [each for role in (Role.NAMESPACE, *planned.after) for each in registered.get(role, [])]
             name = f"{deployment.name}-{planned.key}"
             hooks = one_step_hooks(name, deployment.flows[0], planned)
-            options = pulumi.ResourceOptions(parent=parent, depends_on=earlier, hooks=hooks)
-            resource = register_object(name, planned, secrets, options)
-            registered.setdefault(planned.role, []).append(resource)
+            after = [registered[key] for key in earlier[planned.key]]
+            options = pulumi.ResourceOptions(parent=parent, depends_on=after, hooks=hooks)
+            registered[planned.key] = register_object(name, planned, secrets, options)
         outputs |= {flow.name: flow_outputs(flow) for flow in deployment.flows}
     return outputs
 

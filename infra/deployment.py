@@ -20,6 +20,10 @@ from infra.promotion.gate import unproven
 from infra.readiness import wait_until_ready
 from infra.settings import StackSettings, check_secrets, check_stack
 
+#: Lets the Kubernetes provider take back fields that somebody else owns by now, at which it would stop otherwise.
+#: Source: pulumi-kubernetes 4.29, `enablePatchForce`.
+_OVERWRITE = "PULUMI_K8S_ENABLE_PATCH_FORCE"
+
 Changes = Mapping[str, int]
 Say = Callable[[str], object]
 
@@ -59,6 +63,8 @@ def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
         for region in load_endpoints().regions.values():
             apply_acls(region, acls)
     with open_stack(settings) as stack:
+        if refresh:
+            stack.workspace.env_vars = {**stack.workspace.env_vars, _OVERWRITE: "true"}
         adopt_pending_creates(stack, api_client(settings), say)
         result = stack.up(on_output=say, on_error=say, color=_color(), suppress_outputs=True, refresh=refresh)
     return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}

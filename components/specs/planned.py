@@ -1,6 +1,6 @@
 """What a spec builder returns: a Kubernetes object as a plain dict, its role in the flow, and what it waits for."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -60,6 +60,17 @@ class PlannedObject:
     @property
     def kind(self) -> str:
         return str(self.manifest["kind"])
+
+
+def waits(objects: Iterable[PlannedObject]) -> dict[str, tuple[str, ...]]:
+    """Keys of what must exist before each object, by its key: the namespace, and what it says to come after."""
+    found: dict[str, tuple[str, ...]] = {}
+    earlier: list[PlannedObject] = []
+    for planned in objects:
+        needed = (Role.NAMESPACE, *planned.after)
+        found[planned.key] = tuple(each.key for role in needed for each in earlier if each.role is role)
+        earlier.append(planned)
+    return found
 
 
 def manifest(api_version: str, kind: str, name: str, namespace: str | None, flow_name: str, **body: Any) -> Manifest:

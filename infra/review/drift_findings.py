@@ -11,10 +11,11 @@ from components.effects.running import deployed
 from components.specs.planned import Manifest
 from infra.readiness import readiness_of
 from infra.review.drift import Drift
-from infra.review.field_owners import Owner, Path, is_deployed, owner_of
+from infra.review.field_owners import Owner, Path, is_deployed, newest_writer, owner_of, status_time
+from infra.review.live_objects import STRIMZI_GROUP
 from infra.review.objects import FieldChange, field_changes
+from infra.review.wording import value_text
 
-_STRIMZI = "kafka.strimzi.io/"
 _PAUSE = "strimzi.io/pause-reconciliation"
 _WANTED = {"running": "RUNNING", "paused": "PAUSED", "stopped": "STOPPED"}
 
@@ -25,10 +26,9 @@ def title(body: Manifest) -> str:
     return f"{body['kind']} {place}"
 
 
-def missing(stack: str, flow: str, declared: Manifest) -> Drift:
-    """An object that is not there although others of its deployment are."""
-    what = "is not there, though other objects of its deployment are: it was deleted by hand, or is not deployed yet"
-    return Drift(Severity.DATA, "object-missing", flow, title(declared), what, "", "", _redeploy(stack))
+def redeploy(stack: str) -> str:
+    """What mends an object that is not as it was deployed."""
+    return f"`replicate up {stack} --refresh`: without it, Pulumi compares with its state and sees nothing to do."
 
 
 def undeclared(live: Manifest) -> Iterator[Drift]:
@@ -48,14 +48,15 @@ def undeclared(live: Manifest) -> Iterator[Drift]:
 def edited(stack: str, flow: str, declared: Manifest, live: Manifest) -> Iterator[Drift]:
     """Declared fields that somebody changed by hand, and fields of a resource's spec that somebody added.
 
-    A field that somebody removed leaves no trace of who did, and is only a change that a deployment would make.
+    A field that somebody removed leaves no trace of who did, and is only a change that a deployment would make. A list
+    is owned as a whole: each of its differences is told, as of whoever wrote it last.
     """
     for path, wanted, seen in _differing(declared, live):
         owner = owner_of(live, path)
         if owner is not None and not owner.deploys:
             for change in field_changes(wanted, seen, ".".join(path)):
                 yield _edit(stack, flow, live, change, owner)
-    if declared["apiVersion"].startswith(_STRIMZI):
+    if declared["apiVersion"].startswith(STRIMZI_GROUP):
         for path, seen in _added(declared.get("spec"), live.get("spec"), ("spec",)):
             owner = owner_of(live, path)
             if owner is not None and not owner.deploys:
@@ -64,10 +65,10 @@ def edited(stack: str, flow: str, declared: Manifest, live: Manifest) -> Iterato
 
 
 def _edit(stack: str, flow: str, live: Manifest, change: FieldChange, owner: Owner) -> Drift:
-    what = f"{change.path} is {change.after!r}, and the stack declares {change.before!r}"
-    return Drift(
-        Severity.RESTART, "field-edited", flow, title(live), what, owner.manager, owner.since, _redeploy(stack)
-    )
+    seen = f"is {value_text(change.after)}" if change.after is not None else "is gone"
+    wanted = f"declares {value_text(change.before)}" if change.before is not None else "does not declare it"
+    what = f"{change.path} {seen}, and the stack {wanted}"
+    return Drift(Severity.RESTART, "field-edited", flow, title(live), what, owner.manager, owner.since, redeploy(stack))
 
 
 def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner: Owner) -> Drift:
@@ -77,7 +78,7 @@ def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner:
         f"a deployment leaves it, as it is another's: `{_kubectl('patch', live)} --type=json -p '{patch}'`, "
         "or declare it in the topology."
     )
-    what = f"{change.path} is {change.after!r}, and the stack does not declare it"
+    what = f"{change.path} is {value_text(change.after)}, and the stack does not declare it"
     return Drift(Severity.RESTART, "field-added", flow, title(live), what, owner.manager, owner.since, remedy)
 
 
@@ -98,19 +99,25 @@ def running_otherwise(flow: str, live: Manifest) -> Iterator[Drift]:
             found = True
             what = f"connector {name} is {seen}, and its spec says {wanted}: changed over Connect's REST interface"
             remedy = (
-                "the operator mends it when it next reconciles, within minutes; if it stays so, see the operator's log."
+                "the operator wrote this right after it asked Connect to mend it, and asks again when it next "
+                "reconciles; if it stays so, see its log and that of the Connect workers."
             )
-            yield Drift(Severity.DATA, "connector-state", flow, where, what, "Connect's REST interface", "", remedy)
+            by, since = "Connect's REST interface", status_time(live)
+            yield Drift(Severity.DATA, "connector-state", flow, where, what, by, since, remedy)
         for part, reason in _failures(status):
             found = True
             what = f"connector {name}{part} failed: {reason}"
             remedy = "correct what it says; then `strimzi.io/restart=true` as an annotation starts it again."
             yield Drift(Severity.DATA, "connector-failed", flow, where, what, "", "", remedy)
     readiness = readiness_of(where, live)
-    if not (readiness.ready or found or paused):
+    if not (readiness.ready or paused) and not _taken_up(live):
+        writer = newest_writer(live, "spec")
+        remedy = "it takes seconds; if it stays so, see that the operator runs and watches this namespace."
+        by, since = (writer.manager, writer.since) if writer else ("", "")
+        yield Drift(Severity.DATA, "not-ready", flow, where, readiness.message, by, since, remedy)
+    elif not (readiness.ready or found or paused):
         remedy = "read the object's status and the operator's log."
-        since = _since(live)
-        yield Drift(Severity.DATA, "not-ready", flow, where, readiness.message, "", since, remedy)
+        yield Drift(Severity.DATA, "not-ready", flow, where, readiness.message, "", _since(live), remedy)
 
 
 def _connectors(live: Manifest) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -142,7 +149,7 @@ def _since(live: Manifest) -> str:
 
 
 def _differing(declared: Any, live: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
-    """Declared fields that are there with another value; a list is one field, as its owner has it as a whole."""
+    """Declared fields that are there with another value; a list is one field, as whoever writes it owns all of it."""
     for key in [each for each in declared if each in live]:
         wanted, seen = declared[key], live[key]
         if isinstance(wanted, Mapping) and isinstance(seen, Mapping):
@@ -159,10 +166,6 @@ def _added(declared: Any, live: Any, path: Path) -> Iterator[tuple[Path, Any]]:
             yield (*path, key), seen
         else:
             yield from _added(declared[key], seen, (*path, key))
-
-
-def _redeploy(stack: str) -> str:
-    return f"`replicate up {stack} --refresh`: without it, Pulumi compares with its state and sees nothing to do."
 
 
 def _kubectl(verb: str, live: Manifest) -> str:

@@ -30,6 +30,18 @@ def owner_of(live: Manifest, path: Path) -> Owner | None:
     return min(found, key=lambda owner: owner.deploys, default=None)
 
 
+def newest_writer(live: Manifest, field: str) -> Owner | None:
+    """Who wrote any part of a top-level field last, a status aside."""
+    found = [owner for owner, fields in _managed(live) if f"f:{field}" in fields]
+    return max(found, key=lambda owner: owner.since, default=None)
+
+
+def status_time(live: Manifest) -> str:
+    """When the operator wrote the status last; empty where nobody noted it. It writes a status that says more only."""
+    entries = live["metadata"].get("managedFields") or []
+    return max((each.get("time", "") for each in entries if each.get("subresource") == "status"), default="")
+
+
 def is_deployed(live: Manifest) -> bool:
     """Whether a deployer has a share in an object; else somebody made it by hand."""
     return any(owner.deploys for owner, _ in _managed(live))

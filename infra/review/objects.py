@@ -79,7 +79,7 @@ def field_changes(before: Any, after: Any, path: str = "") -> Iterator[FieldChan
 
 
 def _list_changes(before: Sequence[Any], after: Sequence[Any], path: str) -> Iterator[FieldChange]:
-    old, new = _named_entries(before), _named_entries(after)
+    old, new = named_entries(before), named_entries(after)
     if old is not None and new is not None:
         for name in {**old, **new}:
             yield from field_changes(old.get(name), new.get(name), f"{path}[{name}]")
@@ -94,7 +94,7 @@ def _list_changes(before: Sequence[Any], after: Sequence[Any], path: str) -> Ite
     yield from (FieldChange(f"{path}[]", None, _shown(path, each)) for each in added)
 
 
-def _named_entries(entries: Sequence[Any]) -> dict[str, Any] | None:
+def named_entries(entries: Sequence[Any]) -> dict[str, Any] | None:
     """Entries of a list by their name, where each has one of its own."""
     named = {name: entry for entry in entries if (name := _entry_name(entry)) is not None}
     return named if len(named) == len(entries) else None

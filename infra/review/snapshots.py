@@ -14,7 +14,7 @@ from components.problems import ReplicationError, raise_errors
 from components.resolved import resolve_flows
 from components.specs.deployments import Deployment, deployment_objects, deployments
 from components.specs.kafka_users import kafka_user_objects
-from components.specs.planned import Manifest, PlannedObject, manifest
+from components.specs.planned import Manifest, PlannedObject, manifest, waits
 from infra.deployment import addresses
 from infra.errors import CannotRunError
 from infra.render import USERS_FOLDER
@@ -45,6 +45,11 @@ class Snapshot:
         if name in self.deployments:
             return planned_objects(self.deployments[name])
         return self.others.get(name, {})
+
+    def waits(self, name: str) -> Mapping[str, tuple[str, ...]]:
+        """Keys of what each object of a deployment waits for; of rendered files and Kafka users that is not known."""
+        known = self.deployments.get(name)
+        return waits(deployment_objects(known)) if known is not None else {}
 
     def flows(self, name: str) -> Mapping[str, str]:
         """Flows of a deployment by the alias of their source, as far as the topology is known."""

@@ -4,15 +4,13 @@ Only the validation job sees Kafka: it has the clusters' credentials, and what i
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from components.effects.effect import Severity
 from components.specs.planned import Manifest
 from infra.errors import CannotRunError
 from infra.review.drift import Drift
 
-#: Label of what the job publishes.
-PUBLISHED = "app.kubernetes.io/managed-by=replication-validation"
 _CODES = frozenset({"foreign-topic", "foreign-partitions"})
 _REMEDY = (
     "see who uses the topic; delete it on the target if nobody does, and validate again with "
@@ -20,14 +18,10 @@ _REMEDY = (
 )
 
 
-def topic_drift(stack: str, flows: Mapping[str, str], config_maps: Iterable[Manifest]) -> Iterator[Drift]:
-    """Drift by published ConfigMaps; `flows` are names and namespaces of the stack's flows. Raises CannotRunError."""
-    published = {(each["metadata"]["namespace"], each["metadata"]["name"]): each for each in config_maps}
-    for flow, namespace in flows.items():
-        body = published.get((namespace, f"{flow}-validation"))
-        if body is None:
-            continue
-        where = f"ConfigMap {namespace}/{flow}-validation"
+def topic_drift(stack: str, published: Mapping[str, Manifest]) -> Iterator[Drift]:
+    """Drift by what is published of each flow. Raises CannotRunError."""
+    for flow, body in published.items():
+        where = f"ConfigMap {body['metadata']['namespace']}/{body['metadata']['name']}"
         try:
             report, time = json.loads(body["data"]["report.json"]), str(body["data"]["time"])
             findings = [each for check in report["checks"] for each in check["findings"] if each["code"] in _CODES]

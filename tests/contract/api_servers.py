@@ -46,6 +46,7 @@ class ApiServer:
 
     version: str
     api: KubernetesApi
+    kubeconfig: Path
 
 
 def dry_run(server: ApiServer, manifest: dict[str, Any]) -> dict[str, Any]:
@@ -101,9 +102,10 @@ def running(version: str, folder: Path) -> Iterator[ApiServer]:
                 site = Site(artifacts, ports=state.ports, cluster_ids={}, passwords=state.passwords)
                 state = start_part(site, state, part)
                 started.append(state.parts[part.name])
-        with KubernetesApi(folder / _OWN["KUBECONFIG"], field_manager="contract") as api:
+        kubeconfig = folder / _OWN["KUBECONFIG"]
+        with KubernetesApi(kubeconfig, field_manager="contract") as api:
             api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-            yield ApiServer(version, api)
+            yield ApiServer(version, api, kubeconfig)
     finally:
         for record in reversed(started):
             processes.stop(record, grace_seconds=10)

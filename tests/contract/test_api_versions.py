@@ -97,7 +97,7 @@ def test_a_status_written_as_v1beta2_takes_nothing_from_an_object_of_either_vers
         both.delete(reference(manifest))
 
 
-def test_v1_is_as_strict_beside_v1beta2_as_alone(both: KubernetesApi) -> None:
+def test_v1_is_as_strict_beside_v1beta2_as_alone(api_server_of: Callable[[str], ApiServer]) -> None:
     for field in ("externalConfiguration", "groupID"):
-        complaints = strict_apply(ApiServer(BOTH, both), a_connect("v1", {**V1, field: {}}))
+        complaints = strict_apply(api_server_of(BOTH), a_connect("v1", {**V1, field: {}}))
         assert f".spec.{field}: field not declared in schema" in complaints[0]

@@ -1,25 +1,33 @@
 """Drift on a running flow: what somebody changed past the program is named, and the remedies mend it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 from confluent_kafka.admin import AdminClient
-from kubernetes import client
+from kubernetes import client, watch
 
 from components.specs.config_maps import replication_config_map
 from infra import deployment
 from infra.local import operator_part
+from infra.local.state import load_state
 from infra.local.traffic import create_topics
 from infra.local.users import ADMIN
 from infra.local.waiting import NotYetError, wait_for
 from infra.review.cluster import compare_with_cluster
 from infra.review.comparison import Comparison
+from infra.review.drift import Drift
+from infra.review.drift_findings import running_otherwise
 from spark.report import Verdict
 from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, told
 
 _STRIMZI = ("kafka.strimzi.io", "v1")
 _NAMESPACE = "mirror-orders"
+_HEARTBEAT = "orders-heartbeat"
 _JSON_PATCH = "application/json-patch+json"
 _HAND: dict[str, Any] = {"field_manager": "somebody", "_request_timeout": 20}
 
@@ -56,7 +64,7 @@ def test_what_was_changed_by_hand_is_named_and_mended_by_its_remedy(deployed: De
         ("field-edited", f"KafkaConnector {_NAMESPACE}/orders-source", "somebody"),
         ("field-edited", f"KafkaConnector {_NAMESPACE}/orders-heartbeat", "somebody"),
         ("field-added", f"KafkaConnector {_NAMESPACE}/orders-heartbeat", "somebody"),
-        ("object-missing", f"KafkaConnector {_NAMESPACE}/orders-checkpoint", ""),
+        ("deployment-incomplete", "deployment orders", ""),
         ("object-missing", f"ConfigMap mirror-ledger/{config_map}", ""),
     }
     assert {(each.change.value, each.name) for each in found.objects} == {
@@ -79,23 +87,77 @@ def test_what_was_changed_by_hand_is_named_and_mended_by_its_remedy(deployed: De
     wait_for("no drift", lambda: _expect_clean(deployed), ARRIVAL_SECONDS)
 
 
-def test_a_connector_paused_over_connects_rest_interface_is_resumed_by_the_operator(deployed: Deployed) -> None:
-    """It shows as drift for no longer than the operator takes to reconcile; a spec that says paused is another test."""
-    ports = [worker.port for worker in operator_part.workers()]
-    answers = [
-        httpx.put(f"http://127.0.0.1:{port}/connectors/orders-heartbeat/pause", trust_env=False) for port in ports
-    ]
-    assert 202 in [answer.status_code for answer in answers]
-    wait_for("the connector to run again", lambda: _expect_running(ports), ARRIVAL_SECONDS)
+@contextmanager
+def _operator_suspended() -> Iterator[None]:
+    """An operator that does nothing meanwhile, while Connect and its connectors run on."""
+    operator = psutil.Process(load_state().parts["operator"].pid)
+    operator.suspend()
+    try:
+        yield
+    finally:
+        operator.resume()
+
+
+def test_what_happens_while_the_operator_is_down_is_told_as_far_as_kubernetes_knows_it(deployed: Deployed) -> None:
+    """Nothing in Kubernetes tells of a pause over Connect's REST interface then; a changed spec is not taken up."""
+    custom = client.CustomObjectsApi(deployed.api)
+    place = (*_STRIMZI, _NAMESPACE, "kafkaconnectors", "orders-checkpoint")
+    with _operator_suspended():
+        _over_rest("pause")
+        wait_for("the connector to be paused", partial(_expect_state, "PAUSED"), ARRIVAL_SECONDS)
+        paused = _compared(deployed)
+        custom.patch_namespaced_custom_object(*place, {"spec": {"tasksMax": 2}}, **_HAND)
+        behind = _compared(deployed)
+    wait_for("the connector to run", partial(_expect_state, "RUNNING"), ARRIVAL_SECONDS)
+    deployment.up(deployed.settings, lambda _: None, refresh=True)
     wait_for("no drift", lambda: _expect_clean(deployed), ARRIVAL_SECONDS)
+    assert paused.drift == ()
+    assert {(each.code, each.where, each.by) for each in behind.drift} == {
+        (code, f"KafkaConnector {_NAMESPACE}/orders-checkpoint", "somebody") for code in ("field-edited", "not-ready")
+    }
 
 
-def _expect_running(ports: list[int]) -> None:
-    for port in ports:
-        status = httpx.get(f"http://127.0.0.1:{port}/connectors/orders-heartbeat/status", trust_env=False)
-        if status.status_code == 200 and status.json()["connector"]["state"] == "RUNNING":
+def test_a_pause_over_connects_rest_interface_is_in_the_status_with_which_the_operator_ends_it(
+    deployed: Deployed,
+) -> None:
+    """It asks Connect to resume and writes what Connect says right then: that it is paused, nearly always."""
+    drift = wait_for("a status that tells of a pause", lambda: _told_of_a_pause(deployed), ARRIVAL_SECONDS)
+    wait_for("no drift", lambda: _expect_clean(deployed), ARRIVAL_SECONDS)
+    assert (drift.code, drift.by) == ("connector-state", "Connect's REST interface")
+    assert "orders-heartbeat is PAUSED, and its spec says running" in drift.what
+    assert drift.since
+
+
+def _told_of_a_pause(deployed: Deployed) -> Drift:
+    """What `diff` would say of the first status that tells of a pause which is made now."""
+    custom = client.CustomObjectsApi(deployed.api)
+    before = deployed.connector(_HEARTBEAT)["metadata"]["resourceVersion"]
+    _over_rest("pause")
+    events = watch.Watch().stream(  # type: ignore[no-untyped-call]
+        custom.list_namespaced_custom_object,
+        *(*_STRIMZI, _NAMESPACE, "kafkaconnectors"),
+        resource_version=before,
+        timeout_seconds=5,
+    )
+    bodies = (event["object"] for event in events if event["object"]["metadata"]["name"] == _HEARTBEAT)
+    found = next((drift for body in bodies for drift in running_otherwise("orders", body)), None)
+    if found is None:
+        raise NotYetError("Connect had resumed it when it was asked")
+    return found
+
+
+def _over_rest(verb: str) -> None:
+    ports = [worker.port for worker in operator_part.workers()]
+    urls = [f"http://127.0.0.1:{port}/connectors/{_HEARTBEAT}/{verb}" for port in ports]
+    assert 202 in [httpx.put(url, trust_env=False).status_code for url in urls]
+
+
+def _expect_state(wanted: str) -> None:
+    for worker in operator_part.workers():
+        status = httpx.get(f"http://127.0.0.1:{worker.port}/connectors/{_HEARTBEAT}/status", trust_env=False)
+        if status.status_code == 200 and status.json()["connector"]["state"] == wanted:
             return
-    raise NotYetError("paused")
+    raise NotYetError(f"not {wanted}")
 
 
 def test_a_topic_made_by_hand_where_a_remote_topic_belongs_is_named(deployed: Deployed) -> None:

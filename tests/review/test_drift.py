@@ -2,7 +2,6 @@
 
 import copy
 import json
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,70 +12,19 @@ from components.specs.planned import Manifest
 from infra.errors import CannotRunError
 from infra.review.cluster import Running, running, with_known_contents
 from infra.review.comparison import compare
+from infra.review.published import by_flow
 from infra.review.snapshots import Snapshot, current_snapshot
 from infra.review.topic_drift import topic_drift
 from tests.review.changes import written
+from tests.review.served import Edit, an_entry, by_hand, in_cluster
 
-PULUMI = "pulumi-kubernetes-1a2b3c4d"
 SOURCE = "KafkaConnector mirror-orders/orders-source"
 QUOTA: dict[str, Any] = {"replications": {"orders": {"quota": {"hard": {"pods": 4, "requests.storage": "2048Mi"}}}}}
-Edit = Callable[[dict[str, Manifest]], None]
 
 
 @pytest.fixture
 def declared(tmp_path: Path) -> Snapshot:
     return current_snapshot("test", written(tmp_path / "stacks", {}))
-
-
-def in_cluster(snapshot: Snapshot, edit: Edit | None = None) -> list[Manifest]:
-    """The objects of a snapshot as an API server and an operator have them after Pulumi deployed them."""
-    objects: dict[str, Manifest] = {}
-    for name in snapshot.names:
-        for key, body in snapshot.objects(name).items():
-            objects[key] = _served(copy.deepcopy(dict(body)))
-    if edit is not None:
-        edit(objects)
-    return list(objects.values())
-
-
-def _served(body: Manifest) -> Manifest:
-    fields = {f"f:{key}": _owned(value) for key, value in body.items() if key not in ("apiVersion", "kind", "metadata")}
-    metadata = body["metadata"]
-    metadata |= {"uid": "1", "generation": 1, "resourceVersion": "7", "creationTimestamp": "2026-01-01T00:00:00Z"}
-    metadata["managedFields"] = [_entry(PULUMI, fields, operation="Apply")]
-    if "values" in body:
-        body["data"] = dict.fromkeys(body.pop("values"), "(not shown)")
-    if body["kind"].startswith("Kafka"):
-        body["spec"]["defaulted"] = True
-        ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:01:00Z"}
-        body["status"] = {"observedGeneration": 1, "conditions": [ready]}
-    if body["kind"] == "KafkaConnector":
-        tasks = [{"id": 0, "state": "RUNNING"}]
-        body["status"]["connectorStatus"] = {"connector": {"state": "RUNNING"}, "tasks": tasks}
-    if body["kind"] == "Namespace":
-        metadata["labels"]["kubernetes.io/metadata.name"] = metadata["name"]
-    return body
-
-
-def _owned(value: Any) -> dict[str, Any]:
-    return {f"f:{key}": _owned(each) for key, each in value.items()} if isinstance(value, Mapping) and value else {}
-
-
-def _entry(manager: str, fields: Mapping[str, Any], operation: str = "Update") -> Manifest:
-    return {"manager": manager, "operation": operation, "time": "2026-01-02T03:04:05Z", "fieldsV1": dict(fields)}
-
-
-def by_hand(body: Manifest, *path: str, value: Any) -> None:
-    """Write a field as `kubectl edit` does: who edits takes the field from whoever deployed it."""
-    place, fields = body, dict[str, Any]()
-    deployed: Any = body["metadata"]["managedFields"][0]["fieldsV1"]
-    for step in path[:-1]:
-        place, deployed = place.setdefault(step, {}), deployed.get(f"f:{step}", {})
-    place[path[-1]] = value
-    deployed.pop(f"f:{path[-1]}", None)
-    for step in reversed(path):
-        fields = {f"f:{step}": fields}
-    body["metadata"]["managedFields"].append(_entry("kubectl-edit", fields))
 
 
 def found(declared: Snapshot, edit: Edit) -> Running:
@@ -165,17 +113,6 @@ def test_a_paused_reconciliation_names_who_paused_it(declared: Snapshot) -> None
     assert (drift.code, drift.by) == ("reconciliation-paused", "kubectl-edit")
 
 
-@pytest.mark.parametrize("key", ["source-connector", "replication-config", "connect", "namespace"])
-def test_a_deleted_object_is_missing_and_would_be_created(declared: Snapshot, key: str) -> None:
-    def delete(objects: dict[str, Manifest]) -> None:
-        del objects[key]
-
-    result = found(declared, delete)
-    assert [each.code for each in result.drift] == ["object-missing"]
-    (change,) = compare("test", "", result.snapshot, declared).objects
-    assert (change.change, change.key) == ("added", key)
-
-
 def test_a_deleted_config_map_does_nothing_to_connectors_that_have_read_it(declared: Snapshot) -> None:
     def delete(objects: dict[str, Manifest]) -> None:
         del objects["replication-config"]
@@ -187,7 +124,7 @@ def test_a_deleted_config_map_does_nothing_to_connectors_that_have_read_it(decla
 def test_an_object_made_by_hand_under_our_labels_is_undeclared(declared: Snapshot) -> None:
     def forge(objects: dict[str, Manifest]) -> None:
         forged = copy.deepcopy(objects["source-connector"])
-        forged["metadata"] |= {"name": "orders-source-more", "managedFields": [_entry("kubectl-create", {})]}
+        forged["metadata"] |= {"name": "orders-source-more", "managedFields": [an_entry("kubectl-create", {})]}
         objects["forged"] = forged
 
     result = found(declared, forge)
@@ -228,7 +165,7 @@ def test_a_topic_made_by_hand_is_told_as_the_validation_saw_it() -> None:
     findings = [{"code": code, "message": f"{code} of useast.x"} for code in ("foreign-topic", "group-active")]
     report = json.dumps({"checks": [{"findings": findings}]})
     flows = {"orders": "mirror-orders", "never-validated": "mirror-never"}
-    (drift,) = topic_drift("test", flows, [published(report)])
+    (drift,) = topic_drift("test", by_flow(flows, [published(report)]))
     assert (drift.code, drift.flow) == ("foreign-topic", "orders")
     assert drift.what == "foreign-topic of useast.x (seen by the validation of 2026-01-02T00:00:00+00:00)"
     assert "replicate validate test --publish" in drift.remedy
@@ -236,4 +173,4 @@ def test_a_topic_made_by_hand_is_told_as_the_validation_saw_it() -> None:
 
 def test_a_validation_that_cannot_be_read_is_no_absence_of_drift() -> None:
     with pytest.raises(CannotRunError, match="cannot be read"):
-        list(topic_drift("test", {"orders": "mirror-orders"}, [published("{}")]))
+        list(topic_drift("test", {"orders": published("{}")}))

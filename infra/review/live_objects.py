@@ -1,0 +1,117 @@
+"""What a live object is of the declared one: the same fields, in the form in which they are declared. Pure.
+
+The API server adds fields, the operator a status, and quantities are written in a form of the API server's own.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kubernetes.utils.quantity import parse_quantity
+
+from components.specs.planned import Manifest
+from infra.review.objects import named_entries
+from infra.review.snapshots import Objects
+
+PART_OF = "app.kubernetes.io/part-of"
+STRIMZI_GROUP = "kafka.strimzi.io/"
+
+_QUANTITIES = frozenset({"ResourceQuota", "LimitRange"})
+#: How the name of a ConfigMap ends that is named by its content.
+_DIGEST = re.compile(r"-[0-9a-f]{10}$")
+_CONNECTOR_ROLES = {
+    "MirrorSourceConnector": "source",
+    "MirrorCheckpointConnector": "checkpoint",
+    "MirrorHeartbeatConnector": "heartbeat",
+}
+#: A value of the configuration that only a deployment knows.
+_PLACEHOLDER = "(configuration key "
+
+Identity = tuple[str, str, str]
+
+
+def identity(body: Manifest) -> Identity:
+    """Kind, namespace and name."""
+    metadata = body["metadata"]
+    return body["kind"], metadata.get("namespace") or "", metadata["name"]
+
+
+def seen(declared: Manifest, live: Manifest) -> Manifest:
+    """A live object as far as the stack declares it; of a Secret of our making, which keys it has."""
+    known = {key: value for key, value in declared.items() if key != "values"}
+    # A list in a Strimzi resource is written as a whole: what somebody added in it, a deployment takes away.
+    whole_lists = declared["apiVersion"].startswith(STRIMZI_GROUP)
+    body: Manifest = _restricted(as_declared(live, known), known, whole_lists=whole_lists)
+    if "values" in declared:
+        keys = live.get("data") or {}
+        body["values"] = {
+            key: declared["values"].get(key, "(set in the cluster)") for key in declared["values"] if key in keys
+        }
+    return body
+
+
+def as_declared(live: Manifest, declared: Manifest) -> Manifest:
+    """A live object whole, with equal quantities, and values that only a deployment knows, as they are declared."""
+    found: Manifest = _as_declared(live, declared, quantities=declared["kind"] in _QUANTITIES)
+    return found
+
+
+def _as_declared(live: Any, declared: Any, *, quantities: bool) -> Any:
+    if isinstance(live, Mapping) and isinstance(declared, Mapping):
+        return {key: _as_declared(value, declared.get(key), quantities=quantities) for key, value in live.items()}
+    if isinstance(live, list) and isinstance(declared, list):
+        return [_as_declared(*pair, quantities=quantities) for pair in _paired(live, declared)]
+    if isinstance(live, str) and isinstance(declared, str) and _PLACEHOLDER in declared:
+        return declared
+    equal = quantities and _quantity(live) is not None and _quantity(live) == _quantity(declared)
+    return declared if equal else live
+
+
+def _paired(live: list[Any], declared: list[Any]) -> Iterator[tuple[Any, Any]]:
+    """Entries of a live list with the declared one of the same name, or else at the same place."""
+    names, wanted = named_entries(live), named_entries(declared)
+    if names is not None and wanted is not None:
+        yield from ((each, wanted.get(name)) for name, each in names.items())
+    else:
+        yield from zip(live, declared if len(live) == len(declared) else [None] * len(live), strict=True)
+
+
+def _quantity(value: Any) -> Any:
+    try:
+        return parse_quantity(value)  # type: ignore[no-untyped-call]
+    except (ValueError, TypeError):
+        return None
+
+
+def _restricted(live: Any, declared: Any, *, whole_lists: bool) -> Any:
+    if isinstance(live, Mapping) and isinstance(declared, Mapping):
+        return {key: _restricted(live[key], declared[key], whole_lists=whole_lists) for key in declared if key in live}
+    if isinstance(live, list) and isinstance(declared, list) and len(live) == len(declared) and not whole_lists:
+        return [_restricted(*pair, whole_lists=False) for pair in zip(live, declared, strict=True)]
+    return live
+
+
+def whole(live: Manifest) -> Manifest:
+    """A live object without what the API server and the operator wrote."""
+    metadata = {key: live["metadata"][key] for key in ("name", "namespace", "labels") if key in live["metadata"]}
+    return {**{key: value for key, value in live.items() if key != "status"}, "metadata": metadata}
+
+
+def former(left: Iterable[Manifest], objects: Objects, there: Objects) -> Iterator[tuple[str, Manifest]]:
+    """Objects that the stack would not have any more, by role and part as far as they tell."""
+    stems = {_stem(body): key for key, body in objects.items() if body["kind"] == "ConfigMap" and key not in there}
+    for live in left:
+        metadata = live["metadata"]
+        if live["kind"] == "ConfigMap" and (key := stems.pop(_stem(live), None)) is not None:
+            yield key, live
+        elif live["kind"] == "KafkaConnector":
+            role = _CONNECTOR_ROLES.get(str(live["spec"].get("class")).rpartition(".")[2], "")
+            part = metadata["name"].removeprefix(f"{metadata['labels'][PART_OF]}-{role}").removeprefix("-")
+            key = f"{role}-connector-{part}" if part else f"{role}-connector"
+            yield key if key not in objects else f"kafkaconnector {metadata['name']}", live
+        else:
+            yield f"{live['kind'].lower()} {metadata['name']}", live
+
+
+def _stem(body: Manifest) -> tuple[str, str]:
+    return body["metadata"].get("namespace", ""), _DIGEST.sub("", body["metadata"]["name"])

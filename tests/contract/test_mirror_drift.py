@@ -1,0 +1,89 @@
+"""Who edited an entry of a KafkaMirrorMaker2's lists, as a real API server notes it, and what mends it."""
+
+import copy
+from collections.abc import Callable, Iterator
+
+import pytest
+from kubernetes import client, config
+
+from components.parsing import parse_topology
+from components.resolved import resolve_flows, strimzi
+from components.specs.deployments import deployment_objects, deployments
+from components.specs.planned import Manifest
+from infra.local.kubernetes_api import KubernetesApi, reference
+from infra.review.cluster import running
+from infra.review.comparison import compare
+from infra.review.drift import Drift
+from infra.review.snapshots import Snapshot
+from tests.builders import a_cluster, a_topology
+from tests.contract.api_servers import NAMESPACE, ApiServer
+
+SOURCES = {"useast": {"topics": ["orders"]}, "eu": {"topics": ["ledger"]}}
+
+
+@pytest.fixture(params=["1.2", "0.45"])
+def operator(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def server(operator: str, api_server_of: Callable[[str], ApiServer]) -> ApiServer:
+    return api_server_of(strimzi(operator).api.value)
+
+
+@pytest.fixture
+def deployed(server: ApiServer, operator: str) -> Iterator[tuple[Manifest, KubernetesApi]]:
+    """A KafkaMirrorMaker2 of two sources, deployed by Pulumi, and the access with which Pulumi deploys it again."""
+    clusters = {alias: a_cluster(bootstrapServers=f"{alias}:9093") for alias in (*SOURCES, "uswest")}
+    mirror = {"kind": "mirrorMaker2", "target": "uswest", "sources": SOURCES, "namespace": {"name": NAMESPACE}}
+    flows = resolve_flows(parse_topology(a_topology(mirror, clusters=clusters, strimzi=operator)), None, {})
+    planned = [item for each in deployments(flows) for item in deployment_objects(each)]
+    (body,) = [item.manifest for item in planned if item.kind == "KafkaMirrorMaker2"]
+    with KubernetesApi(server.kubeconfig, field_manager="pulumi-kubernetes-0a1b2c3d") as pulumi:
+        pulumi.apply(body)
+        yield body, pulumi
+        pulumi.delete(reference(body))
+
+
+def compared(body: Manifest, api: KubernetesApi) -> tuple[list[Drift], list[tuple[str, str]]]:
+    """Drift that is no word of the operator, which is not there, and the fields that a deployment would change."""
+    declared = Snapshot(others={"orders": {"mirror-maker2": body}})
+    live = api.get(reference(body))
+    assert live is not None
+    found = running("test", declared, [live])
+    changes = compare("test", "", found.snapshot, declared).objects
+    fields = [(field.path, change.change.value) for change in changes for field in change.fields]
+    return [each for each in found.drift if each.code != "not-ready"], fields
+
+
+def edit(server: ApiServer, body: Manifest) -> None:
+    """Change one property of one mirror as `kubectl edit` does, which sends the whole list."""
+    mirrors = copy.deepcopy(body["spec"]["mirrors"])
+    mirrors[1]["sourceConnector"]["config"]["offset.lag.max"] = 7
+    group, version = body["apiVersion"].split("/")
+    api: client.ApiClient = config.new_client_from_config(str(server.kubeconfig))  # type: ignore[no-untyped-call]
+    client.CustomObjectsApi(api).patch_namespaced_custom_object(
+        group,
+        version,
+        NAMESPACE,
+        "kafkamirrormaker2s",
+        body["metadata"]["name"],
+        {"spec": {"mirrors": mirrors}},
+        field_manager="kubectl-edit",
+    )
+
+
+def test_one_edited_property_is_named_with_who_edited_it_and_deployed_again(
+    server: ApiServer, deployed: tuple[Manifest, KubernetesApi]
+) -> None:
+    body, pulumi = deployed
+    before = compared(body, pulumi)
+    edit(server, body)
+    (drift,), changes = compared(body, pulumi)
+    pulumi.apply(body)
+    assert before == compared(body, pulumi) == ([], [])
+    path = "spec.mirrors[useast].sourceConnector.config.offset.lag.max"
+    assert (drift.code, drift.by) == ("field-edited", "kubectl-edit")
+    assert drift.what == f"{path} is 7, and the stack declares 100"
+    assert drift.since
+    assert changes == [(path, "changed")]
