@@ -137,8 +137,9 @@ def validation_of(data: Mapping[str, str]) -> Validation:
     checks = {check["name"]: check["verdict"] for check in report["checks"]}
     summaries = {check["name"]: check["summary"] for check in report["checks"]}
     not_passed = tuple(name for name, verdict in checks.items() if verdict != PASS)
-    at = datetime.fromisoformat(data["time"])
-    return Validation(Proof(data["digest"], data["verdict"], at, not_passed), checks, summaries)
+    at, begun = datetime.fromisoformat(data["time"]), data.get("passingSince")
+    passing_since = datetime.fromisoformat(begun) if begun is not None else None
+    return Validation(Proof(data["digest"], data["verdict"], at, not_passed, passing_since), checks, summaries)
 
 
 def spec_change(metadata: Mapping[str, Any]) -> Change:

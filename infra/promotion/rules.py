@@ -1,7 +1,7 @@
 """The rule of promotion: what a predecessor lacks before a model may follow it, each with its own message. Pure.
 
 A flow changes when a spec of its objects changes, by whomever: Pulumi, the operator's user, or a hand. The soak time
-begins with the evidence that was recorded first since the last change, or else with the newest validation.
+begins with the first of a row of validations that passed since the last change; one that did not pass ends the row.
 """
 
 from collections.abc import Iterator
@@ -15,12 +15,17 @@ PASS = "pass"
 
 @dataclass(frozen=True)
 class Proof:
-    """What the validation job published of a flow: the digest that it saw, its verdict, when, and what did not pass."""
+    """What the validation job published of a flow: the digest that it saw, its verdict, when, and what did not pass.
+
+    `passing_since` is the first of the validations of this digest that passed, without one in between that did not;
+    None where that was not published.
+    """
 
     digest: str
     verdict: str
     at: datetime
     not_passed: tuple[str, ...] = ()
+    passing_since: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,19 @@ class FlowState:
     changed_at: datetime | None
     proof: Proof | None
     changed_by: str = ""
+
+    @property
+    def passing_since(self) -> datetime | None:
+        """When the row of validations began that have passed, the newest included, where that is known."""
+        return self.proof.passing_since if self.proof is not None else None
+
+    @property
+    def proven_since(self) -> datetime | None:
+        """When it was first proven after its last change; the newest validation where the row began before that."""
+        if self.proof is None:
+            return None
+        begun = self.proof.passing_since
+        return begun if begun is not None and (self.changed_at is None or begun > self.changed_at) else self.proof.at
 
 
 @dataclass(frozen=True)
@@ -58,10 +76,11 @@ class StackState:
     @property
     def proven_since(self) -> datetime | None:
         """Since when the stack is proven, if nothing is against it."""
-        changed = self.changed_at
-        if self.recorded_since is not None and (changed is None or self.recorded_since > changed):
-            return self.recorded_since
-        return max((flow.proof.at for flow in self.flows if flow.proof is not None), default=None)
+        recorded, changed = self.recorded_since, self.changed_at
+        begun = max((each for flow in self.flows if (each := flow.passing_since) is not None), default=None)
+        if recorded is not None and (changed is None or recorded > changed) and (begun is None or recorded >= begun):
+            return recorded
+        return max((flow.proven_since for flow in self.flows if flow.proven_since is not None), default=None)
 
 
 def reasons_against(

@@ -150,4 +150,11 @@ def test_a_published_validation_is_read_with_what_did_not_pass() -> None:
     assert found.summaries == {"parity": "3 missing", "access": "0 missing"}
 
 
+def test_a_published_validation_says_since_when_it_passes() -> None:
+    time = "2026-03-04T11:10:00+00:00"
+    data = {"digest": FLOW, "verdict": "pass", "time": time, "passingSince": "2026-03-04T10:00:00+00:00"}
+    found = validation_of({**data, "report.json": json.dumps({"checks": []})})
+    assert found.proof == a_proof(passing_since=at("10:00"))
+
+
 NOW = at("11:50")

@@ -70,6 +70,23 @@ def test_soaking_goes_on_while_a_proven_stack_is_validated_again() -> None:
     assert reasons_against(a_state(again), MODEL, 50, NOON) != ()
 
 
+@pytest.mark.parametrize(
+    ("begun", "recorded", "changed", "since"),
+    [
+        pytest.param("11:10", None, "11:00", "11:10", id="the first of the row that passed, recorded or not"),
+        pytest.param("11:10", "11:05", "11:00", "11:10", id="one that failed ends what is recorded"),
+        pytest.param("11:10", "11:20", "11:00", "11:20", id="what is recorded since then stays"),
+        pytest.param("11:10", None, "11:30", "11:59", id="a row from before the change proves nothing of it"),
+        pytest.param("11:10", "11:40", "11:30", "11:40", id="what is recorded since the change stays"),
+        pytest.param(None, "11:05", "11:00", "11:05", id="published without it"),
+    ],
+)
+def test_since_when_a_stack_is_proven(begun: str | None, recorded: str | None, changed: str, since: str) -> None:
+    proof = a_proof(at=at("11:59"), passing_since=at(begun) if begun else None)
+    flow = a_flow_state(changed_at=at(changed), proof=proof)
+    assert a_state(flow, recorded_since=at(recorded) if recorded else None).proven_since == at(since)
+
+
 def test_soaking_begins_anew_with_a_change() -> None:
     changed = a_flow_state(changed_at=at("11:30"), proof=a_proof(at=at("11:40")))
     (problem,) = reasons_against(a_state(changed, recorded_since=at("11:10")), MODEL, 50, NOON)

@@ -1,5 +1,6 @@
 """What a promotion does, in which order, and where it stops; killed between any two steps, it ends right."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,21 @@ def test_refused_while_the_first_soaks(world: World) -> None:
     world.publish("one")
     assert world.promote() == 0, "a validation while it soaks must not begin it anew"
     assert world.log == WHOLE[4:]
+
+
+def test_a_validation_that_fails_in_between_begins_the_soak_time_anew(world: World) -> None:
+    world.plan(soak_minutes=5)
+    assert refused(world) == ["predecessor-soaking"]
+    world.publish("one", "fail")
+    world.publish("one")
+    again = world.now
+    assert refused(world) == ["predecessor-soaking"]
+    evidence = world.stacks["one"].evidence
+    assert evidence is not None
+    assert evidence.proven_since == again
+    while world.now < again + timedelta(minutes=4):
+        world.publish("one")
+    assert world.promote() == 0
 
 
 def test_refused_when_the_first_runs_another_model(world: World) -> None:

@@ -85,7 +85,10 @@ class World:
         """A validation a minute later."""
         self.now += timedelta(minutes=1)
         flows = self.stacks[stack].outputs["replications"]
-        proof = Proof(flows["orders"]["digest"], verdict, self.now, () if verdict == "pass" else ("parity",))
+        before, digest = self.stacks[stack].validation, flows["orders"]["digest"]
+        begun = before.proof.passing_since if before is not None and before.proof.digest == digest else None
+        passed = ((), begun or self.now) if verdict == "pass" else (("parity",), None)
+        proof = Proof(digest, verdict, self.now, *passed)
         self.stacks[stack].validation = Validation(proof, {"parity": verdict}, {"parity": "3 of 3"})
 
     def preview(self, settings: StackSettings, say: Any) -> dict[str, int]:

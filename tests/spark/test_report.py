@@ -95,8 +95,35 @@ def test_the_published_map_carries_verdict_digest_and_time() -> None:
     assert published.data is not None
     assert (published.metadata.name, published.metadata.namespace) == ("orders-validation", "ns")
     report = json.loads(published.data.pop("report.json"))
-    assert published.data == {"verdict": "pass", "digest": "sha256:0f", "time": "2026-01-02T03:04:05+00:00"}
+    time = "2026-01-02T03:04:05+00:00"
+    assert published.data == {"verdict": "pass", "digest": "sha256:0f", "time": time, "passingSince": time}
     assert report["checks"][0]["name"] == "parity"
+
+
+@pytest.mark.parametrize(
+    ("before", "since"),
+    [
+        pytest.param(
+            {"verdict": "pass", "digest": "sha256:0f", "time": "T2", "passingSince": "T1"}, "T1", id="goes-on"
+        ),
+        pytest.param({"verdict": "pass", "digest": "sha256:0f", "time": "T2"}, "T2", id="not-noted-before"),
+        pytest.param({"verdict": "fail", "digest": "sha256:0f", "time": "T2"}, None, id="failed-before"),
+        pytest.param({"verdict": "error", "digest": "sha256:0f", "time": "T2"}, None, id="an-error-is-no-pass"),
+        pytest.param({"verdict": "pass", "digest": "sha256:0e", "time": "T2"}, None, id="another-model"),
+    ],
+)
+def test_the_published_map_says_since_when_the_flow_passes_without_a_break(
+    before: dict[str, str], since: str | None
+) -> None:
+    published = config_map(an_outcome(a_check()), before)
+    assert published.data is not None
+    assert published.data["passingSince"] == (since or "2026-01-02T03:04:05+00:00")
+
+
+def test_the_published_map_of_a_failure_says_nothing_of_passing() -> None:
+    published = config_map(an_outcome(a_check(fail("missing-records", "3"))), {"verdict": "pass", "time": "T"})
+    assert published.data is not None
+    assert "passingSince" not in published.data
 
 
 def test_the_table_shows_what_was_found_word_for_word() -> None:
