@@ -1,7 +1,7 @@
 """The provider under the real engine against a real API server: everything that a program of ours does with objects."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,80 +14,9 @@ from infra.local import paths
 from infra.local.endpoints import Endpoints
 from infra.local.kubernetes_api import ApiError, KubernetesApi, Reference
 from infra.local.kubernetes_provider import serve
+from tests.provider.programs import NAMESPACE, STRIMZI, Deployment, a_connect_program, a_program
 
 pytestmark = pytest.mark.usefixtures("stopped_programs")
-
-Program = Callable[[], None]
-NAMESPACE = "provider-test"
-STRIMZI = "kafka.strimzi.io/v1"
-
-
-def a_program(
-    *, namespace: str = NAMESPACE, topics: str = "orders", value: str = "1", explicit: bool = False, spec: Any = None
-) -> Program:
-    """One object of every kind that a flow has."""
-
-    def run() -> None:
-        provider = k8s.Provider("given", kubeconfig="{}", context="production") if explicit else None
-        opts = pulumi.ResourceOptions(provider=provider)
-        home = k8s.core.v1.Namespace("namespace", metadata={"name": namespace}, opts=opts)
-        place = home.metadata["name"]
-
-        def named(name: str, **metadata: Any) -> Any:
-            return {"name": name, "namespace": place, **metadata}
-
-        password = pulumi.Output.secret(f"hunter2-{value}")
-        k8s.core.v1.Secret("secret", metadata=named("east"), string_data={"password": password}, opts=opts)
-        k8s.core.v1.ConfigMap("config", metadata=named("config"), immutable=True, data={"a.b": value}, opts=opts)
-        rule: Any = {"api_groups": [""], "resources": ["secrets"], "resource_names": ["east"], "verbs": ["get"]}
-        k8s.rbac.v1.Role("role", metadata=named("reads"), rules=[rule], opts=opts)
-        k8s.rbac.v1.RoleBinding(
-            "binding",
-            metadata=named("reads"),
-            role_ref={"api_group": "rbac.authorization.k8s.io", "kind": "Role", "name": "reads"},
-            subjects=[{"kind": "ServiceAccount", "name": "orders-connect", "namespace": place}],
-            opts=opts,
-        )
-        connector = {"class": "example.Source", "tasksMax": 1, "config": {"topics": topics, "lag": 1.5}}
-        k8s.apiextensions.CustomResource(
-            "connector",
-            api_version=STRIMZI,
-            kind="KafkaConnector",
-            metadata=named("source", labels={"strimzi.io/cluster": "orders"}),
-            spec=connector if spec is None else spec,
-            opts=opts,
-        )
-
-    return run
-
-
-def _by_name(changes: Mapping[automation.OpType, int] | None) -> dict[str, int]:
-    return {automation.OpType(operation).value: count for operation, count in (changes or {}).items()}
-
-
-class Deployment:
-    """One stack of the engine, of which a test changes the program."""
-
-    def __init__(self, stack: automation.Stack, state: Path) -> None:
-        self._stack = stack
-        self._state = state
-
-    def preview(self, program: Program, **options: Any) -> dict[str, int]:
-        self._stack.workspace.program = program
-        return _by_name(self._stack.preview(**options).change_summary)
-
-    def up(self, program: Program) -> dict[str, int]:
-        self._stack.workspace.program = program
-        return _by_name(self._stack.up().summary.resource_changes)
-
-    def refresh(self) -> dict[str, int]:
-        return _by_name(self._stack.refresh().summary.resource_changes)
-
-    def destroy(self) -> None:
-        self._stack.destroy()
-
-    def state(self) -> str:
-        return "".join(file.read_text() for file in self._state.rglob("*") if file.is_file())
 
 
 @pytest.fixture(scope="module")
@@ -183,26 +112,6 @@ def test_another_namespace_replaces_everything(deployment: Deployment, api: Kube
     assert deployment.up(a_program(namespace=other)) == {"same": 1, "replace": 6}
     assert connector_topics(api, other) == "orders"
     assert api.get(Reference("v1", "Namespace", None, NAMESPACE)) is None
-
-
-def a_connect_program(version: str, *, known_as: tuple[str, ...] = ()) -> Program:
-    """A Connect cluster without workers, in one version of Strimzi's API, that was declared in others before."""
-    group = {"groupId": "g", **{f"{each}StorageTopic": f"g-{each}" for each in ("config", "offset", "status")}}
-    ways: dict[str, dict[str, Any]] = {"v1": group, "v1beta2": {"config": {"group.id": "g"}}}
-
-    def run() -> None:
-        home = k8s.core.v1.Namespace("namespace", metadata={"name": NAMESPACE})
-        types = [f"kubernetes:kafka.strimzi.io/{each}:KafkaConnect" for each in known_as]
-        k8s.apiextensions.CustomResource(
-            "connect",
-            api_version=f"kafka.strimzi.io/{version}",
-            kind="KafkaConnect",
-            metadata={"name": "orders", "namespace": home.metadata["name"]},
-            spec={"replicas": 0, "bootstrapServers": "127.0.0.1:1", **ways[version]},
-            opts=pulumi.ResourceOptions(aliases=[pulumi.Alias(type_=each) for each in types]),
-        )
-
-    return run
 
 
 @pytest.mark.parametrize(("before", "after"), [("v1beta2", "v1"), ("v1", "v1beta2")], ids=["forward", "back"])
