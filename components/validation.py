@@ -65,26 +65,14 @@ def flow_parameters(resolved: ResolvedFlow) -> Parameters:
         "topicsExclude": list(excluded_topics(flow)),
         "groups": list(flow.groups),
         "groupsExclude": list(excluded_groups(flow)),
-        "heartbeats": {
-            "enabled": flow.connectors.heartbeat.enabled,
-            "intervalSeconds": flow.intervals.emit_heartbeats_seconds,
-            "producedTo": resolved.heartbeats_on,
-            "sourceTopic": HEARTBEATS_TOPIC,
-            "targetTopic": heartbeats_on_target(resolved),
-        },
+        "heartbeats": _heartbeats(resolved),
         "offsetSyncs": {
             "enabled": flow.offset_syncs.enabled,
             "cluster": flow.offset_syncs.location.value,
             "topic": offset_syncs_topic_name(flow),
             "lagMax": flow.offset_syncs.lag_max,
         },
-        "checkpoints": {
-            "enabled": flow.connectors.checkpoint.enabled,
-            "topic": checkpoints_topic_name(flow),
-            "intervalSeconds": flow.intervals.emit_checkpoints_seconds,
-            "syncGroupOffsets": flow.sync_group_offsets,
-            "syncIntervalSeconds": flow.intervals.sync_group_offsets_seconds,
-        },
+        "checkpoints": _checkpoints(flow),
         "acls": [_acl(acl, resolved) for acl in flow_acls(resolved)],
         "guard": _guard(flow),
         "transformed": bool(flow.transforms.before or flow.transforms.after),
@@ -94,6 +82,26 @@ def flow_parameters(resolved: ResolvedFlow) -> Parameters:
         ],
         "refreshTopicsSeconds": flow.intervals.refresh_topics_seconds,
         "refreshGroupsSeconds": flow.intervals.refresh_groups_seconds,
+    }
+
+
+def _heartbeats(resolved: ResolvedFlow) -> Parameters:
+    return {
+        "enabled": resolved.flow.connectors.heartbeat.enabled,
+        "intervalSeconds": resolved.flow.intervals.emit_heartbeats_seconds,
+        "producedTo": resolved.heartbeats_on,
+        "sourceTopic": HEARTBEATS_TOPIC,
+        "targetTopic": heartbeats_on_target(resolved),
+    }
+
+
+def _checkpoints(flow: Flow) -> Parameters:
+    return {
+        "enabled": flow.connectors.checkpoint.enabled,
+        "topic": checkpoints_topic_name(flow),
+        "intervalSeconds": flow.intervals.emit_checkpoints_seconds,
+        "syncGroupOffsets": flow.sync_group_offsets,
+        "syncIntervalSeconds": flow.intervals.sync_group_offsets_seconds,
     }
 
 

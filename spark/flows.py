@@ -54,6 +54,26 @@ class OpenFlow:
         ]
 
 
+def _selected(flow: FlowParameters, selection: Selection, existing: frozenset[str], where: str) -> list[str]:
+    missing = sorted(set(selection.literal_topics()) - existing)
+    if missing:
+        raise ClusterError(
+            "topic-missing",
+            f"no topic {', '.join(missing)} that the user may describe",
+            where,
+            "create the topic, correct the flow's topics, or grant DESCRIBE on it",
+        )
+    topics = selection.topics(existing)
+    if not topics:
+        raise ClusterError(
+            "no-topic-selected",
+            f"none of its {len(existing)} topics matches {', '.join(flow.topics)}",
+            where,
+            "correct the flow's topics, or grant the user DESCRIBE on them",
+        )
+    return topics
+
+
 @contextmanager
 def opened(flow: FlowParameters, spark: SparkSession, resolve: Resolve, progress: Progress) -> Iterator[OpenFlow]:
     """Connect to both clusters and resolve the selection.
@@ -69,22 +89,7 @@ def opened(flow: FlowParameters, spark: SparkSession, resolve: Resolve, progress
     ):
         progress(f"{flow.name}: asking {flow.source.alias} and {flow.target.alias} for topics")
         existing = source.topics()
-        missing = sorted(set(selection.literal_topics()) - existing)
-        if missing:
-            raise ClusterError(
-                "topic-missing",
-                f"no topic {', '.join(missing)} that the user may describe",
-                source.where,
-                "create the topic, correct the flow's topics, or grant DESCRIBE on it",
-            )
-        topics = selection.topics(existing)
-        if not topics:
-            raise ClusterError(
-                "no-topic-selected",
-                f"none of its {len(existing)} topics matches {', '.join(flow.topics)}",
-                source.where,
-                "correct the flow's topics, or grant the user DESCRIBE on them",
-            )
+        topics = _selected(flow, selection, existing, source.where)
         on_target = target.topics()
         remote = [name for name in map(selection.remote, topics) if name in on_target]
         yield OpenFlow(

@@ -202,10 +202,35 @@ def differences(pairs: DataFrame, judged: DataFrame) -> DataFrame:
     has the record, but fewer times), extra-head, extra; and unmarked: missing among the target's marked records, but
     there without a mark.
     """
+    named = _unmatched(pairs, judged).select(
+        "topic",
+        "partition",
+        _kind().alias("kind"),
+        F.coalesce("source_offset", "target_offset").alias("offset"),
+        "time_ms",
+        "digest",
+    )
+    order = Window.partitionBy("topic", "partition", "kind").orderBy("offset")
+    sample = F.when(F.col("rank") <= SAMPLES, F.struct("offset", "time_ms", F.hex("digest").alias("digest")))
+    return (
+        named.withColumn("rank", F.row_number().over(order))
+        .groupBy("topic", "partition", "kind")
+        .agg(
+            F.count(F.lit(1)).alias("records"),
+            F.min("offset").alias("first"),
+            F.max("offset").alias("last"),
+            F.sort_array(F.collect_list(sample)).alias("samples"),
+        )
+    )
+
+
+def _unmatched(pairs: DataFrame, judged: DataFrame) -> DataFrame:
+    """Pairs that one side lacks, up to `judged_end`, and what they are judged by: columns known (the source has such a
+    record), first_source, last_source and first_target (offsets that both sides hold), start."""
     whole, same = Window.partitionBy("topic", "partition"), Window.partitionBy("topic", "partition", "digest")
     source, target = F.col("source_offset"), F.col("target_offset")
     both = source.isNotNull() & target.isNotNull()
-    unmatched = (
+    return (
         pairs.select("topic", "partition", "digest", "source_offset", "target_offset", "unmarked_offset", "time_ms")
         .withColumn("known", F.max(source.isNotNull()).over(same))
         .withColumn("first_source", F.min(F.when(both, source)).over(whole))
@@ -220,7 +245,11 @@ def differences(pairs: DataFrame, judged: DataFrame) -> DataFrame:
         .withColumn("start", F.least("started", "first_source"))
         .where(source.isNull() | F.col("judged_end").isNull() | (source < F.col("judged_end")))
     )
-    kind = (
+
+
+def _kind() -> Column:
+    source, target = F.col("source_offset"), F.col("target_offset")
+    return (
         F.when(source < F.col("start"), "before-start")
         .when(source.isNotNull() & F.col("start").isNull(), "missing")
         .when(source.isNotNull() & F.col("unmarked_offset").isNotNull(), "unmarked")
@@ -231,21 +260,6 @@ def differences(pairs: DataFrame, judged: DataFrame) -> DataFrame:
         .when(F.col("known"), "duplicated")
         .when(target < F.col("first_target"), "extra-head")
         .otherwise("extra")
-    )
-    named = unmatched.select(
-        "topic", "partition", kind.alias("kind"), F.coalesce(source, target).alias("offset"), "time_ms", "digest"
-    )
-    order = Window.partitionBy("topic", "partition", "kind").orderBy("offset")
-    sample = F.when(F.col("rank") <= SAMPLES, F.struct("offset", "time_ms", F.hex("digest").alias("digest")))
-    return (
-        named.withColumn("rank", F.row_number().over(order))
-        .groupBy("topic", "partition", "kind")
-        .agg(
-            F.count(F.lit(1)).alias("records"),
-            F.min("offset").alias("first"),
-            F.max("offset").alias("last"),
-            F.sort_array(F.collect_list(sample)).alias("samples"),
-        )
     )
 
 

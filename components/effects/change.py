@@ -64,10 +64,6 @@ class Change:
             if one is not None and one.role == role and one.flow not in gone:
                 yield before, after
 
-    def source_of(self, flow: str, deployments: Iterable[Deployed]) -> Connector | None:
-        """The first source connector of a flow."""
-        return next((each for each in _connectors(deployments) if (each.flow, each.role) == (flow, "source")), None)
-
     def groups(self, flow: str, deployments: Iterable[Deployed]) -> tuple[str, ...]:
         """Consumer groups whose offsets a flow translates."""
         found = (each for each in _connectors(deployments) if (each.flow, each.role) == (flow, "checkpoint"))

@@ -28,7 +28,7 @@ OBSERVED_SECONDS_AT_MOST = 60
 POLL_SECONDS = 0.1
 #: A heartbeat from further in the future than this shows clocks that differ too much to judge freshness by.
 CLOCK_TOLERANCE_MS = 5_000
-
+_LATENCIES = {"latencyP50Ms": 0.5, "latencyP99Ms": 0.99, "latencyMaxMs": 1.0}
 
 _WORKERS_ONLY = note(
     "heartbeats-of-workers",
@@ -186,11 +186,7 @@ def judge(
         "copies": len(beats) - len(times),
         "ofOtherFlows": others,
     }
-    findings = [_topology_note(hops or {})] if hops else []
-    if parameters.produced_to == "target":
-        findings.append(_WORKERS_ONLY)
-    if undecodable:
-        findings.append(error("heartbeat-undecodable", f"{undecodable} records are no heartbeats", undecodable))
+    findings = _findings_whatever_the_times(parameters, undecodable, hops)
     if not times:
         stopped = fail("no-heartbeat", f"no heartbeat of this flow on topic {parameters.target_topic}")
         return CheckOutcome(NAME, "no heartbeat of this flow", counts, (*findings, stopped))
@@ -199,13 +195,9 @@ def judge(
     latencies = observation.latencies_ms(beats)
     counts |= {"newestAgeMs": age_ms, "staleAfterMs": round(limit * 1000), "gaps": len(gaps)}
     counts |= {"observed": len(latencies), "latencyResolutionMs": observation.resolution_ms}
-    for name, share in (("latencyP50Ms", 0.5), ("latencyP99Ms", 0.99), ("latencyMaxMs", 1.0)):
-        if latencies:
-            counts[name] = percentile(latencies, share)
-    findings += _age_findings(age_ms, limit, parameters)
-    if gaps:
-        longest = max(end - start for start, end in gaps) / 1000
-        findings.append(note("heartbeat-gap", f"{len(gaps)} gaps, the longest {longest:.1f} s", len(gaps)))
+    if latencies:
+        counts |= {name: percentile(latencies, share) for name, share in _LATENCIES.items()}
+    findings += [*_age_findings(age_ms, limit, parameters), *_gap_findings(gaps)]
     samples: list[Mapping[str, Scalar]] = [{"gapStartMs": start, "gapEndMs": end} for start, end in gaps]
     latency = f", latency p50 {counts['latencyP50Ms']} ms, max {counts['latencyMaxMs']} ms" if latencies else ""
     return CheckOutcome(
@@ -228,6 +220,17 @@ def percentile(ascending: Sequence[int], share: float) -> int:
     return ascending[max(0, math.ceil(share * len(ascending)) - 1)]
 
 
+def _findings_whatever_the_times(
+    parameters: HeartbeatParameters, undecodable: int, hops: Mapping[str, int] | None
+) -> list[Finding]:
+    found = [_topology_note(hops)] if hops else []
+    if parameters.produced_to == "target":
+        found.append(_WORKERS_ONLY)
+    if undecodable:
+        found.append(error("heartbeat-undecodable", f"{undecodable} records are no heartbeats", undecodable))
+    return found
+
+
 def _age_findings(age_ms: int, limit_seconds: float, parameters: HeartbeatParameters) -> list[Finding]:
     if age_ms > limit_seconds * 1000:
         return [
@@ -242,6 +245,13 @@ def _age_findings(age_ms: int, limit_seconds: float, parameters: HeartbeatParame
         ahead = -age_ms / 1000
         return [error("clocks-differ", f"the newest heartbeat is from {ahead:.1f} s in the future: clocks differ")]
     return []
+
+
+def _gap_findings(gaps: Sequence[tuple[int, int]]) -> list[Finding]:
+    if not gaps:
+        return []
+    longest = max(end - start for start, end in gaps) / 1000
+    return [note("heartbeat-gap", f"{len(gaps)} gaps, the longest {longest:.1f} s", len(gaps))]
 
 
 def _topology_note(hops: Mapping[str, int]) -> Finding:

@@ -77,18 +77,23 @@ def check_parity(
     if not loops and not absent and not first.unread:
         findings += nothing_to_compare(first)
     counts = _counts(opened, first, loops, differences)
+    told = [each for each in differences if each.kind not in (BEFORE_START, NOT_BEGUN)]
+    summary = _summary(counts, guarded=opened.flow.guard is not None)
+    return CheckOutcome(NAME, summary, counts, tuple(findings), parity_samples(told))
+
+
+def _summary(counts: Mapping[str, int | float], *, guarded: bool) -> str:
     summary = (
         f"{counts['sourceRecords']} source and {counts['targetRecords']} target records in {counts['partitions']} "
         f"partitions, {counts['agreeingPartitions']} of them equal"
     )
-    if opened.flow.guard is not None:
+    if guarded:
         summary += f"; {counts['setAsideOnSource']} and {counts['setAsideOnTarget']} of the other direction set aside"
     if counts["unreadOffsets"]:
         summary += f"; {counts['unreadOffsets']} source offsets behind open transactions not read"
     if counts.get("beforeStart"):
         summary += f"; {counts['beforeStart']} before the flow's start"
-    told = [each for each in differences if each.kind not in (BEFORE_START, NOT_BEGUN)]
-    return CheckOutcome(NAME, summary, counts, tuple(findings), parity_samples(told))
+    return summary
 
 
 def went_both_ways(first: FirstPass, guard: GuardParameters, source: str, target: str) -> list[Finding]:

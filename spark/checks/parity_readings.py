@@ -159,22 +159,7 @@ def _differing(
     sides_read = both_sides(opened, at_source.logs, target_logs)
     frame = transforms.differences(transforms.paired(sides_read, opened.flow.start_from == "latest"), judged)
     rows = readers.rows(frame, _both(opened), "comparing records")
-    # Retention may have removed records while they were read: the logs as they are now explain what is not there.
-    source_logs, target_logs = opened.source.offsets(partitions), _target_logs(opened, partitions)
-    policies = opened.source.cleanup_policies({each.topic for each in partitions})
-    sides = {
-        each: Sides(
-            source_logs[each],
-            target_logs[each],
-            first.target[each].records,
-            "compact" in policies.get(each.topic, ""),
-            opened.flow.source.alias,
-            opened.flow.target.alias,
-            at_source.unread.get(each),
-            target_unread.get(each),
-        )
-        for each in partitions
-    }
+    sides = _sides_now(opened, first, partitions, at_source.unread, target_unread)
     found = [
         Difference(
             TopicPartition(row.topic, row.partition),
@@ -188,6 +173,31 @@ def _differing(
     ]
     newest = {each: first.source[each].newest_ms for each in partitions}
     return without_start(found, sides, starts, newest, first.began_ms), sides
+
+
+def _sides_now(
+    opened: OpenFlow,
+    first: FirstPass,
+    partitions: list[TopicPartition],
+    source_unread: Mapping[TopicPartition, OffsetRange],
+    target_unread: Mapping[TopicPartition, OffsetRange],
+) -> dict[TopicPartition, Sides]:
+    """Both logs as they are now: where retention removed records while they were read, that is what explains it."""
+    source_logs, target_logs = opened.source.offsets(partitions), _target_logs(opened, partitions)
+    policies = opened.source.cleanup_policies({each.topic for each in partitions})
+    return {
+        each: Sides(
+            source_logs[each],
+            target_logs[each],
+            first.target[each].records,
+            "compact" in policies.get(each.topic, ""),
+            opened.flow.source.alias,
+            opened.flow.target.alias,
+            source_unread.get(each),
+            target_unread.get(each),
+        )
+        for each in partitions
+    }
 
 
 def _wait_while_moving(

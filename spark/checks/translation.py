@@ -198,19 +198,20 @@ def prove(
     if not equal:
         return Proof(_not_found(position, found, source_log, guess, inexact))
     offset = guess.offset if guess is not None and guess.offset in equal else max(equal)
-    standing = offset + 1 if found.after else offset
-    if standing > position.committed:
-        skipped = standing - position.committed
-        return Proof(
-            fail(
-                "offset-skips-records",
-                f"{position}: committed {position.committed}, but translated offset {downstream} is source offset "
-                f"{standing}: {skipped} records would never be consumed",
-                skipped,
-            ),
-            standing,
-        )
-    return Proof(None, standing, position.committed - standing)
+    return _standing_at(offset + 1 if found.after else offset, position, downstream)
+
+
+def _standing_at(standing: int, position: Position, downstream: int) -> Proof:
+    skipped = standing - position.committed
+    if skipped <= 0:
+        return Proof(None, standing, -skipped)
+    finding = fail(
+        "offset-skips-records",
+        f"{position}: committed {position.committed}, but translated offset {downstream} is source offset {standing}: "
+        f"{skipped} records would never be consumed",
+        skipped,
+    )
+    return Proof(finding, standing)
 
 
 def _not_found(

@@ -23,7 +23,6 @@ PARTITIONS = 2
 SYNC_EVERY = 10
 CALL_SECONDS = 20
 Headers = list[tuple[str, str | bytes | None]]
-COMPACT = {"cleanup.policy": "compact"}
 
 
 @dataclass
