@@ -17,9 +17,28 @@ _TAGS = frozenset(
         *("secret", "pattern", "config", "keystore", "address"),
         *("plain", "scram-sha-512", "scram-sha-256", "tls", "oauth", "custom"),
         *("flow", "prefixlessPair", "split", "mirrorMaker2"),
+        *("str", "bool", "int", "float"),
         *("inline", "external", "jmxPrometheusExporter", "strimziMetricsReporter"),
     }
 )
+#: YAML's words for what Python has made of it, and for what pydantic's kind of error asks for.
+_GIVEN_TYPES = {
+    dict: "a mapping",
+    list: "a list",
+    str: "text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    type(None): "empty",
+}
+_WANTED_TYPES = {
+    **dict.fromkeys(("model", "dict"), "a mapping"),
+    **dict.fromkeys(("list", "tuple"), "a list"),
+    "string": "text",
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+}
 M = TypeVar("M", bound=Model)
 _CREDENTIALS = frozenset({"password", "certificates", "trust", "clientSecret", "accessToken", "refreshToken"})
 
@@ -42,7 +61,7 @@ def _problem(detail: ErrorDetails, data: object, model: type[Model]) -> Problem:
     if detail["type"].startswith("union_tag"):
         path = (*path, "type")
     where = ".".join(str(part) for part in path) or "the top of the file"
-    name = str(path[-1]) if path else "the file"
+    name = _name(path)
     match detail["type"]:
         case "missing" | "union_tag_not_found":
             return Problem(where, "missing-key", f"`{name}` is missing", "It has no default.", f"set `{name}`.")
@@ -67,15 +86,27 @@ def _problem(detail: ErrorDetails, data: object, model: type[Model]) -> Problem:
             f"set `{name}: {{secret: NAME, key: KEY}}` for an existing Secret, or `{name}: {{config: KEY}}` and "
             "`pulumi config set --secret KEY`.",
         )
-    return Problem(
-        where,
-        "wrong-type",
-        f"`{name}` is of type {type(detail['input']).__name__}",
-        f"{detail['msg']}.",
-        f"quote it: `{name}: '{detail['input']}'`."
-        if detail["type"] == "string_type" and isinstance(detail["input"], int | float)
-        else f"write `{name}` in the accepted form.",
-    )
+    return _wrong_type(where, name, detail)
+
+
+def _name(path: tuple[str | int, ...]) -> str:
+    """The key, with its place in the list that it holds."""
+    if not path:
+        return "the file"
+    return f"{path[-2]}.{path[-1]}" if isinstance(path[-1], int) and len(path) > 1 else str(path[-1])
+
+
+def _wrong_type(where: str, name: str, detail: ErrorDetails) -> Problem:
+    given, kind = detail["input"], detail["type"].partition("_")[0]
+    is_given = _GIVEN_TYPES.get(type(given), f"of type {type(given).__name__}")
+    wanted = _WANTED_TYPES.get(kind)
+    if wanted is None:
+        why, remedy = f"{detail['msg']}.", f"write `{name}` in the accepted form."
+    elif kind == "string" and isinstance(given, bool | int | float):
+        why, remedy = "Without quotation marks YAML reads no text here.", "put it in quotation marks."
+    else:
+        why, remedy = f"Accepted is {wanted}.", f"write `{name}` as {wanted}."
+    return Problem(where, "wrong-type", f"`{name}` is {is_given}", why, remedy)
 
 
 def _unknown_key(where: str, path: tuple[str | int, ...], model: type[Model]) -> Problem:

@@ -1,7 +1,7 @@
 """The `replicate` command: every command in the order of `--help`, and what an error ends with."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.markup import escape
@@ -60,5 +60,14 @@ def main() -> None:
         print_problems(error.problems, err)
         raise SystemExit(1) from None
     except (CannotRunError, LocalStackError, DeadlineError) as error:
-        err.print(f"[red]✗[/] {escape(str(error))}", soft_wrap=True)
-        raise SystemExit(2) from None
+        _end(error)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        what, why = f"{error.strerror}".lower(), "The file cannot be read or written."
+        _end(CannotRunError(what, str(error.filename), why, "name another, or correct what stands there."))
+
+
+def _end(error: Exception) -> NoReturn:
+    err.print(f"[red]✗[/] {escape(str(error))}", soft_wrap=True)
+    raise SystemExit(2) from None

@@ -156,7 +156,7 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
 def load_yaml(path: Path) -> object:
     """Parsed YAML of a file; a key given twice is an error."""
     try:
-        return yaml.load(path.read_text(), _UniqueKeyLoader)
+        return yaml.load(path.read_bytes(), _UniqueKeyLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
+from components.effects.effect import number
 from components.model import Topology
 from components.problems import Problem, ReplicationError, Severity
 from infra.command_options import Json, Stack
@@ -42,7 +43,7 @@ def check(
             print_problems(items, out)
             errors = sum(item.severity is Severity.ERROR for item in items)
             mark = "[red]✗[/]" if errors else "[green]✓[/]"
-            out.print(f"{mark} {stack}: {errors} errors, {len(items) - errors} warnings")
+            out.print(f"{mark} {stack}: {number(errors, 'error')}, {number(len(items) - errors, 'warning')}")
     if any(item.severity is Severity.ERROR for items in found.values() for item in items):
         raise typer.Exit(1)
 
@@ -58,7 +59,7 @@ def explain(
 ) -> None:
     """Show every effective property of a flow's connectors, clients and workers, and which layer set it.
 
-    Example: `replicate explain local orders producer.override.linger.ms`
+    Example: `replicate explain prod-us-west-2 orders replication.factor`
     """
     from infra import explain, explain_tables
 
@@ -85,7 +86,7 @@ def render(
     settings = read_settings(stack)
     files = rendered_files(settings, addresses(settings))
     write_files(files, folder)
-    out.print(f"[green]✓[/] {len(files)} files in {escape(str(folder))}")
+    out.print(f"[green]✓[/] {len(files)} files in {escape(str(folder))}", soft_wrap=True)
 
 
 def acls(
@@ -115,17 +116,17 @@ def acls(
 
 
 def schema(
-    file: Annotated[Path, typer.Option("--out", help="File to write.")] = STACKS / "topology.schema.json",
+    folder: Annotated[Path, typer.Option("--out", help="Folder to write them to.")] = STACKS,
 ) -> None:
-    """Write the JSON Schemas of topology files and of the plan of promotion, with which editors complete them.
+    """Write the JSON Schemas of topology files and of the plan of promotion, by which editors complete them.
 
     Example: `replicate schema`
     """
     from infra.promotion.plan import plan_schema
 
-    for path, text in ((file, topology_schema()), (file.with_name("promotion.schema.json"), plan_schema())):
-        path.write_text(text)
-        out.print(f"[green]✓[/] {escape(str(path))}")
+    for name, text in (("topology.schema.json", topology_schema()), ("promotion.schema.json", plan_schema())):
+        (folder / name).write_text(text)
+        out.print(f"[green]✓[/] {escape(str(folder / name))}", soft_wrap=True)
 
 
 def topology_schema() -> str:

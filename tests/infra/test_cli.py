@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,23 @@ def test_help_shows_an_example(command: str) -> None:
     answer = CliRunner().invoke(app, [*command.split(), "--help"], terminal_width=200)
     assert answer.exit_code == 0
     assert f"replicate {command}" in answer.output.replace("`", "")
+
+
+@pytest.mark.parametrize("command", ["check", "explain", "acls", "environments"])
+def test_the_example_of_a_command_that_only_reads_works(command: str) -> None:
+    said = CliRunner().invoke(app, [command, "--help"], terminal_width=200).output.replace("`", "")
+    example = re.search(rf"Example: replicate ({command}.*)", said)
+    assert example is not None
+    answer = replicate(*example.group(1).split())
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_a_file_that_cannot_be_written_is_told_without_a_trace(tmp_path: Path) -> None:
+    answer = replicate("schema", "--out", str(tmp_path / "nowhere"))
+    assert answer.returncode == 2
+    assert f"no such file or directory, at {tmp_path / 'nowhere'}" in answer.stderr
+    assert "Remedy:" in answer.stderr
+    assert "Traceback" not in answer.stderr
 
 
 def test_the_stacks_of_this_repository_have_no_problem() -> None:

@@ -39,6 +39,13 @@ def test_a_topology_that_is_no_yaml_is_told_with_its_line(tmp_path: Path, text: 
     assert "test.yaml:" in caught.value.where
 
 
+def test_a_topology_in_another_encoding_is_told_without_a_trace(tmp_path: Path) -> None:
+    write_stack(tmp_path)
+    (tmp_path / "topologies" / "test.yaml").write_bytes("# Zürich".encode("latin-1"))
+    with pytest.raises(CannotRunError, match="cannot be read as YAML"):
+        read_settings("test", tmp_path)
+
+
 def test_an_empty_topology_names_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(ReplicationError) as caught:
         read_settings("test", write_stack(tmp_path, "{}"))
