@@ -6,7 +6,8 @@ READY := $(VENV)/.ready
 
 .PHONY: help setup demo test check format bench schema properties lock touched-stacks review environments promote drift
 
-# Read by the targets below through the environment, where no shell takes their values apart.
+# Read by the targets below through the environment, as are ENVIRONMENT, TO and STACKS: neither make nor a shell takes for
+# a command what stands in a value.
 BASE ?= origin/main
 OUT ?= review
 export BASE OUT
@@ -62,11 +63,11 @@ environments: $(READY)
 	@$(BIN)/replicate environments
 
 promote: $(READY)
-	@$(BIN)/replicate promote --yes $(if $(ENVIRONMENT),--environment "$$ENVIRONMENT") $(if $(TO),--to "$$TO")
+	@$(BIN)/replicate promote --yes $${ENVIRONMENT:+--environment "$$ENVIRONMENT"} $${TO:+--to "$$TO"}
 
 # Ends with 1 when anything differs; markdown, as it is for a job's summary.
 drift: $(READY)
-	@$(BIN)/replicate diff $(STACKS) --against cluster --markdown --fail-on none
+	@$(BIN)/replicate diff $$STACKS --against cluster --markdown --fail-on none
 
 schema: $(READY)
 	$(BIN)/replicate schema

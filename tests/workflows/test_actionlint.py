@@ -115,6 +115,21 @@ def test_no_two_promotions_run_at_once_and_each_environment_has_its_own_approval
     assert (job["strategy"]["max-parallel"], job["strategy"]["fail-fast"]) == (1, True)
 
 
+@each_workflow
+def test_credentials_are_given_to_jobs_of_an_environment_only(file: Path) -> None:
+    """Its reviewers and branches decide who gets them; those of the repository go to whoever may push a branch."""
+    jobs = load(file.stem)["jobs"]
+    assert {name for name, job in jobs.items() if "secrets." in str(job)} <= {
+        name for name, job in jobs.items() if "environment" in job
+    }
+
+
+def test_what_is_promoted_by_hand_is_merged() -> None:
+    jobs = load("promote")["jobs"]
+    assert jobs["plan"]["if"] == "${{ github.ref == 'refs/heads/main' }}"
+    assert jobs["promote"]["needs"] == "plan"
+
+
 def test_workflows_run_the_engine_and_the_provider_that_requirements_pin() -> None:
     pins = dict(re.findall(r'"(pulumi|pulumi-kubernetes)==([\d.]+)"', (ROOT / "pyproject.toml").read_text()))
     engines = {step["with"]["pulumi-version"] for step in _steps_with("pulumi/actions@")}

@@ -65,7 +65,7 @@ class Runner:
         for file in files.values():
             file.write_text("")
         kept = {key: value for key, value in os.environ.items() if key in ("HOME", "PATH", "LANG")}
-        given = {"CI": "true", "GITHUB_ACTIONS": "true", "GITHUB_BASE_REF": "main", "RUNNER_TEMP": str(self.temporary)}
+        given = {"CI": "true", "GITHUB_ACTIONS": "true", "RUNNER_TEMP": str(self.temporary)}
         given |= {name: str(file) for name, file in files.items()}
         # The environment of the tests holds the libraries; the program is that of the workspace.
         given["PYTHONPATH"] = str(self.workspace)
