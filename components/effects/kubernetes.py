@@ -11,28 +11,43 @@ from components.specs.planned import Manifest
 
 def kubernetes_effects(change: Change) -> Iterator[Effect]:
     """What happens to namespaces, quotas and KafkaUsers."""
+    yield from _namespaces(change)
     old, new = ({each.name: each for each in side} for side in (change.before, change.after))
-    used = {workers.namespace for each in change.after for workers in each.workers}
     for name in {**new, **old}:
         before, after = old.get(name, Deployed(name)), new.get(name, Deployed(name))
-        flow = next((each.flow for each in (*after.connectors, *before.connectors)), name)
         if name in old and name in new:
-            yield from _namespaces(before, after, used, flow)
-            yield from _quotas(before.quotas, after.quotas, flow)
+            yield from _quotas(before.quotas, after.quotas, _flow(after))
         yield from _users(before.users, after.users, name)
 
 
-def _namespaces(before: Deployed, after: Deployed, used: set[str], flow: str) -> Iterator[Effect]:
-    for namespace in sorted((before.namespaces - after.namespaces) & used):
+def _namespaces(change: Change) -> Iterator[Effect]:
+    """What becomes of namespaces that somebody's workers live in."""
+    old, new = (
+        {namespace: each for each in side for namespace in each.namespaces} for side in (change.before, change.after)
+    )
+    lived_in, used = (
+        {workers.namespace: each for each in side for workers in each.workers} for side in (change.before, change.after)
+    )
+    for namespace in sorted((old.keys() - new.keys()) & used.keys()):
         what = (
             f"namespace {namespace} is deleted with everything in it, also what others keep there, while workers need "
             "it: replication stops until it is there again"
         )
-        yield Effect(Severity.DATA, "namespace-deleted", flow, "namespace.create", what)
-    here = {workers.namespace for workers in before.workers}
-    for namespace in sorted((after.namespaces - before.namespaces) & here):
+        yield Effect(Severity.DATA, "namespace-deleted", _flow(used[namespace]), "namespace.create", what)
+    for namespace in sorted((new.keys() - old.keys()) & lived_in.keys()):
         what = f"namespace {namespace} is created by us; `up` fails if somebody else has created it"
-        yield Effect(Severity.NONE, "namespace-created", flow, "namespace.create", what)
+        yield Effect(Severity.NONE, "namespace-created", _flow(new[namespace]), "namespace.create", what)
+    for namespace in sorted(new.keys() & old.keys()):
+        if new[namespace].name != old[namespace].name:
+            what = (
+                f"namespace {namespace} is created for `{_flow(new[namespace])}` instead of `{_flow(old[namespace])}`: "
+                "`up` creates before it deletes, and fails because it is there; give the new one another name"
+            )
+            yield Effect(Severity.NONE, "namespace-taken-over", _flow(new[namespace]), "namespace.create", what)
+
+
+def _flow(deployment: Deployed) -> str:
+    return next((each.flow for each in deployment.connectors), deployment.name)
 
 
 def _quotas(before: Mapping[str, Manifest], after: Mapping[str, Manifest], flow: str) -> Iterator[Effect]:

@@ -1,12 +1,13 @@
 """A stack of the working tree against what it was: changed objects and effects on replication."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from components.effects.between import effects_between
 from components.effects.effect import Effect, Severity, gravest
 from components.effects.running import Deployed, deployed
+from components.naming import namespace_name
 from infra.errors import CannotRunError
 from infra.review.bases import Base
 from infra.review.drift import Drift
@@ -64,7 +65,7 @@ def _compared(stack: str, stacks: Path, base: Base) -> Comparison:
 
 
 def compare(stack: str, label: str, before: Snapshot, after: Snapshot) -> Comparison:
-    """Compare two snapshots of a stack; deployments that are equal are not even rendered."""
+    """Compare two snapshots of a stack; deployments that are equal are rendered only if they lose their namespace."""
     old: list[Deployed] = []
     new: list[Deployed] = []
     objects: list[ObjectChange] = []
@@ -78,12 +79,27 @@ def compare(stack: str, label: str, before: Snapshot, after: Snapshot) -> Compar
         old += [deployed(name, earlier, before.flows(name))] if earlier else []
         new += [deployed(name, later, after.flows(name))] if later else []
 
+    for each in _left_without_namespace(before, after, old, new):
+        old.append(each)
+        new.append(each)
+
     def place(flow: str, key: str) -> str:
         known = after.place(flow, key) or before.place(flow, key)
         return known or ".".join(part for part in (flow, key) if part)
 
     effects = (*_kubernetes_cluster(before, after), *effects_between(old, new, place))
     return Comparison(stack, label, tuple(sorted(effects, key=lambda each: -each.severity.rank)), tuple(objects))
+
+
+def _left_without_namespace(
+    before: Snapshot, after: Snapshot, old: Sequence[Deployed], new: Sequence[Deployed]
+) -> Iterator[Deployed]:
+    """Deployments that stay as they are in namespaces that others no longer declare."""
+    gone = {name for each in old for name in each.namespaces} - {name for each in new for name in each.namespaces}
+    for name, deployment in after.deployments.items():
+        first = deployment.flows[0]
+        if before.deployments.get(name) == deployment and namespace_name(first.workers, first.flow) in gone:
+            yield deployed(name, after.objects(name), after.flows(name))
 
 
 def _kubernetes_cluster(before: Snapshot, after: Snapshot) -> Iterator[Effect]:
