@@ -104,10 +104,10 @@ def running_otherwise(flow: str, live: Manifest) -> Iterator[Drift]:
             )
             by, since = "Connect's REST interface", status_time(live)
             yield Drift(Severity.DATA, "connector-state", flow, where, what, by, since, remedy)
-        for part, reason in _failures(status):
+        for task, reason in _failures(status):
             found = True
-            what = f"connector {name}{part} failed: {reason}"
-            remedy = "correct what it says; then `strimzi.io/restart=true` as an annotation starts it again."
+            what = f"connector {name}{'' if task is None else f' task {task}'} failed: {reason}"
+            remedy = f"correct what it says; then `{_restart(live, name, task)}` starts it again."
             yield Drift(Severity.DATA, "connector-failed", flow, where, what, "", "", remedy)
     readiness = readiness_of(where, live)
     if not (readiness.ready or paused) and not _taken_up(live):
@@ -131,12 +131,21 @@ def _connectors(live: Manifest) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
             yield each["name"], wanted.get(each["name"], "running"), each
 
 
-def _failures(status: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    parts = {"": status.get("connector") or {}}
-    parts |= {f" task {task['id']}": task for task in status.get("tasks") or []}
-    for part, state in parts.items():
+def _failures(status: Mapping[str, Any]) -> Iterator[tuple[int | None, str]]:
+    """Failed tasks by id, or None for the connector itself, each with the first line of its trace."""
+    parts = [(None, status.get("connector") or {}), *((task["id"], task) for task in status.get("tasks") or [])]
+    for task, state in parts:
         if state.get("state") == "FAILED":
-            yield part, str(state.get("trace") or "no trace").strip().splitlines()[0]
+            yield task, str(state.get("trace") or "no trace").strip().splitlines()[0]
+
+
+def _restart(live: Manifest, name: str, task: int | None) -> str:
+    """Source: Strimzi ResourceAnnotations; the restart of a connector leaves its tasks alone."""
+    if live["kind"] == "KafkaConnector":
+        annotation = "restart=true" if task is None else f"restart-task={task}"
+    else:
+        annotation = f"restart-connector='{name}'" if task is None else f"restart-connector-task='{name}:{task}'"
+    return f"{_kubectl('annotate', live)} strimzi.io/{annotation}"
 
 
 def _taken_up(live: Manifest) -> bool:

@@ -98,6 +98,7 @@ def test_a_failed_task_is_told_with_its_reason(declared: Snapshot) -> None:
 
     (drift,) = found(declared, failed).drift
     assert drift.what == "connector orders-source task 1 failed: TopicAuthorizationException: no"
+    assert "`kubectl annotate kafkaconnector orders-source -n mirror-orders strimzi.io/restart-task=1`" in drift.remedy
 
 
 def test_what_the_operator_has_not_taken_up_is_not_ready(declared: Snapshot) -> None:

@@ -17,6 +17,7 @@ from tests.review.changes import written
 from tests.review.served import by_hand, in_cluster
 
 MIRROR = "mirror-maker2"
+SOURCE = "useast->uswest.MirrorSourceConnector"
 #: The address of eu is known to its deployment only.
 CLUSTERS = {
     "useast": a_cluster(bootstrapServers="kafka.useast:9093"),
@@ -121,24 +122,29 @@ def in_spec(declared: Snapshot) -> Manifest:
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "told", "remedy"),
     [
-        pytest.param({"connector": {"state": "PAUSED"}}, "is PAUSED, and its spec says running", id="paused"),
+        pytest.param(
+            {"connector": {"state": "PAUSED"}}, "is PAUSED, and its spec says running", "the operator", id="paused"
+        ),
+        pytest.param(
+            {"connector": {"state": "FAILED"}}, "failed: no trace", f"restart-connector='{SOURCE}'`", id="failed"
+        ),
         pytest.param(
             {"connector": {"state": "RUNNING"}, "tasks": [{"id": 3, "state": "FAILED", "trace": "Broken: no\n\tat x"}]},
             "task 3 failed: Broken: no",
+            f"strimzi.io/restart-connector-task='{SOURCE}:3'`",
             id="a-failed-task",
         ),
     ],
 )
 def test_a_connector_that_does_not_run_shows_behind_a_resource_that_is_ready(
-    declared: Snapshot, state: dict[str, Any], told: str
+    declared: Snapshot, state: dict[str, Any], told: str, remedy: str
 ) -> None:
-    name = "useast->uswest.MirrorSourceConnector"
-
     def seen(objects: dict[str, Manifest]) -> None:
-        objects[MIRROR]["status"]["connectors"] = [{"name": name, **state}]
+        objects[MIRROR]["status"]["connectors"] = [{"name": SOURCE, **state}]
 
     (drift,) = running("test", declared, in_cluster(declared, seen)).drift
-    assert drift.what.startswith(f"connector {name} ")
+    assert drift.what.startswith(f"connector {SOURCE} ")
     assert told in drift.what
+    assert remedy in drift.remedy
