@@ -15,6 +15,8 @@ from typing import Any
 _OWN = Path(__file__).resolve().parent.parent / ".local" / "test"
 _WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 os.environ["REPLICATE_LOCAL"] = str(Path(os.environ.get("REPLICATE_TEST_LOCAL") or _OWN) / _WORKER)
+# Compiling well costs the short Spark jobs of tests more than it gains them.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
 
 import psutil
 import pytest
