@@ -1,6 +1,6 @@
 """Lifetimes that tests share: a local stack for each process of a run, apart from the one of the demo.
 
-With `-n 2` two processes run the folders of tests side by side; a folder is never divided.
+With `-n 2` two processes run units of tests side by side: whole folders, and files that share nothing with theirs.
 """
 
 import asyncio
@@ -30,31 +30,35 @@ from infra.local.waiting import NotYetError, wait_for
 
 _OTHER_RUN_SECONDS = 3600
 _TEAR_DOWN_SECONDS = 300
-_LONGEST = ("local", "spark", "operator", "local_parts", "contract", "provider")
+_APART = ("tests/local/test_announced", "tests/local/test_promot")
+"""Beginnings of files that deploy stacks of their own, and need nothing that the tests of their folder share."""
+_LONGEST = ("local", "spark", *_APART, "operator", "local_parts", "contract", "provider")
 
 _workers: list[Any] = []
 
 
-class FolderScheduling(LoadScopeScheduling):  # type: ignore[misc]
-    """Gives a process whole folders: tests of one share what they start, and some depend on their order."""
+class UnitScheduling(LoadScopeScheduling):  # type: ignore[misc]
+    """Gives a process whole units: tests of a folder share what they start, and some depend on their order."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return _folder(nodeid)
+        return _unit(nodeid)
 
 
-def _folder(nodeid: str) -> str:
-    return nodeid.split("::")[0].split("/")[1]
+def _unit(nodeid: str) -> str:
+    """The folder of a test, or the beginning of its file's name that is apart."""
+    file = nodeid.split("::")[0]
+    return next((name for name in _APART if file.startswith(name)), file.split("/")[1])
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FolderScheduling:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> UnitScheduling:
     config.option.loadscopereorder = False
-    return FolderScheduling(config, log)
+    return UnitScheduling(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest folders first, so that no process ends long after the other."""
-    places = {folder: place for place, folder in enumerate(_LONGEST)}
-    items.sort(key=lambda item: places.get(_folder(item.nodeid), len(places)))
+    """The longest units first, so that no process ends long after the other."""
+    places = {unit: place for place, unit in enumerate(_LONGEST)}
+    items.sort(key=lambda item: places.get(_unit(item.nodeid), len(places)))
 
 
 def pytest_configure(config: pytest.Config) -> None:
