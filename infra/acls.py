@@ -8,19 +8,18 @@ from typing import Any
 
 from rich.table import Table
 
-from components.checks import check_topology
 from components.model import Topology
 from components.principals import kafka_principal
-from components.problems import raise_errors
 from components.specs.acls import Acl, flow_acls, flows_without_addresses, merged_acls, operation_title
-from infra.settings import StackSettings, check_stack
+from infra.settings import StackSettings
+from infra.stack_checks import raise_mistakes
 
 _OPTIONS = {"topic": "--topic", "group": "--group", "transactional_id": "--transactional-id"}
 
 
 def stack_acls(settings: StackSettings) -> tuple[Acl, ...]:
     """ACLs of every flow of a stack, merged by cluster; raises ReplicationError with every problem of the topology."""
-    raise_errors([*check_topology(settings.topology), *check_stack(settings)])
+    raise_mistakes(settings)
     flows = flows_without_addresses(settings.topology, settings.region)
     return merged_acls(acl for flow in flows for acl in flow_acls(flow))
 

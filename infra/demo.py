@@ -21,6 +21,7 @@ from infra.local.memory import MemoryWatch
 from infra.local.users import VALIDATOR
 from infra.local.waiting import NotYetError, wait_for
 from infra.settings import StackSettings, read_settings
+from infra.stack_checks import resolved_flows
 from infra.validate import ValidationRun, run_validation
 
 _READY_SECONDS = 240
@@ -78,7 +79,7 @@ def _run(demo: Demo, console: Console) -> int:
             deployment.wait_ready(settings, _READY_SECONDS)
         console.print("  every connector is Ready, which proves nothing yet")
     with _step(console, "4. Wait for the first replicated records and checkpoints, then more traffic"):
-        for flow in deployment.resolved_flows(settings):
+        for flow in resolved_flows(settings):
             _wait_for_arrival(flow, endpoints.regions[flow.flow.target])
         _make_traffic(demo, endpoints, console)
     with _step(console, "5. The proof, from the data"):

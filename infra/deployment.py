@@ -4,9 +4,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from components.checks import check_topology
-from components.problems import Problem, raise_errors
-from components.resolved import ResolvedFlow, resolve_flows
+from components.problems import raise_errors
 from components.specs.acls import flow_acls, merged_acls
 from components.specs.kafka_users import kafka_user_objects
 from infra.engine import open_stack
@@ -14,11 +12,11 @@ from infra.errors import CannotRunError
 from infra.kubernetes_access import api_client
 from infra.local.acls import apply_acls
 from infra.local.endpoints import load_endpoints
-from infra.local.stack_config import local_addresses
 from infra.pending_creates import adopt_pending_creates
 from infra.promotion.gate import unproven
 from infra.readiness import wait_until_ready
-from infra.settings import StackSettings, check_secrets, check_stack
+from infra.settings import StackSettings
+from infra.stack_checks import resolved_flows
 
 #: Lets the Kubernetes provider take back fields that somebody else owns by now, at which it would stop otherwise.
 #: Source: pulumi-kubernetes 4.29, `enablePatchForce`.
@@ -26,20 +24,6 @@ _OVERWRITE = "PULUMI_K8S_ENABLE_PATCH_FORCE"
 
 Changes = Mapping[str, int]
 Say = Callable[[str], object]
-
-
-def resolved_flows(settings: StackSettings) -> tuple[ResolvedFlow, ...]:
-    """The stack's flows, checked; raises ReplicationError with every problem, configuration included."""
-    raise_errors([*check_topology(settings.topology), *check_stack(settings)])
-    flows = resolve_flows(settings.topology, settings.region, addresses(settings))
-    if not settings.local:
-        raise_errors(check_secrets(settings, flows))
-    return flows
-
-
-def addresses(settings: StackSettings) -> Mapping[str, str]:
-    """Plain configuration of the stack; a local stack's addresses come from the running local stack."""
-    return {**settings.values, **local_addresses(load_endpoints())} if settings.local else settings.values
 
 
 def preview(settings: StackSettings, say: Say, *, diff: bool = False) -> Changes:
@@ -103,15 +87,6 @@ def wait_ready(settings: StackSettings, deadline_seconds: float) -> None:
     """
     users = () if settings.local else kafka_user_objects(settings.topology, settings.region)
     wait_until_ready(api_client(settings), resolved_flows(settings), deadline_seconds, users)
-
-
-def problems(settings: StackSettings) -> list[Problem]:
-    """Every problem that can be told without a cluster and without Pulumi, sorted by where."""
-    found = [*check_topology(settings.topology), *check_stack(settings)]
-    if not found and not settings.local:
-        flows = resolve_flows(settings.topology, settings.region, settings.values)
-        found += check_secrets(settings, flows)
-    return sorted(set(found))
 
 
 def _color() -> str:

@@ -8,13 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from components.checks import check_topology
 from components.checks.properties import is_open_credential
 from components.expansion import Shape
 from components.kafka_version import kafka_version
 from components.model import ExactlyOnce
 from components.naming import connector_name, mirror_connector_name
-from components.problems import raise_errors
 from components.properties.clients import Client, split_prefix
 from components.properties.definitions import Definition, Owner, definitions, nearest
 from components.properties.place import kind_of
@@ -34,7 +32,8 @@ from components.specs.effective import (
 from components.specs.layers import Layer, merged
 from components.specs.mirror_maker2 import mirror_worker_config, with_heartbeat_workers
 from infra.errors import CannotRunError
-from infra.settings import StackSettings, check_stack
+from infra.settings import StackSettings
+from infra.stack_checks import raise_mistakes
 
 WORKERS = "workers"
 
@@ -90,7 +89,7 @@ def explanation(settings: StackSettings, flow: str, name: str | None = None, *, 
 
 
 def _flow(settings: StackSettings, name: str) -> ResolvedFlow:
-    raise_errors([*check_topology(settings.topology), *check_stack(settings)])
+    raise_mistakes(settings)
     named = {value.config for cluster in settings.topology.clusters.values() for value in config_values(cluster)}
     addresses = {key: f"{{config: {key}}}" for key in named} | dict(settings.values)
     flows = {each.name: each for each in resolve_flows(settings.topology, settings.region, addresses)}

@@ -7,7 +7,6 @@ from typing import Any
 
 import pulumi
 
-from components.checks import check_topology
 from components.digest import model_digest
 from components.flow import ReplicationFlow, ReplicationFlowArgs
 from components.kafka_users import KafkaUsers, KafkaUsersArgs
@@ -22,7 +21,8 @@ from components.split import ConnectClusterSplit, ConnectClusterSplitArgs
 from components.validation import validation_document
 from infra.errors import CannotRunError
 from infra.promotion.gate import unproven
-from infra.settings import ALLOW_UNPROVEN, PROJECT, STACKS, StackSettings, check_secrets, check_stack, deployed_settings
+from infra.settings import ALLOW_UNPROVEN, PROJECT, STACKS, StackSettings, deployed_settings
+from infra.stack_checks import check_secrets, raise_mistakes
 
 
 def deploy(stacks: Path = STACKS, allow_unproven: str | None = None) -> None:
@@ -33,7 +33,7 @@ def deploy(stacks: Path = STACKS, allow_unproven: str | None = None) -> None:
     settings = deployed_settings(stacks)
     if allow_unproven is not None:
         settings = replace(settings, values={**settings.values, ALLOW_UNPROVEN: allow_unproven})
-    raise_errors([*check_topology(settings.topology), *check_stack(settings)])
+    raise_mistakes(settings)
     _hold_to_promotion(settings)
     _register(settings)
 

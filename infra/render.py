@@ -9,14 +9,13 @@ from typing import Any
 
 import yaml
 
-from components.checks import check_topology
-from components.problems import raise_errors
 from components.resolved import resolve_flows
 from components.specs.deployments import deployment_objects, deployments
 from components.specs.kafka_users import kafka_user_objects
 from components.specs.planned import PlannedObject
 from infra.errors import CannotRunError
-from infra.settings import StackSettings, check_stack
+from infra.settings import StackSettings
+from infra.stack_checks import raise_mistakes
 
 MARKER = "# Rendered by `replicate render`; the next one replaces every file here.\n"
 #: No replication can have this name, which is none in Kubernetes.
@@ -25,7 +24,7 @@ USERS_FOLDER = "kafka_users"
 
 def rendered_files(settings: StackSettings, addresses: Mapping[str, str]) -> dict[str, str]:
     """Contents by relative path, in a stable order; equal for equal input."""
-    raise_errors([*check_topology(settings.topology), *check_stack(settings)])
+    raise_mistakes(settings)
     flows = resolve_flows(settings.topology, settings.region, addresses)
     deployed = deployments(flows)
     folders = {each.name: deployment_objects(each) for each in deployed}

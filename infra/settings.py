@@ -1,6 +1,6 @@
 """Stack files and topology files -> settings and model; the only reader of both, and of pulumi.Config."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,23 +9,15 @@ import yaml
 
 from components.model import Topology
 from components.parsing import parse_topology
-from components.problems import Problem
 from components.resolved import (
-    ResolvedFlow,
-    config_secrets,
     config_values,
-    missing_config,
-    validation_config_secrets,
 )
-from components.specs.kafka_users import kafka_user_objects
 from infra.errors import CannotRunError
 
 ROOT = Path(__file__).resolve().parent.parent
 STACKS = ROOT / "stacks"
 PROJECT = "replication"
 ALLOW_UNPROVEN = "allowUnproven"
-#: What is no reason, but what somebody sets who takes the key for a switch.
-_NO_REASONS = ("", "true", "false", "yes", "no")
 
 
 @dataclass(frozen=True)
@@ -162,51 +154,3 @@ def load_yaml(path: Path) -> object:
         place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
         what = getattr(error, "problem", None) or "it is no YAML"
         raise CannotRunError(str(what), place, "The file cannot be read as YAML.", "correct it there.") from error
-
-
-def check_stack(settings: StackSettings) -> Iterator[Problem]:
-    """Problems of the stack file against its topology: the region, and the configuration that clusters ask for."""
-    regions = sorted({cluster.region for cluster in settings.topology.clusters.values()})
-    if settings.region is not None and settings.region not in regions:
-        yield Problem(
-            f"stacks/Pulumi.{settings.stack}.yaml: region",
-            "unknown-region",
-            f"no cluster is in the region `{settings.region}`",
-            f"Regions are: {', '.join(regions)}; the stack would deploy nothing.",
-            "set `replication:region` to one of these, or leave it out for all.",
-        )
-    if settings.allow_unproven is not None and settings.allow_unproven.strip().lower() in _NO_REASONS:
-        yield Problem(
-            f"stacks/Pulumi.{settings.stack}.yaml: {ALLOW_UNPROVEN}",
-            "unproven-without-reason",
-            f"`{ALLOW_UNPROVEN}` is {settings.allow_unproven!r}",
-            "It is kept in the outputs and in the evidence, where it has to say why nothing proves the model.",
-            f"set `{PROJECT}:{ALLOW_UNPROVEN}` to the reason in words, or leave it out.",
-        )
-
-
-def check_secrets(settings: StackSettings, flows: tuple[ResolvedFlow, ...]) -> Iterator[Problem]:
-    """Credentials of a stack's flows and KafkaUsers that its configuration lacks or holds in plain text."""
-    for alias, key in _needed_secrets(settings, flows):
-        where = f"clusters.{alias} (configuration key {key})"
-        if key in settings.values:
-            yield Problem(
-                where,
-                "plain-text-secret",
-                f"`{key}` is held in plain text",
-                "Whoever reads the stack file could use the credential.",
-                f"`pulumi config set --secret {key}`.",
-            )
-        elif key not in settings.secret_keys:
-            yield missing_config(where, key, secret=True)
-
-
-def _needed_secrets(settings: StackSettings, flows: tuple[ResolvedFlow, ...]) -> Iterator[tuple[str, str]]:
-    """Alias of a cluster and the configuration key of a credential of it."""
-    for flow in flows:
-        for alias, cluster in ((flow.flow.source, flow.source), (flow.flow.target, flow.target)):
-            for value in (*config_secrets(cluster).values(), *validation_config_secrets(cluster).values()):
-                yield alias, value.config
-    for planned in kafka_user_objects(settings.topology, settings.region):
-        for key in planned.secret_values.values():
-            yield planned.part, key

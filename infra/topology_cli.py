@@ -26,8 +26,8 @@ def check(
 
     Example: `replicate check prod-us-west-2`
     """
-    from infra.deployment import problems
     from infra.promotion.plan import plan_problems
+    from infra.stack_checks import problems
 
     found: dict[str, list[Problem]] = {}
     for stack in stacks or stack_names():
@@ -80,8 +80,8 @@ def render(
 
     Example: `replicate render prod-us-west-2 --out rendered/prod-us-west-2`
     """
-    from infra.deployment import addresses
     from infra.render import rendered_files, write_files
+    from infra.stack_checks import addresses
 
     settings = read_settings(stack)
     files = rendered_files(settings, addresses(settings))

@@ -1,15 +1,20 @@
-"""The commands `replicate local up|down|status|traffic`. They raise LocalStackError for what they could not do."""
+"""The commands `replicate local up|down|status|traffic`. They raise LocalStackError for what they could not do.
+
+Each loads what it needs when it runs: Kafka's clients are slow to load, and no other command must wait for them.
+"""
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from infra.command_options import Json
 from infra.console import out
-from infra.local import stack
 from infra.local.users import REGIONS
+
+if TYPE_CHECKING:
+    from infra.local.stack import PartStatus
 
 MIB = 1024 * 1024
 
@@ -29,6 +34,8 @@ def up() -> None:
 
     Example: `replicate local up`
     """
+    from infra.local import stack
+
     endpoints = stack.up(out)
     for region in endpoints.regions.values():
         out.print(f"  {region.alias} listens on {region.bootstrap_servers}")
@@ -43,6 +50,8 @@ def down(
 
     Example: `replicate local down --purge`
     """
+    from infra.local import stack
+
     stack.down(out, purge=purge)
 
 
@@ -52,6 +61,8 @@ def status(as_json: Json = False) -> None:
 
     Example: `replicate local status --json`
     """
+    from infra.local import stack
+
     parts = stack.status()
     if as_json:
         typer.echo(json.dumps({"parts": [part.as_json() for part in parts]}, indent=2))
@@ -71,7 +82,6 @@ def traffic(
 
     Example: `replicate local traffic --region useast --records 2000`
     """
-    # Kafka's client is heavy to import; the other commands must not wait for it.
     from infra.local.endpoints import load_endpoints
     from infra.local.example_traffic import make_example_traffic
 
@@ -85,7 +95,7 @@ def traffic(
         out.print(f"  group {group} stopped at {sum(offsets.values())} of its topics' records")
 
 
-def status_table(parts: list[stack.PartStatus]) -> Table:
+def status_table(parts: "list[PartStatus]") -> Table:
     """One row a part."""
     table = Table("part", "state", "process", "ports", "memory")
     for part in parts:

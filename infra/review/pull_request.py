@@ -12,7 +12,6 @@ from pathlib import Path
 
 from components.effects.effect import Severity as EffectSeverity
 from components.problems import Problem, ReplicationError, Severity
-from infra.deployment import problems
 from infra.errors import CannotRunError
 from infra.promotion.plan import plan_problems
 from infra.render import rendered_files, write_files
@@ -20,6 +19,7 @@ from infra.review.bases import Base
 from infra.review.comparison import Comparison, compare_stacks
 from infra.review.report_markdown import as_markdown
 from infra.settings import read_settings, stack_file
+from infra.stack_checks import problems
 
 #: By it the comment of an earlier review of the same pull request is found.
 MARKER = "<!-- replicate review -->"

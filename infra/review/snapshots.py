@@ -8,18 +8,17 @@ from typing import Any
 
 import yaml
 
-from components.checks import check_topology
 from components.clusters import ConfigValue
-from components.problems import ReplicationError, raise_errors
+from components.problems import ReplicationError
 from components.resolved import resolve_flows
 from components.specs.deployments import Deployment, deployment_objects, deployments
 from components.specs.kafka_users import kafka_user_objects
 from components.specs.planned import Manifest, PlannedObject, manifest, waits
-from infra.deployment import addresses
 from infra.errors import CannotRunError
 from infra.render import USERS_FOLDER
 from infra.review.bases import Base
-from infra.settings import StackSettings, check_stack, read_settings, stack_file
+from infra.settings import StackSettings, read_settings, stack_file
+from infra.stack_checks import addresses, raise_mistakes
 
 Objects = Mapping[str, Manifest]
 
@@ -77,7 +76,7 @@ def current_snapshot(stack: str, stacks: Path, *, like_rendered: bool = False) -
     `like_rendered` takes addresses of a local stack from the one that runs, as a render did.
     """
     settings = read_settings(stack, stacks)
-    raise_errors([*check_topology(settings.topology), *check_stack(settings)])
+    raise_mistakes(settings)
     known = addresses(settings) if like_rendered else {}
     return _of_settings(settings, known)
 

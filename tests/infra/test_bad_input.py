@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from components.problems import Problem, ReplicationError
-from infra.deployment import problems
 from infra.settings import ROOT, read_settings
+from infra.stack_checks import problems
 
 FILES = sorted((ROOT / "tests" / "bad_input").glob("*.yaml"))
 #: Plans of promotion, and states of stacks; tests/promotion/test_bad_plans.py holds them.

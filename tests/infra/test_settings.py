@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from components.problems import ReplicationError
-from infra.deployment import problems
 from infra.errors import CannotRunError
 from infra.settings import read_settings, stack_names
+from infra.stack_checks import problems
 from tests.builders import a_cluster, a_topology
 from tests.infra.stacks import write_stack
 

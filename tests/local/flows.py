@@ -16,6 +16,7 @@ from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
 from infra.local.waiting import NotYetError, wait_for
 from infra.settings import STACKS, StackSettings, stack_file
+from infra.stack_checks import resolved_flows
 from spark.job import Options, run
 from spark.parameters import Parameters
 from spark.report import CheckOutcome, FlowOutcome
@@ -39,7 +40,7 @@ class Deployed:
         return found
 
     def flow(self, name: str = "orders") -> ResolvedFlow:
-        return next(flow for flow in deployment.resolved_flows(self.settings) if flow.name == name)
+        return next(flow for flow in resolved_flows(self.settings) if flow.name == name)
 
     def connector(self, name: str) -> dict[str, Any]:
         """The KafkaConnector of this name, in the namespace of its flow."""
