@@ -9,7 +9,7 @@ from infra import deployment
 from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import STOCK, make_example_traffic
 from infra.settings import read_settings
-from spark.report import Verdict
+from spark.report import FlowOutcome, Verdict
 from tests.local.flows import READY_SECONDS, Deployed, check_named, told, write_edited
 
 CONNECTORS = {"useast->uswest.MirrorSourceConnector", "useast->uswest.MirrorCheckpointConnector"}
@@ -38,15 +38,20 @@ def mirror(
     deployment.destroy(stack.settings, lambda _: None)
 
 
-def test_records_groups_and_heartbeats_arrive(mirror: Deployed) -> None:
-    outcome = mirror.validate("stock")
+@pytest.fixture(scope="module")
+def outcome(mirror: Deployed) -> FlowOutcome:
+    """One validation, of which several tests look at a part."""
+    return mirror.validate("stock")
+
+
+def test_records_groups_and_heartbeats_arrive(outcome: FlowOutcome) -> None:
     assert outcome.verdict is Verdict.PASS, told(outcome)
     parity = check_named(outcome, "parity")
     assert parity.counts["sourceRecords"] == parity.counts["targetRecords"] >= 1200
 
 
-def test_heartbeats_that_prove_the_workers_only_say_so(mirror: Deployed) -> None:
-    codes = [finding.code for finding in check_named(mirror.validate("stock"), "heartbeats-arrive").findings]
+def test_heartbeats_that_prove_the_workers_only_say_so(mirror: Deployed, outcome: FlowOutcome) -> None:
+    codes = [finding.code for finding in check_named(outcome, "heartbeats-arrive").findings]
     produced_to_the_target = mirror.flow("stock").heartbeats_on == "target"
     assert ("heartbeats-of-workers" in codes) is produced_to_the_target
 
