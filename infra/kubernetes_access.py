@@ -18,7 +18,7 @@ def api_client(settings: StackSettings) -> client.ApiClient:
         return connect(config_file=kubeconfig, context=context)
     except (ConfigException, OSError) as error:
         raise CannotRunError(
-            f"no access to Kubernetes: {error}",
+            f"no access to Kubernetes: {str(error).rstrip('.')}",
             str(stack_file(settings.stack, settings.stacks)),
             "The stack's cluster is asked for status and Secrets.",
             "set `kubernetes:context` or `kubernetes:kubeconfig` in the stack file, or KUBECONFIG.",
