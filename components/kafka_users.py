@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pulumi
 
 from components.checks import check_topology
-from components.flow import register_object
+from components.flow import known_output, register_object
 from components.model import Topology
 from components.problems import ReplicationError, raise_errors
 from components.resolved import missing_config
@@ -53,5 +53,5 @@ class KafkaUsers(pulumi.ComponentResource):
                 passwords[planned.part] = resource
             else:
                 users[planned.part] = planned.name
-        self.outputs = pulumi.Output.from_input(users)
+        self.outputs = known_output(users)
         self.register_outputs({"users": users})

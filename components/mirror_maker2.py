@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pulumi
 
-from components.flow import Surroundings, register_objects, resolve_replication
+from components.flow import Surroundings, known_output, register_objects, resolve_replication
 from components.model import MirrorMaker2
 from components.outputs import FlowOutputs
 
@@ -31,5 +31,5 @@ class KafkaMirrorMaker2(pulumi.ComponentResource):
         super().__init__("replication:kafka:MirrorMaker2", name, None, opts)
         chosen = [flow for flow in flows if args.targets is None or flow.flow.target in args.targets]
         outputs = register_objects(chosen, args.secrets, self)
-        self.outputs = pulumi.Output.from_input(outputs)
+        self.outputs = known_output(outputs)
         self.register_outputs(outputs)

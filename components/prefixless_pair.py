@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pulumi
 
-from components.flow import Surroundings, register_objects, resolve_replication
+from components.flow import Surroundings, known_output, register_objects, resolve_replication
 from components.model import PrefixlessPair
 from components.outputs import FlowOutputs
 
@@ -45,7 +45,7 @@ class BidirectionalPrefixlessPair(pulumi.ComponentResource):
                 half = _Half(resolved.name, pulumi.ResourceOptions(parent=self, provider=provider))
                 outputs |= register_objects([resolved], args.secrets, half)
                 half.register_outputs(outputs[resolved.name])
-        self.outputs = pulumi.Output.from_input(outputs)
+        self.outputs = known_output(outputs)
         self.register_outputs(outputs)
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pulumi
 
-from components.flow import Surroundings, register_objects, resolve_replication
+from components.flow import Surroundings, known_output, register_objects, resolve_replication
 from components.model import Split
 from components.outputs import FlowOutputs
 
@@ -29,5 +29,5 @@ class ConnectClusterSplit(pulumi.ComponentResource):
         flows = resolve_replication(name, args.split, args)
         super().__init__("replication:kafka:Split", name, None, opts)
         outputs = register_objects(flows, args.secrets, self)
-        self.outputs = pulumi.Output.from_input(outputs)
+        self.outputs = known_output(outputs)
         self.register_outputs(outputs)

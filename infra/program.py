@@ -1,5 +1,6 @@
 """Model -> components: what a stack registers and exports."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +36,7 @@ def deploy(stacks: Path = STACKS, allow_unproven: str | None = None) -> None:
         settings = replace(settings, values={**settings.values, ALLOW_UNPROVEN: allow_unproven})
     raise_mistakes(settings)
     _hold_to_promotion(settings)
+    _await_registration()
     _register(settings)
 
 
@@ -50,6 +52,24 @@ def _hold_to_promotion(settings: StackSettings) -> None:
             pulumi.log.warn(f"`up` would refuse: {problem}")
     except CannotRunError as error:
         pulumi.log.warn(f"whether `up` would refuse the model is not known: {error}")
+
+
+def _await_registration() -> None:
+    """Have the program wait until the engine has answered for everything that it registers from here on.
+
+    Left to itself, Pulumi waits at the program's end, and looks at every outstanding output again whenever one of them
+    resolves: of a stack with 1,200 objects that was half of the program's time. What failed it then finds as before.
+    """
+    resources: list[pulumi.Resource] = []
+
+    def note(args: pulumi.ResourceTransformationArgs) -> None:
+        resources.append(args.resource)
+
+    async def answered() -> None:
+        await asyncio.gather(*(resource.urn.future() for resource in resources), return_exceptions=True)
+
+    pulumi.runtime.register_stack_transformation(note)
+    pulumi.run(answered)
 
 
 def _register(settings: StackSettings) -> None:
