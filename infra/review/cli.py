@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from components.effects.effect import Severity
+from infra.command_options import Json
+from infra.console import out
 from infra.settings import STACKS
 
 #: What is compared with instead of files; a folder or ref of that name is ./cluster or refs/heads/cluster.
@@ -29,15 +30,17 @@ def diff(
             "drifted there. Without it, the commit at which this branch left the main one.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
+    as_json: Json = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a comment for a pull request.")] = False,
     fail_on: Annotated[
         Severity | None,
         typer.Option(help="End with 1 if there is an effect or a drift of this severity or a graver one."),
     ] = None,
-    folder: Annotated[Path, typer.Option("--stacks", help="Folder of the stack files to compare.")] = STACKS,
+    folder: Annotated[
+        Path, typer.Option("--stacks", exists=True, file_okay=False, help="Folder of the stack files to compare.")
+    ] = STACKS,
 ) -> None:
-    """Show what a change does: object by object, and to replication, without Pulumi and, but for `cluster`, without it.
+    """Show what a change does, object by object and to replication, without Pulumi; only `cluster` asks a cluster.
 
     An effect is of severity `none`; `restart`, replication is interrupted for seconds; `re-read`, records are
     replicated again; or `data`, records or offsets are left out, left behind or orphaned.
@@ -64,7 +67,7 @@ def diff(
     elif as_markdown:
         typer.echo(markdown_document(comparisons))
     else:
-        print_comparisons(comparisons, Console(highlight=False))
+        print_comparisons(comparisons, out)
     ranks = [each.severity.rank for each in comparisons if each.effects or each.drift]
     if fail_on is not None and any(rank >= fail_on.rank for rank in ranks):
         raise typer.Exit(1)
