@@ -14,7 +14,8 @@ from pathlib import Path
 
 from pulumi import automation
 
-from infra.engine_locks import release_dead_locks
+from infra.engine_command import EngineCommand
+from infra.engine_locks import file_backend, release_dead_locks
 from infra.errors import CannotRunError
 from infra.local import paths
 from infra.local.endpoints import load_endpoints
@@ -24,7 +25,6 @@ from infra.program import deploy
 from infra.settings import PROJECT, ROOT, StackSettings, stack_file
 
 _REAL_PROVIDER = "pulumi-resource-kubernetes"
-_FILES = "file://"
 
 # An engine that refused a change is gone before the program's server has shut down; gRPC would print a trace of that.
 logging.getLogger("grpc").addHandler(logging.NullHandler())
@@ -45,8 +45,8 @@ def open_stack(settings: StackSettings) -> Iterator[automation.Stack]:
                 work_dir=str(ROOT), env_vars=_environment(), pulumi_command=_pulumi_command()
             )
             stack = _select(settings, options)
-            if (backend := os.environ.get("PULUMI_BACKEND_URL", "")).startswith(_FILES):
-                release_dead_locks(stack, Path(backend.removeprefix(_FILES)), PROJECT)
+            if (backend := chosen_backend(stack)) is not None:
+                release_dead_locks(stack, backend, PROJECT)
             yield stack
     except automation.CommandError as error:
         raise CannotRunError(
@@ -55,6 +55,12 @@ def open_stack(settings: StackSettings) -> Iterator[automation.Stack]:
             "Pulumi's engine stopped; what it had done by then is in the stack's state.",
             "see its lines above, correct the cause and run the command again.",
         ) from error
+
+
+def chosen_backend(stack: automation.Stack) -> Path | None:
+    """Folder of the backend that Pulumi uses, by environment, project or login, if it is one of files."""
+    url = os.environ.get("PULUMI_BACKEND_URL") or stack.workspace.who_am_i().url or ""
+    return file_backend(url, Path(str(stack.workspace.work_dir)))
 
 
 def _engine_errors(text: str) -> list[str]:
@@ -95,7 +101,7 @@ def _select_local(settings: StackSettings, provider: dict[str, str]) -> automati
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     environment = _environment() | provider
     environment |= {
-        "PULUMI_BACKEND_URL": f"{_FILES}{backend}",
+        "PULUMI_BACKEND_URL": f"file://{backend}",
         "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase_file()),
         "PULUMI_CONFIG_PASSPHRASE": "",
         "KUBECONFIG": str(load_endpoints().kubeconfig),
@@ -126,7 +132,7 @@ def _select(settings: StackSettings, options: automation.LocalWorkspaceOptions) 
 
 def _pulumi_command() -> automation.PulumiCommand:
     if shutil.which("pulumi") is not None:
-        return automation.PulumiCommand()
+        return EngineCommand()
     if not (paths.BIN / "pulumi").is_file():
         raise CannotRunError(
             "no `pulumi` executable",
@@ -135,7 +141,7 @@ def _pulumi_command() -> automation.PulumiCommand:
             "install Pulumi, or run `replicate local up`, which builds it.",
         )
     # A build from the module proxy carries no release version to compare with the SDK's.
-    return automation.PulumiCommand(root=str(paths.BIN.parent), skip_version_check=True)
+    return EngineCommand(root=str(paths.BIN.parent), skip_version_check=True)
 
 
 def _environment() -> dict[str, str]:

@@ -5,6 +5,8 @@ A lock says which process of which machine holds it. Source: Pulumi's DIY backen
 
 import getpass
 import json
+import os
+import pwd
 import socket
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +22,7 @@ from infra.local.waiting import DeadlineError, NotYetError, wait_for
 _ORPHAN_SECONDS = 60.0
 _CLOCK_TOLERANCE_SECONDS = 2.0
 _ORGANIZATION = "organization"
+_FILES = "file://"
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,17 @@ class EngineLock:
             return not younger and process.status() != psutil.STATUS_ZOMBIE
         except psutil.NoSuchProcess:
             return False
+
+
+def file_backend(url: str, folder: Path) -> Path | None:
+    """Where a backend of files lies by its URL, for commands that run in `folder`; None for any other backend.
+
+    Source: Pulumi's DIY backend: `~` is the account's home, whatever HOME says.
+    """
+    if not url.startswith(_FILES):
+        return None
+    path = url.removeprefix(_FILES).partition("?")[0]
+    return folder / (f"{pwd.getpwuid(os.getuid()).pw_dir}{path[1:]}" if path.startswith("~") else path)
 
 
 def engine_locks(backend: Path, project: str, stack: str) -> tuple[EngineLock, ...]:

@@ -57,7 +57,7 @@ def promote(
     try:
         code = promote(run)
     except KeyboardInterrupt:
-        run.say("interrupted; what was done stays: run it again, and it goes on from there")
+        run.say("interrupted; the engine has ended, and what was done stays: run it again, and it goes on from there")
         raise typer.Exit(_INTERRUPTED) from None
     raise typer.Exit(code)
 

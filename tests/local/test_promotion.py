@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from components.problems import ReplicationError
 from components.specs.acls import Acl
 from infra import deployment
 from infra.engine import open_stack
+from infra.engine_locks import engine_locks
 from infra.kubernetes_access import kubernetes_access
 from infra.local import paths
 from infra.local.acls import apply_acls
@@ -28,6 +30,7 @@ from infra.local.traffic import create_topics, produce
 from infra.promotion.cluster import StackCluster
 from infra.promotion.plan import required_plan
 from infra.promotion.run import Promotion, Request, promote
+from infra.review.cluster import compare_with_cluster
 from infra.settings import ALLOW_UNPROVEN, PROJECT, ROOT, STACKS, StackSettings, read_settings
 from infra.validate import ValidationRun, run_validation
 from tests.local.flows import Deployed
@@ -46,9 +49,11 @@ POINTS = {
     "before the evidence is written": f"{FIRST}: recording the evidence",
 }
 PROGRAM = """
-import sys
+import signal, sys
 from pathlib import Path
 from tests.local.test_promotion import Regions
+# A test run in the background of a shell ignores it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.exit(Regions(Path(sys.argv[1])).promote(sys.argv[2]))
 """
 
@@ -131,6 +136,44 @@ def killed_at(marker: str, stacks: Path) -> str:
                 process.send_signal(signal.SIGKILL)
                 break
     return printed
+
+
+def interrupted_at(marker: str, stacks: Path) -> tuple[int, str]:
+    """Exit code and output of a promotion at whose terminal Ctrl-C was pressed once it printed the marker."""
+    command = [sys.executable, "-c", PROGRAM, str(stacks), FIRST]
+    printed = ""
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        bufsize=1,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if marker in line and marker not in printed:
+                os.killpg(process.pid, signal.SIGINT)
+            printed += line
+    return process.returncode, printed
+
+
+def test_interrupted_while_the_engine_runs_it_leaves_a_deployment_to_go_on_with(regions: Regions) -> None:
+    """The engine is told once, ends what it has begun and gives its lock back; `diff` tells what is left to do."""
+    code, printed = interrupted_at(f"Namespace {FLOW}-namespace creating", regions.stacks)
+    backend = paths.PULUMI / "state"
+    left = json.loads((backend / ".pulumi" / "stacks" / PROJECT / f"{FIRST}.json").read_text())["checkpoint"]["latest"]
+    locks = engine_locks(backend, PROJECT, FIRST)
+    found = {each.code: each.what for each in compare_with_cluster(FIRST, regions.stacks).drift}
+    again = deployment.up(regions.settings(FIRST), lambda _: None)
+    # The kills that follow begin with nothing again.
+    deployment.destroy(regions.settings(FIRST), lambda _: None)
+    assert code == -signal.SIGINT, printed
+    assert set(again) >= {"same", "create"}
+    assert locks == ()
+    assert not left.get("pending_operations")
+    assert f"KafkaConnector mirror-{FLOW}/{SOURCE}" in found["deployment-incomplete"]
 
 
 def test_killed_at_five_points_it_is_run_again_and_ends_right(regions: Regions) -> None:
@@ -224,6 +267,9 @@ def test_refused_when_the_proof_is_stale_and_when_it_failed(
     assert (code, mended) == (1, 0), json.loads((tmp_path / "report.json").read_text())
     assert list(failed) == ["predecessor-failed"]
     assert "parity" in failed["predecessor-failed"]
+    validation = StackCluster(first.settings).validation(FLOW, f"mirror-{FLOW}")
+    assert validation is not None
+    assert validation.proof.passing_since == validation.proof.at, "the failure in between begins the soak time anew"
 
 
 def test_the_second_region_follows_the_first_when_it_is_proven(proven: Regions) -> None:

@@ -1,0 +1,74 @@
+"""Ctrl-C while Pulumi's engine runs: it is told once and ends by itself, whatever it still has to save."""
+
+import os
+import signal
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pulumi import automation
+
+from infra.engine_command import EngineCommand
+
+ENGINE = """#!{python}
+import os, signal, sys, time
+if sys.argv[-1] == "version":
+    sys.exit(print("v3.0.0"))
+told = []
+signal.signal(signal.SIGINT, lambda *_: told.append("^C"))
+print("session", os.getsid(0), flush=True)
+print("error: from the start", file=sys.stderr, flush=True)
+if sys.argv[-1] == "fails":
+    sys.exit(255)
+if sys.argv[-1] == "up":
+    print("creating", flush=True)
+    while not told:
+        signal.pause()
+    print("the state is saved", *told, flush=True)
+"""
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> EngineCommand:
+    file = tmp_path / "bin" / "pulumi"
+    file.parent.mkdir()
+    file.write_text(ENGINE.format(python=sys.executable))
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    return EngineCommand(root=str(tmp_path), skip_version_check=True)
+
+
+def test_what_it_says_is_told_line_by_line_and_whole(engine: EngineCommand, tmp_path: Path) -> None:
+    said: list[str] = []
+    result = engine.run(["stack", "ls"], str(tmp_path), {}, said.append, said.append)
+    assert set(said) == {result.stdout, result.stderr}
+    assert (result.code, result.stderr) == (0, "error: from the start")
+
+
+def test_a_failure_is_the_automation_interfaces_own(engine: EngineCommand, tmp_path: Path) -> None:
+    with pytest.raises(automation.CommandError, match="from the start"):
+        engine.run(["fails"], str(tmp_path), {})
+
+
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """Tests that run in the background of a shell ignore a Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded")
+def test_an_interrupted_engine_ends_by_itself_before_the_program_goes_on(engine: EngineCommand, tmp_path: Path) -> None:
+    said: list[str] = []
+
+    def hear(line: str) -> None:
+        said.append(line)
+        if line == "creating":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        engine.run(["up"], str(tmp_path), {}, hear)
+    assert said[-1] == "the state is saved ^C"
+    assert said[0] != f"session {os.getsid(0)}", "the terminal would interrupt it a second time"

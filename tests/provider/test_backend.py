@@ -1,0 +1,46 @@
+"""Where Pulumi keeps a stack is asked of Pulumi, so that locks are found after a `pulumi login`, too."""
+
+import getpass
+import json
+import socket
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pulumi import automation
+from rich.console import Console
+
+from infra.engine import chosen_backend
+from infra.engine_command import EngineCommand
+from infra.engine_locks import engine_locks, release_dead_locks
+from infra.local import paths
+from infra.local.artifacts import ensure
+from tests.infra.test_engine_locks import dead_process
+
+PROJECT = "backend"
+
+
+def test_the_lock_of_a_dead_engine_is_found_by_what_pulumi_was_logged_in_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ensure(Console(quiet=True))
+    monkeypatch.delenv("PULUMI_BACKEND_URL", raising=False)
+    state = tmp_path / "state"
+    state.mkdir()
+    environment = {
+        "PULUMI_HOME": str(tmp_path / "home"),
+        "PULUMI_CONFIG_PASSPHRASE": "test",
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
+    }
+    command = EngineCommand(root=str(paths.BIN.parent), skip_version_check=True)
+    command.run(["login", f"file://{state}"], str(tmp_path), environment)
+    options = automation.LocalWorkspaceOptions(env_vars=environment, pulumi_command=command)
+    stack = automation.create_stack("test", project_name=PROJECT, program=lambda: None, opts=options)
+    locks = state / ".pulumi" / "locks" / "organization" / PROJECT / "test"
+    locks.mkdir(parents=True, exist_ok=True)
+    holder = {"pid": dead_process(), "username": getpass.getuser(), "hostname": socket.gethostname()}
+    (locks / "1.json").write_text(json.dumps({**holder, "timestamp": datetime.now(UTC).isoformat()}))
+    backend = chosen_backend(stack)
+    assert backend == state
+    assert release_dead_locks(stack, backend, PROJECT)
+    assert engine_locks(state, PROJECT, "test") == ()
