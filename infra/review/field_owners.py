@@ -37,7 +37,7 @@ def newest_writer(live: Manifest, field: str) -> Owner | None:
 
 
 def status_time(live: Manifest) -> str:
-    """When the operator wrote the status last; empty where nobody noted it. It writes a status that says more only."""
+    """When the operator last wrote a status, which it does when that differs; empty where nobody noted it."""
     entries = live["metadata"].get("managedFields") or []
     return max((each.get("time", "") for each in entries if each.get("subresource") == "status"), default="")
 
