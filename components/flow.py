@@ -24,6 +24,10 @@ from components.validation import Parameters, flow_parameters
 T = TypeVar("T")
 
 
+FLOW_TYPE = "replication:kafka:Flow"
+MIRROR_MAKER2_TYPE = "replication:kafka:MirrorMaker2"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
     """What every replication needs beside itself: its clusters by alias, and what the model leaves to configuration.
@@ -56,7 +60,7 @@ class ReplicationFlow(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: ReplicationFlowArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         (resolved,) = resolve_replication(name, args.flow, args)
-        super().__init__("replication:kafka:Flow", name, None, opts)
+        super().__init__(FLOW_TYPE, name, None, once_of_type(MIRROR_MAKER2_TYPE, opts))
         outputs = register_objects([resolved], args.secrets, self)[resolved.name]
         validation = flow_parameters(resolved)
         self.outputs = known_output(outputs)
@@ -77,8 +81,13 @@ def resolve_replication(name: str, replication: Replication, around: Surrounding
     return flows
 
 
+def once_of_type(other: str, opts: pulumi.ResourceOptions | None) -> pulumi.ResourceOptions:
+    """Options of a component that may have been of another type: what both have is kept, above all the namespace."""
+    return pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(aliases=[pulumi.Alias(type_=other)]))
+
+
 def known_output(value: T) -> pulumi.Output[T]:
-    """Output of a plain value. `Output.from_input` would make one of every value within it: ten thousand of 100 flows."""
+    """Output of a plain value. `Output.from_input` makes one of every value within it: of 100 flows ten thousand."""
     return pulumi.Output.from_input(None).apply(lambda _: value)
 
 

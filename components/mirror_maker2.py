@@ -4,7 +4,15 @@ from dataclasses import dataclass
 
 import pulumi
 
-from components.flow import Surroundings, known_output, register_objects, resolve_replication
+from components.flow import (
+    FLOW_TYPE,
+    MIRROR_MAKER2_TYPE,
+    Surroundings,
+    known_output,
+    once_of_type,
+    register_objects,
+    resolve_replication,
+)
 from components.model import MirrorMaker2
 from components.outputs import FlowOutputs
 
@@ -28,7 +36,7 @@ class KafkaMirrorMaker2(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: KafkaMirrorMaker2Args, opts: pulumi.ResourceOptions | None = None) -> None:
         flows = resolve_replication(name, args.mirrors, args)
-        super().__init__("replication:kafka:MirrorMaker2", name, None, opts)
+        super().__init__(MIRROR_MAKER2_TYPE, name, None, once_of_type(FLOW_TYPE, opts))
         chosen = [flow for flow in flows if args.targets is None or flow.flow.target in args.targets]
         outputs = register_objects(chosen, args.secrets, self)
         self.outputs = known_output(outputs)

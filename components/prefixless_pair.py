@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pulumi
 
-from components.flow import Surroundings, known_output, register_objects, resolve_replication
+from components.flow import FLOW_TYPE, Surroundings, known_output, register_objects, resolve_replication
 from components.model import PrefixlessPair
 from components.outputs import FlowOutputs
 
@@ -53,4 +53,4 @@ class _Half(pulumi.ComponentResource):
     """One direction of the pair; its objects inherit its provider."""
 
     def __init__(self, name: str, opts: pulumi.ResourceOptions) -> None:
-        super().__init__("replication:kafka:Flow", name, None, opts)
+        super().__init__(FLOW_TYPE, name, None, opts)
