@@ -1,0 +1,192 @@
+"""A flow that is changed case by case: what the review announces of each change, and what Connect and Kafka show."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from components.effects.running import deployed as running
+from infra import deployment
+from infra.local.endpoints import Endpoints, Region
+from infra.local.traffic import commit, create_topics, end_offsets, produce
+from infra.local.waiting import NotYetError, wait_for
+from infra.review.bases import Base
+from infra.review.comparison import Comparison, compare_stacks
+from infra.review.snapshots import current_snapshot
+from infra.settings import read_settings
+from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, grant_mirror
+from tests.local.observed import Contents, Watch, committed, contents
+
+CASES = Path(__file__).parent.parent / "review" / "cases"
+STACK = "local-split"
+"""A stack of the example files whose name is free here; its topology is replaced."""
+
+#: Names of the cases, and what they are called here, where the session's stack has a flow `orders` already.
+NAMES = {
+    "orders": "parcels",
+    "payments": "labels",
+    "checkout": "dispatch",
+    "ledger": "manifests",
+    "billing": "customs",
+    "sales": "depots",
+    "logs": "scans",
+}
+PARTITIONS = 2
+#: Effects that name connectors which restart.
+RESTARTS = {"connector-restarts", "credentials-are-read-anew"}
+#: Effects after which the workers are others, and every connector with them.
+OTHER_WORKERS = {"connect-rolls", "namespace-changes", "worker-group-changes", "kind-changes"}
+
+
+def renamed(text: str) -> str:
+    """A case's text under the names of here."""
+    return re.sub(rf"\b({'|'.join(NAMES)})\b", lambda found: NAMES[found[0]], text)
+
+
+@dataclass
+class Scenario:
+    """One flow on the local stack, the topology that describes it, and how many records its topics hold."""
+
+    stacks: Path
+    endpoints: Endpoints
+    topology: dict[str, Any]
+    name: str = "parcels"
+    produced: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def source(self) -> Region:
+        return self.endpoints.regions["useast"]
+
+    @property
+    def target(self) -> Region:
+        return self.endpoints.regions["uswest"]
+
+    @property
+    def replication(self) -> dict[str, Any]:
+        """The flow as the topology describes it; a change edits it."""
+        found: dict[str, Any] = self.topology["replications"][self.name]
+        return found
+
+    def remote(self, topic: str) -> str:
+        """Name of a topic on the target, as the topology is now."""
+        return topic if self.replication.get("policy") == "identity" else f"{self.replication['source']}.{topic}"
+
+    @property
+    def deployed(self) -> Deployed:
+        return Deployed(read_settings(STACK, self.stacks), self.endpoints)
+
+    @contextmanager
+    def change(self, case: str, edit: Callable[[], object]) -> Iterator[Comparison]:
+        """Change the topology as a case of the review does, and deploy it: the body sees what it did to records.
+
+        What is announced must be what the case says. Connectors and workers that are announced to restart do, and at
+        the end of the body no others have.
+        """
+        before, flow = self.connectors(), self.name
+        announced = self._announced(edit)
+        self._expect_the_case(case, announced)
+        watch = Watch(flow, self.name)
+        self.deploy()
+        restarting = self._restarting(announced, before)
+        wait_for(f"{sorted(restarting)} to be made anew", lambda: _expect_made(watch, restarting), ARRIVAL_SECONDS)
+        yield announced
+        happened = watch.happened()
+        codes = {effect.code for effect in announced.effects}
+        assert bool(happened.ended) is bool(codes & OTHER_WORKERS), happened
+        assert bool(happened.began) is bool(codes & {*OTHER_WORKERS, "connect-scales"}), happened
+        # What moves to a worker that joins is made anew there.
+        assert happened.connectors == restarting or "connect-scales" in codes, happened
+
+    def _expect_the_case(self, case: str, announced: Comparison) -> None:
+        said = yaml.safe_load((CASES / f"{case}.yaml").read_text())["effects"]
+        wanted = sorted(renamed(each).replace(".parcels", f".{self.name}") for each in said)
+        effects = sorted(f"{each.severity} {each.code} at {each.where}" for each in announced.effects)
+        assert effects == wanted, f"{effects} is announced, not {wanted}"
+
+    def _announced(self, edit: Callable[[], object]) -> Comparison:
+        before = self.stacks.with_name(f"{self.stacks.name}-before")
+        shutil.rmtree(before, ignore_errors=True)
+        shutil.copytree(self.stacks, before)
+        edit()
+        self.write()
+        (comparison,) = compare_stacks([STACK], self.stacks, Base("what runs", before))
+        return comparison
+
+    def _restarting(self, announced: Comparison, before: frozenset[str]) -> frozenset[str]:
+        """Connectors that are announced to restart, those that are new, or all of workers that are others."""
+        now = self.connectors()
+        if any(effect.code in OTHER_WORKERS for effect in announced.effects):
+            return now
+        said = [each.what for each in announced.effects if each.code in RESTARTS]
+        return frozenset(name for name in now if name not in before or any(f"`{name}`" in what for what in said))
+
+    def connectors(self) -> frozenset[str]:
+        """Names of the connectors that the topology describes."""
+        snapshot = current_snapshot(STACK, self.stacks)
+        return frozenset(
+            connector.name
+            for name in snapshot.names
+            for connector in running(name, snapshot.objects(name), snapshot.flows(name)).connectors
+        )
+
+    def write(self) -> None:
+        file = self.stacks / "topologies" / f"{STACK}.yaml"
+        file.write_text(yaml.safe_dump(self.topology, sort_keys=False))
+
+    def deploy(self) -> None:
+        """Deploy the topology as it is, and wait until the operator calls everything Ready."""
+        stack = self.deployed
+        flow = stack.flow(self.name)
+        if flow.flow.source not in self.endpoints.regions:
+            grant_mirror(self.endpoints, flow, "useast")
+        deployment.up(stack.settings, lambda _: None)
+        deployment.wait_ready(stack.settings, READY_SECONDS)
+
+    def produce(self, *topics: str, count: int = 6) -> None:
+        """Produce more to the topics, to all without any named; makes those that are not there."""
+        for topic in topics or tuple(self.produced):
+            create_topics(self.source, {topic: PARTITIONS})
+            produce(self.source, topic, count, seed=1, first=self.produced.get(topic, 0))
+            self.produced[topic] = self.produced.get(topic, 0) + count
+
+    def commit_all(self, group: str, topic: str) -> dict[int, int]:
+        """Commit the end of a topic of the source for a group; returns where that is."""
+        ends = end_offsets(self.source, [topic])
+        commit(self.source, group, ends)
+        return {partition: end for (_, partition), end in ends.items()}
+
+    def expect_records(self, remote: str, wanted: Contents) -> None:
+        """Wait until a topic of the target holds these records, and assert that it holds no others."""
+        wait_for(f"{remote} to be filled", lambda: self._expect_last(remote, wanted), ARRIVAL_SECONDS)
+        found = contents(self.target, remote)
+        assert found == wanted, f"{remote} holds {_lengths(found)} records, not {_lengths(wanted)} or not in this order"
+
+    def _expect_last(self, remote: str, wanted: Contents) -> None:
+        found = contents(self.target, remote)
+        if any(len(found.get(each, ())) < len(ids) for each, ids in wanted.items()):
+            raise NotYetError(f"{remote} holds {_lengths(found)} records, not yet {_lengths(wanted)}")
+
+    def expect_committed(self, group: str, remote: str, wanted: dict[int, int]) -> None:
+        """Wait until a group's offsets on the target are these."""
+
+        def read() -> None:
+            found = committed(self.target, group, remote)
+            if found != wanted:
+                raise NotYetError(f"group {group} stands at {found} in {remote}, not at {wanted}")
+
+        wait_for(f"offsets of {group}", read, ARRIVAL_SECONDS)
+
+
+def _expect_made(watch: Watch, wanted: frozenset[str]) -> None:
+    missing = wanted - watch.happened().connectors
+    if missing:
+        raise NotYetError(f"{sorted(missing)} go on as they were")
+
+
+def _lengths(found: Contents) -> dict[int, int]:
+    return {partition: len(ids) for partition, ids in found.items()}
