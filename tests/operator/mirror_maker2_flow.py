@@ -3,9 +3,7 @@
 It calls the regions east and west, so that its topics, and what it may do with them, are nobody else's.
 """
 
-import base64
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import httpx
@@ -13,18 +11,15 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]  # not re-exported
 
 from components.specs.acls import Acl
-from infra.local import operator_part, paths, processes
-from infra.local.acls import apply_acls
-from infra.local.endpoints import Endpoints, Region
-from infra.local.kubernetes_api import KubernetesApi, Object, Reference
-from infra.local.processes import ProcessRecord
+from infra.local import paths
+from infra.local.kubernetes_api import Object, Reference
 from infra.local.waiting import NotYetError, wait_for
+from tests.operator.workspace import DEADLINE_SECONDS, Workspace, scram_login
 
 STRIMZI = "kafka.strimzi.io/v1"
 NAMESPACE, NAME, TOPIC = "mirror-maker-test", "letters", "letters"
 REMOTE_TOPIC = f"east.{TOPIC}"
 SOURCE, CHECKPOINT = (f"east->west.Mirror{each}Connector" for each in ("Source", "Checkpoint"))
-DEADLINE_SECONDS = 120.0
 CALL_SECONDS = 10.0
 
 _USER, _WORKER = "User:mirror", ("READ", "WRITE", "CREATE", "DESCRIBE_CONFIGS")
@@ -60,36 +55,16 @@ _GROUP = {
 """What v1 says in fields, v1beta2 in properties."""
 
 
-@dataclass(frozen=True)
-class MirrorMakerFlow:
-    """Applies the resources, and waits for what the operator makes of them."""
+class MirrorMakerFlow(Workspace):
+    """A KafkaMirrorMaker2, and the topic that it replicates."""
 
-    api: KubernetesApi
-    endpoints: Endpoints
+    namespace = NAMESPACE
 
-    def set_up(self) -> None:
-        """Namespace, credentials, rights and the topic."""
-        for region in self.endpoints.regions.values():
-            apply_acls(region, ACLS)
-        self.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-        for region in self.endpoints.regions.values():
-            texts = {"password": region.users["mirror"].password, "ca.crt": region.ca_file.read_text()}
-            data = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
-            self._apply("v1", "Secret", region.alias, data=data)
+    def set_up(self, acls: Iterable[Acl] = ACLS) -> None:
+        """Also the topic."""
+        super().set_up(acls)
         admin = self._admin("useast")
         admin.create_topics([NewTopic(TOPIC, num_partitions=1, replication_factor=1)])[TOPIC].result(CALL_SECONDS)
-
-    def tear_down(self) -> None:
-        """Remove everything, and wait until no worker is left."""
-        namespace = Reference("v1", "Namespace", None, NAMESPACE)
-        self.api.delete(namespace)
-        wait_for("the workers to end", self.expect_no_worker, DEADLINE_SECONDS)
-
-        def expect_gone() -> None:
-            if self.api.get(namespace) is not None:
-                raise NotYetError("the namespace is still there")
-
-        wait_for("the namespace to end", expect_gone, DEADLINE_SECONDS)
 
     def mirror_maker(
         self, *, source: dict[str, Any] | None = None, checkpoint: bool = True, **connector: Any
@@ -99,7 +74,7 @@ class MirrorMakerFlow:
         fields = {field: value for field, (_, value) in _GROUP.items()}
         target = self._cluster("west", "uswest", **fields, config=_FACTORS)
         spec = {"replicas": 1, "target": target, "mirrors": [mirror]}
-        return self._apply(STRIMZI, "KafkaMirrorMaker2", NAME, spec=spec)
+        return self.apply(STRIMZI, "KafkaMirrorMaker2", NAME, spec=spec)
 
     def older_mirror_maker(self, connect_cluster: str = "west") -> Object:
         """The same in v1beta2, which the API server does not take over one that is v1."""
@@ -107,7 +82,7 @@ class MirrorMakerFlow:
         config = _FACTORS | dict(_GROUP.values())
         clusters = [self._cluster("east", "useast"), self._cluster("west", "uswest", config=config)]
         spec = {"replicas": 1, "connectCluster": connect_cluster, "clusters": clusters, "mirrors": [mirror]}
-        return self._apply("kafka.strimzi.io/v1beta2", "KafkaMirrorMaker2", NAME, spec=spec)
+        return self.apply("kafka.strimzi.io/v1beta2", "KafkaMirrorMaker2", NAME, spec=spec)
 
     def delete(self) -> None:
         self.api.delete(self.reference)
@@ -121,19 +96,7 @@ class MirrorMakerFlow:
 
     def expect(self, condition: str, words: str = "", met: Callable[[Object], bool] = lambda _: True) -> Object:
         """Status of the newest generation once it has this condition, with these words, and is as wanted."""
-
-        def seen() -> Object:
-            item = self.api.get(self.reference) or {}
-            status = dict(item.get("status") or {})
-            said = [(each["type"], each.get("message", "")) for each in status.get("conditions", [])]
-            newest = status.get("observedGeneration") == item.get("metadata", {}).get("generation")
-            if not newest or not any(type_ == condition and words in message for type_, message in said):
-                raise NotYetError(str(said))
-            if not met(status):
-                raise NotYetError(str(status.get("connectors")))
-            return status
-
-        return wait_for(f"{condition} {words}", seen, DEADLINE_SECONDS, interval_seconds=0.2)
+        return self.expect_condition(self.reference, condition, words, met)
 
     def expect_connectors(self, *names: str) -> Object:
         """Status once it is Ready with exactly these connectors."""
@@ -191,7 +154,7 @@ class MirrorMakerFlow:
     def expect_rounds(self) -> None:
         """Wait until the operator has looked at everything twice: it tells it of a connector without a cluster."""
         for name in ("first-look", "second-look"):
-            self._apply(STRIMZI, "KafkaConnector", name, spec={"class": "example.None", "tasksMax": 1})
+            self.apply(STRIMZI, "KafkaConnector", name, spec={"class": "example.None", "tasksMax": 1})
             target = Reference(STRIMZI, "KafkaConnector", NAMESPACE, name)
 
             def told(target: Reference = target) -> None:
@@ -206,17 +169,6 @@ class MirrorMakerFlow:
         lines = (paths.LOGS / "operator.log").read_text(encoding="utf-8").splitlines()
         return [line for line in lines if f"connector {NAMESPACE}/" in line]
 
-    def workers(self) -> list[ProcessRecord]:
-        ours = [worker for worker in operator_part.workers() if worker.name.startswith(f"{NAMESPACE}/")]
-        return [worker for worker in ours if processes.alive(worker)]
-
-    def expect_no_worker(self) -> None:
-        if found := self.workers():
-            raise NotYetError(f"workers {[worker.pid for worker in found]}")
-
-    def region(self, alias: str) -> Region:
-        return self.endpoints.regions[alias]
-
     def _partitions(self, consumer: Consumer) -> list[TopicPartition]:
         listed = consumer.list_topics(timeout=CALL_SECONDS).topics
         found = listed[REMOTE_TOPIC].partitions if REMOTE_TOPIC in listed else ()
@@ -227,11 +179,7 @@ class MirrorMakerFlow:
             "alias": alias,
             "bootstrapServers": self.region(region).bootstrap_servers,
             "tls": {"trustedCertificates": [{"secretName": region, "pattern": "*.crt"}]},
-            "authentication": {
-                "type": "scram-sha-512",
-                "username": "mirror",
-                "passwordSecret": {"secretName": region, "password": "password"},
-            },
+            "authentication": scram_login(region),
             **fields,
         }
 
@@ -240,10 +188,6 @@ class MirrorMakerFlow:
 
     def _client(self, alias: str) -> dict[str, Any]:
         return self.region(alias).client_config("admin")
-
-    def _apply(self, api_version: str, kind: str, name: str, **body: Any) -> Object:
-        metadata = {"name": name, "namespace": NAMESPACE}
-        return self.api.apply({"apiVersion": api_version, "kind": kind, "metadata": metadata, **body})
 
 
 def _mirror(checkpoint: bool, connector: dict[str, Any]) -> dict[str, Any]:

@@ -4,11 +4,12 @@ Its connector takes the credentials of that region out of the workers' property 
 operators before 0.46 do.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from components.specs.acls import Acl
-from infra.local.acls import apply_acls
 from tests.operator.connect_flow import CONNECT, CONNECTOR, NAMESPACE, ConnectFlow
+from tests.operator.workspace import scram_login
 
 STRIMZI = "kafka.strimzi.io/v1beta2"
 FILE = "/tmp/strimzi-connect.properties"
@@ -20,13 +21,9 @@ SASL = {f"sasl.{key}": f"${{file:{FILE}:sasl.{key}}}" for key in ("mechanism", "
 class V1Beta2Flow(ConnectFlow):
     """Applies the resources as v1beta2, beside those of v1."""
 
-    def set_up(self) -> None:
+    def set_up(self, acls: Iterable[Acl] = ()) -> None:
         """Also the right to emit heartbeats to uswest."""
-        super().set_up()
-        apply_acls(
-            self.region("uswest"),
-            [Acl("uswest", "User:mirror", "topic", "literal", "heartbeats", ("CREATE", "WRITE"))],
-        )
+        super().set_up([*acls, Acl("uswest", "User:mirror", "topic", "literal", "heartbeats", ("CREATE", "WRITE"))])
 
     def old_connect(self, **spec: Any) -> None:
         """The KafkaConnect of v1beta2; what is not given is right."""
@@ -45,15 +42,11 @@ class V1Beta2Flow(ConnectFlow):
             "replicas": 1,
             "bootstrapServers": self.region("uswest").bootstrap_servers,
             "tls": {"trustedCertificates": [{"secretName": "uswest", "certificate": "ca.crt"}]},
-            "authentication": {
-                "type": "scram-sha-512",
-                "username": "mirror",
-                "passwordSecret": {"secretName": "uswest", "password": "password"},
-            },
+            "authentication": scram_login("uswest"),
             "config": config,
         }
         annotations = {"strimzi.io/use-connector-resources": "true"}
-        self._apply(STRIMZI, "KafkaConnect", CONNECT, annotations=annotations, spec=ordinary | spec)
+        self.apply(STRIMZI, "KafkaConnect", CONNECT, annotations=annotations, spec=ordinary | spec)
 
     def file_connector(self, *, security: dict[str, str] | None = None, **spec: Any) -> None:
         """The KafkaConnector, which emits heartbeats to uswest with what the workers' file says."""
@@ -68,4 +61,4 @@ class V1Beta2Flow(ConnectFlow):
         heartbeat = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
         ordinary = {"class": heartbeat, "tasksMax": 1, "config": config}
         labels = {"strimzi.io/cluster": CONNECT}
-        self._apply(STRIMZI, "KafkaConnector", CONNECTOR, labels=labels, spec=ordinary | spec)
+        self.apply(STRIMZI, "KafkaConnector", CONNECTOR, labels=labels, spec=ordinary | spec)

@@ -4,15 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 from kubernetes import client, config
-from rich.console import Console
 
-from infra.local import maven
 from infra.local.endpoints import Endpoints
 from infra.local.jdk import find_jdk
 from tests.spark.scenes import Scene, passwords
@@ -22,11 +20,6 @@ JOB = ROOT / "spark" / "validate.py"
 SCHEMA = json.loads((ROOT / "spark" / "report.schema.json").read_text())
 NAMESPACE = "submitted-tests"
 CALL_SECONDS = 20
-
-
-@pytest.fixture
-def jars() -> Path:
-    return maven.ensure_jars(maven.SPARK, find_jdk(), Console(stderr=True))
 
 
 @pytest.fixture
@@ -43,6 +36,15 @@ def a_document(scene: Scene, folder: Path) -> Path:
     return path
 
 
+def run_job(
+    command: Sequence[object], folder: Path, environment: Mapping[str, str]
+) -> "subprocess.CompletedProcess[str]":
+    words = list(map(str, command))
+    return subprocess.run(
+        words, capture_output=True, text=True, check=False, timeout=300, cwd=folder, env=dict(environment)
+    )
+
+
 def test_spark_submit_alone_proves_a_flow_and_shows_no_password(
     endpoints: Endpoints, environment: Mapping[str, str], jars: Path, tmp_path: Path
 ) -> None:
@@ -55,15 +57,7 @@ def test_spark_submit_alone_proves_a_flow_and_shows_no_password(
         submit, "--master", "local[2]", "--jars", ",".join(str(jar) for jar in sorted(jars.glob("*.jar"))),
         JOB, "--parameters", a_document(scene, tmp_path), "--report", report,
     ]  # fmt: skip
-    answer = subprocess.run(
-        list(map(str, command)),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        cwd=tmp_path,
-        env=dict(environment),
-    )
+    answer = run_job(command, tmp_path, environment)
     assert answer.returncode == 0, answer.stdout
     written = report.read_text()
     Draft202012Validator(SCHEMA).validate(json.loads(written))
@@ -86,15 +80,7 @@ def test_a_found_problem_ends_with_one_and_is_published_as_a_failure(
         sys.executable, JOB, "--parameters", a_document(scene, tmp_path), "--json", "--publish",
         "--kubeconfig", endpoints.kubeconfig, "--jars-dir", jars, "--master", "local[2]", "--catch-up-seconds", "2",
     ]  # fmt: skip
-    answer = subprocess.run(
-        list(map(str, command)),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        cwd=tmp_path,
-        env=dict(environment),
-    )
+    answer = run_job(command, tmp_path, environment)
     assert answer.returncode == 1, answer.stderr
     (flow,) = json.loads(answer.stdout)["flows"]
     codes = {finding["code"] for check in flow["checks"] for finding in check["findings"]}
