@@ -7,10 +7,15 @@ that the flow's ConfigMaps hold.
 from typing import Any
 
 from components.connectors import Connector
-from components.naming import Side, connect_name, connector_name, namespace_name
+from components.naming import connect_name, connector_name, namespace_name
 from components.resolved import ResolvedFlow
 from components.specs.api_versions import strimzi_api_version
-from components.specs.config_maps import cluster_config_map, replication_config_map, topics_config_maps
+from components.specs.config_maps import (
+    ConnectorConfigMap,
+    cluster_config_map,
+    replication_config_map,
+    topics_config_maps,
+)
 from components.specs.connector_layers import ConnectorRole, connector_layers, heartbeat_prefixes
 from components.specs.layers import Config, values
 from components.specs.planned import Manifest, PlannedObject, Role, manifest
@@ -61,20 +66,16 @@ def _placeholders(resolved: ResolvedFlow, role: ConnectorRole, part: str) -> dic
     if several := topics_config_maps(resolved):
         chosen = [several[part]] if part else list(several.values())
         held["topics"] = ",".join(config_map.placeholder("topics") for config_map in chosen)
-    sides: tuple[Side, Side] = ("source", "target")
-    for side in sides:
-        held[f"{side}.cluster.alias"] = cluster_config_map(resolved, side).placeholder("alias")
+    source, target = cluster_config_map(resolved, "source"), cluster_config_map(resolved, "target")
+    held |= {"source.cluster.alias": source.placeholder("alias"), "target.cluster.alias": target.placeholder("alias")}
     if role == "heartbeat":
         # Its own clients and the worker's producer reach the source.
-        return held | _connection(resolved, "source", *heartbeat_prefixes(resolved.flow))
-    return (
-        held | _connection(resolved, "source", "source.cluster.") | _connection(resolved, "target", "target.cluster.")
-    )
+        return held | _connection(source, *heartbeat_prefixes(resolved.flow))
+    return held | _connection(source, "source.cluster.") | _connection(target, "target.cluster.")
 
 
-def _connection(resolved: ResolvedFlow, side: Side, *prefixes: str) -> dict[str, str]:
+def _connection(config_map: ConnectorConfigMap, *prefixes: str) -> dict[str, str]:
     # The revision is no client property; it is in the ConfigMap so that its name, and so the connector, changes.
-    config_map = cluster_config_map(resolved, side)
     keys = [key for key in config_map.data if key not in {"alias", "credentials.revision"}]
     return {f"{prefix}{key}": config_map.placeholder(key) for prefix in prefixes for key in keys}
 
