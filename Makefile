@@ -19,7 +19,7 @@ help:
 	@echo "make review  what a change does to the stacks it touches: BASE=origin/main OUT=review"
 	@echo "make promote deploy in the order of stacks/promotion.yaml: ENVIRONMENT=… TO=…"
 	@echo "make drift   what no longer matches the stacks in their clusters: STACKS=…"
-	@echo "make bench   what checks and validation cost, as ratios of one run"
+	@echo "make bench   what checks, deployments and validation cost, as ratios of one run"
 
 setup: $(READY)
 
@@ -51,6 +51,7 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/python -m tests.bench.checks
 	$(BIN)/python -m tests.bench.review
+	$(BIN)/python -m tests.bench.engine
 	$(BIN)/python -m tests.bench.validation
 
 touched-stacks: $(READY)

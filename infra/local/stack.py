@@ -19,14 +19,13 @@ from infra.local.starting import finish_part, serves_now, settle_ports, start_pa
 from infra.local.state import State, load_state, save_state
 from infra.local.users import REGIONS, USERS, password_key, with_passwords
 
-PARTS: tuple[Part, ...] = (
+CONTROL_PLANE: tuple[Part, ...] = (
     control_plane.ETCD,
     control_plane.KUBE_APISERVER,
     control_plane.KUBE_CONTROLLER_MANAGER,
-    *KAFKA_PARTS,
-    operator_part.OPERATOR,
 )
-"""In order of dependency."""
+PARTS: tuple[Part, ...] = (*CONTROL_PLANE, *KAFKA_PARTS, operator_part.OPERATOR)
+"""In order of dependency, as are those of the control plane."""
 
 LOCK_SECONDS = 600.0
 
@@ -61,13 +60,18 @@ def up(console: Console) -> Endpoints:
 
     Raises LocalStackError naming the part that failed. Parts that run by then stay up; the next `up` continues.
     """
+    return endpoints_of(start(console, PARTS))
+
+
+def start(console: Console, parts: Sequence[Part]) -> State:
+    """What `up` does, for some of the parts: in their order, with all that they depend on."""
     artifacts = ensure(console)
     with exclusive(paths.LOCK_FILE, console, "starting or stopping the local stack", LOCK_SECONDS):
         state = _with_identities(load_state())
         save_state(state)
-        for position, part in enumerate(PARTS):
-            state = _bring_up(console, artifacts, state, part, PARTS[position + 1 :])
-        return endpoints_of(state)
+        for position, part in enumerate(parts):
+            state = _bring_up(console, artifacts, state, part, parts[position + 1 :])
+        return state
 
 
 def _bring_up(console: Console, artifacts: Artifacts, state: State, part: Part, later: Sequence[Part]) -> State:
