@@ -32,7 +32,7 @@ from infra.local.waiting import NotYetError, wait_for
 from spark.checks import access
 from spark.credentials import resolver
 from spark.flows import opened
-from spark.parameters import Parameters
+from spark.parameters import FlowParameters, Parameters
 from spark.report import CheckOutcome, Verdict
 from spark.sessions import SessionOptions, session
 from tests.local.flows import Deployed, check_named, source_acls, told
@@ -124,10 +124,16 @@ def without(region: Region, taken: Taken, principal: str = USER) -> Iterator[Non
             future.result(SECONDS)
 
 
-def access_of(deployed: Deployed, flow: str = "orders") -> CheckOutcome:
+@pytest.fixture(scope="module")
+def orders(least: Deployed) -> FlowParameters:
+    """What the validation is told of the flow `orders`; no test of access changes that."""
+    document = deployment.outputs(least.settings)["validation"]
+    (parameters,) = Parameters.model_validate(document).only("orders").flows
+    return parameters
+
+
+def access_of(deployed: Deployed, parameters: FlowParameters) -> CheckOutcome:
     """Outcome of the check of access alone."""
-    document = deployment.outputs(deployed.settings)["validation"]
-    (parameters,) = Parameters.model_validate(document).only(flow).flows
     with (
         session(SessionOptions()) as spark,
         opened(parameters, spark, resolver(deployed.endpoints.kubeconfig), lambda _: None) as live,
@@ -176,10 +182,10 @@ def _expect_records(region: Region, topic: str, count: int) -> None:
         pytest.param(Taken("uswest", "mirror-orders", "READ", "group"), id="the workers' own group"),
     ],
 )
-def test_a_permission_that_is_taken_away_is_named(checked: Deployed, taken: Taken) -> None:
+def test_a_permission_that_is_taken_away_is_named(checked: Deployed, orders: FlowParameters, taken: Taken) -> None:
     region = checked.endpoints.regions[taken.cluster]
     with without(region, taken):
-        found = access_of(checked)
+        found = access_of(checked, orders)
     missed = [finding for finding in found.findings if finding.code == "acl-missing"]
     assert found.verdict is Verdict.FAIL
     text = "\n".join(finding.message for finding in missed)
@@ -196,11 +202,11 @@ def test_the_whole_validation_fails_by_a_missing_permission_alone(checked: Deplo
     assert [check.name for check in outcome.checks if check.verdict is not Verdict.PASS] == [access.NAME], told(outcome)
 
 
-def test_a_validator_that_may_not_see_acls_says_so_and_fails_nothing(checked: Deployed) -> None:
+def test_a_validator_that_may_not_see_acls_says_so_and_fails_nothing(checked: Deployed, orders: FlowParameters) -> None:
     taken = Taken("uswest", "kafka-cluster", "DESCRIBE", "broker")
     region = checked.endpoints.regions["uswest"]
     with without(region, taken, f"User:{VALIDATOR}"):
-        found = access_of(checked)
+        found = access_of(checked, orders)
     assert (found.verdict, [finding.code for finding in found.findings]) == (Verdict.PASS, ["acls-not-visible"])
 
 
