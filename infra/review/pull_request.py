@@ -83,7 +83,8 @@ def write_review(found: Sequence[StackReview], stacks: Path, out: Path) -> bool:
     comment = comment_text(found, plan)
     (out / "comment.md").write_text(comment)
     result = {"stacks": [each.stack for each in found], "deployable": deployable, "comment": comment}
-    (out / _RESULT).write_text(json.dumps(result) + "\n")
+    # It is handed on in one variable of the environment, which holds 128 KiB: arrows in it count as they are.
+    (out / _RESULT).write_text(json.dumps(result, ensure_ascii=False) + "\n", encoding="utf-8")
     return not plan and not any(each.failed for each in found)
 
 
