@@ -62,10 +62,9 @@ class ReplicationFlow(pulumi.ComponentResource):
         (resolved,) = resolve_replication(name, args.flow, args)
         super().__init__(FLOW_TYPE, name, None, once_of_type(MIRROR_MAKER2_TYPE, opts))
         outputs = register_objects([resolved], args.secrets, self)[resolved.name]
-        validation = flow_parameters(resolved)
         self.outputs = known_output(outputs)
-        self.validation = known_output(validation)
-        self.register_outputs({**outputs, "validation": validation})
+        self.validation = known_output(flow_parameters(resolved))
+        self.register_outputs(dict(outputs))
 
 
 def resolve_replication(name: str, replication: Replication, around: Surroundings) -> tuple[ResolvedFlow, ...]:

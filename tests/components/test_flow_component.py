@@ -92,13 +92,22 @@ def test_an_existing_namespace_is_not_created() -> None:
     assert recorder.named("orders-connect").inputs["metadata"]["namespace"] == "kafka"
 
 
-def test_outputs_tell_names_digest_and_validation_parameters() -> None:
+def test_outputs_tell_names_and_digest() -> None:
     (outputs,) = a_recorded_flow().finished.values()
     assert outputs["namespace"] == "mirror-orders"
     assert outputs["connectors"] == ["orders-source", "orders-checkpoint", "orders-heartbeat"]
     assert outputs["remoteTopics"] == ["useast.orders", "useast.payments-.*"]
     assert outputs["digest"].startswith("sha256:")
-    assert outputs["validation"]["source"]["bootstrapServers"] == "kafka.useast:9093"
+
+
+def test_the_parameters_of_the_validation_job_are_an_output() -> None:
+    told: list[Any] = []
+
+    def program() -> None:
+        ReplicationFlow("orders", an_args()).validation.apply(told.append)
+
+    record(program)
+    assert [each["source"]["bootstrapServers"] for each in told] == ["kafka.useast:9093"]
 
 
 def test_problems_are_raised_before_anything_is_registered() -> None:
