@@ -1,4 +1,4 @@
-"""The two stacks of the engine's bench, and one command on one of them, which the bench runs as a process of its own.
+"""The stacks of the engine's bench, and one command on one of them, which the bench runs as a process of its own.
 
 `python -m tests.bench.engine_stacks PROGRAM COMMAND FOLDER` prints how many resources there were by kind of change.
 """
@@ -46,8 +46,6 @@ def _changes(stack: automation.Stack, command: str) -> Mapping[str, int]:
     found: Mapping[automation.OpType, int]
     if command == "preview":
         found = stack.preview(suppress_outputs=True).change_summary
-    elif command == "destroy":
-        found = stack.destroy(suppress_outputs=True).summary.resource_changes or {}
     else:
         found = stack.up(suppress_outputs=True).summary.resource_changes or {}
     return {automation.OpType(kind).value: count for kind, count in found.items()}
