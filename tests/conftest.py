@@ -106,4 +106,7 @@ def stopped_programs() -> Iterator[None]:
     async def let_go() -> None:
         gc.collect()
 
-    asyncio.run(let_go())
+    # Not `asyncio.run`, which leaves the thread without the loop that Pulumi's own tests of components take.
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(let_go())
+    loop.close()
