@@ -23,7 +23,6 @@ from components.validation import Parameters, flow_parameters
 
 T = TypeVar("T")
 
-
 FLOW_TYPE = "replication:kafka:Flow"
 MIRROR_MAKER2_TYPE = "replication:kafka:MirrorMaker2"
 

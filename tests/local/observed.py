@@ -65,8 +65,7 @@ def contents(region: Region, topic: str) -> Contents:
     except KeyError:
         return {}
     found: Contents = {partition: [] for _, partition in ends}
-    config = {**region.client_config(ADMIN), "group.id": "unused", "enable.auto.commit": False}
-    consumer = Consumer({**config, "enable.partition.eof": False})
+    consumer = Consumer({**region.client_config(ADMIN), "group.id": "unused", "enable.auto.commit": False})
     try:
         consumer.assign([TopicPartition(topic, partition, 0) for partition in found])
 
