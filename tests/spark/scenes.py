@@ -4,7 +4,8 @@ Forging says exactly what the clusters hold, so that a test can hold the job to 
 """
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -171,6 +172,29 @@ def produce(
         producer.poll(0)
     assert producer.flush(CALL_SECONDS) == 0
     assert not failures
+
+
+@contextmanager
+def transaction(
+    scene: Scene, region: Region, topic: str, partition: int, numbers: Iterable[int]
+) -> Iterator[Callable[[], None]]:
+    """Records in a transaction that is open until what is yielded commits it; aborted otherwise."""
+    producer = Producer({**region.client_config("admin"), "transactional.id": f"{scene.name}-open", "log_level": 3})
+    producer.init_transactions(CALL_SECONDS)
+    producer.begin_transaction()
+    scene.write(region, topic, partition, numbers, producer)
+    committed = False
+
+    def commit() -> None:
+        nonlocal committed
+        producer.commit_transaction(CALL_SECONDS)
+        committed = True
+
+    try:
+        yield commit
+    finally:
+        if not committed:
+            producer.abort_transaction(CALL_SECONDS)
 
 
 def remove_records(region: Region, topic: str, partition: int, before: int) -> None:
