@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from spark import readers, transforms
 from spark.checks.translation import (
     TARGET_REACH,
+    Candidates,
     Guess,
     Landing,
     Position,
@@ -75,7 +76,7 @@ def prove_all(opened: OpenFlow, positions: Sequence[Position], syncs: Mapping[To
                 target_logs[each],
                 source_logs[each.partition],
                 expected[each].found,
-                on_source.get(each.partition, []),
+                Candidates(expected[each].range, on_source.get(each.partition, [])),
                 expected[each].guess,
                 each.partition.topic in inexact,
             )
@@ -113,7 +114,7 @@ def _expected(
         each: _Expected(
             landed,
             guess,
-            source_range(guess, by_time.get(each), source_logs[each.partition])
+            source_range(guess, by_time.get(each), each.committed, source_logs[each.partition])
             if landed is not None
             else OffsetRange(0, 0),
         )

@@ -40,6 +40,19 @@ class Record(NamedTuple):
     digest: str
 
 
+class Candidates(NamedTuple):
+    """The source records of a partition that were read, and the range of one position that was read whole."""
+
+    offsets: OffsetRange
+    records: Sequence[Record]
+
+    def between(self, start: int, end: int) -> int | None:
+        """How many records stand at offsets [start, end); None when these were not read whole."""
+        if start < self.offsets.start or end > self.offsets.end:
+            return None
+        return sum(start <= each.offset < end for each in self.records)
+
+
 class Guess(NamedTuple):
     """Where on the source a record of the target came from. `exact`: no record lies between the syncs around it that
     is not accounted for, so that not finding the record there means that it is another record."""
@@ -154,14 +167,17 @@ def landing(downstream: int, records: Sequence[Record]) -> Landing | None:
     return Landing(before, after=True) if before is not None else None
 
 
-def source_range(guess: Guess | None, by_time: int | None, log: OffsetRange) -> OffsetRange:
+def source_range(guess: Guess | None, by_time: int | None, committed: int, log: OffsetRange) -> OffsetRange:
     """The one small range on the source in which the record is looked for: around the guess, around the first record of
-    its timestamp (`by_time`), or around both when they are near each other."""
+    its timestamp (`by_time`), or around both when they are near each other; and from the committed offset on, if that
+    is near before it, to tell records that would be skipped from offsets without one."""
     guesses = [each for each in (guess.offset if guess else None, by_time) if each is not None and each >= 0]
     if not guesses:
         return OffsetRange(log.start, log.start)
     if max(guesses) - min(guesses) > GUESSES_NEAR:
         guesses = guesses[-1:]
+    if 0 <= min(guesses) - committed <= GUESSES_NEAR:
+        guesses.append(committed)
     return OffsetRange(min(guesses) - SOURCE_REACH, max(guesses) + SOURCE_REACH + 1).within(log)
 
 
@@ -170,11 +186,12 @@ def prove(
     target_log: OffsetRange,
     source_log: OffsetRange,
     found: Landing | None,
-    candidates: Sequence[Record],
+    candidates: Candidates,
     guess: Guess | None,
     inexact: bool,
 ) -> Proof:
-    """Whether the record at the translated offset is a source record at or before the committed offset.
+    """Whether the record at the translated offset is a source record at or before the committed offset, or the first
+    one after it.
 
     `candidates` are the source records read for this partition. Equal records (same key, value, headers, timestamp) may
     stand at several offsets: the expected one counts, else the furthest, which claims the most. `inexact`: compaction
@@ -194,17 +211,22 @@ def prove(
         return Proof(note("target-expired", f"{position}: the target no longer holds offset {downstream}"))
     if found is None:
         return Proof(note("target-empty", f"{position}: the target holds no record near offset {downstream}"))
-    equal = [each.offset for each in candidates if each.digest == found.record.digest]
+    equal = [each.offset for each in candidates.records if each.digest == found.record.digest]
     if not equal:
         return Proof(_not_found(position, found, source_log, guess, inexact))
     offset = guess.offset if guess is not None and guess.offset in equal else max(equal)
-    return _standing_at(offset + 1 if found.after else offset, position, downstream)
+    return _standing_at(offset + 1 if found.after else offset, position, downstream, candidates)
 
 
-def _standing_at(standing: int, position: Position, downstream: int) -> Proof:
-    skipped = standing - position.committed
-    if skipped <= 0:
-        return Proof(None, standing, -skipped)
+def _standing_at(standing: int, position: Position, downstream: int, candidates: Candidates) -> Proof:
+    if standing <= position.committed:
+        return Proof(None, standing, position.committed - standing)
+    # Offsets between the two may be transaction markers, aborted records, or compacted away: nothing to consume.
+    skipped = candidates.between(position.committed, standing)
+    if skipped is None:
+        skipped = standing - position.committed
+    if not skipped:
+        return Proof(None, standing)
     finding = fail(
         "offset-skips-records",
         f"{position}: committed {position.committed}, but translated offset {downstream} is source offset {standing}: "

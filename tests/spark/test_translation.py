@@ -3,6 +3,7 @@
 import pytest
 
 from spark.checks.translation import (
+    Candidates,
     Checkpoint,
     Guess,
     Landing,
@@ -19,6 +20,7 @@ from spark.positions import OffsetRange, TopicPartition
 
 ORDERS = TopicPartition("orders", 0)
 LOG = OffsetRange(0, 1000)
+NOTHING = OffsetRange(1000, 1000)
 
 
 def a_position(committed: int, downstream: int, upstream: int | None = None) -> Position:
@@ -34,8 +36,10 @@ def proof_of(
     target: OffsetRange = LOG,
     source: OffsetRange = LOG,
     compacted: bool = False,
+    read: OffsetRange = NOTHING,
 ) -> Proof:
-    return prove(position, target, source, found, candidates, guess, compacted)
+    """By default nothing around the committed offset was read."""
+    return prove(position, target, source, found, Candidates(read, candidates), guess, compacted)
 
 
 def code(proof: Proof) -> str | None:
@@ -54,6 +58,25 @@ def test_a_record_after_the_commit_is_a_skip_and_says_how_many() -> None:
     assert code(proof) == "offset-skips-records"
     assert proof.finding is not None
     assert proof.finding.count == 40
+
+
+@pytest.mark.parametrize(
+    ("records", "read_from", "skipped"),
+    [
+        pytest.param([99, 140], 68, 0, id="offsets without a record"),
+        pytest.param([99, 120, 121, 140], 68, 2, id="two records among them"),
+        pytest.param([139, 140], 108, 40, id="not read from the committed offset on"),
+    ],
+)
+def test_only_records_are_skipped_not_markers_or_what_compaction_removed(
+    records: list[int], read_from: int, skipped: int
+) -> None:
+    """A group whose commit stands before a transaction marker must not fail a flow that is right."""
+    candidates = [Record(offset, 5, f"A{offset}") for offset in records]
+    found = Landing(Record(93, 5, "A140"), after=False)
+    proof = proof_of(a_position(100, 93), found, candidates, read=OffsetRange(read_from, 173))
+    assert (proof.finding.count if proof.finding else 0, proof.proven) == (skipped, not skipped)
+    assert proof.source_offset == 140
 
 
 def test_the_record_at_the_committed_offset_itself_is_not_a_skip() -> None:
@@ -142,15 +165,19 @@ class TestSyncHistory:
 
 
 @pytest.mark.parametrize(
-    ("guess", "by_time", "wanted"),
+    ("guess", "by_time", "committed", "wanted"),
     [
-        pytest.param(Guess(100, True), None, OffsetRange(68, 133), id="around the guess"),
-        pytest.param(Guess(100, False), 200, OffsetRange(68, 233), id="around both when near"),
-        pytest.param(Guess(100, False), 9_000, OffsetRange(8_968, 9_033), id="around the time when far apart"),
-        pytest.param(Guess(5, True), None, OffsetRange(0, 38), id="within the log"),
-        pytest.param(None, None, OffsetRange(0, 0), id="nowhere without a hint"),
-        pytest.param(None, -1, OffsetRange(0, 0), id="nowhere when no record is that young"),
+        pytest.param(Guess(100, True), None, 9_999, OffsetRange(68, 133), id="around the guess"),
+        pytest.param(Guess(100, False), 200, 9_999, OffsetRange(68, 233), id="around both when near"),
+        pytest.param(Guess(100, False), 9_000, 9_999, OffsetRange(8_968, 9_033), id="around the time when far apart"),
+        pytest.param(Guess(5, True), None, 9_999, OffsetRange(0, 38), id="within the log"),
+        pytest.param(None, None, 50, OffsetRange(0, 0), id="nowhere without a hint"),
+        pytest.param(None, -1, 50, OffsetRange(0, 0), id="nowhere when no record is that young"),
+        pytest.param(Guess(900, True), None, 400, OffsetRange(368, 933), id="from a commit that is near before it"),
+        pytest.param(Guess(9_000, True), None, 400, OffsetRange(8_968, 9_033), id="without a commit far before it"),
     ],
 )
-def test_the_source_is_read_in_one_small_range(guess: Guess | None, by_time: int | None, wanted: OffsetRange) -> None:
-    assert source_range(guess, by_time, OffsetRange(0, 10_000)) == wanted
+def test_the_source_is_read_in_one_small_range(
+    guess: Guess | None, by_time: int | None, committed: int, wanted: OffsetRange
+) -> None:
+    assert source_range(guess, by_time, committed, OffsetRange(0, 10_000)) == wanted
