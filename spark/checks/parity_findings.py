@@ -28,13 +28,15 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Sides:
-    """Both logs of a partition, how many records the target held at first, and the clusters' aliases.
+    """Both logs of a partition, how many records both held at first, and the clusters' aliases. A log may have offsets
+    and no record: transaction markers, aborted records, what compaction has removed.
 
     `source_unread` and `target_unread` are offsets that transactions kept from being read to the end.
     """
 
     source: OffsetRange
     target: OffsetRange
+    source_records: int
     target_records: int
     compacted: bool
     source_alias: str = "source"
@@ -59,7 +61,8 @@ _LAGGING = _Meaning("not-replicated-yet", Severity.FAIL, "records at the end of 
 _DIFFERENT = _Meaning(
     "records-differ",
     Severity.FAIL,
-    "records, none of which is equal on {target}: a converter or a transform changes key, value, headers or timestamp",
+    "records, none of which is equal on {target}: a converter or a transform changes key, value, headers or timestamp, "
+    "or the topic there takes the time of arrival",
 )
 # A worker that was restarted sends again what it had not committed; that must not hold back every later proof.
 _DUPLICATED = _Meaning(
@@ -114,7 +117,8 @@ _UNPROVEN = _Meaning(
 _ON_TARGET_ONLY = frozenset({"extra", "extra-head"})
 
 _UNREPLICATED = frozenset({BEFORE_START, NOT_BEGUN, UNPROVEN})
-_TOLD_WHEN_COMPACTED = _UNREPLICATED | {"missing-tail", "duplicated", "unmarked"}
+# The newest record of a key stays: that one side holds nothing of the other is not compaction's doing.
+_TOLD_WHEN_COMPACTED = _UNREPLICATED | {"missing", "missing-tail", "duplicated", "unmarked"}
 
 _MEANINGS: Mapping[str, Callable[[Sides], _Meaning]] = {
     BEFORE_START: lambda sides: _BEFORE_START_OR_EXPIRED if sides.target.start > 0 else _BEFORE_START,
@@ -127,11 +131,13 @@ _MEANINGS: Mapping[str, Callable[[Sides], _Meaning]] = {
     "duplicated": lambda _: _DUPLICATED,
     "unmarked": lambda _: _UNMARKED,
     "extra-head": lambda sides: _EXPIRED_ON_SOURCE if sides.source.start > 0 else _EXTRA,
-    "extra": lambda sides: _EXPIRED_ON_SOURCE if not sides.source.size and sides.source.start > 0 else _EXTRA,
+    "extra": lambda sides: _EXPIRED_ON_SOURCE if not sides.source_records and sides.source.start > 0 else _EXTRA,
 }
 
 
 def _nothing_equal(sides: Sides) -> _Meaning:
+    if sides.compacted and sides.target.size and (sides.source.start > 0 or not sides.target_records):
+        return _COMPACTED
     if sides.target_records:
         return _DIFFERENT
     return _EXPIRED_ON_TARGET if sides.target.start > 0 and not sides.target.size else _LAGGING

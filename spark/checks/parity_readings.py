@@ -189,6 +189,7 @@ def _sides_now(
         each: Sides(
             source_logs[each],
             target_logs[each],
+            first.source[each].records,
             first.target[each].records,
             "compact" in policies.get(each.topic, ""),
             opened.flow.source.alias,

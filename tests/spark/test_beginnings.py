@@ -22,8 +22,8 @@ SYNCED = SyncHistory((Sync(60, 0), Sync(70, 10)))
 
 
 def sides(source: tuple[int, int] = (0, 100), target: tuple[int, int] = (0, 0), **changes: Any) -> Sides:
-    given = {"target_records": 0, "compacted": False, "source_alias": "useast", "target_alias": "uswest", **changes}
-    return Sides(OffsetRange(*source), OffsetRange(*target), **given)
+    given = {"source_records": 100, "target_records": 0, "compacted": False, **changes}
+    return Sides(OffsetRange(*source), OffsetRange(*target), source_alias="useast", target_alias="uswest", **given)
 
 
 def test_the_oldest_sync_shows_from_where_on_every_record_is_owed() -> None:

@@ -19,9 +19,13 @@ ORDERS = TopicPartition("orders", 0)
 
 
 def sides(
-    source: tuple[int, int] = (0, 100), target: tuple[int, int] = (0, 100), held: int = 100, compacted: bool = False
+    source: tuple[int, int] = (0, 100),
+    target: tuple[int, int] = (0, 100),
+    held: int = 100,
+    compacted: bool = False,
+    at_source: int = 100,
 ) -> Sides:
-    return Sides(OffsetRange(*source), OffsetRange(*target), held, compacted, "useast", "uswest")
+    return Sides(OffsetRange(*source), OffsetRange(*target), at_source, held, compacted, "useast", "uswest")
 
 
 @pytest.mark.parametrize(
@@ -39,12 +43,33 @@ def sides(
         pytest.param("extra", sides(), "extra-records", Severity.FAIL, id="from somewhere else"),
         pytest.param("extra-head", sides(), "extra-records", Severity.FAIL, id="older than a source that has all"),
         pytest.param("extra-head", sides(source=(9, 100)), "expired-on-source", Severity.NOTE, id="source retention"),
-        pytest.param("extra", sides(source=(9, 9)), "expired-on-source", Severity.NOTE, id="an emptied source"),
+        pytest.param(
+            "extra", sides(source=(9, 9), at_source=0), "expired-on-source", Severity.NOTE, id="an emptied source"
+        ),
+        pytest.param(
+            "extra", sides(source=(9, 10), at_source=0), "expired-on-source", Severity.NOTE, id="only a marker left"
+        ),
         pytest.param("missing", sides(held=0), "not-replicated-yet", Severity.FAIL, id="nothing arrived"),
         pytest.param("missing", sides(held=5), "records-differ", Severity.FAIL, id="nothing is equal"),
         pytest.param("missing-hole", sides(compacted=True), "compacted", Severity.NOTE, id="compaction"),
         pytest.param(
             "missing-tail", sides(compacted=True), "not-replicated-yet", Severity.FAIL, id="lag in a compacted"
+        ),
+        pytest.param(
+            "missing",
+            sides(target=(0, 0), held=0, compacted=True),
+            "not-replicated-yet",
+            Severity.FAIL,
+            id="nothing arrived in a compacted",
+        ),
+        pytest.param(
+            "missing", sides(compacted=True), "records-differ", Severity.FAIL, id="nothing is equal in a compacted"
+        ),
+        pytest.param(
+            "missing", sides(held=0, compacted=True), "compacted", Severity.NOTE, id="tombstones alone are gone"
+        ),
+        pytest.param(
+            "missing", sides(source=(9, 100), compacted=True), "compacted", Severity.NOTE, id="deleted and compacted"
         ),
     ],
 )
