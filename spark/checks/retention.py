@@ -2,7 +2,8 @@
 
 Such a record is on neither side any more, so that parity cannot miss it. The offset syncs remember it: where the source
 advanced by more than the target did, offsets in between were never written to the target. Transaction markers and
-compaction leave the same trace, which is why a gap is only a loss in a topic that has neither.
+compaction leave the same trace, which is why a gap is only a loss in a topic that has neither, and never when it is one
+offset: that is what a marker takes, while retention removes whole segments.
 """
 
 import itertools
@@ -56,18 +57,21 @@ def losses(replicated: Replicated) -> list[Loss]:
         for before, after in itertools.pairwise(syncs)
         if after.downstream >= before.downstream and _skipped(before, after) > 0
     ]
+    position = latest.upstream + replicated.target.end - latest.downstream
+    beyond = replicated.target.end > latest.downstream and position < replicated.source.start
     plain = "compact" not in replicated.policy and replicated.dense
     # Without a live record nothing shows that there are no markers: then one gap may be a loss, many are transactions.
-    certain = plain and (replicated.source.size > 0 or len(gaps) <= 1)
+    certain = plain and (replicated.source.size > 0 or len(gaps) + beyond <= 1)
     found = []
     for before, after in gaps:
         first, end = after.upstream - _skipped(before, after), min(after.upstream, replicated.source.start)
         # What the source still holds is parity's to judge; what the target has removed too is past for both.
         if first < end and after.downstream >= replicated.target.start:
-            found.append(Loss(replicated.partition, first, end, certain, after.written_ms))
-    position = latest.upstream + replicated.target.end - latest.downstream
-    if replicated.target.end > latest.downstream and position < replicated.source.start:
-        found.append(Loss(replicated.partition, position, replicated.source.start, certain))
+            several = _skipped(before, after) > 1
+            found.append(Loss(replicated.partition, first, end, certain and several, after.written_ms))
+    if beyond:
+        several = replicated.source.start - position > 1
+        found.append(Loss(replicated.partition, position, replicated.source.start, certain and several))
     return found
 
 

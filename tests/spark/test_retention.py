@@ -78,5 +78,21 @@ def test_an_emptied_topic_with_many_jumps_may_have_had_transactions() -> None:
     assert {loss.certain for loss in losses(replicated(*syncs, source=(60, 60), target=(0, 45)))} == {False}
 
 
+@pytest.mark.parametrize(
+    ("syncs", "target_end"),
+    [
+        pytest.param((Sync(0, 0), Sync(99, 99)), 100, id="behind the newest sync"),
+        pytest.param((Sync(0, 0), Sync(51, 50), Sync(99, 98)), 100, id="between two syncs"),
+    ],
+)
+@pytest.mark.parametrize("source", [(101, 101), (101, 120)], ids=["emptied", "with records since"])
+def test_one_offset_that_was_not_replicated_is_what_a_marker_takes(
+    syncs: tuple[Sync, ...], target_end: int, source: tuple[int, int]
+) -> None:
+    """A topic that was written in one transaction, all of which has expired, has lost nothing."""
+    found = losses(replicated(*syncs, source=source, target=(0, target_end)))
+    assert [(loss.count, loss.certain) for loss in found] == [(1, False)]
+
+
 def test_without_any_offset_sync_nothing_can_be_said() -> None:
     assert judge([replicated(source=(0, 10), target=(0, 10))]).verdict is Verdict.ERROR
