@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from spark.advice import advice
@@ -13,7 +14,7 @@ from spark.checks import access, heartbeats, loops, offsets, parity, parts, rete
 from spark.checks.parity_readings import first_pass
 from spark.checks.translation import SyncHistory
 from spark.credentials import Resolve, resolver
-from spark.errors import CannotRunError
+from spark.errors import CannotRunError, ReadError
 from spark.flows import OpenFlow, Progress, opened
 from spark.parameters import FlowParameters, Parameters
 from spark.positions import TopicPartition
@@ -42,6 +43,14 @@ def run(parameters: Parameters, options: Options) -> Report:
             flows = tuple(check_flow(flow, spark, resolve, options, parameters.whole) for flow in parameters.flows)
     except CannotRunError as failure:
         return Report(parameters.stack, _now(), time.monotonic() - began, (), _finding(failure))
+    except (Py4JError, ConnectionError) as failure:
+        lost = ReadError(
+            "spark-lost",
+            f"Spark's JVM ended or no longer answers ({type(failure).__name__})",
+            f"Spark master {options.session.master}",
+            "see Spark's log on the terminal; raise --driver-memory if it ran out of memory",
+        )
+        return Report(parameters.stack, _now(), time.monotonic() - began, (), _finding(lost))
     return Report(parameters.stack, _now(), time.monotonic() - began, flows)
 
 
@@ -110,7 +119,7 @@ def _checked(live: OpenFlow, options: Options, whole: Sequence[FlowParameters]) 
     live.progress(f"{live.flow.name}: reading offset syncs")
     syncs = offsets.read_syncs(calm)
     if live.flow.heartbeats.enabled:
-        with heartbeats.Observer(live.target, live.flow.heartbeats) as observer:
+        with heartbeats.Observer(live.target, live.flow.heartbeats, options.catch_up_seconds) as observer:
             translated = _offsets_outcome(calm, syncs)
             live.progress(f"{live.flow.name}: watching heartbeats arrive")
             outcomes.append(_guarded(heartbeats.NAME, lambda: heartbeats.check_heartbeats(live, observer)))

@@ -1,4 +1,6 @@
-"""The report as a table for the terminal."""
+"""The report as a table for the terminal, and as text for a pipe or a file."""
+
+from io import StringIO
 
 from rich import box
 from rich.console import Console
@@ -10,12 +12,21 @@ from spark.report import Finding, FlowOutcome, Report, Severity, Union, Verdict,
 _STYLES = {Verdict.PASS: "green", Verdict.FAIL: "red", Verdict.ERROR: "yellow"}
 #: Notes of one check beyond this many are counted, not printed; report.json has them all.
 _NOTES_SHOWN = 3
+#: More columns than any line has: what is folded in a file is a name that no search finds.
+_UNFOLDED = 1 << 16
+
+
+def report_text(report: Report) -> str:
+    """What `print_report` prints, each finding on one line, however long."""
+    text = StringIO()
+    print_report(report, Console(file=text, width=_UNFOLDED, force_terminal=False))
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
 def print_report(report: Report, console: Console) -> None:
     """Print one row a check, what was found below it, and the verdict."""
     for flow in report.flows:
-        console.print(_title(flow) if flow.error is not None else _flow_table(flow))
+        console.print(_title(flow) if flow.error is not None else _flow_table(flow, ruled=console.is_terminal))
         for name, reason in flow.not_run.items():
             console.print(f"  {name}: not run, {reason}", style="dim")
         if flow.error is not None:
@@ -30,8 +41,9 @@ def print_report(report: Report, console: Console) -> None:
     console.print(f"[bold {style}]{report.verdict.value}[/] in {report.duration_seconds:.1f} s")
 
 
-def _flow_table(flow: FlowOutcome) -> Table:
-    table = Table(title=_title(flow), title_justify="left", box=box.SIMPLE_HEAD, expand=False)
+def _flow_table(flow: FlowOutcome, *, ruled: bool) -> Table:
+    rule = box.SIMPLE_HEAD if ruled else None
+    table = Table(title=_title(flow), title_justify="left", box=rule, expand=False)
     table.add_column("check", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     table.add_column("what was seen")

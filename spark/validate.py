@@ -6,6 +6,7 @@ Exit code 0: everything proven; 1: problems found; 2: it could not be found out.
 import argparse
 import json
 import sys
+import traceback
 from pathlib import Path
 
 # Started as a file, not as a module: the package is the folder of this file.
@@ -21,7 +22,7 @@ from spark.parameters import load
 from spark.publish import publish
 from spark.report import EXIT_CODES, Report, Verdict
 from spark.sessions import SessionOptions
-from spark.table import print_report
+from spark.table import print_report, report_text
 
 EXAMPLE = """example:
   python spark/validate.py --parameters params.json --flow orders --report report.json --publish
@@ -60,7 +61,7 @@ def main(argv: list[str] | None = None) -> int:
         SessionOptions(arguments.master, arguments.jars_dir, arguments.driver_memory),
         arguments.catch_up_seconds,
         arguments.kubeconfig,
-        lambda step: console.print(f"  {step} …", style="dim", markup=False, highlight=False),
+        lambda step: console.print(f"  {step} …", style="dim", markup=False, highlight=False, soft_wrap=True),
     )
     try:
         report = run(load(arguments.parameters).only(arguments.flow), options)
@@ -68,7 +69,7 @@ def main(argv: list[str] | None = None) -> int:
         show(report, arguments.json)
         if arguments.publish:
             for where in publish(report, arguments.kubeconfig):
-                console.print(f"  published {where}", style="dim", markup=False)
+                console.print(f"  published {where}", style="dim", markup=False, soft_wrap=True)
     except CannotRunError as error:
         console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
         return EXIT_CODES[Verdict.ERROR]
@@ -88,12 +89,23 @@ def write_report(report: Report, path: Path | None) -> None:
 
 
 def show(report: Report, as_json: bool) -> None:
-    """Print the report to standard output."""
+    """Print the report to standard output: folded to the width of a terminal, unfolded into a pipe or a file."""
     if as_json:
         print(json.dumps(report.document(), indent=2))
-    else:
+    elif sys.stdout.isatty():
         print_report(report, Console())
+    else:
+        print(report_text(report))
+
+
+def entry(argv: list[str] | None = None) -> int:
+    """`main`; a mistake of ours ends with 2, too, as Python's own exit code, 1, would say that problems were found."""
+    try:
+        return main(argv)
+    except Exception:  # noqa: BLE001  # whatever it is, it is no verdict
+        traceback.print_exc()
+        return EXIT_CODES[Verdict.ERROR]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(entry())

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 from rich.console import Console
 
 from spark.advice import advice
+from spark.job import Options, run
+from spark.parameters import Parameters
 from spark.publish import config_map
 from spark.report import (
     SAMPLES,
@@ -22,8 +25,9 @@ from spark.report import (
     fail,
     note,
 )
-from spark.table import print_report
-from tests.spark.documents import a_flow, a_pair
+from spark.table import print_report, report_text
+from spark.validate import entry, show
+from tests.spark.documents import a_document, a_flow, a_pair
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "spark" / "report.schema.json").read_text())
 
@@ -177,3 +181,47 @@ def test_what_a_consumer_of_a_prefixless_pair_must_do_is_said_in_table_and_repor
 
 def test_a_flow_of_another_shape_needs_no_advice() -> None:
     assert advice(a_flow()) == ()
+
+
+def test_a_pipe_gets_each_finding_on_one_line_however_long() -> None:
+    """A name that is folded is one that no search finds."""
+    names = " ".join(f"orders-{number}" for number in range(200))
+    text = report_text(a_report(an_outcome(a_check(fail("missing-records", names)))))
+    assert f"missing-records: {names}" in text
+    assert not [line for line in text.splitlines() if line != line.rstrip()]
+    assert max(map(len, text.splitlines())) < len(names) + 80
+
+
+@pytest.mark.parametrize("terminal", [True, False], ids=["a terminal", "a pipe"])
+def test_only_a_terminal_folds_the_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], terminal: bool
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
+    monkeypatch.setenv("COLUMNS", "80")
+    names = " ".join(["name"] * 40)
+    show(a_report(an_outcome(a_check(fail("missing-records", names)))), as_json=False)
+    assert (names in capsys.readouterr().out) is not terminal
+
+
+def test_a_mistake_of_the_job_ends_with_two_not_with_what_says_that_problems_were_found(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def broken(*_: object) -> Report:
+        raise KeyError("orders")
+
+    monkeypatch.setattr("spark.validate.run", broken)
+    parameters = tmp_path / "parameters.json"
+    parameters.write_text(json.dumps(a_document()))
+    assert entry(["--parameters", str(parameters)]) == 2
+    assert "KeyError" in capsys.readouterr().err
+
+
+def test_a_jvm_that_dies_is_an_error_of_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    def dying(*_: object) -> None:
+        raise Py4JNetworkError("answer is empty")
+
+    monkeypatch.setattr("spark.job.session", dying)
+    report = run(Parameters.model_validate(a_document()), Options())
+    assert report.exit_code == 2
+    assert report.error is not None
+    assert report.error.code == "spark-lost"
