@@ -77,6 +77,8 @@ class KubernetesApi:
             verify=context,
             headers=headers,
             timeout=CALL_DEADLINE_SECONDS,
+            # The pool of httpx would close a connection for its age in the moment that another thread takes it.
+            limits=httpx.Limits(keepalive_expiry=None),
             trust_env=False,
         )
         self._field_manager = field_manager
