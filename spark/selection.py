@@ -56,8 +56,9 @@ class Selection:
         return TopicPartition(self.remote(partition.topic), partition.partition)
 
     def _internal(self, name: str) -> bool:
-        # Source: ReplicationPolicy.isInternalTopic
-        return name.startswith(("__", ".")) or name.endswith(("-internal", ".internal"))
+        # Source: ReplicationPolicy.isInternalTopic, DefaultReplicationPolicy.isMM2InternalTopic
+        own = f"{self.flow.separator}internal"
+        return name.startswith(("__", ".")) or name.endswith(("-internal", ".internal", own))
 
     def _heartbeats(self, name: str) -> bool:
         return name.rsplit(self.flow.separator, 1)[-1] == "heartbeats"

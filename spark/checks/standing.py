@@ -92,12 +92,12 @@ def _without_checkpoint(position: Position, history: SyncHistory, patience: Pati
         return Standing(
             note("no-offset-sync", f"{position}: no checkpoint, because no offset sync exists for the partition")
         )
-    if position.committed < history.oldest_upstream:
+    if position.committed < history.translates_from:
         return Standing(
             note(
                 "behind-oldest-sync",
-                f"{position}: no checkpoint, because {position.committed} is before the oldest offset sync "
-                f"({history.oldest_upstream})",
+                f"{position}: no checkpoint, because {position.committed} is before the oldest offset sync that the "
+                f"checkpoint connector goes by ({history.translates_from})",
             )
         )
     return Standing(

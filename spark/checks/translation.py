@@ -95,6 +95,19 @@ class SyncHistory:
         return min(sync.upstream for sync in self.syncs)
 
     @property
+    def translates_from(self) -> int:
+        """The least source offset that the checkpoint connector can translate. It forgets every sync when the source's
+        offsets fall: a task that starts again reads from where it last committed, before its newest sync.
+
+        Source: OffsetSyncStore.updateSyncArray.
+        """
+        begin = 0
+        for index in range(1, len(self.syncs)):
+            if self.syncs[index].upstream < self.syncs[index - 1].upstream:
+                begin = index
+        return self.syncs[begin].upstream
+
+    @property
     def first_upstream(self) -> int:
         """The source offset of the first record that was replicated, by the oldest sync: where replication started, if
         the target began empty and took one offset a record."""

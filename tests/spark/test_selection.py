@@ -26,6 +26,13 @@ def test_everything_never_includes_what_would_cycle_or_is_internal() -> None:
     assert Selection(a_flow(topics=[".*"], topicsExclude=[])).topics(names) == ["orders"]
 
 
+@pytest.mark.parametrize("policy", ["default", "identity"])
+def test_what_ends_like_an_internal_topic_of_the_flows_separator_is_none_of_its_topics(policy: str) -> None:
+    names = ["orders_internal", "orders-internal", "orders"]
+    flow = a_flow(topics=[".*"], topicsExclude=[], separator="_", policy=policy)
+    assert Selection(flow).topics(names) == ["orders"]
+
+
 def test_the_identity_policy_does_not_stop_a_cycle() -> None:
     names = ["orders", "uswest.orders"]
     assert Selection(a_flow(topics=[".*"], policy="identity")).topics(names) == names

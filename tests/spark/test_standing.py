@@ -37,6 +37,13 @@ def test_a_translated_and_synced_group_is_as_it_should_be() -> None:
             id="the group is before every sync",
         ),
         pytest.param(
+            replace(POSITION, checkpoint=None, committed=60),
+            SyncHistory((Sync(0, 0), Sync(100, 100), Sync(90, 120))),
+            "behind-oldest-sync",
+            0,
+            id="the task began again after the group",
+        ),
+        pytest.param(
             replace(POSITION, checkpoint=Checkpoint(40, 41), on_target=41), SYNCS, "checkpoint-behind", 12, id="stuck"
         ),
         pytest.param(replace(POSITION, on_target=500), SYNCS, "group-past-translation", 12, id="a foreign commit"),
