@@ -7,10 +7,22 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
 
-NonNegativeInt = Annotated[int, Field(ge=0)]
+
+def _no_boolean(value: Any) -> Any:
+    """Python counts true and false as 1 and 0, and YAML reads `yes` and `no` as them."""
+    if isinstance(value, bool):
+        raise PydanticCustomError("int_type", "Input should be a valid integer")
+    return value
+
+
+#: Kubernetes and Kafka hold whole numbers in 32 bits.
+_WholeNumber = Annotated[int, BeforeValidator(_no_boolean), Field(le=2**31 - 1)]
+NonNegativeInt = Annotated[_WholeNumber, Field(ge=0)]
+PositiveInt = Annotated[_WholeNumber, Field(ge=1)]
 
 
 class Model(BaseModel):

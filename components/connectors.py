@@ -1,6 +1,6 @@
 """The connectors of a replication as a topology declares them, and the transforms of replicated records.
 
-Frozen pydantic models, camelCase in YAML. Imports `clusters` and `workers` only.
+Frozen pydantic models, camelCase in YAML. Imports `clusters` only.
 """
 
 from collections.abc import Mapping
@@ -9,8 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from components.clusters import Model, Properties
-from components.workers import PositiveInt
+from components.clusters import Model, PositiveInt, Properties
 
 #: Name of a part of a replication; it becomes a part of Kubernetes names.
 SubName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]

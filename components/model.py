@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from components.clusters import Cluster, Model, NonNegativeInt
+from components.clusters import Cluster, Model, NonNegativeInt, PositiveInt
 from components.connectors import Connectors, MirrorConnectors, PairConnectors, SubName, Transforms
-from components.workers import ConnectCluster, NamespaceChoice, PositiveInt, Quota
+from components.workers import ConnectCluster, NamespaceChoice, Quota
 
 KAFKA_TOPICS_EXCLUDE = (r".*[\-\.]internal", r".*\.replica", "__.*")
 KAFKA_GROUPS_EXCLUDE = ("console-consumer-.*", "connect-.*", "__.*")

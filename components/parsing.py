@@ -1,7 +1,7 @@
 """YAML data -> model, with every mistake in the file's form told as a Problem. Imports the model and problems only."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -11,13 +11,15 @@ from components.clusters import Model
 from components.model import Topology
 from components.problems import Problem, ReplicationError
 
+#: Types of which a value may have one or the other, as pydantic's locations name them.
+_SIMPLE_TYPES = ("str", "bool", "int", "float")
 #: Tags of alternatives appear in pydantic's locations but not in the file.
 _TAGS = frozenset(
     {
         *("secret", "pattern", "config", "keystore", "address"),
         *("plain", "scram-sha-512", "scram-sha-256", "tls", "oauth", "custom"),
         *("flow", "prefixlessPair", "split", "mirrorMaker2"),
-        *("str", "bool", "int", "float"),
+        *_SIMPLE_TYPES,
         *("inline", "external", "jmxPrometheusExporter", "strimziMetricsReporter"),
     }
 )
@@ -32,7 +34,7 @@ _GIVEN_TYPES = {
     type(None): "empty",
 }
 _WANTED_TYPES = {
-    **dict.fromkeys(("model", "dict"), "a mapping"),
+    **dict.fromkeys(("model", "dict", "mapping"), "a mapping"),
     **dict.fromkeys(("list", "tuple"), "a list"),
     "string": "text",
     "bool": "true or false",
@@ -53,40 +55,49 @@ def parse_model(model: type[M], data: object) -> M:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise ReplicationError(_problem(detail, data, model) for detail in error.errors()) from None
+        raise ReplicationError(_problems(error.errors(), data, model)) from None
 
 
-def _problem(detail: ErrorDetails, data: object, model: type[Model]) -> Problem:
+def _problems(details: Iterable[ErrorDetails], data: object, model: type[Model]) -> Iterator[Problem]:
+    """One problem for each place: a value that is none of several types has an error for each of them."""
+    places: dict[tuple[str | int, ...], list[ErrorDetails]] = {}
+    for detail in details:
+        location = detail["loc"]
+        places.setdefault(location[:-1] if location and location[-1] in _SIMPLE_TYPES else location, []).append(detail)
+    for found in places.values():
+        wanted = [_WANTED_TYPES.get(detail["type"].partition("_")[0]) for detail in found]
+        yield _problem(found[0], data, model, " or ".join(each for each in wanted if each))
+
+
+def _problem(detail: ErrorDetails, data: object, model: type[Model], wanted: str) -> Problem:
+    if detail["type"] == "invalid_key" or detail["loc"][-1:] == ("[key]",):
+        return _wrong_key(detail, data)
     path = _path_in_file(detail["loc"], data)
     if detail["type"].startswith("union_tag"):
-        path = (*path, "type")
-    where = ".".join(str(part) for part in path) or "the top of the file"
-    name = _name(path)
+        path = (*path, str(detail["ctx"]["discriminator"]).strip("'"))
+    where, name = _where(path), _name(path)
     match detail["type"]:
+        case "missing" if isinstance(path[-1], int):
+            return _wrong_length(_where(path[:-1]), _name(path[:-1]), path[-1], "more")
+        case "too_short" | "too_long":
+            fewer = "more" if detail["type"] == "too_short" else "fewer"
+            return _wrong_length(where, name, len(detail["input"]), fewer)
         case "missing" | "union_tag_not_found":
             return Problem(where, "missing-key", f"`{name}` is missing", "It has no default.", f"set `{name}`.")
         case "extra_forbidden":
             return _unknown_key(where, path, model)
-        case "greater_than_equal" | "string_too_short":
-            return Problem(
-                where,
-                "out-of-range",
-                f"`{name}` is {detail['input']!r}",
-                f"{detail['msg']}.",
-                f"set `{name}` to an accepted value.",
-            )
-        case "enum" | "literal_error" | "union_tag_invalid" | "string_pattern_mismatch":
+        case "greater_than_equal" | "less_than_equal" | "finite_number" | "string_too_short":
+            given, why = repr(detail["input"]), f"{detail['msg']}."
+            return Problem(where, "out-of-range", f"`{name}` is {given}", why, f"set `{name}` to an accepted value.")
+        case "enum" | "literal_error" | "union_tag_invalid" | "string_pattern_mismatch" | "quantity":
             return _not_accepted(where, name, detail)
-    if name in _CREDENTIALS and isinstance(detail["input"], str):
-        return Problem(
-            where,
-            "plain-text-secret",
-            f"`{name}` is given as text",
-            "A topology file is kept in version control; whoever reads it could use the credential.",
-            f"set `{name}: {{secret: NAME, key: KEY}}` for an existing Secret, or `{name}: {{config: KEY}}` and "
-            "`pulumi config set --secret KEY`.",
-        )
-    return _wrong_type(where, name, detail)
+    if name in _CREDENTIALS and not isinstance(detail["input"], Mapping | list | None):
+        return _plain_text(where, name)
+    return _wrong_type(where, name, detail, wanted)
+
+
+def _where(path: tuple[str | int, ...]) -> str:
+    return ".".join(str(part) for part in path) or "the top of the file"
 
 
 def _name(path: tuple[str | int, ...]) -> str:
@@ -96,13 +107,53 @@ def _name(path: tuple[str | int, ...]) -> str:
     return f"{path[-2]}.{path[-1]}" if isinstance(path[-1], int) and len(path) > 1 else str(path[-1])
 
 
-def _wrong_type(where: str, name: str, detail: ErrorDetails) -> Problem:
-    given, kind = detail["input"], detail["type"].partition("_")[0]
-    is_given = _GIVEN_TYPES.get(type(given), f"of type {type(given).__name__}")
-    wanted = _WANTED_TYPES.get(kind)
-    if wanted is None:
+def _given(value: object) -> str:
+    return _GIVEN_TYPES.get(type(value), f"of type {type(value).__name__}")
+
+
+def _wrong_key(detail: ErrorDetails, data: object) -> Problem:
+    """A name that is not accepted, or a key of which YAML makes no text; the mapping that it is in is its place."""
+    key, place = detail["input"], detail["loc"][:-1]
+    path = _path_in_file(place if detail["type"] == "invalid_key" else place[:-1], data)
+    if isinstance(key, str):
+        return Problem(
+            _where((*path, key)),
+            "not-accepted",
+            f"the key `{key}` is none of those here",
+            f"Accepted: {_accepted(detail)}.",
+            "rename it to one of these.",
+        )
+    return Problem(
+        _where(path),
+        "wrong-type",
+        f"a key is {_given(key)}: {key!r}",
+        "Without quotation marks YAML reads no text there: of `no`, `off`, `yes` and `on` it makes true or false.",
+        "put the key in quotation marks.",
+    )
+
+
+def _wrong_length(where: str, name: str, entries: int, fewer: str) -> Problem:
+    what, why = f"the number of entries in `{name}` is {entries}", f"It needs {fewer}."
+    return Problem(where, "out-of-range", what, why, f"give `{name}` {fewer} entries.")
+
+
+def _plain_text(where: str, name: str) -> Problem:
+    return Problem(
+        where,
+        "plain-text-secret",
+        f"`{name}` is given as it is",
+        "A topology file is kept in version control; whoever reads it could use the credential.",
+        f"set `{name}: {{secret: NAME, key: KEY}}` for an existing Secret, or `{name}: {{config: KEY}}` and "
+        "`pulumi config set --secret KEY`.",
+    )
+
+
+def _wrong_type(where: str, name: str, detail: ErrorDetails, wanted: str) -> Problem:
+    given = detail["input"]
+    is_given = _given(given)
+    if not wanted:
         why, remedy = f"{detail['msg']}.", f"write `{name}` in the accepted form."
-    elif kind == "string" and isinstance(given, bool | int | float):
+    elif wanted == "text" and isinstance(given, bool | int | float):
         why, remedy = "Without quotation marks YAML reads no text here.", "put it in quotation marks."
     else:
         why, remedy = f"Accepted is {wanted}.", f"write `{name}` as {wanted}."
@@ -112,17 +163,20 @@ def _wrong_type(where: str, name: str, detail: ErrorDetails) -> Problem:
 def _unknown_key(where: str, path: tuple[str | int, ...], model: type[Model]) -> Problem:
     known = _known_keys(model, path[:-1])
     near = difflib.get_close_matches(str(path[-1]), known, n=1)
-    remedy = f"did you mean `{near[0]}`?" if near else f"remove it; accepted are {', '.join(sorted(known))}."
+    remedy = f"did you mean `{near[0]}`?" if near else f"remove it; accepted are {', '.join(sorted(set(known)))}."
     return Problem(where, "unknown-key", f"`{path[-1]}` is not a key here", "It would have no effect.", remedy)
 
 
 def _not_accepted(where: str, name: str, detail: ErrorDetails) -> Problem:
-    context = detail.get("ctx", {})
-    accepted = context.get("expected") or context.get("expected_tags") or f"text like {context.get('pattern')}"
-    given = context.get("tag", detail["input"])
+    given, accepted = detail.get("ctx", {}).get("tag", detail["input"]), _accepted(detail)
     return Problem(
         where, "not-accepted", f"`{name}` is {given!r}", f"Accepted: {accepted}.", f"set `{name}` to one of these."
     )
+
+
+def _accepted(detail: ErrorDetails) -> str:
+    context = detail.get("ctx", {})
+    return str(context.get("expected") or context.get("expected_tags") or f"text like {context.get('pattern')}")
 
 
 def _path_in_file(location: tuple[str | int, ...], data: object) -> tuple[str | int, ...]:

@@ -3,16 +3,34 @@
 Frozen pydantic models, camelCase in YAML. Imports `clusters` only.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, ConfigDict, Field, with_config
+from pydantic_core import PydanticCustomError
+from typing_extensions import TypedDict
 
-from components.clusters import Model, NonNegativeInt, Properties
+from components.clusters import Model, NonNegativeInt, PositiveInt, Properties
 
-PositiveInt = Annotated[int, Field(ge=1)]
 #: A fragment of a Kubernetes object that is passed through as it is written.
 JsonObject = Mapping[str, Any]
+
+#: Source: k8s.io/apimachinery/pkg/api/resource, Quantity; none of what is counted here may be negative.
+_QUANTITY = re.compile(r"([0-9]+(\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?")
+
+
+def _quantity(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or not _QUANTITY.fullmatch(str(value)):
+        raise PydanticCustomError(
+            "quantity",
+            "Input should be a quantity",
+            {"expected": "a quantity of Kubernetes, such as `500m`, `4`, `2Gi`"},
+        )
+    return value
+
+
+Quantity = Annotated[str | int | float, BeforeValidator(_quantity)]
 
 
 class NamespaceChoice(Model):
@@ -25,9 +43,9 @@ class NamespaceChoice(Model):
 class Quota(Model):
     """ResourceQuota of a namespace, and LimitRange for containers that say nothing themselves."""
 
-    hard: Mapping[str, str | int] = Field(description="ResourceQuota `hard`, such as `limits.memory: 8Gi`, `pods: 4`.")
-    default_limits: Mapping[str, str] = Field(default_factory=dict, description="LimitRange default limits.")
-    default_requests: Mapping[str, str] = Field(default_factory=dict, description="LimitRange default requests.")
+    hard: Mapping[str, Quantity] = Field(description="ResourceQuota `hard`, such as `limits.memory: 8Gi`, `pods: 4`.")
+    default_limits: Mapping[str, Quantity] = Field(default_factory=dict, description="LimitRange default limits.")
+    default_requests: Mapping[str, Quantity] = Field(default_factory=dict, description="LimitRange default requests.")
 
 
 class InlineLogging(Model):
@@ -88,6 +106,56 @@ class Tracing(Model):
     type: Literal["opentelemetry"]
 
 
+@with_config(ConfigDict(extra="forbid"))
+class Resources(TypedDict, total=False):
+    """What a worker's container is given. Source: Kubernetes ResourceRequirements."""
+
+    limits: Mapping[str, Quantity]
+    requests: Mapping[str, Quantity]
+    claims: list[JsonObject]
+
+
+#: Source: Strimzi JvmOptions.
+JvmOptions = Mapping[Literal["-Xmx", "-Xms", "-XX", "gcLoggingEnabled", "javaSystemProperties"], Any]
+
+
+@with_config(ConfigDict(extra="allow"))
+class PodTemplate(TypedDict, total=False):
+    """The workers' pods; further fields are Strimzi's. Source: Strimzi PodTemplate."""
+
+    volumes: list[JsonObject]
+    imagePullSecrets: list[JsonObject]
+
+
+@with_config(ConfigDict(extra="allow"))
+class ContainerTemplate(TypedDict, total=False):
+    """A container of the workers' pods; further fields are Strimzi's. Source: Strimzi ContainerTemplate."""
+
+    env: list[JsonObject]
+    volumeMounts: list[JsonObject]
+
+
+@with_config(ConfigDict(extra="forbid"))
+class Template(TypedDict, total=False):
+    """What the operator makes of the workers. Source: Strimzi KafkaConnectTemplate of either API version."""
+
+    deployment: JsonObject
+    podSet: JsonObject
+    pod: PodTemplate
+    apiService: JsonObject
+    headlessService: JsonObject
+    connectContainer: ContainerTemplate
+    initContainer: ContainerTemplate
+    podDisruptionBudget: JsonObject
+    serviceAccount: JsonObject
+    clusterRoleBinding: JsonObject
+    buildPod: JsonObject
+    buildContainer: ContainerTemplate
+    buildConfig: JsonObject
+    buildServiceAccount: JsonObject
+    jmxSecret: JsonObject
+
+
 class ConnectCluster(Model):
     """The Kafka Connect cluster of a replication: it depends on the target cluster."""
 
@@ -95,8 +163,8 @@ class ConnectCluster(Model):
     version: str | None = Field(default=None, description="Kafka version; the operator's default unless given.")
     image: str | None = None
     image_pull_secret: str | None = Field(default=None, description="Secret with the registry's credentials.")
-    resources: JsonObject | None = Field(default=None, description="Kubernetes resource requests and limits.")
-    jvm_options: JsonObject | None = Field(default=None, description="Strimzi jvmOptions, such as -Xmx.")
+    resources: Resources | None = Field(default=None, description="Kubernetes resource requests and limits.")
+    jvm_options: JvmOptions | None = Field(default=None, description="Strimzi jvmOptions, such as -Xmx.")
     config: Properties = Field(default_factory=dict, description="Further worker properties.")
     logging: Logging | None = None
     metrics: Metrics | None = None
@@ -104,4 +172,4 @@ class ConnectCluster(Model):
     liveness_probe: Probe | None = None
     rack: Rack | None = None
     tracing: Tracing | None = None
-    template: JsonObject | None = Field(default=None, description="Strimzi template, such as pod and connectContainer.")
+    template: Template | None = Field(default=None, description="Strimzi template, such as pod and connectContainer.")

@@ -14,6 +14,7 @@ from components.checks.names import check_names
 from components.checks.namespaces import check_namespaces
 from components.checks.overlaps import check_overlaps
 from components.checks.properties import check_properties
+from components.checks.resources import check_resources
 from components.checks.selections import check_selections
 from components.checks.transforms import check_transforms
 from components.checks.tuning import check_tuning
@@ -34,6 +35,7 @@ def check_topology(topology: Topology) -> Iterator[Problem]:
         yield from check_selections(named)
         yield from check_properties(topology, named)
         yield from check_transforms(named)
+        yield from check_resources(named)
         yield from check_versions(topology, named)
         yield from check_heartbeat_clients(topology, named)
         yield from check_tuning(topology, named)

@@ -1,10 +1,11 @@
 """Connect clusters: no two of one name, quotas that their workers fit in, tasks that have something to do."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from components.checks.quantities import quantity, shown
 from components.expansion import NamedFlow, Shape
 from components.model import Flow, Topology
 from components.naming import group_id, heartbeat_workers_name
@@ -75,13 +76,13 @@ def _check_quota(named: NamedFlow, pods: int) -> Iterator[Problem]:
                 "Kubernetes refuses a pod without it in a namespace with such a quota; no worker would start.",
                 "set `connect.resources`, or a default in `quota.defaultLimits` and `quota.defaultRequests`.",
             )
-        elif needed is not None and needed > _quantity(allowed):
+        elif needed is not None and needed > quantity(allowed):
             yield Problem(
                 named.where("quota.hard"),
                 "quota-exceeded",
-                f"{pods} workers need {key} of {_shown(needed)}, the quota is {allowed}",
+                f"{pods} workers need {key} of {shown(needed)}, the quota is {allowed}",
                 "Kubernetes would refuse the workers that do not fit.",
-                f"raise `quota.hard.{key}` to {_shown(needed)}, or lower `connect.replicas` or `connect.resources`.",
+                f"raise `quota.hard.{key}` to {shown(needed)}, or lower `connect.replicas` or `connect.resources`.",
             )
 
 
@@ -91,28 +92,12 @@ def _needed(flow: Flow, pods: int, quota: Quota, key: str) -> Decimal | None:
         return None
     kind, resource = _COUNTED[key]
     said: Mapping[str, Any] = flow.connect.resources or {}
-    defaults = quota.default_requests if kind == "requests" else quota.default_limits
-    value = said.get(kind, {}).get(resource)
-    if value is None and kind == "requests":
-        # A request that is not said is as high as the limit.
-        value = said.get("limits", {}).get(resource)
-    value = defaults.get(resource) if value is None else value
-    return None if value is None else pods * _quantity(value)
-
-
-def _quantity(value: str | int) -> Decimal:
-    """A Kubernetes quantity as a number. Its parser takes a while to load, and few topologies have a quota."""
-    from kubernetes.utils.quantity import parse_quantity
-
-    parse: Callable[[str | int], Decimal] = parse_quantity
-    return parse(value)
-
-
-def _shown(value: Decimal) -> str:
-    for suffix, factor in (("Gi", 1024**3), ("Mi", 1024**2)):
-        if value >= factor and value % factor == 0:
-            return f"{value // factor}{suffix}"
-    return f"{value.normalize():f}"
+    limits = (said.get("limits", {}), quota.default_limits)
+    # A request that is not said is as high as the limit of the same place. Source: Kubernetes SetDefaults_Pod,
+    # SetDefaults_LimitRangeItem.
+    requests = (said.get("requests", {}), limits[0], quota.default_requests, limits[1])
+    found = [place[resource] for place in (requests if kind == "requests" else limits) if resource in place]
+    return pods * quantity(found[0]) if found else None
 
 
 def _check_tasks(named: NamedFlow) -> Iterator[Problem]:

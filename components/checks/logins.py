@@ -18,7 +18,7 @@ from components.problems import Problem, Severity
 #: Source: Strimzi KafkaClientAuthenticationCustom.ALLOWED_PREFIXES.
 _CUSTOM_PREFIXES = ("sasl.", "ssl.keystore.")
 #: A credential in a login module's options, or a property that is one, that no placeholder stands for.
-_TEXT_OPTION = re.compile(
+TEXT_OPTION = re.compile(
     r"\b[\w.]*(password|secret|token|key)\s*=\s*\"?(?!\"?\$\{|\"?(true|false)\b)[^\s;\"]", re.IGNORECASE
 )
 _CREDENTIAL_KEY = re.compile(r"password$|secret$|ssl\.keystore\.key$")
@@ -98,7 +98,7 @@ def _check_custom(where: str, config: Mapping[str, str]) -> Iterator[Problem]:
                 "with a line in its log only.",
                 "remove it; `tls` of the cluster says what it is trusted by, `connect.config` holds worker properties.",
             )
-        elif _TEXT_OPTION.search(value) or (_CREDENTIAL_KEY.search(key) and "${" not in value):
+        elif TEXT_OPTION.search(value) or (_CREDENTIAL_KEY.search(key) and "${" not in value):
             yield Problem(
                 f"{where}.{key}",
                 "plain-text-credential",

@@ -11,7 +11,7 @@ from itertools import islice
 
 from components.checks.automata import Automaton, automaton, union
 from components.checks.characters import ALPHABET, EVERY, LONGEST_NAME, UndecidableError
-from components.checks.patterns import selects
+from components.checks.patterns import pattern_error, selects
 from components.model import Flow, Policy
 from components.naming import HEARTBEATS_TOPIC, excluded_topics
 
@@ -59,14 +59,24 @@ class Selection:
 def selection_of(flow: Flow, topics: tuple[str, ...]) -> Selection:
     """What a source connector of a flow replicates because its topics select it.
 
-    Heartbeats pass every selection, and under the default policy what came from the target is never sent back. Source:
+    Heartbeats pass every selection, and under the default policy what came from the target is never sent back. Patterns
+    that are refused (`pattern_error`) are left out: they are problems of their own. Source:
     MirrorSourceConnector.shouldReplicateTopic, isCycle.
     """
     separator, last = re.escape(flow.separator), re.escape(flow.separator[-1])
     by_itself = [f"(.*{separator})?{HEARTBEATS_TOPIC}"]
     if flow.policy is Policy.DEFAULT:
         by_itself.append(f"(.*{separator})?{re.escape(flow.target)}{separator}.*[^{last}]")
-    return Selection(topics, (*excluded_topics(flow), *by_itself))
+    return Selection(_accepted(topics), (*_accepted(excluded_topics(flow)), *by_itself))
+
+
+def _accepted(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(pattern for pattern in patterns if pattern_error(pattern) is None)
+
+
+def selects_nothing(pattern: str, excluded: tuple[str, ...]) -> bool:
+    """Whether MirrorMaker surely replicates no topic by a pattern."""
+    return isinstance(pattern_overlap(pattern, ".*", excluded, ()), Disjoint)
 
 
 def overlap(first: str, second: str) -> Overlap:

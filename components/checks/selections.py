@@ -1,13 +1,23 @@
 """Selections of topics and groups: not empty, patterns that compile, nothing that MirrorMaker replicates by itself."""
 
+import re
 from collections.abc import Iterator
 
+from components.checks.characters import LONGEST_NAME
+from components.checks.overlap import selection_of, selects_nothing
 from components.checks.patterns import pattern_error, selects
 from components.expansion import NamedFlow
 from components.model import Flow
-from components.naming import HEARTBEATS_TOPIC, checkpoints_topic_name, offset_syncs_topic_name, storage_topic_name
+from components.naming import (
+    HEARTBEATS_TOPIC,
+    checkpoints_topic_name,
+    excluded_groups,
+    offset_syncs_topic_name,
+    storage_topic_name,
+)
 from components.problems import Problem
 
+_LITERAL = re.compile(r"[a-zA-Z0-9._-]+")
 #: A name that only a pattern for everything matches.
 _ANY_TOPIC = "zq7x1-any-topic-at-all"
 
@@ -22,8 +32,10 @@ def check_selections(named: NamedFlow) -> Iterator[Problem]:
     ]
     yield from bad
     if not bad:
-        yield from _check_internal(named)
-        yield from _check_excluded(named)
+        internal = list(_check_internal(named))
+        yield from internal
+        yield from _check_excluded(named, {problem.where for problem in internal})
+        yield from _check_excluded_groups(named)
 
 
 def selected_patterns(flow: Flow) -> dict[str, tuple[str, ...]]:
@@ -109,21 +121,51 @@ def _check_internal(named: NamedFlow) -> Iterator[Problem]:
             break
 
 
-def _check_excluded(named: NamedFlow) -> Iterator[Problem]:
+def _check_excluded(named: NamedFlow, told: set[str]) -> Iterator[Problem]:
+    """Patterns by which no topic is ever replicated, and nothing would say so."""
     flow = named.flow
-    for key, chosen, excluded in (
-        ("topics", flow.topics, flow.topics_exclude),
-        ("groups", flow.groups, flow.groups_exclude),
-    ):
-        for index, pattern in enumerate(chosen):
-            if pattern in excluded:
-                yield Problem(
-                    named.where(f"{key}.{index}"),
-                    "selected-and-excluded",
-                    f"`{pattern}` is selected and excluded",
-                    "An exclusion wins; nothing that it matches is replicated.",
-                    f"remove it from `{key}` or from `{key}Exclude`.",
-                )
+    for key, topics in topic_lists(flow).items():
+        for index, pattern in enumerate(topics):
+            where, excluded = named.where(f"{key}.{index}"), selection_of(flow, ()).excluded
+            literal = _LITERAL.fullmatch(pattern) is not None
+            # Whoever writes a name means the name, though its full stops match any character.
+            meant = re.escape(pattern) if literal else pattern
+            if where in told or (literal and len(pattern) > LONGEST_NAME) or not selects_nothing(meant, excluded):
+                continue
+            not_by_user = tuple(each for each in excluded if each not in flow.topics_exclude)
+            if selects_nothing(meant, not_by_user):
+                yield _nothing(where, pattern)
+            else:
+                yield _excluded(where, pattern, "topics")
+
+
+def _check_excluded_groups(named: NamedFlow) -> Iterator[Problem]:
+    flow = named.flow
+    for index, group in enumerate(flow.groups):
+        literal = _LITERAL.fullmatch(group) is not None
+        if group in flow.groups_exclude or (literal and not selects((group,), excluded_groups(flow), group)):
+            yield _excluded(named.where(f"groups.{index}"), group, "groups")
+
+
+def _excluded(where: str, pattern: str, key: str) -> Problem:
+    return Problem(
+        where,
+        "selected-and-excluded",
+        f"`{pattern}` is selected and excluded",
+        f"An exclusion wins, of `{key}Exclude` or of Kafka's own; nothing that it matches is replicated.",
+        f"remove it from `{key}`, or what excludes it from `{key}Exclude`.",
+    )
+
+
+def _nothing(where: str, pattern: str) -> Problem:
+    return Problem(
+        where,
+        "nothing-selected",
+        f"`{pattern}` selects no topic that is replicated",
+        "It matches no name that a topic can have, or only what the source connector leaves out whatever is selected: "
+        "internal topics, `.*\\.replica`, heartbeats, and under the default policy topics that came from the target.",
+        "correct it, or remove it.",
+    )
 
 
 def _bad_pattern(where: str, pattern: str, reason: str) -> Problem:

@@ -137,7 +137,7 @@ def _read_by_connectors(resolved: ResolvedFlow, side: Side) -> bool:
 
 def _check_names(named: NamedFlow, ours: Mapping[str, Any]) -> Iterator[Problem]:
     """Names and paths that both the user's template and ours would give."""
-    template = named.flow.connect.template or {}
+    template: Mapping[str, Any] = named.flow.connect.template or {}
     for path, key in (("pod.volumes", "name"), ("connectContainer.volumeMounts", "mountPath")):
         top, below = path.split(".")
         reserved = {entry[key] for entry in ours.get(top, {}).get(below, ())}

@@ -42,6 +42,57 @@ def told(data: object) -> list[str]:
             "Accepted is a whole number. Remedy: write `emitHeartbeatsSeconds` as a whole number.",
             id="text for a number",
         ),
+        pytest.param(
+            {"connect": {"replicas": True}},
+            "wrong-type: `replicas` is true or false, at replications.orders.connect.replicas. Accepted is a whole "
+            "number. Remedy: write `replicas` as a whole number.",
+            id="yes for a number, which Python counts as 1",
+        ),
+        pytest.param(
+            {"connectors": {"source": {"tasksMax": 2**31}}},
+            "out-of-range: `tasksMax` is 2147483648, at replications.orders.connectors.source.tasksMax. Input should "
+            "be less than or equal to 2147483647. Remedy: set `tasksMax` to an accepted value.",
+            id="a number that Kubernetes and Kafka cannot hold",
+        ),
+        pytest.param(
+            {"kind": "flows"},
+            "not-accepted: `kind` is 'flows', at replications.orders.kind. Accepted: 'flow', 'prefixlessPair', "
+            "'split', 'mirrorMaker2'. Remedy: set `kind` to one of these.",
+            id="a kind that does not exist, by the name of its key",
+        ),
+        pytest.param(
+            {"connect": {"config": {"topic.creation.enable": [1]}}},
+            "wrong-type: `topic.creation.enable` is a list, at "
+            "replications.orders.connect.config.topic.creation.enable. Accepted is text or true or false or a whole "
+            "number or a number. Remedy: write `topic.creation.enable` as text or true or false or a whole number or "
+            "a number.",
+            id="none of several types, in one problem",
+        ),
+        pytest.param(
+            {"intervals": {False: 5}},
+            "wrong-type: a key is true or false: False, at replications.orders.intervals. Without quotation marks "
+            "YAML reads no text there: of `no`, `off`, `yes` and `on` it makes true or false. Remedy: put the key in "
+            "quotation marks.",
+            id="a key of which YAML makes no text",
+        ),
+        pytest.param(
+            {"connectors": {"sources": {"Fast_1": {"topics": ["orders"]}}}},
+            "not-accepted: the key `Fast_1` is none of those here, at replications.orders.connectors.sources.Fast_1. "
+            "Accepted: text like ^[a-z0-9]([-a-z0-9]*[a-z0-9])?$. Remedy: rename it to one of these.",
+            id="a name that becomes one of Kubernetes",
+        ),
+        pytest.param(
+            {"connect": {"resources": {"limits": {"memory": "2GB"}}}},
+            "not-accepted: `memory` is '2GB', at replications.orders.connect.resources.limits.memory. Accepted: a "
+            "quantity of Kubernetes, such as `500m`, `4`, `2Gi`. Remedy: set `memory` to one of these.",
+            id="a unit that Kubernetes does not know",
+        ),
+        pytest.param(
+            {"connect": {"template": {"pod": {"volumes": None}}}},
+            "wrong-type: `volumes` is empty, at replications.orders.connect.template.pod.volumes. Accepted is a list. "
+            "Remedy: write `volumes` as a list.",
+            id="an empty list of a template that is joined with ours",
+        ),
     ],
 )
 def test_a_value_of_another_type_is_told_in_yamls_words(settings: dict[str, Any], words: str) -> None:
@@ -55,9 +106,27 @@ def test_an_empty_file_is_said_to_be_empty() -> None:
     ]
 
 
-def test_a_property_that_is_neither_text_nor_number_is_told_by_its_name() -> None:
-    """Pydantic names the types that it tried after the key, and they are none of the file's."""
-    flow = a_flow(connect={"config": {"topic.creation.enable": [1]}})
-    assert all(
-        "at replications.orders.connect.config.topic.creation.enable." in each for each in told(a_topology(flow))
-    )
+def test_a_replication_without_its_kind_is_told_so() -> None:
+    flow = a_flow()
+    del flow["kind"]
+    assert told(a_topology(flow)) == [
+        "missing-key: `kind` is missing, at replications.orders.kind. It has no default. Remedy: set `kind`."
+    ]
+
+
+@pytest.mark.parametrize(("between", "fewer"), [(["useast"], "more"), (["useast", "uswest", "eu"], "fewer")])
+def test_a_pair_of_more_or_fewer_clusters_than_two_is_told_how_many_it_has(between: list[str], fewer: str) -> None:
+    pair = {"kind": "prefixlessPair", "between": between, "topics": ["ledger"]}
+    assert told(a_topology(pair)) == [
+        f"out-of-range: the number of entries in `between` is {len(between)}, at replications.orders.between. It needs "
+        f"{fewer}. Remedy: give `between` {fewer} entries."
+    ]
+
+
+@pytest.mark.parametrize("password", ["hunter2", 123456, 12.5, True])
+def test_a_credential_that_stands_in_the_file_is_told_without_showing_it(password: object) -> None:
+    topology = a_topology()
+    topology["clusters"]["useast"]["authentication"]["password"] = password
+    (problem,) = told(topology)
+    assert problem.startswith("plain-text-secret: `password` is given as it is, at clusters.useast.authentication.")
+    assert str(password) not in problem
