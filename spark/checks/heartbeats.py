@@ -14,7 +14,7 @@ from spark.errors import CannotRunError
 from spark.flows import OpenFlow
 from spark.parameters import HeartbeatParameters
 from spark.positions import OffsetRange, TopicPartition
-from spark.report import CheckOutcome, Finding, Scalar, error, fail, note
+from spark.report import CheckOutcome, Finding, error, fail, note
 from spark.selection import upstream_hops
 from spark.waiting import wait_until
 
@@ -76,53 +76,64 @@ class Observation:
 
 
 class Observer:
-    """Looks at the heartbeat topic's end offsets in a thread of its own, while the job goes on; a context manager."""
+    """Looks at the heartbeat topic's end offsets in a thread of its own, while the job goes on; a context manager.
 
-    def __init__(self, cluster: Cluster, heartbeats: HeartbeatParameters) -> None:
-        self.observation = Observation()
-        self._cluster, self._heartbeats = cluster, heartbeats
-        self._partitions = [
-            TopicPartition(heartbeats.target_topic, number)
-            for number in range(cluster.partitions([heartbeats.target_topic]).get(heartbeats.target_topic, 0))
-        ]
+    A flow whose workers have just started, or start again, may take `catch_up_seconds` to bring the first heartbeat.
+    """
+
+    def __init__(self, cluster: Cluster, heartbeats: HeartbeatParameters, catch_up_seconds: float = 0) -> None:
+        self._cluster, self._heartbeats, self._catch_up_seconds = cluster, heartbeats, catch_up_seconds
+        self._observation = Observation()
+        self._partitions: list[TopicPartition] = []
         self._stop = threading.Event()
         self._error: CannotRunError | None = None
         self._thread = threading.Thread(target=self._watch, name="heartbeats", daemon=True)
 
-    @property
-    def partitions(self) -> list[TopicPartition]:
-        """Partitions of the heartbeat topic on the target; none when it does not exist."""
-        return self._partitions
-
     def __enter__(self) -> Self:
-        if self._partitions:
-            self._thread.start()
+        self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        self._thread.join()
 
-    def result(self) -> Observation:
-        """The observation when it is complete; raises what the thread met."""
-        if self._partitions:
-            self._thread.join()
+    def result(self) -> tuple[list[TopicPartition], Observation]:
+        """Partitions of the heartbeat topic on the target, none when it does not exist, and the complete observation;
+        raises what the thread met."""
+        self._thread.join()
         if self._error is not None:
             raise self._error
-        return self.observation
+        return self._partitions, self._observation
 
     def _watch(self) -> None:
-        seconds = min(OBSERVED_SECONDS_AT_MOST, stale_seconds(self._heartbeats.interval_seconds) + 1)
+        until = time.monotonic() + self._catch_up_seconds
         try:
-            wait_until(self._looked_enough, seconds, POLL_SECONDS)
+            if wait_until(self._topic_found, self._catch_up_seconds) and self._partitions:
+                wait_until(self._seen_enough, self._usual_seconds, POLL_SECONDS)
+                wait_until(self._seen_any, max(0, until - time.monotonic()), POLL_SECONDS)
         except CannotRunError as failure:
             self._error = failure
 
-    def _looked_enough(self) -> bool:
+    @property
+    def _usual_seconds(self) -> float:
+        return min(OBSERVED_SECONDS_AT_MOST, stale_seconds(self._heartbeats.interval_seconds) + 1)
+
+    def _topic_found(self) -> bool:
+        topic = self._heartbeats.target_topic
+        count = self._cluster.partitions([topic]).get(topic, 0)
+        self._partitions = [TopicPartition(topic, number) for number in range(count)]
+        return bool(self._partitions) or self._stop.is_set()
+
+    def _seen_enough(self) -> bool:
+        return self._seen(OBSERVED_HEARTBEATS)
+
+    def _seen_any(self) -> bool:
+        return self._seen(1)
+
+    def _seen(self, heartbeats: int) -> bool:
         ends = {each.partition: end for each, end in self._cluster.ends(self._partitions).items()}
-        self.observation.ends.append((now_ms(), ends))
-        return self.observation.arrived >= OBSERVED_HEARTBEATS or self._stop.is_set()
+        self._observation.ends.append((now_ms(), ends))
+        return self._observation.arrived >= heartbeats or self._stop.is_set()
 
 
 def now_ms() -> int:
@@ -144,26 +155,35 @@ def window_records(interval_seconds: float) -> int:
 def check_heartbeats(opened: OpenFlow, observer: Observer) -> CheckOutcome:
     """Read the end of the heartbeat topic once the observation is complete, and judge."""
     parameters = opened.flow.heartbeats
+    partitions, observation = observer.result()
     hops = upstream_hops(opened.target.topics(), opened.flow.separator)
-    if not observer.partitions:
+    if not partitions:
         missing = fail(
             "heartbeat-topic-missing",
             f"topic {parameters.target_topic} does not exist on {opened.target.where}: none was ever "
             f"{'replicated' if parameters.produced_to == 'source' else 'produced'}",
         )
         return CheckOutcome(NAME, "no heartbeat topic on the target", {"heartbeats": 0}, (missing,))
-    observation = observer.result()
-    size = window_records(parameters.interval_seconds)
     seen_at = now_ms()
-    ranges = {
-        each: OffsetRange(max(at.start, at.end - size), at.end)
-        for each, at in opened.target.offsets(observer.partitions).items()
-    }
+    ranges = _window(opened, partitions, seen_at)
     decoded = records.heartbeats(opened.read(opened.target, ranges))
     frame = transforms.heartbeats_seen(decoded, opened.flow.source.alias, opened.flow.target.alias)
     (row,) = readers.rows(frame, opened.target.where, "reading heartbeats")
     beats = [Heartbeat(each.emitted_ms, each.partition, each.offset) for each in row.seen]
     return judge(parameters, beats, observation, seen_at, row.others, row.undecodable, hops)
+
+
+def _window(opened: OpenFlow, partitions: Sequence[TopicPartition], now: int) -> dict[TopicPartition, OffsetRange]:
+    """The last heartbeats of each partition: ten minutes of this flow's, and of all flows' as far back as a heartbeat
+    says that none arrives any more: those of others may lie in between, however many."""
+    interval_seconds = opened.flow.heartbeats.interval_seconds
+    size, past = window_records(interval_seconds), now - round(2_000 * stale_seconds(interval_seconds))
+    young = opened.target.offsets_at(dict.fromkeys(partitions, past))
+    found = {}
+    for each, at in opened.target.offsets(partitions).items():
+        since = at.end - size if young[each] < 0 else min(at.end - size, young[each])
+        found[each] = OffsetRange(max(at.start, since), at.end)
+    return found
 
 
 def judge(
@@ -181,32 +201,37 @@ def judge(
     parity's question and whether heartbeats arrive now is answered by the newest one.
     """
     times = sorted({beat.emitted_ms for beat in beats})
-    counts: dict[str, int | float] = {
-        "heartbeats": len(times),
-        "copies": len(beats) - len(times),
-        "ofOtherFlows": others,
-    }
+    counts: dict[str, int | float] = {"heartbeats": len(times), "copies": len(beats) - len(times)}
+    counts["ofOtherFlows"] = others
     findings = _findings_whatever_the_times(parameters, undecodable, hops)
     if not times:
         stopped = fail("no-heartbeat", f"no heartbeat of this flow on topic {parameters.target_topic}")
         return CheckOutcome(NAME, "no heartbeat of this flow", counts, (*findings, stopped))
-    age_ms, limit = now - times[-1], stale_seconds(parameters.interval_seconds)
+    age_ms = now - times[-1]
     gaps = gaps_ms(times, parameters.interval_seconds)
     latencies = observation.latencies_ms(beats)
-    counts |= {"newestAgeMs": age_ms, "staleAfterMs": round(limit * 1000), "gaps": len(gaps)}
-    counts |= {"observed": len(latencies), "latencyResolutionMs": observation.resolution_ms}
-    if latencies:
-        counts |= {name: percentile(latencies, share) for name, share in _LATENCIES.items()}
-    findings += [*_age_findings(age_ms, limit, parameters), *_gap_findings(gaps)]
-    samples: list[Mapping[str, Scalar]] = [{"gapStartMs": start, "gapEndMs": end} for start, end in gaps]
-    latency = f", latency p50 {counts['latencyP50Ms']} ms, max {counts['latencyMaxMs']} ms" if latencies else ""
+    limit_ms = round(stale_seconds(parameters.interval_seconds) * 1000)
+    counts |= {"newestAgeMs": age_ms, "staleAfterMs": limit_ms, "gaps": len(gaps), "observed": len(latencies)}
+    counts |= {"latencyResolutionMs": observation.resolution_ms, **_latency_counts(latencies)}
+    findings += [*_age_findings(age_ms, parameters, arriving=bool(latencies)), *_gap_findings(gaps)]
     return CheckOutcome(
         NAME,
-        f"{len(times)} heartbeats, the newest {age_ms / 1000:.1f} s old{latency} (±{observation.resolution_ms} ms)",
+        _summary(counts),
         counts,
         tuple(findings),
-        tuple(samples),
+        tuple({"gapStartMs": start, "gapEndMs": end} for start, end in gaps),
     )
+
+
+def _latency_counts(latencies: Sequence[int]) -> dict[str, int]:
+    return {name: percentile(latencies, share) for name, share in _LATENCIES.items()} if latencies else {}
+
+
+def _summary(counts: Mapping[str, int | float]) -> str:
+    seen = f"{counts['heartbeats']} heartbeats, the newest {counts['newestAgeMs'] / 1000:.1f} s old"
+    if counts["observed"]:
+        seen += f", latency p50 {counts['latencyP50Ms']} ms, max {counts['latencyMaxMs']} ms"
+    return f"{seen} (±{counts['latencyResolutionMs']} ms)"
 
 
 def gaps_ms(times: Sequence[int], interval_seconds: float) -> list[tuple[int, int]]:
@@ -231,14 +256,20 @@ def _findings_whatever_the_times(
     return found
 
 
-def _age_findings(age_ms: int, limit_seconds: float, parameters: HeartbeatParameters) -> list[Finding]:
+def _age_findings(age_ms: int, parameters: HeartbeatParameters, *, arriving: bool) -> list[Finding]:
+    """`arriving`: some of the heartbeats came while the job looked, so that whatever produces and brings them runs."""
+    limit_seconds = stale_seconds(parameters.interval_seconds)
     if age_ms > limit_seconds * 1000:
+        why = f"the heartbeat {'or the source ' if parameters.produced_to == 'source' else ''}connector does not run"
+        if arriving:
+            why = (
+                "they arrive all the same: the flow lags so far behind, or the clocks of the job and the workers differ"
+            )
         return [
             fail(
                 "heartbeat-stale",
                 f"the newest heartbeat on {parameters.target_topic} is {age_ms / 1000:.1f} s old; one is emitted every "
-                f"{parameters.interval_seconds:g} s and {limit_seconds:g} s is the limit: the heartbeat "
-                f"{'or the source ' if parameters.produced_to == 'source' else ''}connector does not run",
+                f"{parameters.interval_seconds:g} s and {limit_seconds:g} s is the limit: {why}",
             )
         ]
     if age_ms < -CLOCK_TOLERANCE_MS:

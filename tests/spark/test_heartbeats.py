@@ -1,10 +1,18 @@
 """Heartbeats: fresh, in the past, with gaps, and how long they took."""
 
+import time
+
 import pytest
 
+from infra.local.endpoints import Endpoints
+from infra.local.traffic import create_topics
+from spark.checks import heartbeats
 from spark.checks.heartbeats import Heartbeat, Observation, gaps_ms, judge, percentile, stale_seconds, window_records
 from spark.report import CheckOutcome, Verdict
+from tests.spark import forging
 from tests.spark.documents import a_flow
+from tests.spark.outcomes import Check, named
+from tests.spark.scenes import Scene, produce
 
 PARAMETERS = a_flow().heartbeats
 NOW = 1_000_000_000
@@ -28,6 +36,15 @@ def test_old_heartbeats_fail_by_the_emit_interval() -> None:
     assert judge(PARAMETERS, beats(9_000), Observation(), NOW).verdict is Verdict.PASS
     assert stale_seconds(0.1) == 10
     assert stale_seconds(60) == 600
+
+
+def test_old_heartbeats_that_arrive_are_not_called_those_of_a_connector_that_does_not_run() -> None:
+    """A clock that is behind, or a flow that is, makes each of them old when it comes."""
+    looks = Observation([(NOW - 2_000, {0: 1}), (NOW - 1_000, {0: 2})])
+    (finding,) = judge(PARAMETERS, beats(41_000, 40_000), looks, NOW).findings
+    assert finding.code == "heartbeat-stale"
+    assert "clocks" in finding.message
+    assert "does not run" not in finding.message
 
 
 def test_no_heartbeat_of_this_flow_fails_though_others_pass_through() -> None:
@@ -77,3 +94,25 @@ def test_heartbeats_that_are_produced_to_the_target_say_that_they_prove_the_work
     outcome = judge(of_workers, beats(1_000), Observation(), NOW)
     assert (outcome.verdict, codes(outcome)) == (Verdict.PASS, ["heartbeats-of-workers"])
     assert "source connector" not in str(judge(of_workers, beats(11_000), Observation(), NOW).findings[-1])
+
+
+def test_heartbeats_of_other_flows_do_not_hide_this_flows_however_many(
+    check: Check, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One topic carries the heartbeats of every flow from a source, each at its own interval."""
+    monkeypatch.setattr(heartbeats, "OBSERVED_SECONDS_AT_MOST", 0)
+    scene = Scene(endpoints, "crowded").replicate(partitions=1)
+    topic, interval_seconds, now = "useast.crowded.heartbeats", 60, int(time.time() * 1000)
+    create_topics(scene.target, {topic: 1})
+    value = forging.heartbeat_value(now)
+    ours, others = forging.heartbeat_key("useast", "uswest"), forging.heartbeat_key("useast", "eucentral")
+    produce(scene.target, topic, 0, [(ours, value, now, []), *[(others, value, now, [])] * 300])
+    assert window_records(interval_seconds) < 300
+    flow = scene.parameters(
+        heartbeats={
+            "enabled": True, "intervalSeconds": interval_seconds, "sourceTopic": "heartbeats", "targetTopic": topic,
+        }
+    )  # fmt: skip
+    outcome = named(check(flow), "heartbeats-arrive")
+    assert (outcome.counts["heartbeats"], outcome.counts["ofOtherFlows"]) == (1, 300), outcome
+    assert outcome.verdict is Verdict.PASS
