@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark import readers
+from spark import readers, transforms
 from spark.clusters import Cluster
 from spark.credentials import Resolve, client_options
 from spark.errors import ClusterError
+from spark.guards import SOURCE
 from spark.keystores import keystore_to_pem
 from spark.parameters import FlowParameters
 from spark.positions import OffsetRange, TopicPartition
@@ -42,8 +43,16 @@ class OpenFlow:
     def read(self, cluster: Cluster, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
         return readers.records(self.spark, cluster.options, ranges)
 
+    def read_uncommitted(self, cluster: Cluster, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
+        return readers.records(self.spark, cluster.options, ranges, "read_uncommitted")
+
     def read_layered(self, cluster: Cluster, ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> DataFrame:
         return readers.layered(self.spark, cluster.options, ranges)
+
+    def digests(self, records: DataFrame, side: str) -> DataFrame:
+        """`transforms.digests` of records of a side, by the source's names of topics."""
+        prefix = "" if side == SOURCE else self.selection.prefix
+        return transforms.digests(records, side, prefix, self.flow.guard, self.selection.prefixed)
 
     def replicated_partitions(self) -> list[TopicPartition]:
         """The selected partitions, by the source's name, that exist on both clusters."""

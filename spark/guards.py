@@ -11,6 +11,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from spark.parameters import GuardParameters
 
 SOURCE, TARGET = "source", "target"
+#: The source again, as a consumer that does not wait for a transaction's end has it.
+UNCOMMITTED = "uncommitted"
 #: Part of the comparison; left out by the guard or written on the target itself, so of no concern; been both ways.
 COMPARED, ASIDE, LOOPED = "compared", "aside", "looped"
 

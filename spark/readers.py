@@ -25,15 +25,20 @@ _SPLIT_FROM_RECORDS = 50_000
 #: Ranges of one partition that are nearer than this many offsets are read as one.
 _MERGE_WITHIN_RECORDS = 64
 _CONSUMER = {
-    "kafka.isolation.level": "read_committed",
     "kafka.max.poll.records": "4000",
     "kafka.max.partition.fetch.bytes": str(8 * 1024 * 1024),
     "kafka.receive.buffer.bytes": str(1024 * 1024),
 }
 
 
-def records(spark: SparkSession, options: ClientOptions, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
-    """The committed records of `ranges`, one range a partition.
+def records(
+    spark: SparkSession,
+    options: ClientOptions,
+    ranges: Mapping[TopicPartition, OffsetRange],
+    isolation: str = "read_committed",
+) -> DataFrame:
+    """The records of `ranges`, one range a partition; without those of aborted transactions unless `isolation` is
+    read_uncommitted.
 
     Records that retention removes while they are read are absent without an error: checks that count compare the log
     starts again afterwards.
@@ -46,6 +51,7 @@ def records(spark: SparkSession, options: ClientOptions, ranges: Mapping[TopicPa
         .option("kafka.bootstrap.servers", options.bootstrap_servers)
         .options(**{f"kafka.{key}": value for key, value in options.properties.items()})
         .options(**_CONSUMER)
+        .option("kafka.isolation.level", isolation)
         .option("assign", _partitions_json(wanted))
         .option("startingOffsets", _offsets_json({each: at.start for each, at in wanted.items()}))
         .option("endingOffsets", _offsets_json({each: at.end for each, at in wanted.items()}))

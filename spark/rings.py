@@ -27,7 +27,8 @@ def rings(flow: FlowParameters, flows: Sequence[FlowParameters], topics: Iterabl
         return {}
     selections = [(each, Selection(each)) for each in flows if each.policy == "identity"]
     found = {}
-    for topic in topics:
+    # A name that looks like heartbeats gets a prefix, by which MirrorMaker stops its cycle.
+    for topic in (each for each in topics if Selection(flow).remote(each) == each):
         ring = _ring(flow, [each for each, selection in selections if selection.topic(topic)])
         if ring is not None:
             found[topic] = ring

@@ -45,12 +45,24 @@ class Selection:
 
     @property
     def prefix(self) -> str:
-        """What the target's topics carry before the source's name."""
-        return f"{self.flow.source.alias}{self.flow.separator}" if self.flow.policy == "default" else ""
+        """What topics that end in `prefixed` carry on the target before the source's name."""
+        return f"{self.flow.source.alias}{self.flow.separator}"
+
+    @property
+    def prefixed(self) -> str:
+        """How the names end that carry the prefix; identity policy, too, gives it to whatever looks like heartbeats.
+
+        Source: DefaultReplicationPolicy.formatRemoteTopic, IdentityReplicationPolicy.looksLikeHeartbeat.
+        """
+        return "" if self.flow.policy == "default" else "heartbeats"
 
     def remote(self, name: str) -> str:
         """Name on the target of the source's topic `name`."""
-        return self.prefix + name
+        return self.prefix + name if name.endswith(self.prefixed) else name
+
+    def original(self, name: str) -> str:
+        """Name on the source of the target's topic `name`, if that is a remote topic."""
+        return name.removeprefix(self.prefix) if name.endswith(self.prefixed) else name
 
     def remote_partition(self, partition: TopicPartition) -> TopicPartition:
         return TopicPartition(self.remote(partition.topic), partition.partition)
@@ -64,8 +76,8 @@ class Selection:
         return name.rsplit(self.flow.separator, 1)[-1] == "heartbeats"
 
     def _cycles(self, name: str) -> bool:
-        # Source: MirrorSourceConnector.isCycle; identity policy does not stop cycles.
-        return self.flow.policy == "default" and self.flow.target.alias in name.split(self.flow.separator)[:-1]
+        # Source: MirrorSourceConnector.isCycle; a name without prefix shows none.
+        return name.endswith(self.prefixed) and self.flow.target.alias in name.split(self.flow.separator)[:-1]
 
 
 def upstream_hops(names: Iterable[str], separator: str) -> dict[str, int]:

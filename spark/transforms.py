@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from spark import guards
-from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET
+from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET, UNCOMMITTED
 from spark.parameters import GuardParameters
 
 SAMPLES = 20
@@ -89,20 +89,28 @@ def record_digest(compared_headers: Column) -> Column:
     return F.xxhash64(key.isNull(), key, value.isNull(), value, F.col("timestamp"), headers)
 
 
-def digests(records: DataFrame, side: str, prefix: str, guard: GuardParameters | None = None) -> DataFrame:
+def digests(
+    records: DataFrame, side: str, prefix: str, guard: GuardParameters | None = None, prefixed: str = ""
+) -> DataFrame:
     """Records as side, role (see `guards`), topic (the source's name), partition, offset, time_ms, digest.
 
-    `prefix` is what the topic carries before the source's name on that side; empty on the source.
+    `prefix` is what topics that end in `prefixed` carry before the source's name on that side; empty on the source.
     """
     columns = (F.col("partition"), F.col("offset"), F.unix_millis("timestamp").alias("time_ms"))
     # The headers to compare become a column first: an expression used thrice would be computed thrice.
     return records.withColumn("compared", guards.headers(side, guard)).select(
         F.lit(side).alias("side"),
         guards.role(side, guard).alias("role"),
-        _source_topic(prefix).alias("topic"),
+        _source_topic(prefix, prefixed).alias("topic"),
         *columns,
         record_digest(F.col("compared")).alias("digest"),
     )
+
+
+def uncommitted(digests: DataFrame) -> DataFrame:
+    """Compared records of the source as read by a consumer that does not wait for a transaction's end, as a side of
+    their own beside those of `digests`."""
+    return digests.where(F.col("role") == COMPARED).withColumn("side", F.lit(UNCOMMITTED))
 
 
 def unmarked_digests(records: DataFrame, side: str, marks: Sequence[str]) -> DataFrame:
@@ -112,8 +120,10 @@ def unmarked_digests(records: DataFrame, side: str, marks: Sequence[str]) -> Dat
     )
 
 
-def _source_topic(prefix: str) -> Column:
-    return F.substring(F.col("topic"), len(prefix) + 1, 1 << 20) if prefix else F.col("topic")
+def _source_topic(prefix: str, prefixed: str) -> Column:
+    topic = F.col("topic")
+    stripped = F.substring(topic, len(prefix) + 1, 1 << 20) if prefix else topic
+    return F.when(topic.endswith(prefixed), stripped).otherwise(topic) if prefixed else stripped
 
 
 def partition_sums(digests: DataFrame) -> DataFrame:
@@ -171,7 +181,8 @@ def paired(digests: DataFrame, newest_first: bool = False) -> DataFrame:
     `newest_first` counts from the end, for a flow whose target lacks the oldest copies by design.
 
     Key topic, partition, digest, occurrence; columns source_offset, target_offset (null where there is none), time_ms,
-    and unmarked_offset: where the target holds the record without the mark that the flow's guard should have given it.
+    unmarked_offset: where the target holds the record without the mark that the flow's guard should have given it; and
+    uncommitted_offset: where the source holds it for a consumer that does not wait for a transaction's end.
     """
     same = ("topic", "partition", "digest")
     order = Window.partitionBy(*same, "side").orderBy(F.desc("offset") if newest_first else F.asc("offset"))
@@ -186,6 +197,7 @@ def paired(digests: DataFrame, newest_first: bool = False) -> DataFrame:
             F.max(F.when(F.col("side") == SOURCE, F.col("offset"))).alias("source_offset"),
             F.max(F.when(F.col("side") == TARGET, F.col("offset"))).alias("target_offset"),
             F.max(F.when(F.col("side") == ASIDE, F.col("offset"))).alias("unmarked_offset"),
+            F.max(F.when(F.col("side") == UNCOMMITTED, F.col("offset"))).alias("uncommitted_offset"),
             F.min("time_ms").alias("time_ms"),
         )
         .where(F.col("source_offset").isNotNull() | F.col("target_offset").isNotNull())
@@ -199,8 +211,8 @@ def differences(pairs: DataFrame, judged: DataFrame) -> DataFrame:
     out; and started: the source offset from which on every record is to be replicated, null when that is only as early
     as the first record that both sides hold. Kinds, seen from the first and last record that both sides hold:
     before-start, missing-head, missing-hole, missing-tail, missing (nothing is held by both), duplicated (the source
-    has the record, but fewer times), extra-head, extra; and unmarked: missing among the target's marked records, but
-    there without a mark.
+    has the record, but fewer times), extra-head, extra; aborted: extra, but the source has it in an aborted
+    transaction; and unmarked: missing among the target's marked records, but there without a mark.
     """
     named = _unmatched(pairs, judged).select(
         "topic",
@@ -228,10 +240,11 @@ def _unmatched(pairs: DataFrame, judged: DataFrame) -> DataFrame:
     """Pairs that one side lacks, up to `judged_end`, and what they are judged by: columns known (the source has such a
     record), first_source, last_source and first_target (offsets that both sides hold), start."""
     whole, same = Window.partitionBy("topic", "partition"), Window.partitionBy("topic", "partition", "digest")
+    where_else = ("unmarked_offset", "uncommitted_offset")
     source, target = F.col("source_offset"), F.col("target_offset")
     both = source.isNotNull() & target.isNotNull()
     return (
-        pairs.select("topic", "partition", "digest", "source_offset", "target_offset", "unmarked_offset", "time_ms")
+        pairs.select("topic", "partition", "digest", "source_offset", "target_offset", *where_else, "time_ms")
         .withColumn("known", F.max(source.isNotNull()).over(same))
         .withColumn("first_source", F.min(F.when(both, source)).over(whole))
         .withColumn("last_source", F.max(F.when(both, source)).over(whole))
@@ -257,6 +270,7 @@ def _kind() -> Column:
         .when(source < F.col("first_source"), "missing-head")
         .when(source > F.col("last_source"), "missing-tail")
         .when(source.isNotNull(), "missing-hole")
+        .when(F.col("uncommitted_offset").isNotNull(), "aborted")
         .when(F.col("known"), "duplicated")
         .when(target < F.col("first_target"), "extra-head")
         .otherwise("extra")

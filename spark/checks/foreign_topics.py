@@ -29,7 +29,7 @@ def foreign_topic_findings(
     source, target = flow.source.alias, flow.target.alias
     found = []
     for name in sorted(on_target):
-        topic = name.removeprefix(selection.prefix)
+        topic = selection.original(name)
         if name == selection.remote(topic) and selection.topic(topic) and topic not in on_source:
             what = (
                 f"{name} on {target} has the name of {flow.name}'s remote topic of {topic}, but {source} has no such "

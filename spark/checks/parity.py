@@ -148,6 +148,7 @@ _COUNTS = {
     "lagging": ("missing-tail",),
     "duplicated": ("duplicated",),
     "extra": ("extra", "extra-head"),
+    "aborted": ("aborted",),
     "unmarked": ("unmarked",),
 }
 

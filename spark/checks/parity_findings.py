@@ -64,6 +64,13 @@ _DIFFERENT = _Meaning(
     "records, none of which is equal on {target}: a converter or a transform changes key, value, headers or timestamp, "
     "or the topic there takes the time of arrival",
 )
+_ABORTED = _Meaning(
+    "aborted-records",
+    Severity.FAIL,
+    "records on {target} are of transactions that were aborted on {source}: the source connector reads uncommitted "
+    "records, and on {target} every consumer sees them. Remedy: set exactlyOnce, or source.consumer.isolation.level: "
+    "read_committed in connectors.source.config",
+)
 # A worker that was restarted sends again what it had not committed; that must not hold back every later proof.
 _DUPLICATED = _Meaning(
     "duplicated-records",
@@ -118,7 +125,7 @@ _ON_TARGET_ONLY = frozenset({"extra", "extra-head"})
 
 _UNREPLICATED = frozenset({BEFORE_START, NOT_BEGUN, UNPROVEN})
 # The newest record of a key stays: that one side holds nothing of the other is not compaction's doing.
-_TOLD_WHEN_COMPACTED = _UNREPLICATED | {"missing", "missing-tail", "duplicated", "unmarked"}
+_TOLD_WHEN_COMPACTED = _UNREPLICATED | {"missing", "missing-tail", "duplicated", "aborted", "unmarked"}
 
 _MEANINGS: Mapping[str, Callable[[Sides], _Meaning]] = {
     BEFORE_START: lambda sides: _BEFORE_START_OR_EXPIRED if sides.target.start > 0 else _BEFORE_START,
@@ -129,6 +136,7 @@ _MEANINGS: Mapping[str, Callable[[Sides], _Meaning]] = {
     "missing-tail": lambda _: _LAGGING,
     "missing": lambda sides: _nothing_equal(sides),
     "duplicated": lambda _: _DUPLICATED,
+    "aborted": lambda _: _ABORTED,
     "unmarked": lambda _: _UNMARKED,
     "extra-head": lambda sides: _EXPIRED_ON_SOURCE if sides.source.start > 0 else _EXTRA,
     "extra": lambda sides: _EXPIRED_ON_SOURCE if not sides.source_records and sides.source.start > 0 else _EXTRA,

@@ -61,8 +61,8 @@ class FirstPass:
         return [each for each in self.source_logs if self.source[each] != self.target[each]]
 
     def dense(self, partition: TopicPartition) -> bool:
-        """Whether the source holds a record at each of its offsets: no transaction marker, nothing compacted away."""
-        return self.source[partition].records == self.source_logs[partition].size
+        """Whether the source holds a record at each of its offsets: no transaction, nothing compacted away."""
+        return self.source[partition].records + self.source[partition].aside == self.source_logs[partition].size
 
     @property
     def began_ms(self) -> int | None:
@@ -110,10 +110,9 @@ def both_sides(
     target_logs: Mapping[TopicPartition, OffsetRange],
 ) -> DataFrame:
     """The digests of both sides' records in one frame, read by one job; `target_logs` by source partition."""
-    prefix, guard = opened.selection.prefix, opened.flow.guard
     remote = {opened.selection.remote_partition(each): offsets for each, offsets in target_logs.items()}
-    source = transforms.digests(opened.read(opened.source, source_logs), SOURCE, "", guard)
-    return source.unionByName(transforms.digests(opened.read(opened.target, remote), TARGET, prefix, guard))
+    source = opened.digests(opened.read(opened.source, source_logs), SOURCE)
+    return source.unionByName(opened.digests(opened.read(opened.target, remote), TARGET))
 
 
 def compared(
@@ -156,7 +155,10 @@ def _differing(
         [(each.topic, each.partition, first.source_logs[each].end, start) for each, start in starts.items()],
         "topic string, partition int, judged_end bigint, started bigint",
     )
-    sides_read = both_sides(opened, at_source.logs, target_logs)
+    # Where records may have been aborted: a connector that reads uncommitted ones has replicated them.
+    gapped = {each: log for each, log in at_source.logs.items() if not first.dense(each)}
+    aborted = opened.digests(opened.read_uncommitted(opened.source, gapped), SOURCE)
+    sides_read = both_sides(opened, at_source.logs, target_logs).unionByName(transforms.uncommitted(aborted))
     frame = transforms.differences(transforms.paired(sides_read, opened.flow.start_from == "latest"), judged)
     rows = readers.rows(frame, _both(opened), "comparing records")
     sides = _sides_now(opened, first, partitions, at_source.unread, target_unread)

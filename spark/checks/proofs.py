@@ -60,10 +60,10 @@ def prove_all(opened: OpenFlow, positions: Sequence[Position], syncs: Mapping[To
     target_logs = {each: targets.get(remote(each.partition), OffsetRange(0, 0)) for each in positions}
     source_logs = opened.source.offsets(sorted({each.partition for each in positions}))
     around = [(remote(each.partition), _around(each).within(target_logs[each])) for each in positions]
-    on_target = _records(opened, opened.target, around, opened.selection.prefix)
+    on_target = _records(opened, opened.target, around)
     expected = _expected(opened, positions, syncs, on_target, source_logs)
     ranges = [(each.partition, expected[each].range) for each in positions]
-    on_source = _records(opened, opened.source, ranges, "")
+    on_source = _records(opened, opened.source, ranges)
     inexact = {
         topic
         for topic, policy in opened.source.cleanup_policies({each.partition.topic for each in positions}).items()
@@ -135,13 +135,12 @@ def _offsets_by_time(source: Cluster, times: Mapping[Position, int]) -> dict[Pos
     return found
 
 
-def _records(opened: OpenFlow, cluster: Cluster, ranges: Ranges, prefix: str) -> dict[TopicPartition, list[Record]]:
+def _records(opened: OpenFlow, cluster: Cluster, ranges: Ranges) -> dict[TopicPartition, list[Record]]:
     """The records of the ranges without their content, by the source's partition name."""
     if not any(offsets.size for _, offsets in ranges):
         return {}
     side = SOURCE if cluster is opened.source else TARGET
-    records = opened.read_layered(cluster, ranges)
-    frame = transforms.positions(transforms.digests(records, side, prefix, opened.flow.guard))
+    frame = transforms.positions(opened.digests(opened.read_layered(cluster, ranges), side))
     found: dict[TopicPartition, list[Record]] = {}
     for row in readers.rows(frame, cluster.where, "reading records around translated offsets"):
         partition = TopicPartition(row.topic, row.partition)

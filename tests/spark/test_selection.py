@@ -43,6 +43,15 @@ def test_remote_topics_carry_the_source_alias_only_under_the_default_policy() ->
     assert Selection(a_flow(policy="identity")).remote("orders") == "orders"
 
 
+def test_the_identity_policy_prefixes_what_looks_like_heartbeats() -> None:
+    """Such a topic is not missing on the target: it has another name there, and does not go back."""
+    selection = Selection(a_flow(policy="identity", topics=[".*"]))
+    assert selection.remote("device-heartbeats") == "useast.device-heartbeats"
+    assert selection.original("useast.device-heartbeats") == "device-heartbeats"
+    assert selection.original("useast.orders") == "useast.orders"
+    assert selection.topics(["device-heartbeats", "uswest.device-heartbeats"]) == ["device-heartbeats"]
+
+
 def test_groups_are_selected_and_exclusions_are_told_apart() -> None:
     selection = Selection(a_flow(groups=[".*"]))
     names = ["checkout-a", "connect-x", "console-consumer-1"]

@@ -85,6 +85,13 @@ def test_sums_do_not_depend_on_order_but_on_every_copy(spark: SparkSession) -> N
     assert len({(row.low, row.high) for row in twice}) == 2
 
 
+def test_only_a_name_that_looks_like_heartbeats_loses_the_prefix_under_the_identity_policy(spark: SparkSession) -> None:
+    names = ["useast.orders", "useast.device-heartbeats"]
+    frame = spark.createDataFrame([(b"k", b"v", name, 0, 0, NOW, None) for name in names], _RECORDS)
+    found = transforms.digests(frame, TARGET, "useast.", prefixed="heartbeats").collect()
+    assert [row.topic for row in found] == ["useast.orders", "device-heartbeats"]
+
+
 def differences(
     spark: SparkSession,
     source: list[tuple[int, int]],
@@ -121,6 +128,15 @@ def test_differences_are_told_apart(
     expected: dict[str, tuple[int, int, int]],
 ) -> None:
     assert differences(spark, source, target) == expected
+
+
+def test_a_record_that_the_source_has_aborted_is_not_from_somewhere_else(spark: SparkSession) -> None:
+    """Its twin that was committed stands for one copy on the target, the aborted one for the other."""
+    both = digests(spark, [(0, 1), (3, 3)], [(0, 1), (1, 2), (2, 1), (3, 3), (4, 9)])
+    everything = transforms.uncommitted(digests(spark, [(0, 1), (1, 2), (2, 1), (3, 3)], []))
+    judged = spark.createDataFrame([("orders", 0, 99, 0)], _JUDGED)
+    found = transforms.differences(transforms.paired(both.unionByName(everything)), judged).collect()
+    assert {row.kind: (row.records, row.first, row.last) for row in found} == {"aborted": (2, 1, 2), "extra": (1, 4, 4)}
 
 
 def test_records_that_may_still_be_on_their_way_are_not_judged(spark: SparkSession) -> None:
