@@ -83,13 +83,14 @@ class Selection:
 def upstream_hops(names: Iterable[str], separator: str) -> dict[str, int]:
     """Hops from every upstream cluster, by alias, as the heartbeat topics on the target show it.
 
-    Source: MirrorClient.replicationHops.
+    Source: MirrorClient.replicationHops, MirrorClient.upstreamClusters.
     """
     hops: dict[str, int] = {}
     for name in names:
         *clusters, last = name.split(separator)
-        if last == "heartbeats" and clusters:
-            hops[clusters[-1]] = min(len(clusters), hops.get(clusters[-1], len(clusters)))
+        if last == "heartbeats":
+            for count, alias in enumerate(clusters, start=1):
+                hops[alias] = min(count, hops.get(alias, count))
     return hops
 
 

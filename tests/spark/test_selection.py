@@ -63,6 +63,6 @@ def test_only_plain_names_must_exist() -> None:
     assert Selection(a_flow(topics=["orders", "a.b", "payments-.*"])).literal_topics() == ["orders", "a.b"]
 
 
-def test_heartbeat_topics_name_the_clusters_upstream_and_the_shortest_way() -> None:
+def test_heartbeat_topics_name_every_cluster_on_the_way_and_the_shortest_way() -> None:
     names = ["heartbeats", "useast.heartbeats", "useast.eu.heartbeats", "ap.eu.heartbeats.", "x.y.eu.heartbeats"]
-    assert upstream_hops(names, ".") == {"useast": 1, "eu": 2}
+    assert upstream_hops(names, ".") == {"useast": 1, "eu": 2, "x": 1, "y": 2}
