@@ -228,12 +228,14 @@ def prove(
     if not equal:
         return Proof(_not_found(position, found, source_log, guess, inexact))
     offset = guess.offset if guess is not None and guess.offset in equal else max(equal)
-    return _standing_at(offset + 1 if found.after else offset, position, downstream, candidates)
+    return _standing_at(offset + 1 if found.after else offset, position, candidates, source_log)
 
 
-def _standing_at(standing: int, position: Position, downstream: int, candidates: Candidates) -> Proof:
+def _standing_at(standing: int, position: Position, candidates: Candidates, source_log: OffsetRange) -> Proof:
+    assert position.checkpoint is not None
     if standing <= position.committed:
-        return Proof(None, standing, position.committed - standing)
+        # A commit past the source's end is of a topic that was made again or lost its end.
+        return Proof(None, standing, max(0, min(position.committed, source_log.end) - standing))
     # Offsets between the two may be transaction markers, aborted records, or compacted away: nothing to consume.
     skipped = candidates.between(position.committed, standing)
     if skipped is None:
@@ -242,8 +244,8 @@ def _standing_at(standing: int, position: Position, downstream: int, candidates:
         return Proof(None, standing)
     finding = fail(
         "offset-skips-records",
-        f"{position}: committed {position.committed}, but translated offset {downstream} is source offset {standing}: "
-        f"{skipped} records would never be consumed",
+        f"{position}: committed {position.committed}, but translated offset {position.checkpoint.downstream} is source "
+        f"offset {standing}: {skipped} records would never be consumed",
         skipped,
     )
     return Proof(finding, standing)

@@ -52,6 +52,12 @@ def test_a_record_before_the_commit_proves_the_translation_and_counts_what_is_re
     assert (proof.proven, proof.source_offset, proof.read_again) == (True, 101, 4)
 
 
+def test_a_group_that_stands_past_the_end_reads_no_more_again_than_there_is() -> None:
+    found = Landing(Record(991, 5, "A1"), after=False)
+    proof = proof_of(a_position(5_000, 991), found, [Record(991, 5, "A1")])
+    assert (proof.proven, proof.read_again) == (True, 9)
+
+
 def test_a_record_after_the_commit_is_a_skip_and_says_how_many() -> None:
     """A consumer moved to the target would never see them, and nothing else reports it."""
     proof = proof_of(a_position(100, 140), Landing(Record(140, 5, "A1"), after=False), [Record(140, 5, "A1")])
