@@ -160,7 +160,11 @@ class ConnectCluster(Model):
     """The Kafka Connect cluster of a replication: it depends on the target cluster."""
 
     replicas: PositiveInt = 3
-    version: str | None = Field(default=None, description="Kafka version; the operator's default unless given.")
+    version: str | None = Field(
+        default=None,
+        pattern=r"^\d+\.\d+\.\d+",
+        description="Kafka version, such as 4.2.0; the operator's default unless given.",
+    )
     image: str | None = None
     image_pull_secret: str | None = Field(default=None, description="Secret with the registry's credentials.")
     resources: Resources | None = Field(default=None, description="Kubernetes resource requests and limits.")

@@ -22,6 +22,6 @@ def check_heartbeats(topology: Topology, named: NamedFlow) -> Iterator[Problem]:
         f"every source connector of Kafka {version} replicates heartbeats",
         "It has no `heartbeats.replication.enabled`, and passes heartbeats by its topic filter: the target gets each "
         "heartbeat once from each source connector of this source.",
-        "set `connect.version` to 4.2 or later where the operator has it, or count distinct timestamps.",
+        "set `connect.version` to 4.0.0 or later where the operator has it, or count distinct timestamps.",
         Severity.WARNING,
     )

@@ -43,7 +43,7 @@ FLOWS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("version", supported_versions())
 @pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
 def test_every_property_that_we_render_is_known_and_has_an_effect(flow: dict[str, Any], version: str) -> None:
-    resolved = a_resolved_flow(**flow, connect={"version": version})
+    resolved = a_resolved_flow(**flow, connect={"version": f"{version}.0"})
     syncs = resolved.flow.offset_syncs
     where = {"offset_syncs_location": syncs.location.value if syncs.enabled else ""}
     exactly_once = resolved.flow.exactly_once == "enabled"
