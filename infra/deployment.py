@@ -8,7 +8,7 @@ from components.problems import raise_errors
 from components.specs.acls import flow_acls, merged_acls
 from components.specs.kafka_users import kafka_user_objects
 from infra.engine import open_stack
-from infra.errors import CannotRunError
+from infra.engine_failures import NoSuchStackError
 from infra.kubernetes_access import api_client
 from infra.local.acls import apply_acls
 from infra.local.endpoints import load_endpoints
@@ -55,9 +55,13 @@ def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
 
 
 def destroy(settings: StackSettings, say: Say) -> Changes:
-    """Delete every object of the stack."""
-    with open_stack(settings) as stack:
-        result = stack.destroy(on_output=say, on_error=say, color=_color(), suppress_outputs=True)
+    """Delete every object of the stack; there is nothing to delete of one that Pulumi does not know."""
+    try:
+        with open_stack(settings, create=False) as stack:
+            result = stack.destroy(on_output=say, on_error=say, color=_color(), suppress_outputs=True)
+    except NoSuchStackError as error:
+        say(f"{error.what} where Pulumi is logged in to")
+        return {}
     return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
 
 
@@ -65,19 +69,17 @@ def outputs(settings: StackSettings) -> dict[str, Any]:
     """Outputs of a deployed stack. Raises CannotRunError when it was not deployed."""
     found = outputs_if_deployed(settings)
     if "validation" not in found:
-        raise CannotRunError(
-            f"stack `{settings.stack}` is not deployed",
-            "Pulumi's state",
-            "It has no outputs.",
-            f"run `replicate up {settings.stack}` first.",
-        )
+        raise NoSuchStackError(settings.stack)
     return found
 
 
 def outputs_if_deployed(settings: StackSettings) -> dict[str, Any]:
-    """Outputs of a stack; none when it was not deployed."""
-    with open_stack(settings) as stack:
-        return {key: output.value for key, output in stack.outputs().items()}
+    """Outputs of a stack; none when it was not deployed. Leaves Pulumi's state as it is."""
+    try:
+        with open_stack(settings, create=False) as stack:
+            return {key: output.value for key, output in stack.outputs().items()}
+    except NoSuchStackError:
+        return {}
 
 
 def wait_ready(settings: StackSettings, deadline_seconds: float) -> None:

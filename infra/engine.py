@@ -7,6 +7,7 @@ and its addresses and credentials come from there.
 import logging
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -15,6 +16,7 @@ from pathlib import Path
 from pulumi import automation
 
 from infra.engine_command import EngineCommand
+from infra.engine_failures import NoSuchStackError, engine_failure
 from infra.engine_locks import file_backend, release_dead_locks
 from infra.errors import CannotRunError
 from infra.local import paths
@@ -31,42 +33,42 @@ logging.getLogger("grpc").addHandler(logging.NullHandler())
 
 
 @contextmanager
-def open_stack(settings: StackSettings) -> Iterator[automation.Stack]:
+def open_stack(settings: StackSettings, *, create: bool = True) -> Iterator[automation.Stack]:
     """A stack ready for preview, up or destroy; for a local one the Kubernetes provider runs meanwhile.
 
-    Raises CannotRunError without a `pulumi` executable, LocalStackError when the local stack is not running.
+    A stack that Pulumi does not know is made, or without `create` is a NoSuchStackError. Raises CannotRunError without
+    a `pulumi` executable and when the engine fails, LocalStackError when the local stack is not running.
     """
+    opened = False
     try:
-        if settings.local:
-            with _local_stack(settings) as stack:
-                yield stack
-        else:
-            options = automation.LocalWorkspaceOptions(
-                work_dir=str(ROOT), env_vars=_environment(), pulumi_command=_pulumi_command()
-            )
-            stack = _select(settings, options)
-            if (backend := chosen_backend(stack)) is not None:
-                release_dead_locks(stack, backend, PROJECT)
+        with _opened(settings, create=create) as stack:
+            opened = True
             yield stack
+    except automation.StackNotFoundError as error:
+        raise NoSuchStackError(settings.stack) from error
     except automation.CommandError as error:
-        raise CannotRunError(
-            "; ".join(_engine_errors(str(error))) or "the engine failed",
-            f"stack `{settings.stack}`",
-            "Pulumi's engine stopped; what it had done by then is in the stack's state.",
-            "see its lines above, correct the cause and run the command again.",
-        ) from error
+        raise engine_failure(str(error), settings.stack, opened=opened) from error
+
+
+@contextmanager
+def _opened(settings: StackSettings, *, create: bool) -> Iterator[automation.Stack]:
+    if settings.local:
+        with _local_stack(settings, create=create) as stack:
+            yield stack
+        return
+    options = automation.LocalWorkspaceOptions(
+        work_dir=str(ROOT), env_vars=_environment(), pulumi_command=_pulumi_command()
+    )
+    stack = _select(settings, options, create=create)
+    if (backend := chosen_backend(stack)) is not None:
+        release_dead_locks(stack, backend, PROJECT)
+    yield stack
 
 
 def chosen_backend(stack: automation.Stack) -> Path | None:
     """Folder of the backend that Pulumi uses, by environment, project or login, if it is one of files."""
     url = os.environ.get("PULUMI_BACKEND_URL") or stack.workspace.who_am_i().url or ""
     return file_backend(url, Path(str(stack.workspace.work_dir)))
-
-
-def _engine_errors(text: str) -> list[str]:
-    """The lines with which the engine says what went wrong, each once."""
-    found = (line.split("error:", 1)[1].strip() for line in text.splitlines() if "error:" in line)
-    return list(dict.fromkeys(line for line in found if line))
 
 
 def kubernetes_provider(settings: StackSettings) -> str:
@@ -85,16 +87,16 @@ def real_provider() -> str | None:
 
 
 @contextmanager
-def _local_stack(settings: StackSettings) -> Iterator[automation.Stack]:
+def _local_stack(settings: StackSettings, *, create: bool) -> Iterator[automation.Stack]:
     endpoints = load_endpoints()
     if real_provider() is None:
         with serve(endpoints.kubeconfig) as port:
-            yield _select_local(settings, {"PULUMI_DEBUG_PROVIDERS": f"kubernetes:{port}"})
+            yield _select_local(settings, {"PULUMI_DEBUG_PROVIDERS": f"kubernetes:{port}"}, create=create)
     else:
-        yield _select_local(settings, {"KUBECONFIG": str(endpoints.kubeconfig)})
+        yield _select_local(settings, {"KUBECONFIG": str(endpoints.kubeconfig)}, create=create)
 
 
-def _select_local(settings: StackSettings, provider: dict[str, str]) -> automation.Stack:
+def _select_local(settings: StackSettings, provider: dict[str, str], *, create: bool) -> automation.Stack:
     work = paths.PULUMI / "project"
     backend = paths.PULUMI / "state"
     for folder in (work, backend):
@@ -114,7 +116,7 @@ def _select_local(settings: StackSettings, provider: dict[str, str]) -> automati
     )
     file = stack_file(settings.stack, settings.stacks)
     shutil.copyfile(file, work / file.name)
-    stack = _select(settings, options)
+    stack = _select(settings, options, create=create)
     release_dead_locks(stack, backend, PROJECT)
     stack.set_all_config(
         {
@@ -125,14 +127,24 @@ def _select_local(settings: StackSettings, provider: dict[str, str]) -> automati
     return stack
 
 
-def _select(settings: StackSettings, options: automation.LocalWorkspaceOptions) -> automation.Stack:
+def _select(settings: StackSettings, options: automation.LocalWorkspaceOptions, *, create: bool) -> automation.Stack:
     program = partial(deploy, settings.stacks, settings.allow_unproven)
-    return automation.create_or_select_stack(settings.stack, project_name=PROJECT, program=program, opts=options)
+    select = automation.create_or_select_stack if create else automation.select_stack
+    return select(settings.stack, project_name=PROJECT, program=program, opts=options)
 
 
 def _pulumi_command() -> automation.PulumiCommand:
-    if shutil.which("pulumi") is not None:
-        return EngineCommand()
+    found = shutil.which("pulumi")
+    if found is not None:
+        try:
+            return EngineCommand()
+        except (automation.InvalidVersionError, subprocess.SubprocessError, OSError) as error:
+            raise CannotRunError(
+                f"this `pulumi` cannot be used: {str(error).rstrip('.')}",
+                found,
+                "Previews and deployments run in Pulumi's engine.",
+                "install a current Pulumi, or take this one out of PATH.",
+            ) from error
     if not (paths.BIN / "pulumi").is_file():
         raise CannotRunError(
             "no `pulumi` executable",

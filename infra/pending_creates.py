@@ -13,6 +13,8 @@ from kubernetes.dynamic import DynamicClient
 from kubernetes.dynamic.exceptions import NotFoundError, ResourceNotFoundError
 from pulumi import automation
 
+from infra.kubernetes_access import asking_kubernetes
+
 _CALL_SECONDS = 10
 _KUBERNETES = "kubernetes:"
 
@@ -41,7 +43,12 @@ def adopt_pending_creates(stack: automation.Stack, api: client.ApiClient, say: S
     state = dict(exported.deployment or {})
     if not state.get("pending_operations"):
         return 0
-    found = [each for each in pending_creates(state) if _exists(api, each)]
+    with asking_kubernetes(
+        f"stack {stack.name}",
+        "A deployment was killed: whether the object that it was to create is there decides how to go on.",
+        "let the account of the stack's Kubernetes context read what it deploys.",
+    ):
+        found = [each for each in pending_creates(state) if _exists(api, each)]
     stack.import_stack(automation.Deployment(version=exported.version, deployment=adopting(state, found)))
     if found:
         # What the provider itself keeps of an object is read from the object.

@@ -11,6 +11,7 @@ from components.resolved import ResolvedFlow
 from components.specs.deployments import deployment_objects, deployments
 from components.specs.planned import PlannedObject, Role
 from infra.errors import CannotRunError
+from infra.kubernetes_access import no_answer
 from infra.local.waiting import DeadlineError, NotYetError, wait_for
 
 _CALL_SECONDS = 10
@@ -84,7 +85,7 @@ def read_readiness(custom: client.CustomObjectsApi, planned: PlannedObject) -> R
     except client.ApiException as error:
         return Readiness(title, False, f"{error.status} {error.reason}")
     except HTTPError as error:
-        return Readiness(title, False, f"the API server did not answer: {error}")
+        return Readiness(title, False, f"the API server does not answer: {no_answer(error)}")
     return readiness_of(title, item)
 
 

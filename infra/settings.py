@@ -9,15 +9,17 @@ import yaml
 
 from components.model import Topology
 from components.parsing import parse_topology
-from components.resolved import (
-    config_values,
-)
+from components.resolved import config_values
 from infra.errors import CannotRunError
 
 ROOT = Path(__file__).resolve().parent.parent
 STACKS = ROOT / "stacks"
 PROJECT = "replication"
 ALLOW_UNPROVEN = "allowUnproven"
+#: What the project reads of a stack file, beside the keys that `{config: KEY}` in its topology names.
+SETTINGS = ("topology", "region", "local", ALLOW_UNPROVEN)
+_ACCESS = ("kubernetes:kubeconfig", "kubernetes:context")
+_MERGE = "tag:yaml.org,2002:merge"
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class StackSettings:
     """One stack: its topology, its region (all when None), and what its file in `stacks` holds of configuration.
 
     `values` are the plain ones by key without the project's prefix; `secret_keys` names the encrypted ones.
+    `encrypted_access` names what of the access to Kubernetes is encrypted, so that Pulumi's engine alone can read it.
     """
 
     stack: str
@@ -36,6 +39,7 @@ class StackSettings:
     secret_keys: frozenset[str]
     kubeconfig: str | None = None
     context: str | None = None
+    encrypted_access: tuple[str, ...] = ()
 
     @property
     def allow_unproven(self) -> str | None:
@@ -49,6 +53,9 @@ class _UniqueKeyLoader(yaml.CSafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
+            # A key that is no scalar is refused below; `<<` takes over the keys of another mapping, however often.
+            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == _MERGE:
+                continue
             key = self.construct_object(key_node, deep=True)
             if key in seen:
                 raise yaml.constructor.ConstructorError(None, None, f"`{key}` is given twice", key_node.start_mark)
@@ -58,9 +65,14 @@ class _UniqueKeyLoader(yaml.CSafeLoader):
 
 def stack_names(stacks: Path = STACKS) -> tuple[str, ...]:
     """Names of the stacks that have a file, sorted."""
-    return tuple(
-        sorted(path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in stacks.glob("Pulumi.*.yaml"))
-    )
+    files = [path.name for path in stacks.glob("Pulumi.*.yaml") if path.is_file()]
+    return tuple(sorted(name.removeprefix("Pulumi.").removesuffix(".yaml") for name in files))
+
+
+def shown(path: Path) -> str:
+    """A path as a user finds it: relative to the folder of the command where it lies in it."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 def stack_file(stack: str, stacks: Path = STACKS) -> Path:
@@ -78,7 +90,7 @@ def read_settings(stack: str, stacks: Path = STACKS) -> StackSettings:
         known = ", ".join(stack_names(stacks)) or "none"
         raise CannotRunError(
             f"stack `{stack}` has no file",
-            str(path),
+            shown(path),
             f"Stacks are: {known}.",
             f"name one of these, or write {path.name}.",
         )
@@ -87,15 +99,27 @@ def read_settings(stack: str, stacks: Path = STACKS) -> StackSettings:
     if not isinstance(config, Mapping):
         raise CannotRunError(
             "no `config`",
-            str(path),
+            shown(path),
             "A stack file holds the stack's configuration.",
             f"add `{PROJECT}:topology: NAME`.",
         )
-    own = {key.split(":", 1)[1]: value for key, value in config.items() if str(key).startswith(f"{PROJECT}:")}
-    encrypted = frozenset(key for key, value in own.items() if isinstance(value, Mapping))
-    values = {key: str(value) for key, value in own.items() if key not in encrypted}
+    given = {str(key): value for key, value in config.items() if value is not None}
+    own = {key.split(":", 1)[1]: value for key, value in given.items() if key.startswith(f"{PROJECT}:")}
+    encrypted = frozenset(key for key, value in own.items() if _is_encrypted(value))
+    values = {key: _text(value) for key, value in own.items() if key not in encrypted}
+    hidden = tuple(key for key in _ACCESS if _is_encrypted(given.get(key)))
+    kubeconfig, context = (_text(given[key]) if key in given and key not in hidden else None for key in _ACCESS)
     settings = _settings(stack, values, encrypted, stacks)
-    return replace(settings, kubeconfig=config.get("kubernetes:kubeconfig"), context=config.get("kubernetes:context"))
+    return replace(settings, kubeconfig=kubeconfig, context=context, encrypted_access=hidden)
+
+
+def _is_encrypted(value: object) -> bool:
+    return isinstance(value, Mapping) and "secure" in value
+
+
+def _text(value: object) -> str:
+    """A plain value as Pulumi hands it to a program."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def deployed_settings(stacks: Path = STACKS) -> StackSettings:
@@ -104,9 +128,7 @@ def deployed_settings(stacks: Path = STACKS) -> StackSettings:
     import pulumi
 
     config = pulumi.Config(PROJECT)
-    values = {
-        key: value for key in ("topology", "region", "local", ALLOW_UNPROVEN) if (value := config.get(key)) is not None
-    }
+    values = {key: value for key in SETTINGS if (value := config.get(key)) is not None}
     settings = _settings(pulumi.get_stack(), values, frozenset(), stacks)
     named = sorted(
         {value.config for cluster in settings.topology.clusters.values() for value in config_values(cluster)}
@@ -121,18 +143,18 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
     if name is None:
         raise CannotRunError(
             f"stack `{stack}` names no topology",
-            f"stacks/Pulumi.{stack}.yaml",
+            shown(stack_file(stack, stacks)),
             "Every stack of an environment reads the same topology file.",
-            "`pulumi config set topology NAME`, for stacks/topologies/NAME.yaml.",
+            f"set `{PROJECT}:topology: NAME` there, for topologies/NAME.yaml beside it.",
         )
     path = stacks / "topologies" / f"{name}.yaml"
     if not path.is_file():
         known = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml"))) or "none"
         raise CannotRunError(
             f"topology `{name}` has no file",
-            str(path),
+            shown(path),
             f"Topologies are: {known}.",
-            "correct `topology` in the stack file.",
+            f"correct `{PROJECT}:topology` in {shown(stack_file(stack, stacks))}.",
         )
     return StackSettings(
         stack=stack,
@@ -149,8 +171,8 @@ def load_yaml(path: Path) -> object:
     """Parsed YAML of a file; a key given twice is an error."""
     try:
         return yaml.load(path.read_bytes(), _UniqueKeyLoader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
-        place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
-        what = getattr(error, "problem", None) or "it is no YAML"
+        place = f"{shown(path)}:{mark.line + 1}:{mark.column + 1}" if mark else shown(path)
+        what = getattr(error, "problem", None) or (str(error) if isinstance(error, ValueError) else "it is no YAML")
         raise CannotRunError(str(what), place, "The file cannot be read as YAML.", "correct it there.") from error

@@ -3,6 +3,7 @@
 A check in an editor or a hook must not wait for what only a deployment needs.
 """
 
+import difflib
 from collections.abc import Iterator, Mapping
 
 from components.checks import check_topology
@@ -10,6 +11,7 @@ from components.problems import Problem, raise_errors
 from components.resolved import (
     ResolvedFlow,
     config_secrets,
+    config_values,
     missing_config,
     resolve_flows,
     validation_config_secrets,
@@ -17,7 +19,7 @@ from components.resolved import (
 from components.specs.kafka_users import kafka_user_objects
 from infra.local.endpoints import load_endpoints
 from infra.local.stack_config import local_addresses
-from infra.settings import ALLOW_UNPROVEN, PROJECT, StackSettings
+from infra.settings import ALLOW_UNPROVEN, PROJECT, SETTINGS, StackSettings, shown, stack_file
 
 #: What is no reason, but what somebody sets who takes the key for a switch.
 _NO_REASONS = ("", "true", "false", "yes", "no")
@@ -59,9 +61,11 @@ def _problems_of_files(settings: StackSettings) -> Iterator[Problem]:
 def _check_stack(settings: StackSettings) -> Iterator[Problem]:
     """Problems of the stack file against its topology: the region, and the configuration that clusters ask for."""
     regions = sorted({cluster.region for cluster in settings.topology.clusters.values()})
+    file = shown(stack_file(settings.stack, settings.stacks))
+    yield from _unknown_keys(settings, file)
     if settings.region is not None and settings.region not in regions:
         yield Problem(
-            f"stacks/Pulumi.{settings.stack}.yaml: region",
+            f"{file}: region",
             "unknown-region",
             f"no cluster is in the region `{settings.region}`",
             f"Regions are: {', '.join(regions)}; the stack would deploy nothing.",
@@ -69,11 +73,26 @@ def _check_stack(settings: StackSettings) -> Iterator[Problem]:
         )
     if settings.allow_unproven is not None and settings.allow_unproven.strip().lower() in _NO_REASONS:
         yield Problem(
-            f"stacks/Pulumi.{settings.stack}.yaml: {ALLOW_UNPROVEN}",
+            f"{file}: {ALLOW_UNPROVEN}",
             "unproven-without-reason",
             f"`{ALLOW_UNPROVEN}` is {settings.allow_unproven!r}",
             "It is kept in the outputs and in the evidence, where it has to say why nothing proves the model.",
             f"set `{PROJECT}:{ALLOW_UNPROVEN}` to the reason in words, or leave it out.",
+        )
+
+
+def _unknown_keys(settings: StackSettings, file: str) -> Iterator[Problem]:
+    """Keys of the project that nothing reads: a `region` with a slip would deploy the flows of all regions."""
+    named = {value.config for cluster in settings.topology.clusters.values() for value in config_values(cluster)}
+    known = sorted({*SETTINGS, *named})
+    for key in sorted({*settings.values, *settings.secret_keys} - set(known)):
+        near = difflib.get_close_matches(key, known, n=1)
+        yield Problem(
+            f"{file}: {key}",
+            "unknown-key",
+            f"`{PROJECT}:{key}` is not a key here",
+            "It would have no effect.",
+            f"did you mean `{PROJECT}:{near[0]}`?" if near else f"remove it; accepted are {', '.join(known)}.",
         )
 
 

@@ -1,19 +1,18 @@
 """What a stack's Kubernetes cluster tells of it: validations, changes of objects, recorded evidence; and its record."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from kubernetes import client
-from urllib3.exceptions import HTTPError
 
 from components.resolved import strimzi
 from infra.errors import CannotRunError
-from infra.kubernetes_access import api_client
-from infra.promotion.evidence import LABELS, Evidence, evidence_config_map, read_evidence
+from infra.kubernetes_access import api_client, asking_kubernetes
+from infra.promotion.evidence import LABELS, Evidence, evidence_config_map, read_evidence, time_of, verdict_of
 from infra.promotion.plan import evidence_name
 from infra.promotion.rules import PASS, Proof
 from infra.settings import StackSettings
@@ -52,7 +51,9 @@ class StackCluster:
     def validation(self, flow: str, namespace: str) -> Validation | None:
         """The newest published validation of a flow."""
         data = self._config_map(f"{flow}-validation", namespace)
-        return None if data is None else _read(data, validation_of, f"configmap {namespace}/{flow}-validation")
+        again = f"delete it, then `replicate validate {self._settings.stack} --publish`."
+        where = self._where(f"configmap {namespace}/{flow}-validation")
+        return None if data is None else _read(data, validation_of, where, again)
 
     def last_change(self, namespace: str) -> Change | None:
         """When and by whom the spec of an object of ours in a namespace was changed last; None without any object."""
@@ -78,7 +79,8 @@ class StackCluster:
         """The recorded evidence of the stack."""
         name = evidence_name(self._settings.stack)
         data = self._config_map(name, namespace)
-        return None if data is None else _read(data, read_evidence, f"configmap {namespace}/{name}")
+        again = f"delete it, then `replicate promote --to {self._settings.stack}`, which records it again."
+        return None if data is None else _read(data, read_evidence, self._where(f"configmap {namespace}/{name}"), again)
 
     def record(self, evidence: Evidence, namespace: str) -> None:
         """Write the evidence over an earlier one; its namespace is created when missing."""
@@ -111,24 +113,15 @@ class StackCluster:
                 return None
         return found.data or {}
 
-    @contextmanager
-    def _asking(self, where: str) -> Iterator[None]:
-        try:
-            yield
-        except client.ApiException as error:
-            raise CannotRunError(
-                f"Kubernetes answers {error.status} {error.reason}",
-                f"stack {self._settings.stack}, {where}",
-                "What a stack has proven is kept in its own cluster.",
-                "let the account of the stack's Kubernetes context read and write it.",
-            ) from error
-        except HTTPError as error:
-            raise CannotRunError(
-                "the Kubernetes API server does not answer",
-                f"stack {self._settings.stack}, {where}",
-                "What a stack has proven is kept in its own cluster.",
-                "correct `kubernetes:context` or `kubernetes:kubeconfig` in the stack file, or run it again.",
-            ) from error
+    def _where(self, what: str) -> str:
+        return f"stack {self._settings.stack}, {what}"
+
+    def _asking(self, where: str) -> AbstractContextManager[None]:
+        return asking_kubernetes(
+            self._where(where),
+            "What a stack has proven is kept in its own cluster.",
+            "let the account of the stack's Kubernetes context read and write it.",
+        )
 
 
 def validation_of(data: Mapping[str, str]) -> Validation:
@@ -137,9 +130,11 @@ def validation_of(data: Mapping[str, str]) -> Validation:
     checks = {check["name"]: check["verdict"] for check in report["checks"]}
     summaries = {check["name"]: check["summary"] for check in report["checks"]}
     not_passed = tuple(name for name, verdict in checks.items() if verdict != PASS)
-    at, begun = datetime.fromisoformat(data["time"]), data.get("passingSince")
-    passing_since = datetime.fromisoformat(begun) if begun is not None else None
-    return Validation(Proof(data["digest"], data["verdict"], at, not_passed, passing_since), checks, summaries)
+    at, begun = time_of(data["time"]), data.get("passingSince")
+    passing_since = time_of(begun) if begun is not None else None
+    return Validation(
+        Proof(data["digest"], verdict_of(data["verdict"]), at, not_passed, passing_since), checks, summaries
+    )
 
 
 def spec_change(metadata: Mapping[str, Any]) -> Change:
@@ -155,13 +150,13 @@ def spec_change(metadata: Mapping[str, Any]) -> Change:
     return max(changes, default=Change(datetime.fromisoformat(metadata["creationTimestamp"]), ""))
 
 
-def _read(data: Mapping[str, str], reader: Callable[[Mapping[str, str]], Any], where: str) -> Any:
+def _read(data: Mapping[str, str], reader: Callable[[Mapping[str, str]], Any], where: str, again: str) -> Any:
     try:
         return reader(data)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise CannotRunError(
             f"what is recorded cannot be read: {error!r}",
             where,
             "It was edited by hand, or written by another version of this project.",
-            "delete it and validate the stack again.",
+            again,
         ) from error

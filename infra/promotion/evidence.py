@@ -80,11 +80,11 @@ def read_evidence(data: Mapping[str, str]) -> Evidence:
     return Evidence(
         stack=data["stack"],
         model_digest=data["modelDigest"],
-        deployed_at=datetime.fromisoformat(data["deployedAt"]),
-        validated_at=datetime.fromisoformat(data["validatedAt"]),
+        deployed_at=time_of(data["deployedAt"]),
+        validated_at=time_of(data["validatedAt"]),
         who=data["who"],
         flows={name: _flow(document) for name, document in json.loads(data["flows.json"]).items()},
-        proven_since=datetime.fromisoformat(since) if since is not None else None,
+        proven_since=time_of(since) if since is not None else None,
         allow_unproven=data.get("allowUnproven"),
     )
 
@@ -105,11 +105,26 @@ def _flow(document: Mapping[str, Any]) -> FlowEvidence:
     return FlowEvidence(
         namespace=document["namespace"],
         digest=document["digest"],
-        verdict=document["verdict"],
-        validated_at=datetime.fromisoformat(document["validatedAt"]),
+        verdict=verdict_of(document["verdict"]),
+        validated_at=time_of(document["validatedAt"]),
         checks={name: check["verdict"] for name, check in document["checks"].items()},
         summaries={name: check["summary"] for name, check in document["checks"].items()},
     )
+
+
+def verdict_of(text: str) -> str:
+    """A verdict as it is kept; raises ValueError for any other word."""
+    if text not in _VERDICTS:
+        raise ValueError(f"`{text}` is no verdict")
+    return text
+
+
+def time_of(text: str) -> datetime:
+    """A time as it is kept; raises ValueError where it does not say its zone, as no order with others is known."""
+    at = datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        raise ValueError(f"{text} says no zone")
+    return at
 
 
 def _text(at: datetime) -> str:

@@ -4,9 +4,10 @@ Pure but for `read_plan`. A stack that the plan does not name has no predecessor
 """
 
 import json
+import os
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,11 +17,12 @@ from components.clusters import Model
 from components.parsing import parse_model
 from components.problems import Problem, ReplicationError, raise_errors
 from infra.errors import CannotRunError
-from infra.settings import STACKS, load_yaml, stack_names
+from infra.settings import STACKS, load_yaml, shown, stack_names
 
 FILE_NAME = "promotion.yaml"
 _PREFIX = "promotion-"
 _MAX_NAME = 253
+_YEAR_MINUTES = 525_600
 #: RFC 1123, as Kubernetes holds names of ConfigMaps and of namespaces to it.
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -33,6 +35,7 @@ class Wave(Model):
     soak_minutes: float = Field(
         default=0,
         ge=0,
+        le=_YEAR_MINUTES,
         allow_inf_nan=False,
         description="How long a stack of this wave is proven before a stack of the next wave may follow, in minutes.",
     )
@@ -69,13 +72,25 @@ class Predecessor:
 
 
 def read_plan(stacks: Path = STACKS) -> Plan | None:
-    """The plan of a folder of stacks, checked; None where there is none. Raises ReplicationError, CannotRunError."""
+    """The plan of a folder of stacks, checked; None where there is none.
+
+    Raises ReplicationError for its mistakes, CannotRunError or OSError where it cannot be read, which is not none.
+    """
     file = stacks / FILE_NAME
-    if not file.is_file():
+    if not os.path.lexists(file):
         return None
-    plan = parse_model(Plan, load_yaml(file))
-    raise_errors(check_plan(plan, stack_names(stacks)))
+    try:
+        plan = parse_model(Plan, load_yaml(file))
+        raise_errors(check_plan(plan, stack_names(stacks)))
+    except ReplicationError as error:
+        where = plan_place(stacks)
+        raise ReplicationError(replace(each, where=f"{where}: {each.where}") for each in error.problems) from None
     return plan
+
+
+def plan_place(stacks: Path = STACKS) -> str:
+    """Where the plan of a folder of stacks is, for messages."""
+    return shown(stacks / FILE_NAME)
 
 
 def plan_problems(stacks: Path = STACKS) -> dict[str, list[Problem]]:
@@ -93,7 +108,7 @@ def required_plan(stacks: Path = STACKS) -> Plan:
     if plan is None:
         raise CannotRunError(
             "no plan of promotion",
-            str(stacks / FILE_NAME),
+            plan_place(stacks),
             "It says in which order stacks follow each other.",
             f"write {FILE_NAME} beside the stack files; the README shows one.",
         )
@@ -195,8 +210,11 @@ def stacks_in_order(plan: Plan) -> tuple[str, ...]:
     return tuple(stack for _, stack in _places(plan))
 
 
-def stacks_in_environment(plan: Plan, name: str | None) -> tuple[str, ...]:
-    """The stacks of one environment, or all without a name, in the order of promotion; raises CannotRunError."""
+def stacks_in_environment(plan: Plan, name: str | None, stacks: Path = STACKS) -> tuple[str, ...]:
+    """The stacks of one environment, or all without a name, in the order of promotion; raises CannotRunError.
+
+    `stacks` is the plan's folder.
+    """
     if name is None:
         return stacks_in_order(plan)
     for environment in plan.environments:
@@ -204,7 +222,7 @@ def stacks_in_environment(plan: Plan, name: str | None) -> tuple[str, ...]:
             return tuple(stack for wave in environment.waves for stack in wave.stacks)
     raise CannotRunError(
         f"`{name}` is no environment of the plan of promotion",
-        FILE_NAME,
+        plan_place(stacks),
         f"Environments are: {', '.join(each.name for each in plan.environments)}.",
         "name one of these.",
     )

@@ -11,6 +11,8 @@ from datetime import datetime, timedelta
 from components.problems import Problem
 
 PASS = "pass"
+#: Clocks of a validation and of whoever promotes may differ so much.
+_CLOCKS_APART = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def reasons_against(
 ) -> tuple[Problem, ...]:
     """Everything that `state` lacks to be followed by a stack with this digest; nothing if it is proven.
 
-    `now` is needed with a soak time only.
+    `now` is needed with a soak time, and to refuse a proof whose time is still to come.
     """
     if state.model_digest is None:
         return (_without_evidence(state) if state.recorded else _not_deployed(state),)
@@ -96,7 +98,7 @@ def reasons_against(
         return (_other_model(state, model_digest),)
     if not state.flows:
         return (_without_flows(state),)
-    found = [problem for flow in state.flows for problem in _against_flow(state.stack, flow)]
+    found = [problem for flow in state.flows for problem in _against_flow(state.stack, flow, now)]
     since = state.proven_since
     if not found and now is not None and since is not None:
         left = since + timedelta(minutes=soak_minutes) - now
@@ -105,7 +107,7 @@ def reasons_against(
     return tuple(sorted(found))
 
 
-def _against_flow(stack: str, flow: FlowState) -> Iterator[Problem]:
+def _against_flow(stack: str, flow: FlowState, now: datetime | None) -> Iterator[Problem]:
     where = f"stack {stack}, flow {flow.name}"
     again = f"`replicate validate {stack} --publish`"
     if flow.changed_at is None:
@@ -134,6 +136,8 @@ def _against_flow(stack: str, flow: FlowState) -> Iterator[Problem]:
         )
     elif flow.proof.verdict != PASS:
         yield _failed(where, flow.proof, again)
+    elif now is not None and flow.proof.at > now + _CLOCKS_APART:
+        yield _of_the_future(where, flow, flow.proof.at, now, again)
     elif flow.proof.at <= flow.changed_at:
         yield Problem(
             where,
@@ -153,6 +157,16 @@ def _failed(where: str, proof: Proof, again: str) -> Problem:
         f"the verdict of the validation is {proof.verdict}: {checks}",
         "The same model would fail alike in the next region, or it cannot be told.",
         f"read the report, correct the cause there and run {again}.",
+    )
+
+
+def _of_the_future(where: str, flow: FlowState, at: datetime, now: datetime, again: str) -> Problem:
+    return Problem(
+        where,
+        "predecessor-of-the-future",
+        f"`{flow.name}` was validated at {_time(at)}, and it is {_time(now)}",
+        "One of two clocks is wrong, so that a change after the validation could pass for one before it.",
+        f"set the clock of where it was validated, or of here, and run {again}.",
     )
 
 

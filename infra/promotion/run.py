@@ -21,7 +21,7 @@ from infra.local import paths
 from infra.promotion.cluster import StackCluster
 from infra.promotion.evidence import Evidence
 from infra.promotion.gate import unproven
-from infra.promotion.plan import Plan, environment_of, stacks_in_environment
+from infra.promotion.plan import Plan, environment_of, plan_place, stacks_in_environment
 from infra.promotion.rules import StackState, reasons_against
 from infra.promotion.show import print_evidence
 from infra.promotion.state import Seen, evidence_of, seen_by_outputs
@@ -83,13 +83,13 @@ def promote(run: Promotion) -> int:
 
 
 def _chosen(plan: Plan, request: Request) -> tuple[str, ...]:
-    to, order = request.to, stacks_in_environment(plan, request.environment)
+    to, order = request.to, stacks_in_environment(plan, request.environment, request.stacks)
     if to is None:
         return order
     if to not in order:
         raise CannotRunError(
             f"`{to}` is not in the plan of promotion",
-            f"promotion.yaml, environment {request.environment}" if request.environment else "promotion.yaml",
+            plan_place(request.stacks) + (f": environment {request.environment}" if request.environment else ""),
             f"Stacks in it are: {', '.join(order)}.",
             "name one of these, or deploy it by `replicate up`.",
         )
@@ -109,13 +109,13 @@ def _promote(run: Promotion, settings: StackSettings, *, followed: bool) -> int:
     against = reasons_against(seen.state, digest)
     preview: list[str] | None = None
     if not against:
-        preview, unchanged = _preview(settings)
+        preview, unchanged = _preview(run, settings)
         if unchanged:
             _record_what_is_proven(run, settings, seen)
             return 0
     settings = _held(run, settings)
     if preview is None:
-        preview, unchanged = _preview(settings)
+        preview, unchanged = _preview(run, settings)
         if unchanged and followed and (blocking := _blocking(seen.state, against)):
             raise ReplicationError(blocking)
     run.say(f"{stack}: preview")
@@ -130,10 +130,15 @@ def _see(run: Promotion, settings: StackSettings) -> Seen:
     return seen_by_outputs(settings.stack, outputs, StackCluster(settings), run.plan.evidence_namespace)
 
 
-def _preview(settings: StackSettings) -> tuple[list[str], bool]:
+def _preview(run: Promotion, settings: StackSettings) -> tuple[list[str], bool]:
     """What a deployment would change, as the engine's lines, and whether that is nothing."""
     lines: list[str] = []
-    changes = deployment.preview(settings, lines.append)
+    try:
+        changes = deployment.preview(settings, lines.append)
+    except CannotRunError:
+        for line in lines:
+            run.echo(line)
+        raise
     return lines, set(changes) <= {"same"}
 
 
@@ -169,7 +174,7 @@ def _held(run: Promotion, settings: StackSettings) -> StackSettings:
     if run.request.who not in allowed:
         raise CannotRunError(
             f"`{run.request.who}` may not skip what is not proven",
-            f"promotion.yaml, environment of {settings.stack}",
+            f"{plan_place(run.request.stacks)}: environment of {settings.stack}",
             f"`maySkip` names: {', '.join(allowed) or 'nobody'}.",
             "let one of these run it, name yourself by `--as`, or wait for the proof.",
         )

@@ -1,22 +1,20 @@
 """What runs of a stack in its Kubernetes cluster, to compare with what its files say. Only reads."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from kubernetes.dynamic import DynamicClient
-from kubernetes.dynamic.exceptions import DynamicApiError, ForbiddenError, NotFoundError, ResourceNotFoundError
-from urllib3.exceptions import HTTPError
+from kubernetes.dynamic.exceptions import ForbiddenError, NotFoundError, ResourceNotFoundError
 
 from components.digest import flow_digest
 from components.naming import namespace_name
 from components.resolved import strimzi
 from components.specs.planned import Manifest
-from infra.errors import CannotRunError
-from infra.kubernetes_access import api_client
+from infra.kubernetes_access import api_client, asking_kubernetes
 from infra.review.comparison import Comparison, compare
 from infra.review.drift import Drift
 from infra.review.drift_findings import edited, running_otherwise, undeclared
@@ -96,25 +94,12 @@ def _namespaces(declared: Snapshot) -> list[str]:
     return sorted({body["metadata"].get("namespace", "") for body in _objects(declared)} - {""})
 
 
-@contextmanager
-def _asking(stack: str) -> Iterator[None]:
-    why = "What runs is compared with what its files say."
-    try:
-        yield
-    except DynamicApiError as error:
-        raise CannotRunError(
-            f"Kubernetes answers {error.status} {error.reason}",
-            f"stack {stack}",
-            why,
-            "let the account of the stack's Kubernetes context get and list the kinds that `replicate render` writes.",
-        ) from error
-    except HTTPError as error:
-        raise CannotRunError(
-            "the Kubernetes API server does not answer",
-            f"stack {stack}",
-            why,
-            "correct `kubernetes:context` or `kubernetes:kubeconfig` in the stack file, or run it again.",
-        ) from error
+def _asking(stack: str) -> AbstractContextManager[None]:
+    return asking_kubernetes(
+        f"stack {stack}",
+        "What runs is compared with what its files say.",
+        "let the account of the stack's Kubernetes context get and list the kinds that `replicate render` writes.",
+    )
 
 
 def running(

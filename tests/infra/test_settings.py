@@ -78,6 +78,64 @@ def test_a_stack_file_without_its_settings_is_told_what_to_add(tmp_path: Path, t
         read_settings("test", tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        pytest.param("? [a]\n: b", ":1:", id="a key that is a list"),
+        pytest.param("clusters: 2026-99-99", "test.yaml", id="a date that is none"),
+    ],
+)
+def test_what_yaml_cannot_build_is_told_without_a_trace(tmp_path: Path, text: str, place: str) -> None:
+    with pytest.raises(CannotRunError, match="cannot be read as YAML") as caught:
+        read_settings("test", write_stack(tmp_path, text))
+    assert place in caught.value.where
+
+
+def test_a_mapping_may_take_over_the_keys_of_another(tmp_path: Path) -> None:
+    """An anchor keeps the clusters of an environment alike; what stands beside it wins."""
+    plain = read_settings("test", write_stack(tmp_path)).topology
+    taken_over = f"<<: {{strimzi: '0.45', clusters: {{}}}}\n{yaml.safe_dump(a_topology())}"
+    assert read_settings("test", write_stack(tmp_path, taken_over)).topology == plain
+
+
+@pytest.mark.parametrize(("value", "local"), [(True, True), ("true", True), (False, False)])
+def test_true_is_read_as_pulumi_hands_it_to_the_program(tmp_path: Path, value: object, local: bool) -> None:
+    """Else `replicate up` would take a stack for another one than the program inside the engine does."""
+    assert read_settings("test", write_stack(tmp_path, local=value)).local is local
+
+
+def test_a_key_without_a_value_is_left_out(tmp_path: Path) -> None:
+    assert read_settings("test", write_stack(tmp_path, region=None)).region is None
+    (tmp_path / "Pulumi.test.yaml").write_text("config: {replication:topology: }")
+    with pytest.raises(CannotRunError, match="names no topology"):
+        read_settings("test", tmp_path)
+
+
+def test_a_folder_is_no_stack_file(tmp_path: Path) -> None:
+    write_stack(tmp_path)
+    (tmp_path / "Pulumi.folder.yaml").mkdir()
+    assert stack_names(tmp_path) == ("test",)
+
+
+def test_a_slip_in_a_key_of_the_stack_file_is_refused(tmp_path: Path) -> None:
+    """Without its region, a stack would deploy the flows of every region to its cluster."""
+    (problem,) = problems(read_settings("test", write_stack(tmp_path, regoin="us-west-2")))
+    assert (problem.code, problem.remedy) == ("unknown-key", "did you mean `replication:region`?")
+
+
+def test_places_are_told_from_where_the_user_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "stacks").mkdir()
+    write_stack(tmp_path / "stacks")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CannotRunError) as caught:
+        read_settings("nowhere", tmp_path / "stacks")
+    assert caught.value.where == "stacks/Pulumi.nowhere.yaml"
+    monkeypatch.chdir(tmp_path / "stacks" / "topologies")
+    with pytest.raises(CannotRunError) as caught:
+        read_settings("nowhere", tmp_path / "stacks")
+    assert caught.value.where == str(tmp_path / "stacks" / "Pulumi.nowhere.yaml")
+
+
 def test_a_credential_in_plain_configuration_is_refused_without_showing_it(tmp_path: Path) -> None:
     write_stack(tmp_path, _with_password_from_configuration(), useastPassword="hunter2")
     (problem,) = problems(read_settings("test", tmp_path))

@@ -5,14 +5,21 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from kubernetes import client
 
-from infra.promotion.cluster import Change, Validation, spec_change, validation_of
+from infra.errors import CannotRunError
+from infra.promotion import cluster as cluster_module
+from infra.promotion.cluster import Change, StackCluster, Validation, spec_change, validation_of
 from infra.promotion.evidence import Evidence, FlowEvidence, evidence_config_map, read_evidence
 from infra.promotion.rules import StackState
 from infra.promotion.state import DeployedFlow, Seen, evidence_of
+from infra.settings import read_settings
 from tests.promotion.states import FLOW, MODEL, a_flow_state, a_proof, a_state, at
 
 SUMMARY = {"parity": "3 of 3 equal"}
+
+
+PUBLISHED = {"digest": FLOW, "verdict": "pass", "time": "2026-03-04T11:10:00+00:00", "report.json": '{"checks": []}'}
 
 
 def a_flow_evidence(**overrides: Any) -> FlowEvidence:
@@ -106,6 +113,54 @@ def test_what_failed_is_recorded_and_proves_nothing_since() -> None:
     failed = seen(a_state(a_flow_state(proof=a_proof(verdict="fail"))), verdict="fail")
     found = evidence_of(failed, "ann", NOW, None)
     assert (found.verdict, found.proven_since) == ("fail", None)
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        pytest.param({"flows.json": "[]"}, id="a-list"),
+        pytest.param({"flows.json": "{"}, id="no-json"),
+        pytest.param({"flows.json": '{"orders": {}}'}, id="keys-missing"),
+        pytest.param({"deployedAt": "2026-03-04T11:00:00"}, id="a-time-without-zone"),
+        pytest.param({"validatedAt": "yesterday"}, id="no-time"),
+    ],
+)
+def test_evidence_that_was_edited_is_told_with_how_to_renew_it(
+    monkeypatch: pytest.MonkeyPatch, edited: dict[str, str]
+) -> None:
+    data = {**evidence_config_map(an_evidence(), "evidence")["data"], **edited}
+    with pytest.raises(CannotRunError, match="promote --to prod-us-west-2`") as caught:
+        a_cluster_with(monkeypatch, data).evidence("evidence")
+    assert caught.value.where == "stack prod-us-west-2, configmap evidence/promotion-prod-us-west-2"
+
+
+def test_a_verdict_of_another_word_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    flows = json.loads(evidence_config_map(an_evidence(), "evidence")["data"]["flows.json"])
+    flows["orders"]["verdict"] = "passed"
+    data = {**evidence_config_map(an_evidence(), "evidence")["data"], "flows.json": json.dumps(flows)}
+    with pytest.raises(CannotRunError, match="`passed` is no verdict"):
+        a_cluster_with(monkeypatch, data).evidence("evidence")
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [{"verdict": "passed"}, {"time": "2026-03-04T11:10:00"}, {"report.json": '{"checks": {}}', "passingSince": "x"}],
+    ids=["another-word", "a-time-without-zone", "no-time"],
+)
+def test_a_published_validation_that_was_edited_is_told_with_how_to_renew_it(
+    monkeypatch: pytest.MonkeyPatch, edited: dict[str, str]
+) -> None:
+    with pytest.raises(CannotRunError, match="validate prod-us-west-2 --publish`"):
+        a_cluster_with(monkeypatch, {**PUBLISHED, **edited}).validation("orders", "mirror-orders")
+
+
+def a_cluster_with(monkeypatch: pytest.MonkeyPatch, data: dict[str, str]) -> StackCluster:
+    """A cluster in which every ConfigMap holds `data`."""
+    monkeypatch.setattr(cluster_module, "api_client", lambda _: client.ApiClient())
+    monkeypatch.setattr(
+        client.CoreV1Api, "read_namespaced_config_map", lambda *_, **__: client.V1ConfigMap(data=data), raising=True
+    )
+    return StackCluster(read_settings("prod-us-west-2"))
 
 
 def an_entry(time: str, fields: str = "f:spec", manager: str = "pulumi-kubernetes", **more: Any) -> dict[str, Any]:

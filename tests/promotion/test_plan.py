@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from components.parsing import parse_model
+from components.problems import ReplicationError
 from infra.errors import CannotRunError
 from infra.promotion.plan import (
     Plan,
@@ -85,9 +86,33 @@ def test_a_name_that_a_config_map_cannot_have_is_refused() -> None:
     assert (problem.code, problem.where) == ("name-not-kubernetes", "environments.0.waves.0.stacks.0")
 
 
-def test_an_endless_soak_time_is_refused() -> None:
-    with pytest.raises(Exception, match="wrong-type"):
-        a_plan("environments: [{name: prod, waves: [{stacks: [one], soakMinutes: .inf}]}]")
+@pytest.mark.parametrize("minutes", [".inf", ".nan", "-1", "1e300"])
+def test_a_soak_time_that_no_clock_can_tell_is_refused(minutes: str) -> None:
+    with pytest.raises(ReplicationError, match="out-of-range"):
+        a_plan(f"environments: [{{name: prod, waves: [{{stacks: [one], soakMinutes: {minutes}}}]}}]")
+
+
+def test_a_mistake_is_told_with_the_file_that_it_is_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`promote` and `up` name no file otherwise; its path is that from where the user stands."""
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "stacks" / "promotion.yaml").write_text("environments: []")
+    monkeypatch.chdir(tmp_path)
+    (problem,) = plan_problems(tmp_path / "stacks")["promotion.yaml"]
+    assert problem.where == "stacks/promotion.yaml: environments"
+    monkeypatch.chdir("/")
+    (problem,) = plan_problems(tmp_path / "stacks")["promotion.yaml"]
+    assert problem.where == f"{str(tmp_path).removeprefix('/')}/stacks/promotion.yaml: environments"
+
+
+def test_a_plan_that_cannot_be_read_is_not_none(tmp_path: Path) -> None:
+    """Without a plan no stack follows another, so that a link to nowhere would let every model through."""
+    (tmp_path / "promotion.yaml").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError):
+        read_plan(tmp_path)
+    (tmp_path / "promotion.yaml").unlink()
+    (tmp_path / "promotion.yaml").mkdir()
+    with pytest.raises(IsADirectoryError):
+        read_plan(tmp_path)
 
 
 def test_the_plan_of_this_repository_is_without_mistake_and_turns_the_editors_schema_on() -> None:

@@ -1,5 +1,6 @@
 """What a promotion does, in which order, and where it stops; killed between any two steps, it ends right."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from infra import deployment
 from infra.errors import CannotRunError
 from infra.promotion import run as run_module
 from infra.promotion.gate import unproven
-from infra.settings import read_settings
+from infra.settings import StackSettings, read_settings
 from tests.builders import a_flow, a_topology
 from tests.promotion.world import World
 
@@ -176,9 +177,21 @@ def test_killed_at_a_step_it_ends_right_when_run_again(
         assert stack.evidence.model_digest == model_digest(read_settings(name, world.folder).topology)
 
 
+def test_a_preview_that_fails_shows_what_the_engine_said(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(_: StackSettings, say: Callable[[str], None]) -> None:
+        say("error: quota exceeded")
+        raise CannotRunError("the engine failed", "stack `one`", "It stopped.", "correct the cause.")
+
+    monkeypatch.setattr(deployment, "preview", failing)
+    with pytest.raises(CannotRunError, match="the engine failed"):
+        world.promote()
+    assert "error: quota exceeded" in world.printed.getvalue()
+
+
 def test_an_unknown_stack_is_answered_with_those_of_the_plan(world: World) -> None:
-    with pytest.raises(CannotRunError, match="Stacks in it are: one, two"):
+    with pytest.raises(CannotRunError, match="Stacks in it are: one, two") as caught:
         world.promote("three")
+    assert caught.value.where == str(world.folder / "promotion.yaml")
 
 
 def test_inside_pulumi_only_what_is_recorded_counts(world: World) -> None:

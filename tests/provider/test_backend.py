@@ -10,14 +10,36 @@ import pytest
 from pulumi import automation
 from rich.console import Console
 
+from infra import deployment
 from infra.engine import chosen_backend
 from infra.engine_command import EngineCommand
 from infra.engine_locks import engine_locks, release_dead_locks
 from infra.local import paths
 from infra.local.artifacts import ensure
+from infra.settings import read_settings, stack_file
 from tests.infra.test_engine_locks import dead_process
 
 PROJECT = "backend"
+STACK = "prod-us-west-2"
+
+
+def test_asking_a_stack_that_was_never_deployed_leaves_the_state_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the wrong backend chosen, a stack would appear in it, and its file get another salt."""
+    ensure(Console(quiet=True))
+    state = tmp_path / "state"
+    state.mkdir()
+    monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PULUMI_BACKEND_URL", f"file://{state}")
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "test")
+    settings, before = read_settings(STACK), stack_file(STACK).read_text()
+    said: list[str] = []
+    assert deployment.outputs_if_deployed(settings) == {}
+    assert deployment.destroy(settings, said.append) == {}
+    assert said == [f"stack `{STACK}` is not deployed where Pulumi is logged in to"]
+    assert not list(state.rglob("*.json"))
+    assert stack_file(STACK).read_text() == before
 
 
 def test_the_lock_of_a_dead_engine_is_found_by_what_pulumi_was_logged_in_to(
