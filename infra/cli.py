@@ -1,6 +1,9 @@
 """The `replicate` command: every command in the order of `--help`, and what an error ends with."""
 
+import errno
+import sys
 from enum import StrEnum
+from io import TextIOWrapper
 from typing import Annotated, NoReturn
 
 import typer
@@ -54,6 +57,10 @@ def demo(shape: Annotated[Shape, typer.Argument(help="Which example stack.")] = 
 
 def main() -> None:
     """Run the command; problems end with 1, what could not run with 2, Ctrl-C with 130."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A mark or a topic's name that the terminal's encoding lacks is no reason to stop.
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except ReplicationError as error:
@@ -62,10 +69,11 @@ def main() -> None:
     except (CannotRunError, LocalStackError, DeadlineError) as error:
         _end(error)
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno != errno.ENOSPC:
             raise
         what, why = f"{error.strerror}".lower(), "The file cannot be read or written."
-        _end(CannotRunError(what, str(error.filename), why, "name another, or correct what stands there."))
+        where = error.filename or "the output"
+        _end(CannotRunError(what, str(where), why, "name another, or correct what stands there."))
 
 
 def _end(error: Exception) -> NoReturn:

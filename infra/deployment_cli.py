@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from infra.command_options import Json, ReadySeconds, Stack
-from infra.console import err, out
+from infra.command_options import CatchUpSeconds, Json, ReadySeconds, Stack, Yes
+from infra.console import confirm_or_end, err, out
 from infra.settings import read_settings
 
 
@@ -32,7 +32,7 @@ def preview(
 
 def up(
     stack: Stack,
-    yes: Annotated[bool, typer.Option("--yes", help="Deploy without asking.")] = False,
+    yes: Yes = False,
     refresh: Annotated[
         bool, typer.Option("--refresh", help="Also mend what was edited or deleted in the cluster by hand.")
     ] = False,
@@ -48,7 +48,7 @@ def up(
     out.print(f"Deploying with {engine.kubernetes_provider(settings)}.")
     if not yes:
         deployment.preview(settings, typer.echo)
-        typer.confirm(f"Deploy {stack}?", abort=True)
+        confirm_or_end(f"Deploy {stack}?")
     _print_changes(deployment.up(settings, typer.echo, refresh=refresh))
     with err.status("waiting for connectors to be ready"):
         deployment.wait_ready(settings, ready_seconds)
@@ -62,7 +62,7 @@ def validate(
     publish: Annotated[
         bool, typer.Option("--publish", help="Keep the verdict as a ConfigMap beside the flow.")
     ] = False,
-    catch_up_seconds: Annotated[float, typer.Option(help="How long the target may need to catch up, in seconds.")] = 30,
+    catch_up_seconds: CatchUpSeconds = 30,
     as_json: Json = False,
 ) -> None:
     """Prove from the data that heartbeats arrive, offsets translate and nothing is missing.
@@ -85,7 +85,7 @@ def validate(
     raise typer.Exit(run_validation(run, err))
 
 
-def destroy(stack: Stack, yes: Annotated[bool, typer.Option("--yes", help="Destroy without asking.")] = False) -> None:
+def destroy(stack: Stack, yes: Yes = False) -> None:
     """Delete every object of a stack. Remote topics and committed offsets stay in Kafka.
 
     Example: `replicate destroy local --yes`
@@ -94,7 +94,7 @@ def destroy(stack: Stack, yes: Annotated[bool, typer.Option("--yes", help="Destr
 
     settings = read_settings(stack)
     if not yes:
-        typer.confirm(f"Destroy {stack}?", abort=True)
+        confirm_or_end(f"Destroy {stack}?")
     _print_changes(deployment.destroy(settings, typer.echo))
 
 

@@ -7,6 +7,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from infra.command_options import CatchUpSeconds, ReadySeconds, Yes
+from infra.console import confirm_or_end
+
 #: Exit code after Ctrl-C, as shells count it: 128 and the signal.
 _INTERRUPTED = 130
 
@@ -19,7 +22,7 @@ def promote(
         str | None,
         typer.Option(metavar="NAME", help="Stacks of this environment only; those before have to be proven already."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Deploy without asking.")] = False,
+    yes: Yes = False,
     who: Annotated[
         str | None,
         typer.Option(
@@ -29,12 +32,8 @@ def promote(
     skip: Annotated[
         str | None, typer.Option(metavar="REASON", help="Deploy what is not proven; for who is in `maySkip` only.")
     ] = None,
-    ready_seconds: Annotated[
-        float, typer.Option(help="How long connectors may take to become Ready, in seconds.")
-    ] = 300,
-    catch_up_seconds: Annotated[
-        float, typer.Option(help="How long a target may need to catch up in the validation, in seconds.")
-    ] = 30,
+    ready_seconds: ReadySeconds = 300,
+    catch_up_seconds: CatchUpSeconds = 30,
 ) -> None:
     """Deploy a model from stack to stack in the order of stacks/promotion.yaml, each after those before it prove it.
 
@@ -51,7 +50,7 @@ def promote(
 
     def confirm(stack: str) -> None:
         if not yes:
-            typer.confirm(f"Deploy {stack}?", abort=True)
+            confirm_or_end(f"Deploy {stack}?")
 
     run = Promotion(required_plan(), request, Console(highlight=False), confirm)
     try:

@@ -18,14 +18,15 @@ COMMANDS = ["check", "explain", "render", "diff", "acls", "schema", "preview", "
 COMMANDS += ["environments", "touched", "review", "local up", "local down", "local demo"]
 
 
-def replicate(*arguments: str) -> "subprocess.CompletedProcess[str]":
+def replicate(*arguments: str, answer: str = "", **variables: str) -> "subprocess.CompletedProcess[str]":
     code = "from infra.cli import main; main()"
     # Said in full, as pytest's readline adds a width to what a process inherits.
-    variables = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    inherited = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
         cwd=ROOT,
-        env=variables,
+        env=inherited | variables,
+        input=answer,
         capture_output=True,
         text=True,
         check=False,
@@ -54,6 +55,29 @@ def test_a_file_that_cannot_be_written_is_told_without_a_trace(tmp_path: Path) -
     assert f"no such file or directory, at {tmp_path / 'nowhere'}" in answer.stderr
     assert "Remedy:" in answer.stderr
     assert "Traceback" not in answer.stderr
+
+
+def test_where_nobody_can_be_asked_the_way_not_to_be_asked_is_told() -> None:
+    answer = replicate("destroy", "prod-us-west-2")
+    assert answer.returncode == 2
+    assert "give `--yes`" in answer.stderr
+
+
+def test_a_no_ends_the_command() -> None:
+    answer = replicate("destroy", "prod-us-west-2", answer="n\n")
+    assert (answer.returncode, answer.stderr) == (1, "Aborted.\n")
+
+
+def test_an_encoding_without_our_marks_is_no_reason_to_stop() -> None:
+    answer = replicate("check", "prod-us-west-2", PYTHONIOENCODING="ascii")
+    assert (answer.returncode, answer.stdout) == (0, "\\u2713 prod-us-west-2: 0 errors, 0 warnings\n")
+
+
+def test_an_output_that_is_closed_or_full_is_no_trace() -> None:
+    for shell, code in ((">&-", 0), ("> /dev/full", 2)):
+        command = f"{sys.executable} -c 'from infra.cli import main; main()' check prod-us-west-2 {shell}"
+        answer = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert (answer.returncode, "Traceback" in answer.stderr) == (code, False), answer.stderr
 
 
 def test_the_stacks_of_this_repository_have_no_problem() -> None:
