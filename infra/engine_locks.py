@@ -66,12 +66,20 @@ def engine_locks(backend: Path, project: str, stack: str) -> tuple[EngineLock, .
     found = []
     for file in sorted((backend / ".pulumi" / "locks" / _ORGANIZATION / project / stack).glob("*.json")):
         try:
-            data = json.loads(file.read_text())
+            found.append(_lock(file.read_text()))
         except FileNotFoundError:
             continue
-        since = datetime.fromisoformat(data["timestamp"]).timestamp()
-        found.append(EngineLock(int(data["pid"]), str(data["username"]), str(data["hostname"]), since))
     return tuple(found)
+
+
+def _lock(text: str) -> EngineLock:
+    """Whom a lock names; nobody of here where it was not written to its end, so that it is left to the engine."""
+    try:
+        data = json.loads(text)
+        since = datetime.fromisoformat(data["timestamp"]).timestamp()
+        return EngineLock(int(data["pid"]), str(data["username"]), str(data["hostname"]), since)
+    except (KeyError, TypeError, ValueError):
+        return EngineLock(0, "", "", 0)
 
 
 def release_dead_locks(stack: automation.Stack, backend: Path, project: str) -> bool:

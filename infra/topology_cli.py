@@ -15,7 +15,8 @@ from components.model import Topology
 from components.problems import Problem, ReplicationError, Severity
 from infra.command_options import Json, Stack
 from infra.console import err, out, print_problems
-from infra.settings import STACKS, read_settings, stack_names
+from infra.errors import CannotRunError
+from infra.settings import STACKS, read_settings, shown, stack_names
 
 
 def check(
@@ -30,6 +31,10 @@ def check(
     from infra.stack_checks import problems
 
     found: dict[str, list[Problem]] = {}
+    if not (stacks or stack_names()):
+        raise CannotRunError(
+            "there is no stack", shown(STACKS), "Nothing would be checked.", "write Pulumi.STACK.yaml there."
+        )
     for stack in stacks or stack_names():
         try:
             found[stack] = problems(read_settings(stack))

@@ -12,6 +12,10 @@ import components
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = [*ROOT.glob("infra/**/*.py"), *ROOT.glob("components/**/*.py"), *ROOT.glob("spark/**/*.py")]
 
+#: What deploys; the rule of promotion is below it and holds it, the run of a promotion is above it and calls it.
+DEPLOYMENT = ("infra.deployment", "infra.engine", "infra.program")
+RULE = tuple(f"infra.promotion.{each}" for each in ("plan", "rules", "evidence", "cluster", "state", "gate"))
+PROMOTE = tuple(f"infra.promotion.{each}" for each in ("show", "run", "cli"))
 #: Package prefix -> what it must not import.
 FORBIDDEN = {
     "components": ("infra", "spark", "pyspark"),
@@ -26,6 +30,8 @@ FORBIDDEN = {
     "infra": ("pyspark",),
     "infra.local": ("components.flow", "pulumi_kubernetes"),
     "infra.local.operator": ("components",),
+    **dict.fromkeys(RULE, (*DEPLOYMENT, *PROMOTE)),
+    **dict.fromkeys(DEPLOYMENT, PROMOTE),
 }
 
 

@@ -37,7 +37,7 @@ def open_base(against: str | None, stacks: Path) -> Iterator[Base]:
         yield _folder(Path(against))
         return
     ref = against if against is not None else _merge_base(stacks)
-    commit = _commit(ref, stacks)
+    commit = _commit(ref, stacks, or_folder=True)
     label = f"{ref} ({commit[:10]})" if against is not None else f"{commit[:10]}, where this branch began"
     with TemporaryDirectory(prefix="replicate-diff-") as temporary:
         extract(commit, stacks, Path(temporary))
@@ -92,14 +92,14 @@ def branch_point(against: str | None, stacks: Path) -> str:
     return found.stdout.decode().strip()
 
 
-def _commit(ref: str, stacks: Path) -> str:
+def _commit(ref: str, stacks: Path, *, or_folder: bool = False) -> str:
     found = git(stacks, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     if found.returncode != 0:
         raise CannotRunError(
-            f"`{ref}` is neither a folder nor a git ref",
+            f"`{ref}` is neither a folder nor a git ref" if or_folder else f"`{ref}` is no git ref",
             str(stacks),
             "The stack files of a ref are read from the repository that these are in.",
-            "name a branch, tag or commit that `git rev-parse` knows, or a folder.",
+            f"name a branch, tag or commit that `git rev-parse` knows{', or a folder' if or_folder else ''}.",
         )
     return found.stdout.decode().strip()
 

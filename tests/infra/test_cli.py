@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from infra import topology_cli
 from infra.cli import app
+from infra.errors import CannotRunError
 from infra.settings import ROOT, STACKS, stack_names
 from infra.topology_cli import topology_schema
 
@@ -91,6 +93,21 @@ def test_an_unknown_stack_cannot_be_checked() -> None:
     assert answer.returncode == 2
     assert "Stacks are:" in answer.stderr
     assert "Traceback" not in answer.stderr
+
+
+def test_a_check_of_nothing_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a pipeline in the wrong folder would find every stack in order."""
+    monkeypatch.setattr(topology_cli, "stack_names", tuple)
+    answer = CliRunner().invoke(app, ["check"])
+    assert isinstance(answer.exception, CannotRunError)
+    assert answer.exception.what == "there is no stack"
+
+
+def test_what_a_change_is_merged_into_is_a_ref_and_no_folder() -> None:
+    answer = replicate("touched", "--against", "stacks")
+    assert answer.returncode == 2
+    assert "`stacks` is no git ref" in answer.stderr
+    assert "folder" not in answer.stderr
 
 
 def test_rendering_needs_no_cluster_and_no_engine(tmp_path: Path) -> None:

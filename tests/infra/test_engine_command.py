@@ -17,14 +17,14 @@ import os, signal, sys, time
 if sys.argv[-1] == "version":
     sys.exit(print("v3.0.0"))
 told = []
-signal.signal(signal.SIGINT, lambda *_: told.append("^C"))
+signal.signal(signal.SIGINT, lambda *_: (told.append("^C"), print("heard", flush=True)))
 print("session", os.getsid(0), flush=True)
 print("error: from the start", file=sys.stderr, flush=True)
 if sys.argv[-1] == "fails":
     sys.exit(255)
-if sys.argv[-1] == "up":
+if sys.argv[-1] in ("up", "up-at-once"):
     print("creating", flush=True)
-    while not told:
+    while len(told) < (2 if sys.argv[-1] == "up-at-once" else 1):
         signal.pause()
     print("the state is saved", *told, flush=True)
 """
@@ -57,6 +57,21 @@ def heeded() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded")
+def test_a_second_ctrl_c_reaches_the_engine_too(engine: EngineCommand, tmp_path: Path) -> None:
+    """By it the engine ends at once, whatever an object takes that it waits for."""
+    said: list[str] = []
+
+    def hear(line: str) -> None:
+        said.append(line)
+        if line in ("creating", "heard"):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        engine.run(["up-at-once"], str(tmp_path), {}, hear)
+    assert said[-1] == "the state is saved ^C ^C"
 
 
 @pytest.mark.usefixtures("heeded")

@@ -101,6 +101,15 @@ def test_the_lock_of_a_living_engine_is_kept_and_its_process_named(
     assert stack.locked
 
 
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"pid": "x"}'])
+def test_a_lock_that_was_not_written_to_its_end_is_left_to_the_engine(tmp_path: Path, text: str) -> None:
+    stack = Stack(tmp_path)
+    stack.lock()
+    (stack.folder / "half.json").write_text(text)
+    assert release(stack, tmp_path) is False
+    assert stack.locked
+
+
 @pytest.mark.parametrize("other", [{"hostname": "elsewhere"}, {"username": "somebody"}], ids=["machine", "user"])
 def test_a_lock_that_is_not_provably_ours_is_kept(tmp_path: Path, other: dict[str, str]) -> None:
     """`pulumi cancel` would remove the others with ours."""
