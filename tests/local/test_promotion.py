@@ -2,19 +2,15 @@
 
 import copy
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from rich.console import Console
 
 from components.digest import model_digest
 from components.problems import ReplicationError
@@ -22,24 +18,28 @@ from components.specs.acls import Acl
 from infra import deployment
 from infra.engine import open_stack
 from infra.engine_locks import engine_locks
-from infra.kubernetes_access import kubernetes_access
+from infra.kubernetes_access import api_client
 from infra.local import paths
 from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics, produce
 from infra.promotion.cluster import StackCluster
-from infra.promotion.plan import required_plan
-from infra.promotion.run import Promotion, Request, promote
 from infra.review.cluster import compare_with_cluster
-from infra.settings import ALLOW_UNPROVEN, PROJECT, ROOT, STACKS, StackSettings, read_settings
-from infra.validate import ValidationRun, run_validation
+from infra.settings import ALLOW_UNPROVEN, PROJECT, STACKS
 from tests.local.flows import Deployed
+from tests.local.promoting import (
+    CATCH_UP_SECONDS,
+    FIRST,
+    FLOW,
+    NAMESPACE,
+    SECOND,
+    SOURCE,
+    Regions,
+    held,
+    interrupted_at,
+    killed_at,
+)
 
-FIRST, SECOND = "local-useast", "local-uswest"
-FLOW = "relay-to-useast"
-SOURCE = f"{FLOW}-source"
-NAMESPACE = "promotion-evidence"
-CATCH_UP_SECONDS = 60
 #: What `promote` prints right before each point at which it is killed, in the order in which it gets there.
 POINTS = {
     "before the deployment": f"{FIRST}: preview",
@@ -48,48 +48,6 @@ POINTS = {
     "in the validation": "watching heartbeats arrive",
     "before the evidence is written": f"{FIRST}: recording the evidence",
 }
-PROGRAM = """
-import signal, sys
-from pathlib import Path
-from tests.local.test_promotion import Regions
-# A test run in the background of a shell ignores it.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-sys.exit(Regions(Path(sys.argv[1])).promote(sys.argv[2]))
-"""
-
-
-@dataclass(frozen=True)
-class Regions:
-    """Two stacks of one topology in a folder of their own."""
-
-    stacks: Path
-
-    def settings(self, stack: str) -> StackSettings:
-        return read_settings(stack, self.stacks)
-
-    def plan(self, soak_minutes: float) -> None:
-        waves = [{"stacks": [FIRST], "soakMinutes": soak_minutes}, {"stacks": [SECOND]}]
-        plan = {"evidenceNamespace": NAMESPACE, "environments": [{"name": "local", "waves": waves}]}
-        (self.stacks / "promotion.yaml").write_text(yaml.safe_dump(plan))
-
-    def promote(self, to: str) -> int:
-        request = Request(to, "tester", catch_up_seconds=CATCH_UP_SECONDS, stacks=self.stacks)
-        return promote(Promotion(required_plan(self.stacks), request, Console(highlight=False), lambda _: None))
-
-    def refused(self) -> dict[str, str]:
-        """The problems by code with which the promotion to the second region is refused."""
-        with pytest.raises(ReplicationError) as caught:
-            self.promote(SECOND)
-        return {problem.code: str(problem) for problem in caught.value.problems}
-
-    def validate(self, folder: Path, catch_up_seconds: float) -> int:
-        """Exit code of `replicate validate --publish` of the first region."""
-        settings = self.settings(FIRST)
-        document = deployment.outputs(settings)["validation"]
-        kubeconfig, _ = kubernetes_access(settings)
-        options = ("--publish", f"--catch-up-seconds={catch_up_seconds:g}")
-        run = ValidationRun(FIRST, document, folder / "report.json", Path(str(kubeconfig)), options)
-        return run_validation(run, Console())
 
 
 @pytest.fixture(scope="module")
@@ -122,46 +80,10 @@ def proven(regions: Regions) -> Regions:
     return regions
 
 
-def killed_at(marker: str, stacks: Path) -> str:
-    """What a promotion printed until it printed the marker and was killed."""
-    command = [sys.executable, "-c", PROGRAM, str(stacks), FIRST]
-    printed = ""
-    with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            printed += line
-            if marker in line:
-                process.send_signal(signal.SIGKILL)
-                break
-    return printed
-
-
-def interrupted_at(marker: str, stacks: Path) -> tuple[int, str]:
-    """Exit code and output of a promotion at whose terminal Ctrl-C was pressed once it printed the marker."""
-    command = [sys.executable, "-c", PROGRAM, str(stacks), FIRST]
-    printed = ""
-    with subprocess.Popen(
-        command,
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        bufsize=1,
-        start_new_session=True,
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if marker in line and marker not in printed:
-                os.killpg(process.pid, signal.SIGINT)
-            printed += line
-    return process.returncode, printed
-
-
 def test_interrupted_while_the_engine_runs_it_leaves_a_deployment_to_go_on_with(regions: Regions) -> None:
     """The engine is told once, ends what it has begun and gives its lock back; `diff` tells what is left to do."""
-    code, printed = interrupted_at(f"Namespace {FLOW}-namespace creating", regions.stacks)
+    with held(api_client(regions.settings(FIRST)), "kafkaconnects") as release:
+        code, printed = interrupted_at(f"KafkaConnect {FLOW}-connect creating", regions.stacks, release)
     backend = paths.PULUMI / "state"
     left = json.loads((backend / ".pulumi" / "stacks" / PROJECT / f"{FIRST}.json").read_text())["checkpoint"]["latest"]
     locks = engine_locks(backend, PROJECT, FIRST)

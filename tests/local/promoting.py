@@ -1,0 +1,148 @@
+"""Promotions of one region and the next on the local stack, as processes that are killed and interrupted at a point."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+from kubernetes import client
+from kubernetes.client import ApiClient
+from rich.console import Console
+
+from components.problems import ReplicationError
+from infra import deployment
+from infra.kubernetes_access import kubernetes_access
+from infra.promotion.plan import required_plan
+from infra.promotion.run import Promotion, Request, promote
+from infra.settings import ROOT, StackSettings, read_settings
+from infra.validate import ValidationRun, run_validation
+
+FIRST, SECOND = "local-useast", "local-uswest"
+FLOW = "relay-to-useast"
+SOURCE = f"{FLOW}-source"
+NAMESPACE = "promotion-evidence"
+CATCH_UP_SECONDS = 60
+PROGRAM = """
+import signal, sys
+from pathlib import Path
+from tests.local.promoting import Regions
+# A test run in the background of a shell ignores it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(Regions(Path(sys.argv[1])).promote(sys.argv[2]))
+"""
+
+
+@dataclass(frozen=True)
+class Regions:
+    """Two stacks of one topology in a folder of their own."""
+
+    stacks: Path
+
+    def settings(self, stack: str) -> StackSettings:
+        return read_settings(stack, self.stacks)
+
+    def plan(self, soak_minutes: float) -> None:
+        waves = [{"stacks": [FIRST], "soakMinutes": soak_minutes}, {"stacks": [SECOND]}]
+        plan = {"evidenceNamespace": NAMESPACE, "environments": [{"name": "local", "waves": waves}]}
+        (self.stacks / "promotion.yaml").write_text(yaml.safe_dump(plan))
+
+    def promote(self, to: str) -> int:
+        request = Request(to, "tester", catch_up_seconds=CATCH_UP_SECONDS, stacks=self.stacks)
+        return promote(Promotion(required_plan(self.stacks), request, Console(highlight=False), lambda _: None))
+
+    def refused(self) -> dict[str, str]:
+        """The problems by code with which the promotion to the second region is refused."""
+        with pytest.raises(ReplicationError) as caught:
+            self.promote(SECOND)
+        return {problem.code: str(problem) for problem in caught.value.problems}
+
+    def validate(self, folder: Path, catch_up_seconds: float) -> int:
+        """Exit code of `replicate validate --publish` of the first region."""
+        settings = self.settings(FIRST)
+        document = deployment.outputs(settings)["validation"]
+        kubeconfig, _ = kubernetes_access(settings)
+        options = ("--publish", f"--catch-up-seconds={catch_up_seconds:g}")
+        run = ValidationRun(FIRST, document, folder / "report.json", Path(str(kubeconfig)), options)
+        return run_validation(run, Console())
+
+
+def killed_at(marker: str, stacks: Path) -> str:
+    """What a promotion printed until it printed the marker and was killed."""
+    command = [sys.executable, "-c", PROGRAM, str(stacks), FIRST]
+    printed = ""
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            printed += line
+            if marker in line:
+                process.send_signal(signal.SIGKILL)
+                break
+    return printed
+
+
+@contextmanager
+def held(api: ApiClient, plural: str) -> Iterator[Callable[[], None]]:
+    """The API server creates no object of this kind before what is yielded is called, or 30 seconds are over.
+
+    It first asks a webhook, which does not answer; one that hangs up is passed over.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        creation = client.V1RuleWithOperations(
+            api_groups=["kafka.strimzi.io"], api_versions=["*"], operations=["CREATE"], resources=[plural]
+        )
+        webhook = client.V1ValidatingWebhook(
+            name=f"{plural}.tests.example",
+            client_config=client.AdmissionregistrationV1WebhookClientConfig(
+                url=f"https://127.0.0.1:{silent.getsockname()[1]}/"
+            ),
+            rules=[creation],
+            failure_policy="Ignore",
+            side_effects="None",
+            admission_review_versions=["v1"],
+            timeout_seconds=30,
+        )
+        hooks = client.AdmissionregistrationV1Api(api)
+        name = f"hold-{plural}"
+        metadata = client.V1ObjectMeta(name=name)
+        hooks.create_validating_webhook_configuration(
+            client.V1ValidatingWebhookConfiguration(metadata=metadata, webhooks=[webhook])
+        )
+        try:
+            yield silent.close
+        finally:
+            hooks.delete_validating_webhook_configuration(name)
+
+
+def interrupted_at(marker: str, stacks: Path, told: Callable[[], None]) -> tuple[int, str]:
+    """Exit code and output of a promotion at whose terminal Ctrl-C was pressed once it printed the marker.
+
+    `told` is called when the engine has said that it was told.
+    """
+    command = [sys.executable, "-c", PROGRAM, str(stacks), FIRST]
+    printed = ""
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        bufsize=1,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if marker in line and marker not in printed:
+                os.killpg(process.pid, signal.SIGINT)
+            if "^C received" in line:
+                told()
+            printed += line
+    return process.returncode, printed
