@@ -9,12 +9,14 @@ from confluent_kafka.admin import AdminClient
 
 from infra.local import operator_part, processes
 from infra.local.endpoints import Region
+from infra.local.operator.connect_rest import ConnectRest, RestError, RunningConnector
 from infra.local.traffic import end_offsets
 from infra.local.users import ADMIN
 from infra.local.waiting import NotYetError, wait_for
 
 _CALL_SECONDS = 20.0
 _CREATED = re.compile(r" INFO Creating connector (\S+) of type ")
+_TASK_CREATED = re.compile(r" INFO Creating task (\S+) ")
 
 #: Records of a topic in order, each by a header that no other has, by partition.
 Contents = dict[int, list[bytes]]
@@ -22,9 +24,10 @@ Contents = dict[int, list[bytes]]
 
 @dataclass(frozen=True)
 class Happened:
-    """What Connect did: connectors that a worker made anew, workers that ended, and how many began."""
+    """What Connect did: connectors and tasks that a worker made anew, workers that ended, and how many began."""
 
     connectors: frozenset[str]
+    tasks: frozenset[str]
     ended: frozenset[str]
     began: int
 
@@ -41,9 +44,35 @@ class Watch:
         lines = [_log(each)[self._before.get(pid, ("", 0))[1] :] for pid, each in now.items()]
         return Happened(
             frozenset(name for log in lines for name in _CREATED.findall(log)),
+            frozenset(name for log in lines for name in _TASK_CREATED.findall(log)),
             frozenset(name for pid, (name, _) in self._before.items() if pid not in now),
             len(set(now) - set(self._before)),
         )
+
+    def expect_made(self, connectors: frozenset[str]) -> None:
+        """Raise NotYetError until Connect made these connectors and every task of them anew.
+
+        A task copies records by the old configuration until then, though its connector has the new one.
+        """
+        happened, running = self.happened(), self.running()
+        # As the logs name them.
+        tasks = {f"{name}-{task['id']}" for name in connectors & set(running) for task in running[name].tasks}
+        missing = (connectors - happened.connectors) or (tasks - happened.tasks)
+        if missing:
+            raise NotYetError(f"{sorted(missing)} go on as they were")
+
+    def running(self) -> dict[str, RunningConnector]:
+        """Connectors by name as Connect shows them now; raises NotYetError while a worker does not answer."""
+        found: dict[str, RunningConnector] = {}
+        for port in {each.port for each in self._alive()}:
+            rest = ConnectRest(port)
+            try:
+                found |= rest.connectors()
+            except RestError as error:
+                raise NotYetError(str(error)) from error
+            finally:
+                rest.close()
+        return found
 
     def _alive(self) -> list[operator_part.WorkerRecord]:
         started = tuple(f"{flow}-" for flow in self._flows)

@@ -69,8 +69,8 @@ class Scenario:
     def change(self, case: str, edit: Callable[[], object]) -> Iterator[None]:
         """Change the topology as a case of the review does, and deploy it: the body sees what it did to records.
 
-        What is announced must be what the case says. Connectors and workers that are announced to restart do, and at
-        the end of the body no others have.
+        What is announced must be what the case says. Connectors and workers that are announced to restart do, with
+        their tasks before the body begins, and at the end of the body no others have.
         """
         before, flow = self.connectors(), self.name
         announced = self._announced(edit)
@@ -78,7 +78,7 @@ class Scenario:
         watch = Watch(flow, self.name)
         self.deploy()
         restarting = self._restarting(announced, before)
-        wait_for(f"{sorted(restarting)} to be made anew", lambda: _expect_made(watch, restarting), ARRIVAL_SECONDS)
+        wait_for(f"{sorted(restarting)} to be made anew", lambda: watch.expect_made(restarting), ARRIVAL_SECONDS)
         yield
         happened = watch.happened()
         codes = {effect.code for effect in announced.effects}
@@ -133,6 +133,17 @@ class Scenario:
         deployment.up(stack.settings, lambda _: None)
         deployment.wait_ready(stack.settings, READY_SECONDS)
 
+    def expect_state(self, connector: str, state: str) -> None:
+        """Wait until Connect shows a connector, and each task of it, in this state."""
+
+        def read() -> None:
+            found = Watch(self.name).running()[connector]
+            states = {found.state, *(task["state"] for task in found.tasks)}
+            if states != {state}:
+                raise NotYetError(f"{connector} is {' and '.join(sorted(states))}")
+
+        wait_for(f"{connector} to be {state}", read, ARRIVAL_SECONDS)
+
     def produce(self, *topics: str, count: int = 6) -> None:
         """Produce more to the topics, to all without any named; makes those that are not there."""
         for topic in topics or tuple(self.produced):
@@ -166,12 +177,6 @@ class Scenario:
                 raise NotYetError(f"group {group} stands at {found} in {remote}, not at {wanted}")
 
         wait_for(f"offsets of {group}", read, ARRIVAL_SECONDS)
-
-
-def _expect_made(watch: Watch, wanted: frozenset[str]) -> None:
-    missing = wanted - watch.happened().connectors
-    if missing:
-        raise NotYetError(f"{sorted(missing)} go on as they were")
 
 
 def _lengths(found: Contents) -> dict[int, int]:

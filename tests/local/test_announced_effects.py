@@ -147,6 +147,7 @@ def test_nothing_moves_in_a_pause_and_all_of_it_afterwards(scenario: Scenario) -
 
     before = contents(scenario.target, scenario.remote("parcels"))
     with scenario.change("source-paused", pause):
+        scenario.expect_state("parcels-source", "PAUSED")
         ends = scenario.commit_all(GROUP, "manifests")
         scenario.produce()
         # Groups are synced as before, which takes longer than a record would to arrive.

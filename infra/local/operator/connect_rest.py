@@ -1,6 +1,6 @@
 """REST interface of one Connect worker, with short deadlines: it blocks until the worker has joined its group."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -38,10 +38,15 @@ class RunningConnector:
         return str(self.status["connector"]["state"])
 
     @property
+    def tasks(self) -> Sequence[Object]:
+        """Status bodies of the tasks."""
+        return tuple(self.status.get("tasks", ()))
+
+    @property
     def failures(self) -> dict[str, str]:
         """Stack traces of the failed connector and tasks, by `connector` or `task <id>`."""
         parts = {"connector": self.status["connector"]}
-        parts |= {f"task {task['id']}": task for task in self.status.get("tasks", [])}
+        parts |= {f"task {task['id']}": task for task in self.tasks}
         return {name: str(part.get("trace", "")) for name, part in parts.items() if part["state"] == "FAILED"}
 
 
