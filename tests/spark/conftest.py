@@ -15,8 +15,10 @@ from infra.local.jdk import find_jdk
 from infra.local.locks import exclusive
 from spark.credentials import resolver
 from spark.job import Options, check_flow
+from spark.parameters import FlowParameters
+from spark.report import FlowOutcome
 from spark.sessions import SessionOptions, session
-from tests.spark.outcomes import Check
+from tests.spark.outcomes import Check, CheckWhile, Doing
 from tests.spark.scenes import passwords
 
 
@@ -43,3 +45,20 @@ def check(spark: SparkSession, endpoints: Endpoints, monkeypatch: pytest.MonkeyP
         monkeypatch.setenv(name, password)
     options = Options(catch_up_seconds=2)
     return lambda flow, *others: check_flow(flow, spark, resolver(), options, (flow, *others))
+
+
+@pytest.fixture
+def check_while(check: Check, spark: SparkSession) -> CheckWhile:
+    """`check`, patient, and with something that happens meanwhile."""
+    assert check
+
+    def run(flow: FlowParameters, step: str, doing: Doing) -> FlowOutcome:
+        awaited = iter([doing])
+
+        def progress(told: str) -> None:
+            if step in told:
+                next(awaited, lambda: None)()
+
+        return check_flow(flow, spark, resolver(), Options(catch_up_seconds=60, progress=progress))
+
+    return run

@@ -1,9 +1,14 @@
 """What tests ask of an outcome."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from spark.parameters import FlowParameters
 from spark.report import CheckOutcome, FlowOutcome, Severity
+
+Doing = Callable[[], None]
+#: The job for a flow; something is done at the first step whose name contains a text.
+CheckWhile = Callable[[FlowParameters, str, Doing], FlowOutcome]
 
 
 class Check(Protocol):

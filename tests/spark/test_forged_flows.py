@@ -1,6 +1,5 @@
 """The job on two real clusters that hold what MirrorMaker would have written, whole and injured in every way."""
 
-import time
 from collections.abc import Iterator
 from threading import Event, Thread
 from typing import Any
@@ -12,7 +11,6 @@ from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
 from infra.local.waiting import NotYetError, wait_for
 from spark.report import Verdict
-from tests.spark import forging
 from tests.spark.outcomes import Check, failures, named
 from tests.spark.scenes import RECORDS, Scene, produce, remove_records
 
@@ -187,43 +185,6 @@ def test_records_that_retention_removed_before_they_were_replicated_are_counted(
     outcome = named(check(scene.parameters()), "nothing-lost-to-retention")
     assert outcome.counts["lost"] == 25
     assert "source offsets 20 to 44 never reached the target" in failures(outcome)["lost-to-retention"]
-
-
-def test_heartbeats_that_arrive_pass_with_a_measured_latency_and_then_go_stale(
-    check: Check, endpoints: Endpoints
-) -> None:
-    scene = Scene(endpoints, "beating").replicate()
-    topic = "useast.beating.heartbeats"
-    create_topics(scene.target, {topic: 1})
-    beats = {"enabled": True, "intervalSeconds": 0.2, "sourceTopic": "heartbeats", "targetTopic": topic}
-    scene.translate("beating-a", 45, 41)
-    stop = Event()
-
-    def beat() -> None:
-        while not stop.wait(0.2):
-            now = int(time.time() * 1000)
-            key, value = forging.heartbeat_key("useast", "uswest"), forging.heartbeat_value(now)
-            produce(scene.target, topic, 0, [(key, value, now, [])])
-
-    writer = Thread(target=beat)
-    writer.start()
-    try:
-        outcome = named(check(scene.parameters(heartbeats=beats)), "heartbeats-arrive")
-    finally:
-        stop.set()
-        writer.join()
-    assert outcome.verdict is Verdict.PASS, outcome
-    assert outcome.counts["observed"] >= 5
-    assert 0 <= outcome.counts["latencyP50Ms"] <= outcome.counts["latencyMaxMs"]
-    stale = named(check(scene.parameters(heartbeats=beats)), "heartbeats-arrive")
-    assert list(failures(stale)) == ["heartbeat-stale"]
-
-
-def test_a_heartbeat_topic_that_never_came_to_be_is_told(check: Check, endpoints: Endpoints) -> None:
-    scene = Scene(endpoints, "mute").replicate()
-    beats = {"enabled": True, "intervalSeconds": 1, "sourceTopic": "heartbeats", "targetTopic": "useast.no.heartbeats"}
-    outcome = named(check(scene.parameters(heartbeats=beats)), "heartbeats-arrive")
-    assert list(failures(outcome)) == ["heartbeat-topic-missing"]
 
 
 @pytest.mark.parametrize(

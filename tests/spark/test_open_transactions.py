@@ -1,66 +1,23 @@
 """Transactions that are open while the job runs, on a real broker: waited for, and told when nobody ends them."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 import pytest
-from confluent_kafka import Producer
-from pyspark.sql import SparkSession
 
 from infra.local.endpoints import Endpoints, Region
 from spark.checks.open_transactions import open_transaction_findings, unread
-from spark.credentials import resolver
-from spark.job import Options, check_flow
-from spark.parameters import FlowParameters
 from spark.positions import OffsetRange, TopicPartition
-from spark.report import FlowOutcome, Severity, Verdict
-from tests.spark.outcomes import Check, failures, named
-from tests.spark.scenes import CALL_SECONDS, RECORDS, Scene
+from spark.report import Severity, Verdict
+from tests.spark.outcomes import Check, CheckWhile, Doing, failures, named
+from tests.spark.scenes import RECORDS, Scene, transaction
 
 ORDERS = TopicPartition("orders", 0)
 OPEN = 15
-Doing = Callable[[], None]
-#: The job for a flow; something is done at the first step whose name contains a text.
-CheckWhile = Callable[[FlowParameters, str, Doing], FlowOutcome]
 
 
-@pytest.fixture
-def check_while(check: Check, spark: SparkSession) -> CheckWhile:
-    """`check`, patient, and with something that happens meanwhile."""
-    assert check
-
-    def run(flow: FlowParameters, step: str, doing: Doing) -> FlowOutcome:
-        awaited = iter([doing])
-
-        def progress(told: str) -> None:
-            if step in told:
-                next(awaited, lambda: None)()
-
-        return check_flow(flow, spark, resolver(), Options(catch_up_seconds=60, progress=progress))
-
-    return run
-
-
-@contextmanager
-def open_transaction(scene: Scene, region: Region, topic: str, partition: int = 0) -> Iterator[Doing]:
-    """The records after RECORDS, in a transaction that is open until what is yielded commits it; aborted otherwise."""
-    name = f"{scene.name}-open"
-    producer = Producer({**region.client_config("admin"), "transactional.id": name, "log_level": 3})
-    producer.init_transactions(CALL_SECONDS)
-    producer.begin_transaction()
-    scene.write(region, topic, partition, range(RECORDS, RECORDS + OPEN), producer)
-    committed = False
-
-    def commit() -> None:
-        nonlocal committed
-        producer.commit_transaction(CALL_SECONDS)
-        committed = True
-
-    try:
-        yield commit
-    finally:
-        if not committed:
-            producer.abort_transaction(CALL_SECONDS)
+def open_transaction(scene: Scene, region: Region, topic: str, partition: int = 0) -> AbstractContextManager[Doing]:
+    """The records after RECORDS, in a transaction that is open until what it yields commits it; aborted otherwise."""
+    return transaction(scene, region, topic, partition, range(RECORDS, RECORDS + OPEN))
 
 
 def test_offsets_are_unread_from_the_first_open_transaction_on() -> None:
