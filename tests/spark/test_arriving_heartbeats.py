@@ -1,0 +1,72 @@
+"""Heartbeats that arrive while the job looks: from the start, late, no longer, and never."""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from threading import Event, Thread
+
+from infra.local.endpoints import Endpoints
+from infra.local.traffic import create_topics
+from spark.report import Verdict
+from tests.spark import forging
+from tests.spark.outcomes import Check, CheckWhile, failures, named
+from tests.spark.scenes import Scene, produce
+
+HEARTBEATS = "heartbeats-arrive"
+EVERY_SECONDS = 0.2
+
+
+def parameters_of(topic: str) -> dict[str, object]:
+    return {"enabled": True, "intervalSeconds": EVERY_SECONDS, "sourceTopic": "heartbeats", "targetTopic": topic}
+
+
+@contextmanager
+def beating(scene: Scene, topic: str) -> Iterator[None]:
+    """A heartbeat topic on the target to which heartbeats are added while the body runs."""
+    create_topics(scene.target, {topic: 1})
+    stop = Event()
+
+    def beat() -> None:
+        while not stop.wait(EVERY_SECONDS):
+            now = int(time.time() * 1000)
+            key, value = forging.heartbeat_key("useast", "uswest"), forging.heartbeat_value(now)
+            produce(scene.target, topic, 0, [(key, value, now, [])])
+
+    writer = Thread(target=beat)
+    writer.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        writer.join()
+
+
+def test_heartbeats_that_arrive_pass_with_a_measured_latency_and_then_go_stale(
+    check: Check, endpoints: Endpoints
+) -> None:
+    scene = Scene(endpoints, "beating").replicate()
+    topic = "useast.beating.heartbeats"
+    scene.translate("beating-a", 45, 41)
+    with beating(scene, topic):
+        outcome = named(check(scene.parameters(heartbeats=parameters_of(topic))), HEARTBEATS)
+    assert outcome.verdict is Verdict.PASS, outcome
+    assert outcome.counts["observed"] >= 5
+    assert 0 <= outcome.counts["latencyP50Ms"] <= outcome.counts["latencyMaxMs"]
+    stale = named(check(scene.parameters(heartbeats=parameters_of(topic))), HEARTBEATS)
+    assert list(failures(stale)) == ["heartbeat-stale"]
+
+
+def test_heartbeats_may_begin_within_the_time_to_catch_up(check_while: CheckWhile, endpoints: Endpoints) -> None:
+    """Workers that have just been deployed, or were killed, bring none at first; at first there is no topic either."""
+    scene = Scene(endpoints, "late").replicate()
+    topic = "useast.late.heartbeats"
+    flow = scene.parameters(heartbeats=parameters_of(topic))
+    with ExitStack() as until_the_end:
+        outcome = check_while(flow, "watching heartbeats", lambda: until_the_end.enter_context(beating(scene, topic)))
+    assert named(outcome, HEARTBEATS).verdict is Verdict.PASS, outcome
+
+
+def test_a_heartbeat_topic_that_never_came_to_be_is_told(check: Check, endpoints: Endpoints) -> None:
+    scene = Scene(endpoints, "mute").replicate()
+    outcome = named(check(scene.parameters(heartbeats=parameters_of("useast.no.heartbeats"))), HEARTBEATS)
+    assert list(failures(outcome)) == ["heartbeat-topic-missing"]
