@@ -65,6 +65,11 @@ _MEANINGS = {
         "Kafka's client does not accept its configuration: an address that does not resolve, or trust that is not PEM",
         "correct bootstrapServers or trust",
     ),
+    "UnknownTopicOrPartitionException": (
+        "topic-gone",
+        "a topic or partition does not exist any more",
+        "validate again when nobody deletes topics of the flow",
+    ),
     "TimeoutException": (
         "unreachable",
         "no broker answered in time",

@@ -1,0 +1,35 @@
+"""A topic that somebody deletes while the job reads it."""
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from infra.local.endpoints import Endpoints, Region
+from spark.report import Verdict
+from tests.spark.outcomes import CheckWhile, named
+from tests.spark.scenes import CALL_SECONDS, Scene
+
+
+def delete(region: Region, topic: str) -> None:
+    admin = AdminClient(region.client_config("admin"))
+    for future in admin.delete_topics([topic]).values():
+        future.result(CALL_SECONDS)
+
+
+@pytest.mark.parametrize("step", ["reading offset syncs", "comparing"], ids=["early", "late"])
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_topic_that_is_deleted_meanwhile_is_an_error_that_says_so(
+    check_while: CheckWhile, endpoints: Endpoints, side: str, step: str
+) -> None:
+    scene = Scene(endpoints, f"gone-{side}-{len(step)}").replicate()
+    scene.translate(f"{scene.name}-a", 45, 41)
+
+    def vanish() -> None:
+        if side == "source":
+            delete(scene.source, scene.name)
+        else:
+            delete(scene.target, scene.remote(scene.name))
+
+    outcome = check_while(scene.parameters(), step, vanish)
+    assert outcome.verdict is Verdict.ERROR, outcome.document()
+    (finding,) = named(outcome, "parity").findings
+    assert finding.code == "topic-gone", finding
