@@ -15,7 +15,7 @@ from components.mirror_maker2 import KafkaMirrorMaker2, KafkaMirrorMaker2Args
 from components.model import Flow, MirrorMaker2, PrefixlessPair, Split
 from components.outputs import flow_outputs
 from components.prefixless_pair import BidirectionalPrefixlessPair, BidirectionalPrefixlessPairArgs
-from components.problems import raise_errors
+from components.problems import ReplicationError, raise_errors
 from components.resolved import ResolvedFlow, resolve_flows
 from components.specs.kafka_users import kafka_user_objects
 from components.split import ConnectClusterSplit, ConnectClusterSplitArgs
@@ -30,7 +30,15 @@ def deploy(stacks: Path = STACKS, allow_unproven: str | None = None) -> None:
     """Register every replication of the running stack and export what it tells.
 
     `allow_unproven` is the reason to deploy what the stacks before it have not proven; else the stack's own is taken.
+    Raises RunError, which Pulumi shows without a trace.
     """
+    try:
+        _deploy(stacks, allow_unproven)
+    except (ReplicationError, CannotRunError, OSError) as error:
+        raise pulumi.RunError(str(error)) from error
+
+
+def _deploy(stacks: Path, allow_unproven: str | None) -> None:
     settings = deployed_settings(stacks)
     if allow_unproven is not None:
         settings = replace(settings, values={**settings.values, ALLOW_UNPROVEN: allow_unproven})
@@ -48,10 +56,14 @@ def _hold_to_promotion(settings: StackSettings) -> None:
         raise_errors(unproven(settings))
         return
     try:
-        for problem in unproven(settings):
-            pulumi.log.warn(f"`up` would refuse: {problem}")
-    except CannotRunError as error:
+        against = unproven(settings)
+    except ReplicationError as error:
+        against = error.problems
+    except (CannotRunError, OSError) as error:
         pulumi.log.warn(f"whether `up` would refuse the model is not known: {error}")
+        return
+    for problem in against:
+        pulumi.log.warn(f"`up` would refuse: {problem}")
 
 
 def _await_registration() -> None:
