@@ -66,8 +66,8 @@ class Change:
 
     def groups(self, flow: str, deployments: Iterable[Deployed]) -> tuple[str, ...]:
         """Consumer groups whose offsets a flow translates."""
-        found = (each for each in _connectors(deployments) if (each.flow, each.role) == (flow, "checkpoint"))
-        checkpoint = next(found, None)
+        checkpoints = (each for each in _connectors(deployments) if (each.flow, each.role) == (flow, "checkpoint"))
+        checkpoint = next((each for each in checkpoints if each.emits), None)
         return checkpoint.names("groups") if checkpoint is not None else ()
 
 

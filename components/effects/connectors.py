@@ -19,10 +19,10 @@ def connector_effects(change: Change) -> Iterator[Effect]:
     for before, after in change.pairs:
         if before is None or after is None:
             continue
-        if before.given != after.given and _same(before, after):
+        if before.given != after.given and _same(before, after) and "running" in (before.state, after.state):
             restarting.setdefault(after.flow, []).append((after, _changed(before, after)))
         if before.state != after.state:
-            yield _state(after)
+            yield _state(before, after)
     for flow, connectors in restarting.items():
         yield _restart(flow, connectors)
 
@@ -54,12 +54,15 @@ def _restart(flow: str, connectors: list[tuple[Connector, list[str]]]) -> Effect
     return Effect(Severity.RESTART, "connector-restarts", flow, "connectors", what)
 
 
-def _state(after: Connector) -> Effect:
+def _state(before: Connector, after: Connector) -> Effect:
     key = f"connectors.{'sources.' + after.part if after.part else after.role}.state"
     if after.state == "running":
         what = f"connector `{after.name}` runs again, from where it stood"
         return Effect(Severity.RESTART, "connector-resumes", after.flow, key, what)
     code = "connector-stops" if after.state == "stopped" else "connector-pauses"
+    if before.state != "running":
+        what = f"connector `{after.name}` is {after.state} instead of {before.state}: it still does nothing"
+        return Effect(Severity.NONE, code, after.flow, key, what)
     if after.role == "source":
         what = (
             f"connector `{after.name}` is {after.state}: {counted(after.topics, 'topic')} no longer move, and what the "

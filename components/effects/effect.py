@@ -10,9 +10,10 @@ _NAMED_AT_MOST = 5
 class Severity(StrEnum):
     """How grave an effect is, mildest first.
 
-    none: records and offsets go on as they are. restart: replication is interrupted for seconds and goes on where it
-    stood. re-read: records are replicated again, or consumers would read again after a failover. data: records or
-    translated offsets are left out, left behind, orphaned, or not what they were.
+    none: records and offsets go on as they are. restart: replication is interrupted for seconds, or for minutes while
+    workers come and go, and goes on where it stood. re-read: records are replicated again, or consumers would read
+    again after a failover. data: records or translated offsets are left out, left behind, orphaned, or not what they
+    were.
     """
 
     NONE = "none"

@@ -1,9 +1,9 @@
 """Which topic of before is which topic of after: what goes on, where, and what starts or stops."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from components.effects.coverage import is_covered, matches
 from components.effects.effect import is_literal
 from components.effects.running import Connector, Deployed
 
@@ -32,25 +32,31 @@ def matched(before: Iterable[Deployed], after: Iterable[Deployed]) -> Matching:
     """Match the topics of all source connectors of a stack.
 
     A topic goes on where a connector between the same two clusters selects it: clusters are the same by alias, or else
-    by address. A pattern goes on where the very same pattern is; a name also where a pattern selects it.
+    by a server of their address. A name goes on where a pattern selects it, and a pattern where others select all that
+    it does.
     """
     old, new = _sources(before), _sources(after)
+    by_ends_old, by_ends_new = _by_ends(old), _by_ends(new)
     found = Matching()
     pairs: dict[tuple[int, int], Continued] = {}
-    by_ends_old, by_ends_new = _by_ends(old), _by_ends(new)
-    for connector in new:
-        for topic in _read(connector):
-            earlier = _selecting(topic, connector, by_ends_old)
-            if earlier is None:
-                found.started.setdefault(id(connector), (connector, []))[1].append(topic)
-            else:
-                key = (id(earlier), id(connector))
-                known = pairs[key].topics if key in pairs else ()
-                pairs[key] = Continued(earlier, connector, (*known, topic))
-    for connector in old:
-        for topic in _read(connector):
-            if _selecting(topic, connector, by_ends_new) is None:
-                found.stopped.setdefault(id(connector), (connector, []))[1].append(topic)
+
+    def go_on(earlier: Connector, later: Connector, topic: str) -> None:
+        known = pairs[key].topics if (key := (id(earlier), id(later))) in pairs else ()
+        if not is_covered(topic, known):
+            pairs[key] = Continued(earlier, later, (*known, topic))
+
+    for later in new:
+        for topic in _read(later):
+            if (earlier := _selecting(topic, later, by_ends_old)) is not None:
+                go_on(earlier, later, topic)
+            elif not _is_divided(topic, later, by_ends_old):
+                found.started.setdefault(id(later), (later, []))[1].append(topic)
+    for earlier in old:
+        for topic in _read(earlier):
+            if (successor := _selecting(topic, earlier, by_ends_new)) is not None:
+                go_on(earlier, successor, topic)
+            elif not _is_divided(topic, earlier, by_ends_new):
+                found.stopped.setdefault(id(earlier), (earlier, []))[1].append(topic)
     found.continued = list(pairs.values())
     return found
 
@@ -64,10 +70,24 @@ def _read(connector: Connector) -> list[str]:
     return [topic for topic in connector.topics if not (is_literal(topic) and excluded(topic, connector))]
 
 
+def same_cluster(address: str, other: str) -> bool:
+    """Whether two bootstrap addresses have a server in common."""
+    return not _servers(address).isdisjoint(_servers(other))
+
+
+def _servers(address: str) -> frozenset[str]:
+    return frozenset(server.strip() for server in address.split(","))
+
+
 def _ends(connector: Connector) -> list[_Key]:
-    sources = (connector.source_alias, connector.source_address)
-    targets = (connector.target_alias, connector.workers.target)
-    return [(f"{i}:{source}", f"{j}:{target}") for i, source in enumerate(sources) for j, target in enumerate(targets)]
+    sources, targets = (
+        (f"alias {alias}", *sorted(_servers(address)))
+        for alias, address in (
+            (connector.source_alias, connector.source_address),
+            (connector.target_alias, connector.workers.target),
+        )
+    )
+    return [(source, target) for source in sources for target in targets]
 
 
 def _by_ends(connectors: Iterable[Connector]) -> Mapping[_Key, list[Connector]]:
@@ -78,11 +98,27 @@ def _by_ends(connectors: Iterable[Connector]) -> Mapping[_Key, list[Connector]]:
     return found
 
 
+def _candidates(like: Connector, others: Mapping[_Key, list[Connector]]) -> list[Connector]:
+    return list({id(each): each for key in _ends(like) for each in others.get(key, ())}.values())
+
+
 def _selecting(topic: str, like: Connector, others: Mapping[_Key, list[Connector]]) -> Connector | None:
-    """The connector of the other side that selects a topic: rather the same one, then one of the same flow."""
-    candidates = {id(each): each for key in _ends(like) for each in others.get(key, ())}
-    holding = [each for each in candidates.values() if _selects(each, topic)]
-    return min(holding, key=lambda each: _distance(each, like), default=None)
+    """The connector of the other side that selects a topic: rather one that names it, then one of the same flow."""
+    candidates = _candidates(like, others)
+    naming = [each for each in candidates if topic in each.topics]
+    own = [each for each in candidates if each.flow == like.flow]
+    for some in (naming, own, candidates):
+        if some is candidates and not is_literal(topic) and not _is_divided(topic, like, others):
+            return None
+        if holding := [each for each in some if _selects(each, topic, like)]:
+            return min(holding, key=lambda each: _distance(each, like))
+    return None
+
+
+def _is_divided(topic: str, like: Connector, others: Mapping[_Key, list[Connector]]) -> bool:
+    """Whether connectors of the other side together select all that a pattern does."""
+    together = [each for connector in _candidates(like, others) for each in connector.topics]
+    return not is_literal(topic) and is_covered(topic, together, like.names("topics.exclude"))
 
 
 def _distance(connector: Connector, like: Connector) -> tuple[bool, bool, bool]:
@@ -93,20 +129,12 @@ def _distance(connector: Connector, like: Connector) -> tuple[bool, bool, bool]:
     )
 
 
-def _selects(connector: Connector, topic: str) -> bool:
-    if not is_literal(topic):
-        return topic in connector.topics
-    return any(each == topic or _matches(each, topic) for each in connector.topics) and not excluded(topic, connector)
+def _selects(connector: Connector, topic: str, like: Connector) -> bool:
+    if is_literal(topic):
+        return is_covered(topic, connector.topics) and not excluded(topic, connector)
+    return is_covered(topic, connector.topics, like.names("topics.exclude"))
 
 
 def excluded(topic: str, connector: Connector) -> bool:
     """Whether a connector leaves a topic out whatever it selects. Source: DefaultTopicFilter."""
-    return any(_matches(each, topic) for each in connector.names("topics.exclude"))
-
-
-def _matches(pattern: str, name: str) -> bool:
-    try:
-        return re.fullmatch(pattern, name) is not None
-    except re.error:
-        # A file that nobody checked may hold anything; such a connector would fail, and select nothing.
-        return False
+    return any(matches(each, topic) for each in connector.names("topics.exclude"))

@@ -23,18 +23,28 @@ def name_effects(change: Change) -> Iterator[Effect]:
 
 
 def _source_alias(change: Change, pair: Continued) -> Effect:
+    """Connect finds no offsets, so everything begins where the flow begins, in the same topics or in others."""
     before, after = pair.before, pair.after
-    said = f"{before.source_alias} is called {after.source_alias}, and Connect keeps offsets by the source's alias: "
-    topics = f"{counted(pair.topics, 'topic')} {verb(pair.topics, 'replicates', 'replicate')}"
-    if after.identity_policy:
-        what = f"{said}{topics} again into the same remote topics, where each record is then twice"
+    topics = counted(pair.topics, "topic")
+    renamed = [topic for topic in pair.topics if before.remote(topic) != after.remote(topic)]
+    latest = after.start == "latest"
+    if renamed:
+        filled = f"{_gets_another(pair, renamed)}; the new ones "
+        filled += "hold only what comes from now on" if latest else "are filled from the beginning"
+        does = filled + _orphans(change, pair)
+    elif latest:
+        does = f"{topics} {verb(pair.topics, 'goes', 'go')} on at the end, without what is produced meanwhile"
     else:
-        orphans = _orphans(change, pair)
-        what = (
-            f"{said}{topics} again from {after.start} under `{after.source_alias}{after.separator}`, and "
-            f"their remote topics under `{before.source_alias}{before.separator}` stop{orphans}"
-        )
-    return Effect(Severity.DATA, "source-alias-changes", after.flow, "source", what)
+        again = verb(pair.topics, "replicates", "replicate")
+        does = f"{topics} {again} again into the same remote topics, where each record is then twice"
+    said = f"{before.source_alias} is called {after.source_alias}, and Connect keeps offsets by the source's alias"
+    return Effect(Severity.DATA, "source-alias-changes", after.flow, "source", f"{said}: {does}")
+
+
+def _gets_another(pair: Continued, topics: list[str]) -> str:
+    """The names of remote topics before and after; ends before what the new ones hold."""
+    named = listed([f"{pair.before.remote(topic)} → {pair.after.remote(topic)}" for topic in topics])
+    return f"{counted(topics, 'topic')} {verb(topics, 'gets', 'get')} another remote topic: {named}. The old ones stop"
 
 
 def _remote_names(change: Change, pair: Continued, topics: list[str]) -> Effect:
@@ -43,15 +53,14 @@ def _remote_names(change: Change, pair: Continued, topics: list[str]) -> Effect:
     if before.identity_policy != after.identity_policy:
         code, key = ("policy-changes", "policy")
     filled = (
-        "the new ones are filled from the beginning"
-        if is_lost(pair)
-        else "the new ones hold only what comes from now on, as Connect's offsets say that the rest was read; "
+        "the new ones hold only what comes from now on, as Connect's offsets say that the rest was read; "
         "until a partition's next record, offset syncs translate to the old one"
     )
-    named = listed([f"{before.remote(topic)} → {after.remote(topic)}" for topic in topics])
-    gets = verb(topics, "gets", "get")
-    what = f"{counted(topics, 'topic')} {gets} another remote topic: {named}. The old ones stop; {filled}"
-    return Effect(Severity.DATA, code, after.flow, key, what + _orphans(change, pair))
+    if is_lost(pair):
+        begins = "hold only what comes from now on" if after.start == "latest" else "are filled from the beginning"
+        filled = f"the new ones {begins}"
+    what = f"{_gets_another(pair, topics)}; {filled}{_orphans(change, pair)}"
+    return Effect(Severity.DATA, code, after.flow, key, what)
 
 
 def _orphans(change: Change, pair: Continued) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from components.effects.change import Change
 from components.effects.effect import Effect, Severity, counted, listed, verb
-from components.effects.matching import Continued
+from components.effects.matching import Continued, same_cluster
 
 
 def position_effects(change: Change) -> Iterator[Effect]:
@@ -18,7 +18,8 @@ def position_effects(change: Change) -> Iterator[Effect]:
     for pair in change.matching.continued:
         if (reason := _lost(pair, (pair.before.workers.group, pair.before.name) in reading)) is not None:
             yield _again(pair, *reason)
-        elif pair.before.source_alias == pair.after.source_alias:
+        # Offsets hold where the target, under another address, is the cluster that it was.
+        if reason is None or reason[0] == "target-cluster-changes":
             yield from _another_source(pair)
 
 
@@ -30,7 +31,7 @@ def is_lost(pair: Continued) -> bool:
 def _lost(pair: Continued, goes_on: bool) -> tuple[str, str, str] | None:
     """Code, key and reason if Connect looks for offsets where none are; `goes_on` if the old connector still runs."""
     before, after = pair.before, pair.after
-    if before.workers.target != after.workers.target:
+    if not same_cluster(before.workers.target, after.workers.target):
         reason = (
             f"workers keep their offsets at the target, and {after.workers.target} has none if it is another cluster "
             f"than {before.workers.target}"
@@ -73,7 +74,8 @@ def _twice(pair: Continued, code: str) -> str:
 
 def _another_source(pair: Continued) -> Iterator[Effect]:
     before, after = pair.before, pair.after
-    if before.source_address != after.source_address:
+    same_alias = before.source_alias == after.source_alias
+    if same_alias and not same_cluster(before.source_address, after.source_address):
         what = (
             f"{after.source_alias} is at {after.source_address} instead of {before.source_address}: if that is another "
             f"cluster, Connect's offsets of {counted(pair.topics, 'topic')} mean other records there, and records are "

@@ -24,8 +24,8 @@ def record_effects(change: Change) -> Iterator[Effect]:
     for before, after in change.of_role("source"):
         if before is not None and after is not None:
             yield from _heartbeats(before, after)
-    for before, after in change.of_role("heartbeat"):
-        yield from _heartbeat_connector(before, after)
+    for found in change.of_role("heartbeat"):
+        yield from _heartbeat_connector(*(each if each is not None and each.emits else None for each in found))
 
 
 def _guard(before: Connector, after: Connector) -> Iterator[Effect]:

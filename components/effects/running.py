@@ -6,6 +6,7 @@ KafkaConnectors with their ConfigMaps and a KafkaMirrorMaker2 come to the same.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from components.specs.clients import CONFIG_MAP_PROVIDER
@@ -77,7 +78,7 @@ class Connector:
     def source_address(self) -> str:
         return self.config.get("source.cluster.bootstrap.servers", "")
 
-    @property
+    @cached_property
     def topics(self) -> tuple[str, ...]:
         return self.names("topics")
 
@@ -93,6 +94,15 @@ class Connector:
     @property
     def guarded(self) -> bool:
         return GUARD_FILTER in self.names("transforms")
+
+    @property
+    def emits(self) -> bool:
+        """Whether a checkpoint or heartbeat connector has a task. Source: MirrorCheckpointConnector.taskConfigs."""
+        return self.is_on(f"emit.{self.role}s.enabled")
+
+    def is_on(self, switch: str) -> bool:
+        """Whether a property that is on by default was not switched off."""
+        return self.config.get(switch, "true").lower() != "false"
 
     @property
     def identity_policy(self) -> bool:

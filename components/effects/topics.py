@@ -3,8 +3,11 @@
 from collections.abc import Iterator
 
 from components.effects.change import Change
+from components.effects.coverage import is_covered
 from components.effects.effect import Effect, Severity, counted, is_literal, listed, verb
 from components.effects.running import Connector
+
+_REFRESH = "refresh.topics.enabled"
 
 
 def topic_effects(change: Change) -> Iterator[Effect]:
@@ -18,14 +21,18 @@ def topic_effects(change: Change) -> Iterator[Effect]:
         if connector.flow in change.removed:
             yield _removed(change, connector, topics)
         else:
-            yield _stops(connector, topics)
+            yield _stops(change, connector, topics)
     for pair in change.matching.continued:
         yield from _exclusions(pair.before, pair.after)
+        yield from _refresh(pair.before, pair.after)
 
 
 def _starts(connector: Connector, topics: list[str]) -> Effect:
     starts = verb(topics, "starts", "start")
-    what = f"{counted(topics, 'topic')} {starts} replicating from {_beginning(connector)}: {listed(topics)}"
+    what = (
+        f"{counted(topics, 'topic')} {starts} replicating from {_beginning(connector)}: {listed(topics)}"
+        f"{_not_yet(connector)}"
+    )
     return Effect(Severity.NONE, "topics-start", connector.flow, connector.topics_key, what)
 
 
@@ -33,16 +40,32 @@ def _beginning(connector: Connector) -> str:
     return "latest, without what is there already" if connector.start == "latest" else connector.start
 
 
-def _stops(connector: Connector, topics: list[str]) -> Effect:
+def _not_yet(connector: Connector) -> str:
+    if connector.state == "running":
+        return ""
+    return f", once `{connector.name}` runs: it is {connector.state}"
+
+
+def _stops(change: Change, connector: Connector, topics: list[str]) -> Effect:
     remote = listed([connector.remote(topic) for topic in topics])
     one = len(topics) == 1 and is_literal(topics[0])
-    stays = f"topic {remote} on {connector.target_alias} stays and no longer moves"
-    stay = f"topics {remote} on {connector.target_alias} stay and no longer move"
+    # Under the same names, somebody may produce to them there.
+    source = f"no longer {'gets' if one else 'get'} records of {connector.source_alias}"
+    moves = source if connector.identity_policy else "no longer moves" if one else "no longer move"
+    stays = f"topic{'' if one else 's'} {remote} on {connector.target_alias} {'stays' if one else 'stay'} and {moves}"
+    groups = ", nor do groups' offsets there" if change.groups(connector.flow, change.before) else ""
     what = (
-        f"{counted(topics, 'topic')} {verb(topics, 'leaves', 'leave')}: the remote {stays if one else stay}, nor do "
-        "groups' offsets there"
+        f"{counted(topics, 'topic')} {verb(topics, 'leaves', 'leave')}: the remote {stays}{groups}"
+        f"{_kept(change, connector, topics)}"
     )
     return Effect(Severity.DATA, "topics-stop", connector.flow, connector.topics_key, what)
+
+
+def _kept(change: Change, connector: Connector, topics: list[str]) -> str:
+    """What goes on of patterns that leave, as names or narrower patterns."""
+    going_on = [topic for pair in change.matching.continued if pair.before is connector for topic in pair.topics]
+    kept = [topic for topic in going_on if is_covered(topic, topics)]
+    return f". What {listed(kept)} {verb(kept, 'selects', 'select')} of them goes on" if kept else ""
 
 
 def _added(change: Change, connector: Connector, topics: list[str]) -> Effect:
@@ -50,7 +73,7 @@ def _added(change: Change, connector: Connector, topics: list[str]) -> Effect:
     translated = f"; offsets of {counted(groups, 'group')} are translated" if groups else ""
     what = (
         f"replication from {connector.source_alias} to {connector.target_alias} begins: {counted(topics, 'topic')} "
-        f"from {_beginning(connector)}: {listed(topics)}{translated}"
+        f"from {_beginning(connector)}: {listed(topics)}{_not_yet(connector)}{translated}"
     )
     return Effect(Severity.NONE, "replication-added", connector.flow, connector.topics_key, what)
 
@@ -79,3 +102,13 @@ def _exclusions(before: Connector, after: Connector) -> Iterator[Effect]:
     if gone := [each for each in old if each not in new]:
         what = f"topics that match {listed(gone)} and a pattern start replicating from {_beginning(after)}"
         yield Effect(Severity.NONE, "exclusions-removed", after.flow, "topicsExclude", what)
+
+
+def _refresh(before: Connector, after: Connector) -> Iterator[Effect]:
+    """Source: MirrorSourceConfig.refreshTopicsInterval."""
+    if before.is_on(_REFRESH) and not after.is_on(_REFRESH):
+        what = (
+            f"connector `{after.name}` no longer looks for topics and partitions: those that are created later do not "
+            "move until it starts again"
+        )
+        yield Effect(Severity.DATA, "topics-not-refreshed", after.flow, f"connectors.source.config.{_REFRESH}", what)

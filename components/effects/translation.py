@@ -7,20 +7,24 @@ Source: MirrorCheckpointTask, OffsetSyncStore, OffsetSyncWriter.
 from collections.abc import Iterator
 
 from components.effects.change import Change
+from components.effects.coverage import is_covered
 from components.effects.effect import Effect, Severity, counted, listed
 from components.effects.running import Connector
 
 _LAG = "offset.lag.max"
+_REFRESH = "refresh.groups.enabled"
 
 
 def translation_effects(change: Change) -> Iterator[Effect]:
     """What happens to the translation of committed offsets, by flow."""
-    for before, after in change.of_role("checkpoint"):
+    for found in change.of_role("checkpoint"):
+        before, after = (each if each is not None and each.emits else None for each in found)
         if before is None or after is None:
             yield from _connector(before, after)
         else:
             yield from _groups(before, after)
             yield from _group_offsets(before, after)
+            yield from _refresh(before, after)
     told: set[str] = set()
     for before, after in change.of_role("source"):
         if before is not None and after is not None and after.flow not in told:
@@ -47,13 +51,15 @@ def _named(connector: Connector) -> str:
 
 def _groups(before: Connector, after: Connector) -> Iterator[Effect]:
     old, new = before.names("groups"), after.names("groups")
-    if started := [each for each in new if each not in old]:
+    if started := [each for each in new if not is_covered(each, old)]:
         what = f"offsets of {counted(started, 'group')} begin to be translated: {listed(started)}"
         yield Effect(Severity.NONE, "groups-start", after.flow, "groups", what)
-    if stopped := [each for each in old if each not in new]:
+    if stopped := [each for each in old if not is_covered(each, new)]:
+        kept = [each for each in new if each not in old and is_covered(each, stopped)]
+        but = f". Those of {listed(kept)} among them are translated as before" if kept else ""
         what = (
             f"offsets of {counted(stopped, 'group')} are orphaned: {listed(stopped)}; what was committed for them on "
-            f"{after.target_alias} stays as it is while records go on"
+            f"{after.target_alias} stays as it is while records go on{but}"
         )
         yield Effect(Severity.DATA, "groups-stop", after.flow, "groups", what)
     old, new = before.names("groups.exclude"), after.names("groups.exclude")
@@ -78,6 +84,17 @@ def _group_offsets(before: Connector, after: Connector) -> Iterator[Effect]:
     if (old, new) == ("false", "true"):
         what = f"translated offsets of {groups} are committed on {after.target_alias} where they have no active member"
         yield Effect(Severity.NONE, "group-offsets-start", after.flow, "syncGroupOffsets", what)
+
+
+def _refresh(before: Connector, after: Connector) -> Iterator[Effect]:
+    """Source: MirrorCheckpointConfig.refreshGroupsInterval."""
+    if before.is_on(_REFRESH) and not after.is_on(_REFRESH):
+        what = (
+            f"connector `{after.name}` no longer looks for groups: offsets of those that appear later are not "
+            "translated until it starts again"
+        )
+        where = f"connectors.checkpoint.config.{_REFRESH}"
+        yield Effect(Severity.RE_READ, "groups-not-refreshed", after.flow, where, what)
 
 
 def _offset_syncs(change: Change, before: Connector, after: Connector) -> Iterator[Effect]:

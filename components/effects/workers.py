@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from components.effects.change import Change
-from components.effects.effect import Effect, Severity, listed
+from components.effects.effect import Effect, Severity, listed, number
 from components.effects.running import Deployed, Workers
 from components.specs.connect import EXACTLY_ONCE_SUPPORT
+
+_DELAY = "scheduled.rebalance.max.delay.ms"
+_DEFAULT_DELAY_MILLISECONDS = 300_000
 
 
 def worker_effects(change: Change) -> Iterator[Effect]:
@@ -38,28 +41,49 @@ def _changes(before: Workers, after: Workers, flow: str) -> Iterator[Effect]:
         yield Effect(Severity.NONE, "api-version-changes", flow, "strimzi", what)
     if before.namespace != after.namespace:
         what = (
-            f"objects are deleted in namespace {before.namespace} and created in {after.namespace}, where Secrets that "
-            f"they refer to must exist; worker group `{after.group}` keeps its topics and goes on where it stood"
+            f"objects are created in namespace {after.namespace}, where Secrets that they refer to must exist, then "
+            f"deleted in {before.namespace}; worker group `{after.group}` keeps its topics and goes on where it stood"
         )
+        if after.kind == "KafkaConnect":
+            what += (
+                ", at the latest when the operator reconciles, every two minutes by default: with the old "
+                "KafkaConnectors it deletes the connectors that both workers have in common"
+            )
         yield Effect(Severity.RESTART, "namespace-changes", flow, "namespace", what)
     if rolls := _differing(before.pods, after.pods) + _differing(before.config, after.config, "config."):
         rolls += ["bootstrapServers"] if before.target != after.target else []
     elif before.target != after.target:
         rolls = ["bootstrapServers"]
     if rolls and before.namespace == after.namespace:
-        pods = "its worker restarts" if after.replicas == 1 else f"its {after.replicas} workers restart one by one"
-        what = f"{after.kind} `{after.name}` rolls, {pods}: {listed(rolls)}"
+        pods, meanwhile = "its worker restarts", ""
+        if after.replicas > 1:
+            pods = f"its {after.replicas} workers restart one by one"
+            meanwhile = f". Tasks {_standstill(after)}"
+        what = f"{after.kind} `{after.name}` rolls, {pods}: {listed(rolls)}{meanwhile}"
         yield Effect(Severity.RESTART, "connect-rolls", flow, "connect", what)
     if before.replicas != after.replicas:
+        tasks = "that change their worker" if after.replicas > before.replicas else _standstill(after) + " and"
         what = (
             f"{after.kind} `{after.name}` goes from {before.replicas} to {after.replicas} workers; no other restarts, "
-            "and tasks that change their worker go on where they stood"
+            f"and tasks {tasks} go on where they stood"
         )
         yield Effect(Severity.RESTART, "connect-scales", flow, "connect.replicas", what)
     if before.logging != after.logging:
         what = f"{after.kind} `{after.name}` logs otherwise, without a restart"
         yield Effect(Severity.NONE, "logging-changes", flow, "connect.logging", what)
     yield from _exactly_once(before, after, flow)
+
+
+def _standstill(workers: Workers) -> str:
+    """What becomes of the tasks of a worker that leaves: the others wait for it, even where it is back before.
+
+    Source: KIP-415, IncrementalCooperativeAssignor.handleLostAssignments.
+    """
+    milliseconds = int(workers.config.get(_DELAY, _DEFAULT_DELAY_MILLISECONDS))
+    if milliseconds == 0:
+        return "of one that leaves are taken over"
+    wait = number(milliseconds // 60_000, "minute") if milliseconds % 60_000 == 0 else f"{milliseconds / 1000:g} s"
+    return f"of one that leaves stand still for up to {wait} (`{_DELAY}`)"
 
 
 def _differing(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str = "") -> list[str]:

@@ -42,8 +42,9 @@ def diff(
 ) -> None:
     """Show what a change does, object by object and to replication, without Pulumi; only `cluster` asks a cluster.
 
-    An effect is of severity `none`; `restart`, replication is interrupted for seconds; `re-read`, records are
-    replicated again; or `data`, records or offsets are left out, left behind or orphaned.
+    An effect is of severity `none`; `restart`, replication is interrupted for seconds, or for minutes while workers
+    come and go; `re-read`, records are replicated again; or `data`, records or offsets are left out, left behind or
+    orphaned.
 
     Example: `replicate diff prod-us-west-2 --against origin/main --fail-on data`
     """

@@ -66,5 +66,5 @@ def field_text(field: FieldChange) -> str:
 
 def value_text(value: Any) -> str:
     """A value on one line, its beginning where it is long."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = value.replace("\n", "\\n") if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"

@@ -17,6 +17,7 @@ from infra.review.objects import ChangeKind, FieldChange, ObjectChange
 from infra.review.report_json import as_json
 from infra.review.report_markdown import LONGEST_COMMENT, as_markdown
 from infra.review.report_text import print_comparisons
+from infra.review.wording import value_text
 from infra.settings import ROOT
 from tests.review.changes import compared, written
 
@@ -26,7 +27,7 @@ AFTER = {"replications": {"orders": {"topics": ["orders"], "connectors": {"check
 TEXT = """\
 test against before: data, objects: 3 changed, 1 replaced
   data    orders: 1 pattern of topics leaves: the remote topics `useast.payments-.*` on uswest stay and no longer \
-move, nor do groups' offsets there (topics-stop, at replications.orders.topics)
+move (topics-stop, at replications.orders.topics)
   restart orders: 2 connectors restart: `orders-source`, `orders-heartbeat` (`topics`) \
 (connector-restarts, at replications.orders.connectors)
   ± ConfigMap mirror-orders/orders-replication-b261305e66 (orders, replication-config) replaced, not updated
@@ -49,7 +50,7 @@ MARKDOWN = """\
 | severity | flow | effect | where |
 | --- | --- | --- | --- |
 | data | orders | 1 pattern of topics leaves: the remote topics `useast.payments-.*` on uswest stay and \
-no longer move, nor do groups' offsets there | replications.orders.topics (topics-stop) |
+no longer move | replications.orders.topics (topics-stop) |
 | restart | orders | 2 connectors restart: `orders-source`, `orders-heartbeat` (`topics`) | \
 replications.orders.connectors (connector-restarts) |
 
@@ -181,6 +182,10 @@ def test_a_bar_ends_no_cell() -> None:
 def test_square_brackets_are_no_markup(comparison: Comparison) -> None:
     effect = replace(comparison.effects[0], what="topics `[a-z]+` and `[bold]`")
     assert "`[a-z]+` and `[bold]`" in printed(replace(comparison, effects=(effect,)))
+
+
+def test_a_value_of_several_lines_is_shown_on_one() -> None:
+    assert value_text("lowercase: true\nrules: []\n") == "lowercase: true\\nrules: []\\n"
 
 
 def replicate(*arguments: str) -> "subprocess.CompletedProcess[str]":
