@@ -1,7 +1,7 @@
 """A stack of the working tree against what it was: changed objects and effects on replication."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from components.effects.between import effects_between
@@ -59,9 +59,17 @@ def _compared(stack: str, stacks: Path, base: Base) -> Comparison:
     earlier = earlier_snapshot(stack, base)
     if stack_file(stack, stacks).is_file() or not earlier.names:
         current = current_snapshot(stack, stacks, like_rendered=base.rendered)
-    else:
-        current = Snapshot()
-    return compare(stack, base.label, earlier, current)
+        return compare(stack, base.label, earlier, current)
+    comparison = compare(stack, base.label, earlier, Snapshot())
+    return replace(comparison, effects=(_without_file(stack), *comparison.effects))
+
+
+def _without_file(stack: str) -> Effect:
+    what = (
+        f"the stack has no file any more: Pulumi removes its objects only by `replicate destroy {stack}`, run before, "
+        "while the file is there; until then everything goes on as it runs"
+    )
+    return Effect(Severity.DATA, "stack-removed", "", f"stacks/Pulumi.{stack}.yaml", what)
 
 
 def compare(stack: str, label: str, before: Snapshot, after: Snapshot) -> Comparison:

@@ -88,7 +88,8 @@ def test_a_ref_without_the_stack_had_nothing(repository: Path) -> None:
 def test_a_stack_that_is_gone_removes_everything(repository: Path) -> None:
     (repository / "stacks" / "Pulumi.test.yaml").unlink()
     (comparison,) = changed(repository / "stacks", "main")
-    assert codes(comparison) == ["replication-removed"]
+    assert codes(comparison) == ["stack-removed", "replication-removed"]
+    assert "only by `replicate destroy test`, run before" in comparison.effects[0].what
     assert {each.change for each in comparison.objects} == {"removed"}
 
 
