@@ -18,7 +18,8 @@ from infra.render import rendered_files, write_files
 from infra.review.bases import Base
 from infra.review.comparison import Comparison, compare_stacks
 from infra.review.report_markdown import as_markdown
-from infra.settings import read_settings, stack_file
+from infra.review.snapshots import UnreadableBaseError
+from infra.settings import StackSettings, read_settings, stack_file
 from infra.stack_checks import problems
 
 #: By it the comment of an earlier review of the same pull request is found.
@@ -31,7 +32,8 @@ _RESULT = "review.json"
 class StackReview:
     """One touched stack. `mistakes` are lines for people; with one that is an error there is nothing else to say.
 
-    `deployable` is a stack with a file that does not belong to the local stack, which runs on no CI machine.
+    Without `comparison`, what the change does to it is not known. `deployable` is a stack with a file that does not
+    belong to the local stack, which runs on no CI machine.
     """
 
     stack: str
@@ -57,9 +59,17 @@ def _reviewed(stack: str, stacks: Path, bases: Sequence[Base]) -> StackReview:
         (comparison,) = compare_stacks([stack], stacks, base)
     except ReplicationError as error:
         return StackReview(stack, tuple(f"{each.severity}: {each}" for each in error.problems), failed=True)
+    except UnreadableBaseError as error:
+        # What is merged was broken; a change that mends it must not fail for that.
+        mistakes += (f"warning: nothing is known of what changes: {error}",)
+        return StackReview(stack, mistakes, deployable=_is_deployable(settings))
     except CannotRunError as error:
         return StackReview(stack, (f"error: {error}",), failed=True)
-    return StackReview(stack, mistakes, False, comparison, settings is not None and not settings.local)
+    return StackReview(stack, mistakes, False, comparison, _is_deployable(settings))
+
+
+def _is_deployable(settings: StackSettings | None) -> bool:
+    return settings is not None and not settings.local
 
 
 def write_review(found: Sequence[StackReview], stacks: Path, out: Path) -> bool:
@@ -103,10 +113,13 @@ def _head(found: Sequence[StackReview], plan: Sequence[Problem]) -> Iterator[str
     comparisons = [each.comparison for each in found if each.comparison is not None]
     failed = sum(each.failed for each in found)
     gravest = max((each.severity for each in comparisons), key=lambda each: each.rank, default=EffectSeverity.NONE)
+    known = f"The gravest effect: **{gravest}**." if comparisons else "What it does is not known."
+    if 0 < len(comparisons) < len(found):
+        known = f"The gravest effect that is known: **{gravest}**."
     if not found:
         yield "It touches no stack."
     else:
-        yield f"It touches {', '.join(f'`{each.stack}`' for each in found)}. The gravest effect: **{gravest}**."
+        yield f"It touches {', '.join(f'`{each.stack}`' for each in found)}. {known}"
     if failed:
         yield f"**{failed} with mistakes, of which nothing else is known:**"
     yield ""

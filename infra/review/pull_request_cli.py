@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from components.effects.effect import number
 from infra.settings import ROOT, STACKS
 
 Against = Annotated[
@@ -61,6 +62,8 @@ def review(
         found = review_stacks(stacks, STACKS, bases)
         fine = write_review(found, STACKS, out)
     mark = "[green]✓[/]" if fine else "[red]✗[/]"
-    Console(highlight=False).print(f"{mark} {len(found)} stacks reviewed, in {escape(str(out))}", soft_wrap=True)
+    Console(highlight=False).print(
+        f"{mark} {number(len(found), 'stack')} reviewed, in {escape(str(out))}", soft_wrap=True
+    )
     if not fine:
         raise typer.Exit(1)

@@ -23,6 +23,10 @@ from infra.stack_checks import addresses, raise_mistakes
 Objects = Mapping[str, Manifest]
 
 
+class UnreadableBaseError(CannotRunError):
+    """A stack as it was cannot be read, so nothing is known of what changed."""
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """A stack at one time.
@@ -97,7 +101,7 @@ def earlier_snapshot(stack: str, base: Base) -> Snapshot:
     except CannotRunError as error:
         if error.what.startswith("topology `") and error.what.endswith("` has no file"):
             return Snapshot()
-        raise CannotRunError(
+        raise UnreadableBaseError(
             f"{error.what}, at {base.label}",
             _relative(error.where, base),
             error.why,
@@ -105,7 +109,7 @@ def earlier_snapshot(stack: str, base: Base) -> Snapshot:
         ) from error
     except (ReplicationError, ValueError, TypeError, KeyError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")
-        raise CannotRunError(
+        raise UnreadableBaseError(
             f"this version cannot read the topology of stack `{stack}` as it was at {base.label}",
             _topology_file(stack, base),
             f"It says: {reason}.",

@@ -50,6 +50,25 @@ def test_a_stack_with_mistakes_has_no_effects_that_could_look_harmless() -> None
     assert "- `a`: error: wrong-type: it is wrong" in text
 
 
+def test_what_is_not_known_is_not_called_harmless() -> None:
+    failed = StackReview("a", ("error: wrong-type: it is wrong",), failed=True)
+    compared = StackReview("b", comparison=a_comparison("b", Severity.NONE))
+    assert "It touches `a`. What it does is not known." in comment_text([failed])
+    assert "It touches `a`, `b`. The gravest effect that is known: **none**." in comment_text([failed, compared])
+
+
+def test_a_change_that_mends_what_was_merged_broken_is_rendered_and_does_not_fail(tmp_path: Path) -> None:
+    stacks, base = folders(tmp_path)
+    topology = base.folder / "topologies" / "test.yaml"
+    topology.write_text(topology.read_text().replace("source:", "surce:"))
+    found = review_stacks(["test"], stacks, [base])
+    assert write_review(found, stacks, tmp_path / "out")
+    assert (tmp_path / "out" / "rendered" / "test" / "kustomization.yaml").is_file()
+    (mistake,) = found[0].mistakes
+    assert mistake.startswith("warning: nothing is known of what changes: this version cannot read the topology")
+    assert "What it does is not known." in (tmp_path / "out" / "comment.md").read_text()
+
+
 def test_no_comment_is_longer_than_github_takes() -> None:
     mistakes = tuple(f"error: {number} {'long ' * 50}" for number in range(100))
     effects = StackReview("b", comparison=a_comparison("b", Severity.RESTART, effects=2_000))
