@@ -15,7 +15,7 @@ _WITHOUT_EFFECT = frozenset({".ci", ".github", ".gitignore", "LICENSE", "Makefil
 def touched_stacks(paths: Iterable[str], topologies: Mapping[str, str | None]) -> tuple[str, ...]:
     """Stacks whose own file or whose topology is among `paths`, sorted; all when one is of the program.
 
-    `paths` are relative to the repository; `topologies` is what each stack that has a file reads, None where that
+    `paths` are relative to the project; `topologies` is what each stack that has a file reads, None where that
     cannot be told. A stack is touched, too, when its file is removed.
     """
     changed = [PurePosixPath(path) for path in paths]
@@ -56,10 +56,10 @@ def _topology_of(file: Path) -> str | None:
 
 
 def changed_paths(since: str, root: Path) -> tuple[str, ...]:
-    """Paths that differ between a commit and the work tree, new files included, relative to the repository."""
+    """Paths that differ between a commit and the work tree, new files included, relative to and below `root`."""
     found: list[str] = []
     for arguments in (
-        ("diff", "--name-only", "--no-renames", "-z", since),
+        ("diff", "--name-only", "--no-renames", "--relative", "-z", since),
         ("ls-files", "--others", "--exclude-standard", "-z"),
     ):
         answer = git(root, *arguments)

@@ -74,3 +74,7 @@ def test_changed_are_committed_and_open_changes_renames_by_both_names_and_new_fi
     for name in ("open", "new", "ignored"):
         (tmp_path / name).write_text("other")
     assert changed_paths(since, tmp_path) == ("committed", "moved", "new", "open", "élan")
+    folder = tmp_path / "replication"
+    folder.mkdir()
+    (folder / "new").write_text("other")
+    assert changed_paths(since, folder) == ("new",), "a project within a repository is touched by its own files"
