@@ -1,29 +1,35 @@
-"""Loops: rings of identity flows through which a record comes back to where it was produced.
+"""Loops: rings of flows through which a record comes back to where it was produced.
 
 The identity policy cannot tell a replicated record by its topic, so only the loop guard on every flow of the ring stops
-it. Guarded rings are fine, whatever their length: each flow marks what it replicates, and the flow that would bring a
-record home drops it.
+it. A flow of the default policy in such a ring does not: it refuses topics that came from its target under its own
+policy only, and gives any other one more prefix each time round. Guarded rings are fine, whatever their length: each
+flow marks what it replicates, and the flow that would bring a record home drops it.
 """
 
+import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from components.checks.overlap import Disjoint, Selection, Undecided, selection_of, selections_overlap
+from components.checks.overlap import Disjoint, Overlaps, Selection, selection_of, selections_overlap
 from components.checks.patterns import selects
 from components.expansion import NamedFlow, all_topics
 from components.model import Policy
+from components.naming import remote_topic_name
 from components.problems import Problem, Severity
+
+#: Times that an example goes round before it is taken to go round without end; prefixes make its name longer each time.
+_ROUNDS = 3
 
 
 def check_loops(flows: Sequence[NamedFlow]) -> Iterator[Problem]:
-    """A problem for each unguarded flow that lies on a ring of identity flows with a topic in common."""
+    """A problem for each unguarded identity flow that lies on a ring of flows with a topic in common."""
     by_source: dict[str, list[NamedFlow]] = {}
     for named in flows:
-        if named.flow.policy is Policy.IDENTITY:
-            by_source.setdefault(named.flow.source, []).append(named)
+        by_source.setdefault(named.flow.source, []).append(named)
     reported: set[frozenset[str]] = set()
-    for named in (named for of_source in by_source.values() for named in of_source):
-        if named.flow.loop_guard:
+    for named in flows:
+        # Where all flows have the default policy, one of them refuses what came from its target.
+        if named.flow.loop_guard or named.flow.policy is not Policy.IDENTITY:
             continue
         ring = _ring(named, by_source)
         if ring is not None and (names := frozenset(each.name for each in ring)) not in reported:
@@ -62,19 +68,26 @@ def flow_selection(named: NamedFlow) -> Selection:
 
 
 def _ring(first: NamedFlow, by_source: Mapping[str, list[NamedFlow]]) -> list[NamedFlow] | None:
-    """Shortest way from a flow's target back to its source along flows that share topics with the one before."""
+    """Shortest way from a flow's target back to its source along flows that share topics with those before."""
     home = first.flow.source
     came_from: dict[str, NamedFlow | None] = {first.name: None}
-    queue = deque([first])
+    queue = deque([(first, _prefix(first))])
     while queue:
-        here = queue.popleft()
-        if here.flow.target == home:
-            return _way(here, came_from)
+        here, prefix = queue.popleft()
+        if here.flow.target == home and _goes_round(way := _way(here, came_from)):
+            return way
         for following in by_source.get(here.flow.target, []):
-            if following.name not in came_from and not _disjoint(here, following) and not _disjoint(first, following):
+            if following.name in came_from or here.flow.target == home:
+                continue
+            if not _disjoint(here, following, _prefix(here)) and not _disjoint(first, following, prefix):
                 came_from[following.name] = here
-                queue.append(following)
+                queue.append((following, _prefix(following) + prefix))
     return None
+
+
+def _prefix(named: NamedFlow) -> str:
+    """What a flow puts before the name of a topic."""
+    return remote_topic_name(named.flow, "")
 
 
 def _way(last: NamedFlow, came_from: Mapping[str, NamedFlow | None]) -> list[NamedFlow]:
@@ -84,33 +97,71 @@ def _way(last: NamedFlow, came_from: Mapping[str, NamedFlow | None]) -> list[Nam
     return way[::-1]
 
 
-def _disjoint(first: NamedFlow, second: NamedFlow) -> bool:
-    return isinstance(selections_overlap(flow_selection(first), flow_selection(second)), Disjoint)
+def _goes_round(ring: Sequence[NamedFlow]) -> bool:
+    """Whether nothing stops a record in a ring; of prefixes only an example that goes round is believed."""
+    return not any(map(_prefix, ring)) or _topic_that_goes_round(ring) is not None
+
+
+def _disjoint(first: NamedFlow, second: NamedFlow, prefix: str = "") -> bool:
+    """Whether no topic of the first flow, with the prefix that it has got since, is one of the second's."""
+    before, after = flow_selection(first), flow_selection(second)
+    return isinstance(selections_overlap(_prefixed(before, prefix), after), Disjoint)
+
+
+def _prefixed(selection: Selection, prefix: str) -> Selection:
+    if not prefix:
+        return selection
+    begin = re.escape(prefix)
+    patterns, excluded = (
+        tuple(f"{begin}(?:{pattern})" for pattern in each) for each in (selection.patterns, selection.excluded)
+    )
+    # No topic has an empty name, although `.*` matches one.
+    return Selection(patterns, (*excluded, begin))
 
 
 def _problem(ring: Sequence[NamedFlow]) -> Problem:
     path = " -> ".join([*(named.flow.source for named in ring), ring[-1].flow.target])
-    topic = _common_topic(ring)
-    unguarded = ", ".join(f"`{named.replication}`" for named in ring if not named.flow.loop_guard)
+    topic = _topic_that_goes_round(ring)
+    identity = [named for named in ring if named.flow.policy is Policy.IDENTITY]
+    mixed = len(identity) < len(ring)
+    why = "The identity policy does not tell a replicated record from an original one: each goes round without end."
+    if mixed:
+        why += " The default policy of the others gives its topic one more prefix each time, and does not stop it."
+    if not topic:
+        why += " Whether one topic passes every flow of the ring could not be decided."
+    instead = f"set `policy: default` on {_names(identity)}" if mixed else "use `kind: prefixlessPair`"
     return Problem(
         ring[0].where("policy"),
         "replication-loop",
-        f"flows with identity policy form the ring {path}"
+        f"flows {'of both policies' if mixed else 'with identity policy'} form the ring {path}"
         + (f", for example for the topic `{topic}`" if topic else ""),
-        "The identity policy does not tell a replicated record from an original one: each goes round without end."
-        + ("" if topic else " Whether one topic passes every flow of the ring could not be decided."),
-        f"set `loopGuard: true` on {unguarded}, or use `kind: prefixlessPair`, or select different topics.",
+        why,
+        f"set `loopGuard: true` on {_names(named for named in ring if not named.flow.loop_guard)}, or {instead}, or "
+        "select different topics.",
         Severity.ERROR if topic else Severity.WARNING,
     )
 
 
-def _common_topic(ring: Sequence[NamedFlow]) -> str | None:
-    """A topic that every flow of the ring selects, if one of the pairwise examples is."""
-    selections = [flow_selection(named) for named in ring]
-    for index, selection in enumerate(selections):
-        found = selections_overlap(selection, selections[(index + 1) % len(selections)])
-        if isinstance(found, Disjoint | Undecided):
-            continue
-        if all(selects(each.patterns, each.excluded, found.example) for each in selections):
-            return found.example
+def _names(flows: Iterable[NamedFlow]) -> str:
+    return ", ".join(f"`{named.replication}`" for named in flows)
+
+
+def _topic_that_goes_round(ring: Sequence[NamedFlow]) -> str | None:
+    """A topic that passes every flow of the ring again and again, if an example of two flows in a row is one."""
+    for index, named in enumerate(ring):
+        following = ring[(index + 1) % len(ring)]
+        found = selections_overlap(_prefixed(flow_selection(named), _prefix(named)), flow_selection(following))
+        if isinstance(found, Overlaps):
+            topic = found.example.removeprefix(_prefix(named))
+            if _passes([*ring[index:], *ring[:index]], topic):
+                return topic
     return None
+
+
+def _passes(ring: Sequence[NamedFlow], topic: str) -> bool:
+    for named in (*ring,) * _ROUNDS:
+        selection = flow_selection(named)
+        if not selects(selection.patterns, selection.excluded, topic):
+            return False
+        topic = remote_topic_name(named.flow, topic)
+    return True

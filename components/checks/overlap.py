@@ -15,6 +15,7 @@ from components.checks.patterns import pattern_error, selects
 from components.model import Flow, Policy
 from components.naming import HEARTBEATS_TOPIC, excluded_topics
 
+_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 #: What no topic is named. Source: org.apache.kafka.common.internals.Topic.validate
 _NO_TOPICS = (r"\.{1}", r"\.{2}")
 #: What no selection replicates. Source: ReplicationPolicy.isInternalTopic
@@ -74,9 +75,14 @@ def _accepted(patterns: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(pattern for pattern in patterns if pattern_error(pattern) is None)
 
 
-def selects_nothing(pattern: str, excluded: tuple[str, ...]) -> bool:
-    """Whether MirrorMaker surely replicates no topic by a pattern."""
-    return isinstance(pattern_overlap(pattern, ".*", excluded, ()), Disjoint)
+def selects_nothing(topic: str, excluded: tuple[str, ...]) -> bool:
+    """Whether MirrorMaker surely replicates no topic by a pattern, or not the topic of this name.
+
+    Whoever writes a name means that name, though its full stops match any character.
+    """
+    if _NAME.fullmatch(topic):
+        return topic in {".", ".."} or not selects((".*",), _all_excluded(excluded, ()), topic)
+    return isinstance(pattern_overlap(topic, ".*", excluded, ()), Disjoint)
 
 
 def overlap(first: str, second: str) -> Overlap:

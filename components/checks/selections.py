@@ -124,16 +124,15 @@ def _check_internal(named: NamedFlow) -> Iterator[Problem]:
 def _check_excluded(named: NamedFlow, told: set[str]) -> Iterator[Problem]:
     """Patterns by which no topic is ever replicated, and nothing would say so."""
     flow = named.flow
+    excluded = selection_of(flow, ()).excluded
+    not_by_user = tuple(each for each in excluded if each not in flow.topics_exclude)
     for key, topics in topic_lists(flow).items():
         for index, pattern in enumerate(topics):
-            where, excluded = named.where(f"{key}.{index}"), selection_of(flow, ()).excluded
-            literal = _LITERAL.fullmatch(pattern) is not None
-            # Whoever writes a name means the name, though its full stops match any character.
-            meant = re.escape(pattern) if literal else pattern
-            if where in told or (literal and len(pattern) > LONGEST_NAME) or not selects_nothing(meant, excluded):
+            where = named.where(f"{key}.{index}")
+            too_long = len(pattern) > LONGEST_NAME and _LITERAL.fullmatch(pattern)
+            if where in told or too_long or not selects_nothing(pattern, excluded):
                 continue
-            not_by_user = tuple(each for each in excluded if each not in flow.topics_exclude)
-            if selects_nothing(meant, not_by_user):
+            if selects_nothing(pattern, not_by_user):
                 yield _nothing(where, pattern)
             else:
                 yield _excluded(where, pattern, "topics")
