@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 from kubernetes import client, config
 
-from infra import deployment
 from infra.local import maven
 from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import make_example_traffic
 from infra.local.jdk import find_jdk
 from infra.local.traffic import consume_to, create_topics, produce
 from infra.settings import read_settings
-from tests.local.flows import READY_SECONDS, Deployed, grant_mirror, write_edited
+from tests.local.flows import Deployed, grant_mirror, write_edited
 
 LEDGER_NAMESPACE = "mirror-ledger"
 
@@ -35,11 +34,9 @@ def deployed(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> 
     consume_to(source, "ledger-audit", {("ledger", 0): 100, ("ledger", 1): 100})
     stack = Deployed(read_settings("local", stacks), endpoints)
     grant_mirror(endpoints, stack.flow("ledger"), "useast")
-    deployment.up(stack.settings, lambda _: None)
-    deployment.wait_ready(stack.settings, READY_SECONDS)
-    make_example_traffic(source, 600, seed=1)
-    yield stack
-    deployment.destroy(stack.settings, lambda _: None)
+    with stack.running():
+        make_example_traffic(source, 600, seed=1)
+        yield stack
 
 
 def _add_ledger(topology: dict[str, Any], endpoints: Endpoints) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import yaml
 from kubernetes import client, config
@@ -20,6 +20,7 @@ from infra.stack_checks import resolved_flows
 from spark.job import Options, run
 from spark.parameters import Parameters
 from spark.report import CheckOutcome, FlowOutcome
+from tests.local.observed import Watch
 
 READY_SECONDS = 240.0
 ARRIVAL_SECONDS = 90.0
@@ -39,6 +40,20 @@ class Deployed:
         found: client.ApiClient = config.new_client_from_config(str(self.endpoints.kubeconfig))  # type: ignore[no-untyped-call]
         return found
 
+    def up(self) -> None:
+        """Deploy the stack, and wait until the operator calls everything Ready."""
+        deployment.up(self.settings, lambda _: None)
+        deployment.wait_ready(self.settings, READY_SECONDS)
+
+    @contextmanager
+    def running(self) -> Iterator[Self]:
+        """Deployed while the body runs."""
+        try:
+            self.up()
+            yield self
+        finally:
+            deployment.destroy(self.settings, lambda _: None)
+
     def flow(self, name: str = "orders") -> ResolvedFlow:
         return next(flow for flow in resolved_flows(self.settings) if flow.name == name)
 
@@ -52,14 +67,17 @@ class Deployed:
         return dict(found)
 
     def edit_connector(self, name: str, spec: Mapping[str, Any]) -> None:
-        """Merge into a connector's spec by hand, past the program, and wait until the operator took it up."""
+        """Merge into a connector's spec by hand, past the program, and wait until operator and tasks took it up."""
         custom = client.CustomObjectsApi(self.api)
         namespace = _namespace(name)
+        watch = Watch(namespace.removeprefix("mirror-"))
         custom.patch_namespaced_custom_object(
             *_STRIMZI, namespace, "kafkaconnectors", name, {"spec": dict(spec)}, _request_timeout=_CALL_SECONDS
         )
         wanted = spec.get("state", "running").upper()
         wait_for(f"{name} to be {wanted}", lambda: self._expect_state(name, wanted), ARRIVAL_SECONDS)
+        if "config" in spec:
+            wait_for(f"{name} to be made anew", lambda: watch.expect_made(frozenset({name})), ARRIVAL_SECONDS)
 
     def _expect_state(self, name: str, wanted: str) -> None:
         found = self.connector(name)

@@ -11,7 +11,6 @@ from typing import Any
 import yaml
 
 from components.effects.running import deployed as running
-from infra import deployment
 from infra.local.endpoints import Endpoints, Region
 from infra.local.traffic import commit, create_topics, end_offsets, produce
 from infra.local.waiting import NotYetError, wait_for
@@ -19,7 +18,7 @@ from infra.review.bases import Base
 from infra.review.comparison import Comparison, compare_stacks
 from infra.review.snapshots import current_snapshot
 from infra.settings import read_settings
-from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, grant_mirror
+from tests.local.flows import ARRIVAL_SECONDS, Deployed, grant_mirror
 from tests.local.observed import Contents, Watch, committed, contents
 
 CASES = Path(__file__).parent.parent / "review" / "cases"
@@ -130,8 +129,7 @@ class Scenario:
         flow = stack.flow(self.name)
         if flow.flow.source not in self.endpoints.regions:
             grant_mirror(self.endpoints, flow, "useast")
-        deployment.up(stack.settings, lambda _: None)
-        deployment.wait_ready(stack.settings, READY_SECONDS)
+        stack.up()
 
     def expect_state(self, connector: str, state: str) -> None:
         """Wait until Connect shows a connector, and each task of it, in this state."""

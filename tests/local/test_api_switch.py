@@ -7,11 +7,10 @@ import pytest
 import yaml
 from kubernetes import client
 
-from infra import deployment
 from infra.local.traffic import consume_to, create_topics, produce
 from infra.settings import STACKS, read_settings
 from spark.report import Verdict
-from tests.local.flows import READY_SECONDS, Deployed, check_named, told, write_edited
+from tests.local.flows import Deployed, check_named, told, write_edited
 
 PLURALS = ("kafkaconnects", "kafkaconnectors")
 
@@ -39,19 +38,14 @@ def test_a_switch_of_the_api_version_updates_in_place(
     older, newer = step(operator), step("1.2")
     source = deployed.endpoints.regions["useast"]
     create_topics(source, {topic: 2})
-    try:
-        deployment.up(older.settings, lambda _: None)
-        deployment.wait_ready(older.settings, READY_SECONDS)
+    with older.running():
         produce(source, topic, 200, seed=1)
         before = _uids(older, topic)
-        deployment.up(newer.settings, lambda _: None)
-        deployment.wait_ready(newer.settings, READY_SECONDS)
+        newer.up()
         produce(source, topic, 200, seed=2, first=200)
         consume_to(source, f"{topic}-app", {(topic, 0): 80, (topic, 1): 80})
         outcome = newer.validate(topic, catch_up_seconds=60)
         assert _uids(newer, topic) == before
-    finally:
-        deployment.destroy(newer.settings, lambda _: None)
     parity = check_named(outcome, "parity")
     assert parity.verdict is Verdict.PASS, told(outcome)
     assert (parity.counts["sourceRecords"], parity.counts["duplicated"]) == (400, 0), told(outcome)

@@ -11,7 +11,7 @@ from infra.errors import CannotRunError
 from infra.local.traffic import consume_to, create_topics, produce
 from infra.settings import STACKS, read_settings
 from spark.report import Verdict
-from tests.local.flows import READY_SECONDS, Deployed, check_named, told, write_edited
+from tests.local.flows import Deployed, check_named, told, write_edited
 
 
 def test_running_workers_get_there_in_two_steps_and_not_in_one(deployed: Deployed, tmp_path: Path) -> None:
@@ -31,8 +31,7 @@ def test_running_workers_get_there_in_two_steps_and_not_in_one(deployed: Deploye
     produce(source, "receipts", 200, seed=1)
     try:
         for each in steps:
-            deployment.up(steps[each].settings, lambda _: None)
-            deployment.wait_ready(steps[each].settings, READY_SECONDS)
+            steps[each].up()
             if each == "disabled":
                 with pytest.raises(CannotRunError, match="exactly-once-in-one-step"):
                     deployment.preview(steps["enabled"].settings, lambda _: None)

@@ -10,7 +10,7 @@ from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import STOCK, make_example_traffic
 from infra.settings import read_settings
 from spark.report import FlowOutcome, Verdict
-from tests.local.flows import READY_SECONDS, Deployed, check_named, told, write_edited
+from tests.local.flows import Deployed, check_named, told, write_edited
 
 CONNECTORS = {"useast->uswest.MirrorSourceConnector", "useast->uswest.MirrorCheckpointConnector"}
 
@@ -31,11 +31,9 @@ def mirror(
     folder = write_edited(tmp_path_factory.mktemp("mirror"), "local-mirrormaker2", edit)
     stack = Deployed(read_settings("local-mirrormaker2", folder), endpoints)
     make_example_traffic(endpoints.regions["useast"], 300, 1, STOCK)
-    deployment.up(stack.settings, lambda _: None)
-    deployment.wait_ready(stack.settings, READY_SECONDS)
-    make_example_traffic(endpoints.regions["useast"], 300, 1, STOCK)
-    yield stack
-    deployment.destroy(stack.settings, lambda _: None)
+    with stack.running():
+        make_example_traffic(endpoints.regions["useast"], 300, 1, STOCK)
+        yield stack
 
 
 @pytest.fixture(scope="module")

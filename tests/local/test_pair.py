@@ -15,7 +15,6 @@ import yaml
 from components import checks
 from components.problems import ReplicationError
 from components.specs.acls import Acl
-from infra import deployment
 from infra.local import operator_part
 from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
@@ -23,7 +22,7 @@ from infra.local.traffic import create_topics, end_offsets, produce
 from infra.local.waiting import NotYetError, wait_for
 from infra.settings import STACKS, read_settings
 from spark.report import Verdict
-from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, check_named, told, write_edited
+from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, told, write_edited
 
 RECORDS = 20_000
 HALVES = ("ledger-to-uswest", "ledger-to-useast")
@@ -40,12 +39,8 @@ def a_pair(endpoints: Endpoints, folder: Path, replications: Mapping[str, Any], 
     # The other stack of these tests has an alias of its own for useast, whose heartbeats would go one hop further.
     hop = Acl("useast", "User:mirror", "topic", "literal", "uswest.useast-tls.heartbeats", ("CREATE", "WRITE"))
     apply_acls(endpoints.regions["useast"], [hop])
-    try:
-        deployment.up(stack.settings, lambda _: None)
-        deployment.wait_ready(stack.settings, READY_SECONDS)
+    with stack.running():
         yield stack
-    finally:
-        deployment.destroy(stack.settings, lambda _: None)
 
 
 @pytest.mark.parametrize(

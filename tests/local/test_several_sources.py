@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from infra import deployment
 from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import Example, make_example_traffic
 from infra.settings import read_settings
 from spark.report import Verdict
-from tests.local.flows import READY_SECONDS, Deployed, check_named, told, write_edited
+from tests.local.flows import Deployed, check_named, told, write_edited
 
 TRAFFIC = Example(topics={"carts": 2, "views-web": 2}, groups={"basket": (("carts", "views-web"), 0.8)})
 
@@ -38,10 +37,8 @@ def divided(deployed: Deployed, endpoints: Endpoints, tmp_path_factory: pytest.T
     folder = write_edited(tmp_path_factory.mktemp("divided"), "local-split", _divide)
     stack = Deployed(read_settings("local-split", folder), endpoints)
     make_example_traffic(endpoints.regions["useast"], 200, 1, TRAFFIC)
-    deployment.up(stack.settings, lambda _: None)
-    deployment.wait_ready(stack.settings, READY_SECONDS)
-    yield stack
-    deployment.destroy(stack.settings, lambda _: None)
+    with stack.running():
+        yield stack
 
 
 def test_the_union_is_complete_and_each_topic_has_one_connector(divided: Deployed) -> None:

@@ -31,10 +31,8 @@ def split(deployed: Deployed, endpoints: Endpoints, tmp_path_factory: pytest.Tem
         endpoints,
     )
     make_example_traffic(endpoints.regions["useast"], 300, 1, SALES)
-    deployment.up(stack.settings, lambda _: None)
-    deployment.wait_ready(stack.settings, READY_SECONDS)
-    yield stack
-    deployment.destroy(stack.settings, lambda _: None)
+    with stack.running():
+        yield stack
 
 
 def test_a_stopped_part_is_named_with_its_lag_and_no_other(split: Deployed) -> None:

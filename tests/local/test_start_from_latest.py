@@ -5,13 +5,12 @@ from typing import Any
 
 import yaml
 
-from infra import deployment
 from infra.local.endpoints import Region
 from infra.local.traffic import commit, create_topics, end_offsets, produce
 from infra.local.waiting import NotYetError, wait_for
 from infra.settings import STACKS, read_settings
 from spark.report import Severity, Verdict
-from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, check_named, told, write_edited
+from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, told, write_edited
 
 BEFORE, AFTER = 300, 200
 REMOTE = "useast.arrivals"
@@ -26,16 +25,12 @@ def test_only_what_is_produced_after_the_start_arrives(deployed: Deployed, tmp_p
     create_topics(source, {"arrivals": 2})
     produce(source, "arrivals", BEFORE, seed=1)
     commit(source, "arrivals-before", {("arrivals", 0): 10})
-    try:
-        deployment.up(stack.settings, lambda _: None)
-        deployment.wait_ready(stack.settings, READY_SECONDS)
+    with stack.running():
         sentinels = produce_until_all_partitions_arrive(source, target)
         produce(source, "arrivals", AFTER, seed=2, first=BEFORE + sentinels)
         commit(source, "arrivals-after", end_offsets(source, ["arrivals"]))
         outcome = stack.validate("arrivals", catch_up_seconds=60)
         arrived = sum(end_offsets(target, [REMOTE]).values())
-    finally:
-        deployment.destroy(stack.settings, lambda _: None)
     assert outcome.verdict is Verdict.PASS, told(outcome)
     parity = check_named(outcome, "parity")
     left_out = sum(finding.count for finding in parity.findings if finding.code == "before-the-start")
