@@ -63,9 +63,10 @@ def _changes(before: Workers, after: Workers, flow: str) -> Iterator[Effect]:
         yield Effect(Severity.RESTART, "connect-rolls", flow, "connect", what)
     if before.replicas != after.replicas:
         tasks = "that change their worker" if after.replicas > before.replicas else _standstill(after) + " and"
+        others = "" if rolls else "no other restarts, and "
         what = (
-            f"{after.kind} `{after.name}` goes from {before.replicas} to {after.replicas} workers; no other restarts, "
-            f"and tasks {tasks} go on where they stood"
+            f"{after.kind} `{after.name}` goes from {before.replicas} to {after.replicas} workers; {others}tasks "
+            f"{tasks} go on where they stood"
         )
         yield Effect(Severity.RESTART, "connect-scales", flow, "connect.replicas", what)
     if before.logging != after.logging:

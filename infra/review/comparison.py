@@ -116,6 +116,7 @@ def _kubernetes_cluster(before: Snapshot, after: Snapshot) -> Iterator[Effect]:
     names = [each.kubernetes or "the default of KUBECONFIG" for each in (before, after)]
     what = (
         f"the stack deploys to {names[1]} instead of {names[0]}: if that is another cluster, every object is created "
-        "there, and worker groups go on where they stood"
+        "there, then deleted in the first, and worker groups go on where they stood, at the latest when the operator "
+        "reconciles: with the old KafkaConnectors it deletes connectors of the same groups"
     )
     yield Effect(Severity.RESTART, "kubernetes-cluster-changes", "", "kubernetes:context", what)
