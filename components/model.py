@@ -177,7 +177,7 @@ class Split(FromSourceToTarget):
     kind: Literal["split"]
     source: str
     target: str
-    parts: Mapping[SubName, SplitPart]
+    parts: Mapping[SubName, SplitPart] = Field(min_length=1)
 
 
 class MirrorSource(Model):

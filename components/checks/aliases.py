@@ -16,14 +16,14 @@ def check_aliases(topology: Topology, named: NamedFlow) -> Iterator[Problem]:
     flow = named.flow
     for key, alias in (("source", flow.source), ("target", flow.target)):
         if alias not in topology.clusters:
-            yield _unknown_alias(named.where(key), key, alias, sorted(topology.clusters))
+            yield _unknown_alias(named.where(key), alias, sorted(topology.clusters))
     if flow.source == flow.target:
         yield Problem(
             named.where("target"),
             "equal-aliases",
             f"source and target are both `{flow.source}`",
             "A flow onto its own cluster replicates its own remote topics, without end under the identity policy.",
-            "set `target` to another cluster's alias.",
+            "name another cluster's alias.",
         )
     yield from _check_separator(named)
 
@@ -50,12 +50,12 @@ def _check_separator(named: NamedFlow) -> Iterator[Problem]:
             )
 
 
-def _unknown_alias(where: str, key: str, alias: str, known: list[str]) -> Problem:
+def _unknown_alias(where: str, alias: str, known: list[str]) -> Problem:
     near = difflib.get_close_matches(alias, known, n=1)
     return Problem(
         where,
         "unknown-alias",
         f"no cluster has the alias `{alias}`",
         f"Clusters are: {', '.join(known) or 'none'}.",
-        f"set `{key}: {near[0]}`." if near else f"set `{key}` to one of these, or add the cluster under `clusters`.",
+        f"did you mean `{near[0]}`?" if near else "name one of these, or add the cluster under `clusters`.",
     )

@@ -52,16 +52,22 @@ def _check_lengths(named: NamedFlow, namespace: str) -> Iterator[Problem]:
         derived = [f"{name}{_LONGEST_MIRROR_SUFFIX}"]
         if named.flow.connectors.heartbeat.enabled:
             derived.append(f"{connect_name(heartbeat_workers_name(name))}{_LONGEST_SUFFIX}")
-    too_long = [text for text in (*derived, namespace, group_id(name)) if len(text) > _LABEL_LENGTH]
-    if too_long:
-        yield Problem(
-            named.where(),
-            "name-too-long",
-            f"`{too_long[0]}` has {len(too_long[0])} characters",
-            f"It becomes a Kubernetes name or label, which takes at most {_LABEL_LENGTH}.",
-            f"shorten the replication's name by {max(map(len, too_long)) - _LABEL_LENGTH} characters"
-            f"{'' if namespace not in too_long else ', or set `namespace.name`'}.",
-        )
+    given = named.flow.namespace.name is not None
+    own = [text for text in (*derived, group_id(name), *(() if given else (namespace,))) if len(text) > _LABEL_LENGTH]
+    if own:
+        yield _too_long(named.where(), max(own, key=len), "shorten the replication's name")
+    if given and len(namespace) > _LABEL_LENGTH:
+        yield _too_long(named.where("namespace.name"), namespace, "shorten it")
+
+
+def _too_long(where: str, text: str, remedy: str) -> Problem:
+    return Problem(
+        where,
+        "name-too-long",
+        f"`{text}` has {len(text)} characters",
+        f"It becomes a Kubernetes name or label, which takes at most {_LABEL_LENGTH}.",
+        f"{remedy}; {len(text) - _LABEL_LENGTH} too many.",
+    )
 
 
 def _not_a_label(where: str, what: str, text: str) -> Problem:

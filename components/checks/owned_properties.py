@@ -75,6 +75,7 @@ _OTHERWISE_NAMED = {
     "groupsExcludePattern": "set `groupsExclude` of the flow",
     "config.properties.blacklist": "set `config.properties.exclude`",
     "tasksMax": "set `tasksMax` of the connector, beside `config`",
+    "auto.offset.reset": "set `startFrom` of the flow",
     EXACTLY_ONCE_SUPPORT: "set `exactlyOnce` of the flow",
     "rename.topics": "set `policy` of the flow",
     "message.max.bytes": "set `producer.override.max.request.size` on the source connector, and the limit of the "

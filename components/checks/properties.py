@@ -219,6 +219,12 @@ def is_open_credential(key: str, value: object) -> bool:
     return bool(_CREDENTIAL.search(key)) and not _PLACEHOLDER.search(str(value))
 
 
+def check_credentials(where: str, config: Properties) -> Iterator[Problem]:
+    """Credentials that stand in a configuration as they are."""
+    for key, value in config.items():
+        yield from _check_credential(f"{where}.{key}", key, value)
+
+
 def _check_credential(where: str, key: str, value: object) -> Iterator[Problem]:
     if is_open_credential(key, value):
         yield Problem(

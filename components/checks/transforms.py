@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from components.checks.properties import check_credentials
 from components.expansion import NamedFlow
 from components.problems import Problem
 from components.specs.transforms import RESERVED_NAMES
@@ -25,6 +26,9 @@ def check_transforms(named: NamedFlow) -> Iterator[Problem]:
                     "choose another name.",
                 )
             taken.add(name)
+            yield from check_credentials(f"{where}.config", transform.config)
+            if transform.predicate is not None:
+                yield from check_credentials(f"{where}.predicate.config", transform.predicate.config)
             if transform.type.rsplit(".", 1)[-1] in _ROUTERS:
                 yield Problem(
                     where,

@@ -253,7 +253,7 @@ def test_the_name_of_the_workers_of_heartbeats_is_taken() -> None:
 def test_the_name_of_the_workers_of_heartbeats_has_room() -> None:
     raw = a_topology(a_mirror(), name="o" * 41, clusters=three_clusters())
     (problem,) = set(check_topology(parse_topology(raw)))
-    assert (problem.code, "by 1 characters" in problem.remedy) == ("name-too-long", True)
+    assert (problem.code, "; 1 too many" in problem.remedy) == ("name-too-long", True)
 
 
 def test_active_active_under_the_same_names_is_a_loop() -> None:
