@@ -1,0 +1,112 @@
+"""Ctrl-C while the real engine creates an object: what is left in the state, and that the lock is given back."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, cast
+
+import grpc
+import pulumi_kubernetes as k8s
+import pytest
+from google.protobuf import empty_pb2
+from pulumi import automation
+from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
+from rich.console import Console
+
+from infra.engine_command import EngineCommand
+from infra.engine_locks import engine_locks
+from infra.local import paths
+from infra.local.artifacts import ensure
+from infra.local.kubernetes_provider.cluster import Cluster
+from infra.local.kubernetes_provider.servicer import KubernetesProvider
+from infra.pending_creates import pending_creates
+
+PROJECT = "interrupts"
+#: How long the object takes when nobody ends it.
+_OBJECT_SECONDS = 30
+
+
+class NoCluster:
+    """As much of a cluster as is asked for before an object is created."""
+
+    def resume(self) -> None:
+        pass
+
+    def with_namespace(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        return inputs
+
+
+class Interrupted(KubernetesProvider):
+    """Interrupts us as soon as it creates an object, and has created it when `done` is set."""
+
+    def __init__(self, *, heeds: bool) -> None:
+        super().__init__(cast(Cluster, NoCluster()))
+        self.done, self._heeds = threading.Event(), heeds
+
+    def Create(  # noqa: N802
+        self, request: provider_pb2.CreateRequest, _context: grpc.ServicerContext
+    ) -> provider_pb2.CreateResponse:
+        if not request.preview:
+            os.kill(os.getpid(), signal.SIGINT)
+            self.done.wait(_OBJECT_SECONDS)
+        return provider_pb2.CreateResponse(id="default/a", properties=request.properties)
+
+    def Cancel(self, _request: empty_pb2.Empty, _context: grpc.ServicerContext) -> empty_pb2.Empty:  # noqa: N802
+        if self._heeds:
+            self.done.set()
+        return empty_pb2.Empty()
+
+
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """Tests that run in the background of a shell ignore a Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def program() -> None:
+    k8s.core.v1.ConfigMap("a", metadata={"name": "a", "namespace": "default"}, data={"a": "b"})
+
+
+@pytest.mark.usefixtures("heeded")
+@pytest.mark.parametrize("twice", [False, True], ids=["once", "twice"])
+def test_an_interrupted_engine_gives_its_lock_back_and_notes_what_it_was_creating(tmp_path: Path, twice: bool) -> None:
+    """The second time it does not wait for the object: the next run looks whether it is there."""
+    ensure(Console(quiet=True))
+    provider = Interrupted(heeds=not twice)
+    server = grpc.server(ThreadPoolExecutor(4))
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(provider, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    (tmp_path / "state").mkdir()
+    environment = {
+        "PULUMI_HOME": str(tmp_path / "home"),
+        "PULUMI_BACKEND_URL": f"file://{tmp_path / 'state'}",
+        "PULUMI_CONFIG_PASSPHRASE": "test",
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
+        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        "PULUMI_DEBUG_PROVIDERS": f"kubernetes:{port}",
+    }
+    command = EngineCommand(root=str(paths.BIN.parent), skip_version_check=True)
+    options = automation.LocalWorkspaceOptions(env_vars=environment, pulumi_command=command)
+    stack = automation.create_stack("test", project_name=PROJECT, program=program, opts=options)
+
+    def hear(line: str) -> None:
+        if twice and "press ^C again" in line:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            stack.up(on_output=hear)
+        assert provider.done.is_set() is not twice
+        assert engine_locks(tmp_path / "state", PROJECT, "test") == ()
+        state = stack.export_stack().deployment or {}
+        created = any(resource["urn"].endswith("ConfigMap::a") for resource in state["resources"])
+        assert (created, [each.name for each in pending_creates(state)]) == ((False, ["a"]) if twice else (True, []))
+    finally:
+        provider.done.set()
+        server.stop(1).wait()
