@@ -15,6 +15,8 @@ from infra.local.endpoints import load_endpoints
 from infra.settings import StackSettings, shown, stack_file
 
 _DEFAULT = "~/.kube/config"
+_UNAUTHORIZED = 401
+_LOGIN = "renew the certificate or token of the stack's Kubernetes context: it is over, or of another cluster."
 _REMEDY = "correct `kubernetes:context` or `kubernetes:kubeconfig` in the stack file or KUBECONFIG, or run it again."
 
 
@@ -62,7 +64,8 @@ def asking_kubernetes(where: str, why: str, permission: str) -> Iterator[None]:
     try:
         yield
     except client.ApiException as error:
-        raise CannotRunError(f"Kubernetes answers {error.status} {error.reason}", where, why, permission) from error
+        remedy = _LOGIN if error.status == _UNAUTHORIZED else permission
+        raise CannotRunError(f"Kubernetes answers {error.status} {error.reason}", where, why, remedy) from error
     except HTTPError as error:
         what = f"the Kubernetes API server does not answer: {no_answer(error)}"
         raise CannotRunError(what, where, why, _REMEDY) from error

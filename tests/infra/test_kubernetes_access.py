@@ -94,10 +94,12 @@ def test_an_expired_certificate_is_told(tmp_path: Path) -> None:
         ask(f"https://127.0.0.1:{port}", authority=tmp_path / "certificate.pem")
 
 
-def test_a_refusal_is_told_with_its_own_remedy() -> None:
-    with pytest.raises(CannotRunError, match="Kubernetes answers 403 Forbidden") as caught, asking():
-        raise client.ApiException(403, "Forbidden")
-    assert caught.value.remedy == "grant it."
+@pytest.mark.parametrize(("status", "remedy"), [(401, "renew the certificate or token"), (403, "grant it.")])
+def test_a_refusal_is_told_with_its_own_remedy(status: int, remedy: str) -> None:
+    """More rights are no use to whom the cluster does not know any more."""
+    with pytest.raises(CannotRunError, match=f"Kubernetes answers {status} No") as caught, asking():
+        raise client.ApiException(status, "No")
+    assert caught.value.remedy.startswith(remedy)
 
 
 def asking() -> AbstractContextManager[None]:
