@@ -6,6 +6,7 @@ Imports `clusters` only.
 from components.clusters import Cluster, PlainAuthentication, ScramAuthentication, TlsAuthentication
 
 _COMMON_NAME = "CN="
+_USER = "User:"
 
 
 def kafka_principal(cluster: Cluster) -> str | None:
@@ -14,7 +15,7 @@ def kafka_principal(cluster: Cluster) -> str | None:
     Source: KIP-11, ssl.principal.mapping.rules, Strimzi KafkaUserModel.getUserName.
     """
     name = _known_name(cluster)
-    return None if name is None else f"User:{name}"
+    return None if name is None else f"{_USER}{name}"
 
 
 def kafka_user_name(cluster: Cluster) -> str | None:
@@ -26,7 +27,7 @@ def kafka_user_name(cluster: Cluster) -> str | None:
     authentication = cluster.authentication
     if isinstance(authentication, TlsAuthentication):
         # The User Operator keeps a user's certificate in a Secret of the user's name.
-        return (authentication.principal or authentication.secret).removeprefix(_COMMON_NAME)
+        return (authentication.principal or authentication.secret).removeprefix(_USER).removeprefix(_COMMON_NAME)
     return _known_name(cluster)
 
 
@@ -39,4 +40,5 @@ def _known_name(cluster: Cluster) -> str | None:
     declared = cluster.kafka_user is not None and isinstance(authentication, TlsAuthentication)
     if authentication.principal is None and declared:
         return f"{_COMMON_NAME}{kafka_user_name(cluster)}"
-    return authentication.principal
+    # Kafka shows a principal with its type, and `User` is the only one that clients have.
+    return authentication.principal and authentication.principal.removeprefix(_USER)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from components.checks.overlap import Disjoint, Overlaps, Selection, selection_of, selections_overlap
 from components.checks.patterns import selects
-from components.expansion import NamedFlow, all_topics
+from components.expansion import NamedFlow, Shape, all_topics
 from components.model import Policy
 from components.naming import remote_topic_name
 from components.problems import Problem, Severity
@@ -136,14 +136,19 @@ def _problem(ring: Sequence[NamedFlow]) -> Problem:
         f"flows {'of both policies' if mixed else 'with identity policy'} form the ring {path}"
         + (f", for example for the topic `{topic}`" if topic else ""),
         why,
-        f"set `loopGuard: true` on {_names(named for named in ring if not named.flow.loop_guard)}, or {instead}, or "
-        "select different topics.",
+        f"set `loopGuard: true` on {_unguarded(ring)}, or {instead}, or select different topics.",
         Severity.ERROR if topic else Severity.WARNING,
     )
 
 
+def _unguarded(ring: Sequence[NamedFlow]) -> str:
+    unguarded = [named for named in ring if not named.flow.loop_guard]
+    others = [named for named in unguarded if named.shape is not Shape.FLOW]
+    return _names(unguarded) + (f" (as `kind: flow`: {_names(others)})" if others else "")
+
+
 def _names(flows: Iterable[NamedFlow]) -> str:
-    return ", ".join(f"`{named.replication}`" for named in flows)
+    return ", ".join(dict.fromkeys(f"`{named.replication}`" for named in flows))
 
 
 def _topic_that_goes_round(ring: Sequence[NamedFlow]) -> str | None:

@@ -223,6 +223,7 @@ def test_alternatives_keep_the_aliass_prefix_on_the_target() -> None:
     ("changes", "principal"),
     [
         pytest.param({"principal": "CN=mirror"}, {"User:CN=mirror"}, id="as the topology says"),
+        pytest.param({"principal": "User:CN=mirror"}, {"User:CN=mirror"}, id="as Kafka shows it"),
         pytest.param({}, set(), id="known to the cluster only"),
     ],
 )

@@ -258,7 +258,9 @@ def test_the_name_of_the_workers_of_heartbeats_has_room() -> None:
 
 def test_active_active_under_the_same_names_is_a_loop() -> None:
     both = a_mirror(source=None, target=None, between=["useast", "uswest"], policy="identity")
-    assert [code for code, _ in problems_of(both)] == ["replication-loop"]
+    (problem,) = check_topology(parse_topology(a_topology(both, clusters=three_clusters())))
+    assert problem.code == "replication-loop"
+    assert problem.remedy.startswith("set `loopGuard: true` on `orders` (as `kind: flow`: `orders`), or use")
 
 
 def test_a_source_that_is_the_target_is_refused() -> None:
