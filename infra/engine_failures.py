@@ -4,6 +4,8 @@ from importlib.metadata import version
 
 from infra.errors import CannotRunError
 
+#: With this the engine says once more what a program said already.
+_AGAIN = "an unhandled error occurred: "
 #: What the engine says of a mistake, and what mends it. The first that matches holds.
 _REMEDIES = (
     ("no resource plugin", f"`pulumi plugin install resource kubernetes {version('pulumi-kubernetes')}`."),
@@ -44,6 +46,6 @@ def engine_failure(said: str, stack: str, *, opened: bool) -> CannotRunError:
 
 def _engine_errors(text: str) -> list[str]:
     """The lines with which the engine says what went wrong, each once; without any, the last that it said."""
-    found = [line.split("error:", 1)[1].strip() for line in text.splitlines() if "error:" in line]
+    found = [line.split("error:", 1)[1].strip().removeprefix(_AGAIN) for line in text.splitlines() if "error:" in line]
     told = (line.strip().removeprefix("stdout:").removeprefix("stderr:").strip() for line in text.splitlines())
     return list(dict.fromkeys(line for line in found if line)) or [line for line in told if line][-1:]

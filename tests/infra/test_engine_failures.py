@@ -34,6 +34,11 @@ def test_what_mends_a_failure_is_told(stderr: str, opened: bool, remedy: str) ->
     assert ("nothing was changed" in failure.why) is not opened
 
 
+def test_what_the_program_said_is_told_once() -> None:
+    both = "error: a-code: what, at a.b.\nerror: an unhandled error occurred: a-code: what, at a.b."
+    assert engine_failure(said(both), "test", opened=True).what == "a-code: what, at a.b."
+
+
 def test_an_engine_that_names_no_error_is_told_by_its_last_line() -> None:
     assert engine_failure(said("panic: nil"), "test", opened=True).what == "panic: nil"
 
