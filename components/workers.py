@@ -27,7 +27,8 @@ def _quantity(value: Any) -> Any:
             "Input should be a quantity",
             {"expected": "a quantity of Kubernetes, such as `500m`, `4`, `2Gi`"},
         )
-    return value
+    # Strimzi's definitions take whole numbers and text, no fractions.
+    return str(value) if isinstance(value, float) else value
 
 
 Quantity = Annotated[str | int | float, BeforeValidator(_quantity)]

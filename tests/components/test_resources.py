@@ -6,7 +6,8 @@ import pytest
 
 from components.checks import check_topology
 from components.parsing import parse_topology
-from tests.builders import a_flow, a_topology
+from components.specs.flow import flow_objects
+from tests.builders import a_flow, a_resolved_flow, a_topology
 
 
 def told(**flow: Any) -> list[tuple[str, str]]:
@@ -78,3 +79,15 @@ def test_a_heap_that_leaves_room_is_no_problem() -> None:
 
 def test_a_size_that_the_jvm_does_not_know_is_told() -> None:
     assert told(connect={"jvmOptions": {"-Xmx": "2Gi"}}) == [("not-accepted", "connect.jvmOptions.-Xmx")]
+
+
+def test_quantities_are_rendered_as_strimzi_and_kubernetes_take_them() -> None:
+    """Strimzi's definitions refuse a fraction that is no text."""
+    resolved = a_resolved_flow(
+        connect={"resources": {"limits": {"cpu": 0.5, "memory": "2Gi"}, "requests": {"cpu": 1}}},
+        quota={"hard": {"pods": 3}, "defaultLimits": {"cpu": 1.5}},
+    )
+    rendered = {planned.kind: planned.manifest.get("spec", {}) for planned in flow_objects(resolved)}
+    assert rendered["KafkaConnect"]["resources"] == {"limits": {"cpu": "0.5", "memory": "2Gi"}, "requests": {"cpu": 1}}
+    assert rendered["ResourceQuota"] == {"hard": {"pods": "3"}}
+    assert rendered["LimitRange"] == {"limits": [{"type": "Container", "default": {"cpu": "1.5"}}]}
