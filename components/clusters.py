@@ -33,6 +33,12 @@ class Model(BaseModel):
     )
 
 
+#: RFC 1123 subdomain.
+SecretName = Annotated[
+    str, Field(max_length=253, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
+]
+#: Key within a Secret or ConfigMap, which Kubernetes holds to these characters.
+DataKey = Annotated[str, Field(max_length=253, pattern=r"^[-._a-zA-Z0-9]+$")]
 #: A Kafka client, worker or connector property's value as YAML gives it.
 PropertyValue = str | bool | int | float
 Properties = Mapping[str, PropertyValue]
@@ -41,8 +47,8 @@ Properties = Mapping[str, PropertyValue]
 class SecretKey(Model):
     """A key of a Kubernetes Secret that exists in the replication's namespace."""
 
-    secret: str = Field(min_length=1, description="Name of the Secret in the replication's namespace.")
-    key: str = Field(min_length=1, description="Key within the Secret.")
+    secret: SecretName = Field(description="Name of the Secret in the replication's namespace.")
+    key: DataKey = Field(description="Key within the Secret.")
 
 
 class ConfigValue(Model):
@@ -65,7 +71,7 @@ Credential = Annotated[
 class SecretPattern(Model):
     """Every key of a Kubernetes Secret that a pattern matches. Source: Strimzi CertSecretSource."""
 
-    secret: str = Field(min_length=1, description="Name of the Secret in the replication's namespace.")
+    secret: SecretName = Field(description="Name of the Secret in the replication's namespace.")
     pattern: str = Field(min_length=1, description="Glob over the Secret's keys, such as `*.crt`.")
 
 
@@ -80,8 +86,8 @@ class KeystoreTrust(Model):
     """A truststore file in a Secret, mounted into every worker; only for a cluster that workers do not depend on."""
 
     format: KeystoreFormat
-    secret: str = Field(min_length=1)
-    key: str = Field(min_length=1)
+    secret: SecretName
+    key: DataKey
     password: Credential
 
 
@@ -131,9 +137,9 @@ class TlsAuthentication(Model):
     """
 
     type: Literal["tls"]
-    secret: str = Field(min_length=1)
-    certificate: str = Field(default="user.crt", min_length=1)
-    key: str = Field(default="user.key", min_length=1)
+    secret: SecretName
+    certificate: DataKey = "user.crt"
+    key: DataKey = "user.key"
     principal: str | None = Field(
         default=None,
         min_length=1,

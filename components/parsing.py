@@ -86,7 +86,7 @@ def _problem(detail: ErrorDetails, data: object, model: type[Model], wanted: str
             return Problem(where, "missing-key", f"`{name}` is missing", "It has no default.", f"set `{name}`.")
         case "extra_forbidden":
             return _unknown_key(where, path, model)
-        case "greater_than_equal" | "less_than_equal" | "finite_number" | "string_too_short":
+        case "greater_than_equal" | "less_than_equal" | "finite_number" | "string_too_short" | "string_too_long":
             given, why = repr(detail["input"]), f"{detail['msg']}."
             return Problem(where, "out-of-range", f"`{name}` is {given}", why, f"set `{name}` to an accepted value.")
         case "enum" | "literal_error" | "union_tag_invalid" | "string_pattern_mismatch" | "quantity":

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, with_config
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from components.clusters import Model, NonNegativeInt, PositiveInt, Properties
+from components.clusters import DataKey, Model, NonNegativeInt, PositiveInt, Properties
 
 #: A fragment of a Kubernetes object that is passed through as it is written.
 JsonObject = Mapping[str, Any]
@@ -61,7 +61,7 @@ class ExternalLogging(Model):
 
     type: Literal["external"]
     config_map: str = Field(min_length=1)
-    key: str = Field(min_length=1)
+    key: DataKey
 
 
 Logging = Annotated[InlineLogging | ExternalLogging, Field(discriminator="type")]
@@ -72,7 +72,7 @@ class JmxMetrics(Model):
 
     type: Literal["jmxPrometheusExporter"]
     config_map: str = Field(min_length=1)
-    key: str = Field(min_length=1)
+    key: DataKey
 
 
 class ReporterMetrics(Model):

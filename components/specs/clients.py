@@ -67,7 +67,10 @@ class Vault:
 
     def placeholder(self, credential: Credential, own_key: str) -> str:
         reference = secret_key(credential, self.own_secret, own_key)
-        return f"${{{self.provider}:{self.namespace}/{reference.secret}:{reference.key}}}"
+        return self.placeholder_of(reference.secret, reference.key)
+
+    def placeholder_of(self, secret: str, key: str) -> str:
+        return f"${{{self.provider}:{self.namespace}/{secret}:{key}}}"
 
 
 def vault(resolved: ResolvedFlow, side: Side, provider: str = SECRET_PROVIDER) -> Vault:
@@ -125,7 +128,7 @@ def login_properties(authentication: Authentication, vault: Vault) -> dict[str, 
             }
         case TlsAuthentication():
             chain, key = (
-                vault.placeholder(SecretKey(secret=authentication.secret, key=key), "")
+                vault.placeholder_of(authentication.secret, key)
                 for key in (authentication.certificate, authentication.key)
             )
             return {
@@ -190,7 +193,7 @@ def _trust_properties(resolved: ResolvedFlow, side: Side) -> dict[str, str]:
         case SecretPattern() as trust if resolved.named.shape is Shape.MIRROR_MAKER2:
             # The operator collects what the pattern matches, and writes this itself.
             every = vault(resolved, side, OPERATOR_SECRET_PROVIDER)
-            certificates = every.placeholder(SecretKey(secret=trust.secret, key=trust.pattern), "")
+            certificates = every.placeholder_of(trust.secret, trust.pattern)
             return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": certificates}
         case SecretPattern():
             # `checks.versions` refuses it wherever a connector would read it; a KafkaMirrorMaker2 has a field for it.

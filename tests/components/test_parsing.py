@@ -130,3 +130,17 @@ def test_a_credential_that_stands_in_the_file_is_told_without_showing_it(passwor
     (problem,) = told(topology)
     assert problem.startswith("plain-text-secret: `password` is given as it is, at clusters.useast.authentication.")
     assert str(password) not in problem
+
+
+@pytest.mark.parametrize(
+    ("password", "key"),
+    [({"secret": "Kafka_Mirror", "key": "password"}, "secret"), ({"secret": "mirror", "key": "team/password"}, "key")],
+)
+def test_a_secret_that_kubernetes_cannot_have_is_refused(password: dict[str, str], key: str) -> None:
+    """A slash or a colon in it would also end a placeholder in the wrong place."""
+    topology = a_topology()
+    topology["clusters"]["useast"]["authentication"]["password"] = password
+    (problem,) = told(topology)
+    assert problem.startswith(
+        f"not-accepted: `{key}` is {password[key]!r}, at clusters.useast.authentication.password."
+    )
