@@ -17,8 +17,9 @@ from pulumi import automation
 
 from infra.engine_command import EngineCommand
 from infra.engine_failures import NoSuchStackError, engine_failure
-from infra.engine_locks import file_backend, release_dead_locks
+from infra.engine_locks import release_dead_locks
 from infra.errors import CannotRunError
+from infra.file_backend import file_backend, remove_torn_attributes
 from infra.local import paths
 from infra.local.endpoints import load_endpoints
 from infra.local.kubernetes_provider import serve
@@ -56,19 +57,22 @@ def _opened(settings: StackSettings, *, create: bool) -> Iterator[automation.Sta
         with _local_stack(settings, create=create) as stack:
             yield stack
         return
-    options = automation.LocalWorkspaceOptions(
-        work_dir=str(ROOT), env_vars=_environment(), pulumi_command=_pulumi_command()
-    )
+    command = _pulumi_command()
+    workspace = automation.LocalWorkspace(work_dir=str(ROOT), env_vars=_environment(), pulumi_command=command)
+    backend = chosen_backend(workspace)
+    if backend is not None:
+        remove_torn_attributes(backend, PROJECT, settings.stack)
+    options = automation.LocalWorkspaceOptions(work_dir=str(ROOT), env_vars=_environment(), pulumi_command=command)
     stack = _select(settings, options, create=create)
-    if (backend := chosen_backend(stack)) is not None:
+    if backend is not None:
         release_dead_locks(stack, backend, PROJECT)
     yield stack
 
 
-def chosen_backend(stack: automation.Stack) -> Path | None:
+def chosen_backend(workspace: automation.Workspace) -> Path | None:
     """Folder of the backend that Pulumi uses, by environment, project or login, if it is one of files."""
-    url = os.environ.get("PULUMI_BACKEND_URL") or stack.workspace.who_am_i().url or ""
-    return file_backend(url, Path(str(stack.workspace.work_dir)))
+    url = os.environ.get("PULUMI_BACKEND_URL") or workspace.who_am_i().url or ""
+    return file_backend(url, Path(str(workspace.work_dir)))
 
 
 def kubernetes_provider(settings: StackSettings) -> str:
@@ -103,7 +107,8 @@ def _select_local(settings: StackSettings, provider: dict[str, str], *, create: 
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     environment = _environment() | provider
     environment |= {
-        "PULUMI_BACKEND_URL": f"file://{backend}",
+        # Without attributes beside each file, which an engine that is killed may leave torn.
+        "PULUMI_BACKEND_URL": f"file://{backend}?metadata=skip",
         "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase_file()),
         "PULUMI_CONFIG_PASSPHRASE": "",
         "KUBECONFIG": str(load_endpoints().kubeconfig),

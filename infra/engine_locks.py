@@ -5,8 +5,6 @@ A lock says which process of which machine holds it. Source: Pulumi's DIY backen
 
 import getpass
 import json
-import os
-import pwd
 import socket
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,13 +14,12 @@ import psutil
 from pulumi import automation
 
 from infra.errors import CannotRunError
+from infra.file_backend import locks_folder
 from infra.local.waiting import DeadlineError, NotYetError, wait_for
 
 #: An engine whose program was killed notices at its next message, stops its operations and saves the state.
 _ORPHAN_SECONDS = 60.0
 _CLOCK_TOLERANCE_SECONDS = 2.0
-_ORGANIZATION = "organization"
-_FILES = "file://"
 
 
 @dataclass(frozen=True)
@@ -50,21 +47,10 @@ class EngineLock:
             return False
 
 
-def file_backend(url: str, folder: Path) -> Path | None:
-    """Where a backend of files lies by its URL, for commands that run in `folder`; None for any other backend.
-
-    Source: Pulumi's DIY backend: `~` is the account's home, whatever HOME says.
-    """
-    if not url.startswith(_FILES):
-        return None
-    path = url.removeprefix(_FILES).partition("?")[0]
-    return folder / (f"{pwd.getpwuid(os.getuid()).pw_dir}{path[1:]}" if path.startswith("~") else path)
-
-
 def engine_locks(backend: Path, project: str, stack: str) -> tuple[EngineLock, ...]:
     """The locks of a stack in a file backend; one that is being removed is none."""
     found = []
-    for file in sorted((backend / ".pulumi" / "locks" / _ORGANIZATION / project / stack).glob("*.json")):
+    for file in sorted(locks_folder(backend, project, stack).glob("*.json")):
         try:
             found.append(_lock(file.read_text()))
         except FileNotFoundError:

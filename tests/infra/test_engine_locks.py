@@ -3,7 +3,6 @@
 import getpass
 import json
 import os
-import pwd
 import socket
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import pytest
 
 from infra import engine_locks
 from infra.engine_locks import engine_locks as locks_of
-from infra.engine_locks import file_backend, release_dead_locks
+from infra.engine_locks import release_dead_locks
 from infra.errors import CannotRunError
 
 
@@ -54,23 +53,6 @@ def release(stack: Stack, backend: Path) -> bool:
 
 def now() -> str:
     return datetime.now(UTC).isoformat()
-
-
-@pytest.mark.parametrize(
-    ("url", "folder"),
-    [
-        pytest.param("file:///srv/state", "/srv/state", id="absolute"),
-        pytest.param("file:///srv/state?no_tmp_dir=true", "/srv/state", id="with-options"),
-        pytest.param("file://~", pwd.getpwuid(os.getuid()).pw_dir, id="login-local"),
-        pytest.param("file://~/state", f"{pwd.getpwuid(os.getuid()).pw_dir}/state", id="below-home"),
-        pytest.param("file://./state", "/project/state", id="relative-to-the-project"),
-        pytest.param("https://app.pulumi.com/somebody", None, id="pulumi-cloud"),
-        pytest.param("s3://bucket", None, id="a-bucket"),
-        pytest.param("", None, id="nobody-knows"),
-    ],
-)
-def test_where_a_backend_of_files_lies(url: str, folder: str | None) -> None:
-    assert file_backend(url, Path("/project")) == (Path(folder) if folder is not None else None)
 
 
 def test_a_stack_without_locks_is_left_alone(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import getpass
 import json
 import socket
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from infra import deployment
 from infra.engine import chosen_backend
 from infra.engine_command import EngineCommand
 from infra.engine_locks import engine_locks, release_dead_locks
+from infra.file_backend import remove_torn_attributes
 from infra.local import paths
 from infra.local.artifacts import ensure
 from infra.settings import read_settings, stack_file
@@ -42,6 +44,38 @@ def test_asking_a_stack_that_was_never_deployed_leaves_the_state_as_it_is(
     assert stack_file(STACK).read_text() == before
 
 
+def test_attributes_over_which_an_engine_was_killed_keep_no_later_one_from_the_stack(tmp_path: Path) -> None:
+    ensure(Console(quiet=True))
+    state = tmp_path / "state"
+    state.mkdir()
+    environment = {**environment_of(tmp_path), "PULUMI_BACKEND_URL": f"file://{state}"}
+    options = automation.LocalWorkspaceOptions(env_vars=environment, pulumi_command=engine_command())
+
+    def opened(select: Callable[..., automation.Stack]) -> automation.Stack:
+        return select("test", project_name=PROJECT, program=lambda: None, opts=options)
+
+    opened(automation.create_stack)
+    (state / ".pulumi" / "stacks" / PROJECT / "test.json.attrs").write_text("")
+    with pytest.raises(automation.CommandError, match="failed to load checkpoint: EOF"):
+        opened(automation.select_stack)
+    remove_torn_attributes(state, PROJECT, "test")
+    assert opened(automation.select_stack).name == "test"
+
+
+def environment_of(folder: Path) -> dict[str, str]:
+    """Of a Pulumi that is at home in a folder."""
+    return {
+        "PULUMI_HOME": str(folder / "home"),
+        "PULUMI_CONFIG_PASSPHRASE": "test",
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
+    }
+
+
+def engine_command() -> EngineCommand:
+    """Of the `pulumi` that the local stack builds."""
+    return EngineCommand(root=str(paths.BIN.parent), skip_version_check=True)
+
+
 def test_the_lock_of_a_dead_engine_is_found_by_what_pulumi_was_logged_in_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -49,12 +83,7 @@ def test_the_lock_of_a_dead_engine_is_found_by_what_pulumi_was_logged_in_to(
     monkeypatch.delenv("PULUMI_BACKEND_URL", raising=False)
     state = tmp_path / "state"
     state.mkdir()
-    environment = {
-        "PULUMI_HOME": str(tmp_path / "home"),
-        "PULUMI_CONFIG_PASSPHRASE": "test",
-        "PULUMI_SKIP_UPDATE_CHECK": "true",
-    }
-    command = EngineCommand(root=str(paths.BIN.parent), skip_version_check=True)
+    environment, command = environment_of(tmp_path), engine_command()
     command.run(["login", f"file://{state}"], str(tmp_path), environment)
     options = automation.LocalWorkspaceOptions(env_vars=environment, pulumi_command=command)
     stack = automation.create_stack("test", project_name=PROJECT, program=lambda: None, opts=options)
@@ -62,7 +91,7 @@ def test_the_lock_of_a_dead_engine_is_found_by_what_pulumi_was_logged_in_to(
     locks.mkdir(parents=True, exist_ok=True)
     holder = {"pid": dead_process(), "username": getpass.getuser(), "hostname": socket.gethostname()}
     (locks / "1.json").write_text(json.dumps({**holder, "timestamp": datetime.now(UTC).isoformat()}))
-    backend = chosen_backend(stack)
+    backend = chosen_backend(stack.workspace)
     assert backend == state
     assert release_dead_locks(stack, backend, PROJECT)
     assert engine_locks(state, PROJECT, "test") == ()
