@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from components.checks.aliases import check_aliases
 from components.checks.clusters import check_clusters
 from components.checks.connect_clusters import check_connect_clusters
+from components.checks.group_offsets import check_group_offsets
 from components.checks.heartbeat_clients import check_heartbeat_clients
 from components.checks.heartbeats import check_heartbeats
 from components.checks.kafka_users import check_kafka_users
@@ -44,5 +45,6 @@ def check_topology(topology: Topology) -> Iterator[Problem]:
     yield from check_connect_clusters(topology, flows)
     yield from check_namespaces(topology, flows)
     yield from check_overlaps(flows)
+    yield from check_group_offsets(flows)
     yield from check_loops(flows)
     yield from check_halves(flows)
