@@ -49,7 +49,9 @@ def test_attributes_over_which_an_engine_was_killed_keep_no_later_one_from_the_s
     state = tmp_path / "state"
     state.mkdir()
     environment = {**environment_of(tmp_path), "PULUMI_BACKEND_URL": f"file://{state}"}
-    options = automation.LocalWorkspaceOptions(env_vars=environment, pulumi_command=engine_command())
+    options = automation.LocalWorkspaceOptions(
+        work_dir=str(tmp_path), env_vars=environment, pulumi_command=engine_command()
+    )
 
     def opened(select: Callable[..., automation.Stack]) -> automation.Stack:
         return select("test", project_name=PROJECT, program=lambda: None, opts=options)
@@ -85,7 +87,7 @@ def test_the_lock_of_a_dead_engine_is_found_by_what_pulumi_was_logged_in_to(
     state.mkdir()
     environment, command = environment_of(tmp_path), engine_command()
     command.run(["login", f"file://{state}"], str(tmp_path), environment)
-    options = automation.LocalWorkspaceOptions(env_vars=environment, pulumi_command=command)
+    options = automation.LocalWorkspaceOptions(work_dir=str(tmp_path), env_vars=environment, pulumi_command=command)
     stack = automation.create_stack("test", project_name=PROJECT, program=lambda: None, opts=options)
     locks = state / ".pulumi" / "locks" / "organization" / PROJECT / "test"
     locks.mkdir(parents=True, exist_ok=True)

@@ -41,7 +41,7 @@ def deployment(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -
             "PULUMI_DEBUG_PROVIDERS": f"kubernetes:{port}",
         }
         command = automation.PulumiCommand(root=str(paths.BIN.parent), skip_version_check=True)
-        options = automation.LocalWorkspaceOptions(env_vars=environment, pulumi_command=command)
+        options = automation.LocalWorkspaceOptions(work_dir=str(folder), env_vars=environment, pulumi_command=command)
         stack = automation.create_stack("test", project_name="provider", program=a_program(), opts=options)
         yield Deployment(stack, state)
         stack.destroy()

@@ -92,7 +92,7 @@ def test_an_interrupted_engine_gives_its_lock_back_and_notes_what_it_was_creatin
         "PULUMI_DEBUG_PROVIDERS": f"kubernetes:{port}",
     }
     command = EngineCommand(root=str(paths.BIN.parent), skip_version_check=True)
-    options = automation.LocalWorkspaceOptions(env_vars=environment, pulumi_command=command)
+    options = automation.LocalWorkspaceOptions(work_dir=str(tmp_path), env_vars=environment, pulumi_command=command)
     stack = automation.create_stack("test", project_name=PROJECT, program=program, opts=options)
 
     def hear(line: str) -> None:
