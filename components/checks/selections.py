@@ -172,6 +172,6 @@ def _bad_pattern(where: str, pattern: str, reason: str) -> Problem:
         where,
         "bad-pattern",
         f"`{pattern}` is no pattern that both Java and Python take",
-        f"The connector would fail, or select something else than what is checked here: {reason}.",
+        f"The connector would fail, hang, or select something else than what is checked here: {reason}.",
         "rewrite it; a literal name, or letters with `.`, `*`, `+`, `?`, `|`, `(…)` and `[…]`.",
     )

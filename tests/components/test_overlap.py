@@ -22,7 +22,7 @@ from components.checks.overlap import (
     selections_overlap,
 )
 from components.checks.overlapping_pairs import overlapping_pairs
-from components.checks.patterns import selects
+from components.checks.patterns import pattern_error, selects
 from components.model import KAFKA_TOPICS_EXCLUDE, Flow
 
 CORPUS: list[dict[str, str]] = yaml.safe_load((Path(__file__).parent / "overlap_corpus.yaml").read_text())
@@ -106,7 +106,8 @@ def a_random_pattern(source: random.Random, depth: int = 3) -> str:
         lambda: source.choice(["(?!{})", "(?={})", "(?:(?!{}).)", "(?>{})"]).format(within()),
         lambda: source.choice([r"(?<!a)", r"(?<!-b)", r"\b", "^", "$", r"\A"]),
     ]
-    return source.choice(leaves if depth == 0 else [*leaves, *inner])()
+    pattern = source.choice(leaves if depth == 0 else [*leaves, *inner])()
+    return pattern if pattern_error(pattern) is None else a_random_pattern(source, depth)
 
 
 def test_decided_answers_agree_with_every_short_name_tried() -> None:

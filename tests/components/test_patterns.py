@@ -17,6 +17,11 @@ from components.checks.patterns import pattern_error, selects
         "(?!internal).*",
         "orders?",
         r"a\{b",
+        "orders(-[a-z]+)*",
+        "(a?)*",
+        "(a{3})*",
+        "(a+){3}",
+        "(a|b+)*",
     ],
 )
 def test_a_pattern_of_both_languages_is_taken(pattern: str) -> None:
@@ -40,6 +45,9 @@ def test_a_pattern_of_both_languages_is_taken(pattern: str) -> None:
         pytest.param("[[a]b]", id="Java's union"),
         pytest.param("[]a]", id="a bracket that opens a class"),
         pytest.param("a{b}", id="a brace that begins no repetition"),
+        pytest.param("(.*)*x", id="a repetition of a repetition, for which Python tries for ever"),
+        pytest.param("(?:(a+?))+b", id="the same in more groups"),
+        pytest.param("x|(orders-(.*){50})", id="so many that Java does, too"),
     ],
 )
 def test_a_pattern_that_one_language_reads_otherwise_is_refused(pattern: str) -> None:
