@@ -110,3 +110,11 @@ def stopped_programs() -> Iterator[None]:
     loop = asyncio.new_event_loop()
     loop.run_until_complete(let_go())
     loop.close()
+
+
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """A Ctrl-C is Python's own: Spark leaves a handler of its own behind, and a shell's background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

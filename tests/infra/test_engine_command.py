@@ -4,7 +4,6 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -52,14 +51,6 @@ def test_what_it_says_is_told_line_by_line_and_whole(engine: EngineCommand, tmp_
 def test_a_failure_is_the_automation_interfaces_own(engine: EngineCommand, tmp_path: Path) -> None:
     with pytest.raises(automation.CommandError, match="from the start"):
         engine.run(["fails"], str(tmp_path), {})
-
-
-@pytest.fixture
-def heeded() -> Iterator[None]:
-    """Tests that run in the background of a shell ignore a Ctrl-C."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("heeded")

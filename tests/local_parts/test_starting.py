@@ -93,7 +93,7 @@ def test_a_part_that_never_serves_is_told_with_what_was_last_seen_and_is_ended()
     assert remembered_processes() == {}
 
 
-@pytest.mark.usefixtures("_pythons_own_ctrl_c")
+@pytest.mark.usefixtures("heeded")
 def test_a_ctrl_c_while_waiting_ends_the_part_that_is_being_started() -> None:
     started: list[PartRecord] = []
 
@@ -107,15 +107,7 @@ def test_a_ctrl_c_while_waiting_ends_the_part_that_is_being_started() -> None:
     assert remembered_processes() == {}
 
 
-@pytest.fixture
-def _pythons_own_ctrl_c() -> Iterator[None]:
-    """Spark, started by an earlier test of the same process, leaves a handler of its own."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("_pythons_own_ctrl_c")
+@pytest.mark.usefixtures("heeded")
 def test_a_ctrl_c_between_start_and_writing_down_takes_effect_after_both() -> None:
     done: list[str] = []
 

@@ -8,9 +8,32 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pulumi import automation
 
+from infra.engine_command import EngineCommand
+from infra.local import paths
+
 Program = Callable[[], None]
 NAMESPACE = "provider-test"
 STRIMZI = "kafka.strimzi.io/v1"
+
+
+def engine_environment(folder: Path, **more: str) -> dict[str, str]:
+    """What an engine is told that is at home in a folder and keeps its state there."""
+    state = folder / "state"
+    state.mkdir()
+    return {
+        "PULUMI_HOME": str(folder / "home"),
+        "PULUMI_BACKEND_URL": f"file://{state}",
+        "PULUMI_CONFIG_PASSPHRASE": "test",
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
+        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        **more,
+    }
+
+
+def engine_options(folder: Path, environment: Mapping[str, str]) -> automation.LocalWorkspaceOptions:
+    """Of the `pulumi` that the local stack builds, at work in a folder."""
+    command = EngineCommand(root=str(paths.BIN.parent), skip_version_check=True)
+    return automation.LocalWorkspaceOptions(work_dir=str(folder), env_vars=environment, pulumi_command=command)
 
 
 def a_program(

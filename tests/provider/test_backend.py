@@ -13,13 +13,12 @@ from rich.console import Console
 
 from infra import deployment
 from infra.engine import chosen_backend
-from infra.engine_command import EngineCommand
 from infra.engine_locks import engine_locks, release_dead_locks
 from infra.file_backend import remove_torn_attributes
-from infra.local import paths
 from infra.local.artifacts import ensure
 from infra.settings import read_settings, stack_file
 from tests.infra.test_engine_locks import dead_process
+from tests.provider.programs import engine_environment, engine_options
 
 PROJECT = "backend"
 STACK = "prod-us-west-2"
@@ -46,12 +45,8 @@ def test_asking_a_stack_that_was_never_deployed_leaves_the_state_as_it_is(
 
 def test_attributes_over_which_an_engine_was_killed_keep_no_later_one_from_the_stack(tmp_path: Path) -> None:
     ensure(Console(quiet=True))
-    state = tmp_path / "state"
-    state.mkdir()
-    environment = {**environment_of(tmp_path), "PULUMI_BACKEND_URL": f"file://{state}"}
-    options = automation.LocalWorkspaceOptions(
-        work_dir=str(tmp_path), env_vars=environment, pulumi_command=engine_command()
-    )
+    environment, state = engine_environment(tmp_path), tmp_path / "state"
+    options = engine_options(tmp_path, environment)
 
     def opened(select: Callable[..., automation.Stack]) -> automation.Stack:
         return select("test", project_name=PROJECT, program=lambda: None, opts=options)
@@ -64,30 +59,16 @@ def test_attributes_over_which_an_engine_was_killed_keep_no_later_one_from_the_s
     assert opened(automation.select_stack).name == "test"
 
 
-def environment_of(folder: Path) -> dict[str, str]:
-    """Of a Pulumi that is at home in a folder."""
-    return {
-        "PULUMI_HOME": str(folder / "home"),
-        "PULUMI_CONFIG_PASSPHRASE": "test",
-        "PULUMI_SKIP_UPDATE_CHECK": "true",
-    }
-
-
-def engine_command() -> EngineCommand:
-    """Of the `pulumi` that the local stack builds."""
-    return EngineCommand(root=str(paths.BIN.parent), skip_version_check=True)
-
-
 def test_the_lock_of_a_dead_engine_is_found_by_what_pulumi_was_logged_in_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ensure(Console(quiet=True))
     monkeypatch.delenv("PULUMI_BACKEND_URL", raising=False)
-    state = tmp_path / "state"
-    state.mkdir()
-    environment, command = environment_of(tmp_path), engine_command()
-    command.run(["login", f"file://{state}"], str(tmp_path), environment)
-    options = automation.LocalWorkspaceOptions(work_dir=str(tmp_path), env_vars=environment, pulumi_command=command)
+    environment, state = engine_environment(tmp_path), tmp_path / "state"
+    url = environment.pop("PULUMI_BACKEND_URL")
+    options = engine_options(tmp_path, environment)
+    assert options.pulumi_command is not None
+    options.pulumi_command.run(["login", url], str(tmp_path), environment)
     stack = automation.create_stack("test", project_name=PROJECT, program=lambda: None, opts=options)
     locks = state / ".pulumi" / "locks" / "organization" / PROJECT / "test"
     locks.mkdir(parents=True, exist_ok=True)

@@ -10,11 +10,18 @@ import pulumi_kubernetes as k8s
 import pytest
 from pulumi import automation
 
-from infra.local import paths
 from infra.local.endpoints import Endpoints
 from infra.local.kubernetes_api import ApiError, KubernetesApi, Reference
 from infra.local.kubernetes_provider import serve
-from tests.provider.programs import NAMESPACE, STRIMZI, Deployment, a_connect_program, a_program
+from tests.provider.programs import (
+    NAMESPACE,
+    STRIMZI,
+    Deployment,
+    a_connect_program,
+    a_program,
+    engine_environment,
+    engine_options,
+)
 
 pytestmark = pytest.mark.usefixtures("stopped_programs")
 
@@ -29,21 +36,11 @@ def api(endpoints: Endpoints) -> Iterator[KubernetesApi]:
 def deployment(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """One stack for all tests: each begins with an `up`, which takes it from wherever the test before left it."""
     folder = tmp_path_factory.mktemp("pulumi")
-    state = folder / "state"
-    state.mkdir()
     with serve(endpoints.kubeconfig) as port:
-        environment = {
-            "PULUMI_HOME": str(folder / "home"),
-            "PULUMI_BACKEND_URL": f"file://{state}",
-            "PULUMI_CONFIG_PASSPHRASE": "test",
-            "PULUMI_SKIP_UPDATE_CHECK": "true",
-            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
-            "PULUMI_DEBUG_PROVIDERS": f"kubernetes:{port}",
-        }
-        command = automation.PulumiCommand(root=str(paths.BIN.parent), skip_version_check=True)
-        options = automation.LocalWorkspaceOptions(work_dir=str(folder), env_vars=environment, pulumi_command=command)
+        environment = engine_environment(folder, PULUMI_DEBUG_PROVIDERS=f"kubernetes:{port}")
+        options = engine_options(folder, environment)
         stack = automation.create_stack("test", project_name="provider", program=a_program(), opts=options)
-        yield Deployment(stack, state)
+        yield Deployment(stack, folder / "state")
         stack.destroy()
 
 

@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
@@ -16,13 +15,12 @@ from pulumi import automation
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 from rich.console import Console
 
-from infra.engine_command import EngineCommand
 from infra.engine_locks import engine_locks
-from infra.local import paths
 from infra.local.artifacts import ensure
 from infra.local.kubernetes_provider.cluster import Cluster
 from infra.local.kubernetes_provider.servicer import KubernetesProvider
 from infra.pending_creates import pending_creates
+from tests.provider.programs import engine_environment, engine_options
 
 PROJECT = "interrupts"
 #: How long the object takes when nobody ends it.
@@ -60,14 +58,6 @@ class Interrupted(KubernetesProvider):
         return empty_pb2.Empty()
 
 
-@pytest.fixture
-def heeded() -> Iterator[None]:
-    """Tests that run in the background of a shell ignore a Ctrl-C."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def program() -> None:
     k8s.core.v1.ConfigMap("a", metadata={"name": "a", "namespace": "default"}, data={"a": "b"})
 
@@ -82,17 +72,8 @@ def test_an_interrupted_engine_gives_its_lock_back_and_notes_what_it_was_creatin
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(provider, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
-    (tmp_path / "state").mkdir()
-    environment = {
-        "PULUMI_HOME": str(tmp_path / "home"),
-        "PULUMI_BACKEND_URL": f"file://{tmp_path / 'state'}",
-        "PULUMI_CONFIG_PASSPHRASE": "test",
-        "PULUMI_SKIP_UPDATE_CHECK": "true",
-        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
-        "PULUMI_DEBUG_PROVIDERS": f"kubernetes:{port}",
-    }
-    command = EngineCommand(root=str(paths.BIN.parent), skip_version_check=True)
-    options = automation.LocalWorkspaceOptions(work_dir=str(tmp_path), env_vars=environment, pulumi_command=command)
+    environment = engine_environment(tmp_path, PULUMI_DEBUG_PROVIDERS=f"kubernetes:{port}")
+    options = engine_options(tmp_path, environment)
     stack = automation.create_stack("test", project_name=PROJECT, program=program, opts=options)
 
     def hear(line: str) -> None:
