@@ -39,6 +39,11 @@ def deployed(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> 
         yield stack
 
 
+@pytest.fixture(autouse=True)
+def _programs_let_go(stopped_programs: None) -> None:
+    """Of deployments that were refused."""
+
+
 def _add_ledger(topology: dict[str, Any], endpoints: Endpoints) -> None:
     topology["clusters"]["useast-tls"] = {
         **topology["clusters"]["useast"],

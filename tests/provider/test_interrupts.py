@@ -62,7 +62,7 @@ def program() -> None:
     k8s.core.v1.ConfigMap("a", metadata={"name": "a", "namespace": "default"}, data={"a": "b"})
 
 
-@pytest.mark.usefixtures("heeded")
+@pytest.mark.usefixtures("heeded", "stopped_programs")
 @pytest.mark.parametrize("twice", [False, True], ids=["once", "twice"])
 def test_an_interrupted_engine_gives_its_lock_back_and_notes_what_it_was_creating(tmp_path: Path, twice: bool) -> None:
     """The second time it does not wait for the object: the next run looks whether it is there."""
