@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from components.checks.overlap import Overlap, Overlaps, Selection, selection_of, selections_overlap
+from components.checks.overlap import Overlap, Overlaps, group_selection_of, selection_of, selections_overlap
 from components.checks.overlapping_pairs import overlapping_pairs
-from components.checks.selections import topic_lists
-from components.expansion import NamedFlow
+from components.expansion import NamedFlow, all_topics
 from components.model import Flow, Policy
-from components.naming import excluded_groups
 from components.problems import Problem, Severity
 
 
@@ -19,24 +17,18 @@ def check_group_offsets(flows: Sequence[NamedFlow]) -> Iterator[Problem]:
             into.setdefault(named.flow.target, []).append(named)
     for together in into.values():
         by_name = {named.name: named for named in together}
-        for pair in overlapping_pairs({named.name: _topics(named.flow) for named in together}):
+        for pair in overlapping_pairs({each.name: selection_of(each.flow, all_topics(each.flow)) for each in together}):
             first, second = by_name[pair.first], by_name[pair.second]
-            groups = selections_overlap(_groups(first.flow), _groups(second.flow))
-            if first.flow.source != second.flow.source and isinstance(groups, Overlaps):
+            if first.flow.source == second.flow.source:
+                continue
+            groups = selections_overlap(group_selection_of(first.flow), group_selection_of(second.flow))
+            if isinstance(groups, Overlaps):
                 yield _problem(first, second, pair.overlap, groups.example)
 
 
 def _syncs_under_the_same_names(flow: Flow) -> bool:
     checkpoints = flow.connectors.checkpoint.enabled and flow.offset_syncs.enabled
     return flow.policy is Policy.IDENTITY and checkpoints and flow.sync_group_offsets
-
-
-def _topics(flow: Flow) -> Selection:
-    return selection_of(flow, tuple(topic for topics in topic_lists(flow).values() for topic in topics))
-
-
-def _groups(flow: Flow) -> Selection:
-    return Selection(flow.groups, excluded_groups(flow))
 
 
 def _problem(first: NamedFlow, second: NamedFlow, topics: Overlap, group: str) -> Problem:

@@ -13,7 +13,7 @@ from components.checks.automata import Automaton, automaton, union
 from components.checks.characters import ALPHABET, EVERY, LONGEST_NAME, UndecidableError
 from components.checks.patterns import pattern_error, selects
 from components.model import Flow, Policy
-from components.naming import HEARTBEATS_TOPIC, excluded_topics
+from components.naming import HEARTBEATS_TOPIC, excluded_groups, excluded_topics
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]+")
 #: What no topic is named. Source: org.apache.kafka.common.internals.Topic.validate
@@ -69,6 +69,11 @@ def selection_of(flow: Flow, topics: tuple[str, ...]) -> Selection:
     if flow.policy is Policy.DEFAULT:
         by_itself.append(f"(.*{separator})?{re.escape(flow.target)}{separator}.*[^{last}]")
     return Selection(_accepted(topics), (*_accepted(excluded_topics(flow)), *by_itself))
+
+
+def group_selection_of(flow: Flow) -> Selection:
+    """Groups whose offsets a flow translates, without the patterns that are refused. Source: DefaultGroupFilter."""
+    return Selection(_accepted(flow.groups), _accepted(excluded_groups(flow)))
 
 
 def _accepted(patterns: tuple[str, ...]) -> tuple[str, ...]:

@@ -39,7 +39,13 @@ def test_a_group_and_a_topic_of_both_are_named() -> None:
         pytest.param({**OTHER, "connectors": {"checkpoint": {"enabled": False}}}, id="no checkpoints"),
         pytest.param({**OTHER, "source": "c", "target": "b", "loopGuard": True}, id="another target"),
         pytest.param({**OTHER, "source": "a"}, id="the same source"),
+        pytest.param({**OTHER, "groups": ["("]}, id="groups that do not compile"),
     ],
 )
 def test_nothing_is_said_where_offsets_come_from_one_source(second: dict[str, Any]) -> None:
     assert told({**IDENTITY, "source": "a"}, second) == []
+
+
+def test_an_exclusion_that_does_not_compile_excludes_nothing() -> None:
+    """It is a problem of its own."""
+    assert told({**IDENTITY, "source": "a"}, {**OTHER, "groupsExclude": ["("]}) != []
