@@ -1,7 +1,7 @@
-"""A Kafka cluster as the checks see it: topics, offsets and consumer groups, by the admin client in Spark's own JVM.
+"""A Kafka cluster as the checks see it: topics, offsets, groups and ACLs, read by an admin client in Spark's JVM.
 
-The same client library and the same properties serve Spark's reader, so what works here works there. Every question is
-asked for many topics or groups at once and ends within a timeout; every failure is a ClusterError in words.
+Spark's reader uses the same client library and properties, so what works here works there. One request covers many
+topics or groups and has a timeout. Every failure is a ClusterError.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -9,14 +9,14 @@ from typing import Self
 
 from pyspark.sql import SparkSession
 
-from spark.acl_rules import AclEntry
+from components.kafka.acls import AclEntry
+from components.kafka.positions import OffsetRange, TopicPartition
 from spark.credentials import ClientOptions
 from spark.errors import ClusterError
 from spark.kafka_errors import JavaError, JavaObject, causes, translated
-from spark.positions import OffsetRange, TopicPartition
 
 TIMEOUT_SECONDS = 20
-#: States of a group without members, in which MirrorMaker writes its offsets.
+#: States of a group without members. MirrorMaker writes a group's offsets only in these states.
 _IDLE_STATES = frozenset({"Empty", "Dead"})
 
 
@@ -45,11 +45,11 @@ class Cluster:
         self._admin.close(self._jvm.java.time.Duration.ofSeconds(1))
 
     def topics(self) -> frozenset[str]:
-        """Every topic that the user may describe, Kafka's internal ones excluded."""
+        """Every topic that the user may describe, except Kafka's internal ones."""
         return frozenset(self._get("listing topics", lambda: self._admin.listTopics().names()))
 
     def partitions(self, topics: Collection[str]) -> dict[str, int]:
-        """Number of partitions by topic; a topic that does not exist is left out, a forbidden one raises."""
+        """Number of partitions by topic. Leaves out topics that do not exist; raises for a topic that is forbidden."""
         if not topics:
             return {}
         futures = self._asked("describing topics", lambda: self._admin.describeTopics(self._list(topics)))
@@ -62,7 +62,7 @@ class Cluster:
         return counts
 
     def offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetRange]:
-        """Log start and last stable offset: what a read_committed consumer can read. A partition unknown raises."""
+        """Log start and last stable offset: what a read_committed consumer can read. Unknown partitions raise."""
         wanted = list(partitions)
         starts = self._list_offsets(dict.fromkeys(wanted, self._package.OffsetSpec.earliest()))
         ends = self._list_offsets(dict.fromkeys(wanted, self._package.OffsetSpec.latest()))
@@ -73,13 +73,15 @@ class Cluster:
         return self._list_offsets(dict.fromkeys(partitions, self._package.OffsetSpec.latest()))
 
     def high_watermarks(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Where a read_uncommitted consumer would end, by partition: after the last stable offset while a transaction
-        is open."""
+        """High watermark by partition, where a read_uncommitted consumer ends.
+
+        While a transaction is open, it is past the last stable offset.
+        """
         latest = self._package.OffsetSpec.latest()
         return self._list_offsets(dict.fromkeys(partitions, latest), "READ_UNCOMMITTED")
 
     def offsets_at(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """Offset of the first record at or after a time (ms since 1970) by partition; -1 when there is none."""
+        """Offset of the first record at or after a time (ms since 1970) by partition; -1 if there is none."""
         specs = {each: self._package.OffsetSpec.forTimestamp(time) for each, time in times.items()}
         return self._list_offsets(specs)
 
@@ -135,7 +137,7 @@ class Cluster:
         return found
 
     def has_acl(self, resource: str, name: str) -> bool:
-        """Whether any ACL speaks of a resource of this type and name, by its name, its beginning or a wildcard."""
+        """Whether any ACL applies to the resource, by its name, a prefix or a wildcard."""
         common = self._jvm.org.apache.kafka.common
         kind, match = common.resource.ResourceType.valueOf(resource), common.resource.PatternType.MATCH
         pattern = common.resource.ResourcePatternFilter(kind, name, match)
@@ -146,9 +148,9 @@ class Cluster:
         return self._get("reading ACLs", lambda: self._admin.describeAcls(wanted).values())
 
     def sets(self, name: str) -> bool:
-        """Whether the brokers' configuration has the property; False if the user may not see it, too.
+        """Whether the brokers' configuration sets the property. False also if the user may not see the configuration.
 
-        Kafka hides the values of properties that it does not define itself, such as an authorizer's.
+        Kafka hides the values of properties that it does not define itself, such as those of an authorizer.
         """
         config = self._jvm.org.apache.kafka.common.config
         try:
@@ -196,7 +198,7 @@ class Cluster:
         return self._asked(doing, lambda: call().get(TIMEOUT_SECONDS + 5, seconds))
 
     def _value_or_none(self, doing: str, future: JavaObject, absent: str) -> JavaObject | None:
-        """The future's value; None when it failed with an exception whose class begins with `absent`."""
+        """The future's value; None if it failed with an exception whose class name begins with `absent`."""
         try:
             return future.get(TIMEOUT_SECONDS + 5, self._jvm.java.util.concurrent.TimeUnit.SECONDS)
         except JavaError as error:

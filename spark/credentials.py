@@ -1,6 +1,6 @@
-"""References to credentials, resolved; and the Kafka client options they end up in.
+"""Resolves references to credentials, and builds the Kafka client options from them.
 
-Values stay inside `Secret` and `ClientOptions`, whose repr shows none of them. No message of this module holds a value.
+`Secret` and `ClientOptions` hold the values, and their repr does not show them. No message here holds a value.
 """
 
 import base64
@@ -10,10 +10,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from components.contract.parameters import (
+    CertificateAuthentication,
+    ClusterParameters,
+    PasswordAuthentication,
+    Reference,
+    SecretReference,
+)
 from spark.errors import CredentialError
-from spark.parameters import ClusterParameters, PasswordAuthentication, Reference, SecretReference, TlsAuthentication
 
 KUBERNETES_TIMEOUT_SECONDS = 10
+_REFERRED_TO = "The parameter document says that it holds a credential."
 _LOGIN_MODULES = {
     "plain": ("PLAIN", "org.apache.kafka.common.security.plain.PlainLoginModule"),
     "scram-sha-256": ("SCRAM-SHA-256", "org.apache.kafka.common.security.scram.ScramLoginModule"),
@@ -23,24 +30,28 @@ _LOGIN_MODULES = {
 
 @dataclass(frozen=True)
 class Secret:
-    """A resolved credential and where it came from; only the second is ever shown."""
+    """A resolved credential and where it came from. Only where it came from is ever shown."""
 
     reference: Reference
     value: bytes = field(repr=False)
 
     def text(self) -> str:
-        """The value as text without the line end that editors and `echo` add."""
+        """The value as text, without the line end that editors and `echo` add."""
         try:
             return self.value.decode("utf-8").rstrip("\r\n")
         except UnicodeDecodeError:
             raise CredentialError(
-                "credential-not-text", "the value is not UTF-8 text", str(self.reference), "store it as text"
+                "credential-not-text",
+                "the value is not UTF-8 text",
+                str(self.reference),
+                "Kafka's client takes passwords and PEM as text.",
+                "store it as text.",
             ) from None
 
 
 @dataclass(frozen=True)
 class ClientOptions:
-    """Kafka client properties of one cluster, for Spark's reader and for the admin client alike."""
+    """Kafka client properties of one cluster, for both Spark's reader and the admin client."""
 
     alias: str
     bootstrap_servers: str
@@ -48,12 +59,12 @@ class ClientOptions:
 
 
 Resolve = Callable[[Reference], Secret]
-#: (keystore, password, format JKS or PKCS12, where) -> the certificates as PEM
+#: (keystore, password, format JKS or PKCS12, where) -> the certificates as PEM.
 KeystoreToPem = Callable[[bytes, str, str, str], str]
 
 
 def resolver(kubeconfig: Path | None = None) -> Resolve:
-    """A function that resolves references; a Secret is read with `kubeconfig`, $KUBECONFIG or the pod's own account."""
+    """A function that resolves references. It reads Secrets with `kubeconfig`, $KUBECONFIG or the pod's account."""
 
     def resolve(reference: Reference) -> Secret:
         if reference.secret is not None:
@@ -63,7 +74,11 @@ def resolver(kubeconfig: Path | None = None) -> Resolve:
         name = reference.env or ""
         if name not in os.environ:
             raise CredentialError(
-                "credential-missing", "the variable is not set", str(reference), f"export {name} for the job"
+                "credential-missing",
+                "the variable is not set",
+                str(reference),
+                _REFERRED_TO,
+                f"export {name} for the job.",
             )
         return Secret(reference, os.environ[name].encode())
 
@@ -71,7 +86,7 @@ def resolver(kubeconfig: Path | None = None) -> Resolve:
 
 
 def client_options(cluster: ClusterParameters, resolve: Resolve, keystore_to_pem: KeystoreToPem) -> ClientOptions:
-    """The Kafka client properties that reach `cluster`; certificates inline, so that executors need no file."""
+    """The Kafka client properties for `cluster`, with certificates inline so that executors need no file."""
     properties: dict[str, str] = {"security.protocol": cluster.security_protocol}
     if cluster.trust is not None:
         certificates = resolve(cluster.trust.certificates)
@@ -84,7 +99,7 @@ def client_options(cluster: ClusterParameters, resolve: Resolve, keystore_to_pem
         properties |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": pem}
     if isinstance(cluster.authentication, PasswordAuthentication):
         properties |= _password_properties(cluster.authentication, resolve)
-    elif isinstance(cluster.authentication, TlsAuthentication):
+    elif isinstance(cluster.authentication, CertificateAuthentication):
         properties |= {
             "ssl.keystore.type": "PEM",
             "ssl.keystore.certificate.chain": _pem(resolve(cluster.authentication.certificate), "CERTIFICATE"),
@@ -107,14 +122,15 @@ def _jaas_quoted(text: str) -> str:
 
 
 def _pem(secret: Secret, kind: str) -> str:
-    # Kafka says "No matching CERTIFICATE entries in PEM file" for a PKCS#1 key and for an empty file alike.
+    # Kafka reports "No matching CERTIFICATE entries in PEM file" both for a PKCS#1 key and for an empty file.
     text = secret.text()
     if f"-----BEGIN {kind}-----" not in text:
         raise CredentialError(
             "credential-not-pem",
             f"no '-----BEGIN {kind}-----' block",
             str(secret.reference),
-            "store PEM; a private key must be PKCS#8 and not encrypted (openssl pkcs8 -topk8 -nocrypt)",
+            "Kafka's client reads certificates and PKCS#8 keys as PEM only.",
+            "store PEM; a private key must be PKCS#8 and not encrypted (openssl pkcs8 -topk8 -nocrypt).",
         )
     return text
 
@@ -124,12 +140,16 @@ def _file_value(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise CredentialError(
-            "credential-missing", f"{error.strerror}", f"file {path}", "give a path that the job's user can read"
+            "credential-missing",
+            f"{error.strerror}",
+            f"file {path}",
+            _REFERRED_TO,
+            "give a path that the job's user can read.",
         ) from None
 
 
 def _secret_value(reference: SecretReference, kubeconfig: Path | None) -> bytes:
-    # Imported late: a job whose references are files or variables needs no Kubernetes client.
+    # Imported here, because a job whose references are files or variables needs no Kubernetes client.
     from kubernetes import client
     from urllib3.exceptions import HTTPError
 
@@ -141,18 +161,34 @@ def _secret_value(reference: SecretReference, kubeconfig: Path | None) -> bytes:
             reference.name, reference.namespace, _request_timeout=KUBERNETES_TIMEOUT_SECONDS
         )
     except client.ApiException as error:
-        remedy = "let the job's account `get` this Secret" if error.status == 403 else "create it or correct the name"
-        raise CredentialError("credential-missing", f"Kubernetes answers {error.reason}", where, remedy) from None
+        remedy = "let the job's account `get` this Secret." if error.status == 403 else "create it or correct the name."
+        raise CredentialError(
+            "credential-missing", f"Kubernetes answers {error.reason}", where, _REFERRED_TO, remedy
+        ) from None
     except HTTPError:
         raise CredentialError(
-            "kubernetes-unreachable", "the Kubernetes API server does not answer", where, "check --kubeconfig"
+            "kubernetes-unreachable",
+            "the Kubernetes API server does not answer",
+            where,
+            "The credential is kept in a Secret there.",
+            "check --kubeconfig.",
         ) from None
     encoded = (secret.data or {}).get(reference.key)
     if encoded is None:
-        raise CredentialError("credential-missing", "the Secret has no such key", where, "correct the key")
+        raise CredentialError(
+            "credential-missing",
+            "the Secret has no such key",
+            where,
+            "The parameter document says that the key holds a credential.",
+            "correct the key, or add it to the Secret.",
+        )
     try:
         return base64.b64decode(encoded, validate=True)
     except binascii.Error:
         raise CredentialError(
-            "credential-not-text", "the value is not base64", where, "write the Secret anew"
+            "credential-not-text",
+            "the value is not base64",
+            where,
+            "Kubernetes keeps every value of a Secret as base64.",
+            "write the Secret again.",
         ) from None

@@ -1,16 +1,9 @@
-"""What stops the job from judging at all. May be imported by everything in this package; imports nothing of ours."""
+"""What keeps the job from judging. Each class is a type to catch; the text is that of CannotRunError.
 
+No field of an error may hold a credential: errors end up in the terminal, in the report and in a ConfigMap.
+"""
 
-class CannotRunError(Exception):
-    """The job could not find out whether replication works; exit code 2, never a pass.
-
-    `code` is a stable kebab-case name, `where` names the cluster, file or key, `remedy` what to change. None of the
-    fields may hold a credential: they end up in the terminal, in report.json and in a ConfigMap.
-    """
-
-    def __init__(self, code: str, what: str, where: str, remedy: str) -> None:
-        self.code, self.what, self.where, self.remedy = code, what, where, remedy
-        super().__init__(f"{code}: {what}, at {where}. Remedy: {remedy}")
+from components.contract.problems import CannotRunError
 
 
 class ParametersError(CannotRunError):
@@ -34,4 +27,4 @@ class ReadError(CannotRunError):
 
 
 class PublishError(CannotRunError):
-    """The verdict could not be kept beside the flow."""
+    """The verdict could not be written to its ConfigMap."""

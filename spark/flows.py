@@ -1,4 +1,4 @@
-"""A flow opened for checking: both clusters, what it selects, and how its records are read."""
+"""A flow opened for checking: connected to both clusters, with its selection resolved."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -6,27 +6,29 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
+from components.contract.parameters import FlowParameters
+from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.replication_policy import ReplicationPolicy
+from components.kafka.topic_names import is_name
 from spark import readers, transforms
 from spark.clusters import Cluster
 from spark.credentials import Resolve, client_options
 from spark.errors import ClusterError
 from spark.guards import SOURCE
 from spark.keystores import keystore_to_pem
-from spark.parameters import FlowParameters
-from spark.positions import OffsetRange, TopicPartition
-from spark.selection import Selection
 
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class OpenFlow:
-    """What every check works with. `partitions` holds the selected source topics and the number of their partitions,
-    `remote_partitions` those that exist on the target, by their name there; `source_topics` and `target_topics` are all
-    that the users may describe."""
+    """What every check works with.
 
-    flow: FlowParameters
-    selection: Selection
+    `partitions` holds the number of partitions of each selected source topic, `remote_partitions` that of each of
+    their remote topics that exists. `source_topics` and `target_topics` are all that the users may describe.
+    """
+
+    parameters: FlowParameters
     spark: SparkSession
     source: Cluster
     target: Cluster
@@ -37,8 +39,16 @@ class OpenFlow:
     target_topics: frozenset[str] = frozenset()
 
     @property
+    def name(self) -> str:
+        return self.parameters.name
+
+    @property
+    def policy(self) -> ReplicationPolicy:
+        return self.parameters.replication_policy
+
+    @property
     def sync_cluster(self) -> Cluster:
-        return self.source if self.flow.offset_syncs.cluster == "source" else self.target
+        return self.source if self.parameters.offset_syncs.cluster == "source" else self.target
 
     def read(self, cluster: Cluster, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
         return readers.records(self.spark, cluster.options, ranges)
@@ -50,60 +60,60 @@ class OpenFlow:
         return readers.layered(self.spark, cluster.options, ranges)
 
     def digests(self, records: DataFrame, side: str) -> DataFrame:
-        """`transforms.digests` of records of a side, by the source's names of topics."""
-        prefix = "" if side == SOURCE else self.selection.prefix
-        return transforms.digests(records, side, prefix, self.flow.guard, self.selection.prefixed)
+        """`transforms.digests` of one side's records, with the topics named as on the source."""
+        prefix = "" if side == SOURCE else self.policy.prefix
+        return transforms.digests(records, side, prefix, self.parameters.guard, self.policy.prefixed_ending)
 
     def replicated_partitions(self) -> list[TopicPartition]:
-        """The selected partitions, by the source's name, that exist on both clusters."""
+        """The selected partitions that exist on both clusters, named as on the source."""
         return [
             TopicPartition(topic, partition)
             for topic, count in sorted(self.partitions.items())
-            for partition in range(min(count, self.remote_partitions.get(self.selection.remote(topic), 0)))
+            for partition in range(min(count, self.remote_partitions.get(self.policy.remote(topic), 0)))
         ]
 
 
-def _selected(flow: FlowParameters, selection: Selection, existing: frozenset[str], where: str) -> list[str]:
-    missing = sorted(set(selection.literal_topics()) - existing)
+def _selected(flow: FlowParameters, existing: frozenset[str], where: str) -> list[str]:
+    missing = sorted({topic for topic in flow.topics if is_name(topic)} - existing)
     if missing:
         raise ClusterError(
             "topic-missing",
             f"no topic {', '.join(missing)} that the user may describe",
             where,
-            "create the topic, correct the flow's topics, or grant DESCRIBE on it",
+            "The flow lists it by name, and a topic that the user may not describe looks as if it did not exist.",
+            "create the topic, correct the flow's topics, or grant DESCRIBE on it.",
         )
-    topics = selection.topics(existing)
+    topics = flow.topic_selection.of(existing)
     if not topics:
         raise ClusterError(
             "no-topic-selected",
             f"none of its {len(existing)} topics matches {', '.join(flow.topics)}",
             where,
-            "correct the flow's topics, or grant the user DESCRIBE on them",
+            "There is nothing to check.",
+            "correct the flow's topics, or grant the user DESCRIBE on them.",
         )
     return topics
 
 
 @contextmanager
-def opened(flow: FlowParameters, spark: SparkSession, resolve: Resolve, progress: Progress) -> Iterator[OpenFlow]:
+def open_flow(flow: FlowParameters, spark: SparkSession, resolve: Resolve, progress: Progress) -> Iterator[OpenFlow]:
     """Connect to both clusters and resolve the selection.
 
-    Raises ClusterError when a cluster does not let us in, when a topic that the flow names does not exist on the
-    source, and when the flow selects nothing there.
+    Raises ClusterError when a cluster refuses the login, when the source lacks a topic that the flow lists by name, and
+    when the flow selects nothing there.
     """
     convert = keystore_to_pem(spark)
-    selection = Selection(flow)
     with (
         Cluster(spark, client_options(flow.source, resolve, convert)) as source,
         Cluster(spark, client_options(flow.target, resolve, convert)) as target,
     ):
         progress(f"{flow.name}: asking {flow.source.alias} and {flow.target.alias} for topics")
         existing = source.topics()
-        topics = _selected(flow, selection, existing, source.where)
+        topics = _selected(flow, existing, source.where)
         on_target = target.topics()
-        remote = [name for name in map(selection.remote, topics) if name in on_target]
+        remote = [name for name in map(flow.replication_policy.remote, topics) if name in on_target]
         yield OpenFlow(
             flow,
-            selection,
             spark,
             source,
             target,

@@ -1,6 +1,6 @@
-"""What a loop guard does to records, as column expressions: who takes part in a comparison, and with which headers.
+"""What a loop guard does to records, as column expressions: which records are compared, and with which headers.
 
-All but `without_marks` stay within Spark's generated code: functions of whole arrays, none of their elements.
+Everything except `without_marks` uses functions of whole arrays, which Spark compiles, instead of element-wise ones.
 """
 
 from collections.abc import Sequence
@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
-from spark.parameters import GuardParameters
+from components.contract.parameters import GuardParameters
 
 SOURCE, TARGET = "source", "target"
-#: The source again, as a consumer that does not wait for a transaction's end has it.
+#: The source again, as a read_uncommitted consumer sees it.
 UNCOMMITTED = "uncommitted"
-#: Part of the comparison; left out by the guard or written on the target itself, so of no concern; been both ways.
+#: Compared; not of this flow (dropped by the guard, or written on the target itself); replicated in both directions.
 COMPARED, ASIDE, LOOPED = "compared", "aside", "looped"
 
 
 def role(side: str, guard: GuardParameters | None) -> Column:
-    """What a record is to a flow: COMPARED, ASIDE or LOOPED."""
+    """The role of a record in a flow: COMPARED, ASIDE or LOOPED."""
     if guard is None:
         return F.lit(COMPARED)
     if side == SOURCE:
@@ -27,9 +27,10 @@ def role(side: str, guard: GuardParameters | None) -> Column:
 
 
 def headers(side: str, guard: GuardParameters | None) -> Column:
-    """The headers to compare: on the target without the one mark that the guard appended.
+    """The headers to compare: on the target, without the mark that the guard appended.
 
-    That is the last one of its name, and without a value; where the last has a value it is not the guard's, and stays.
+    The mark is the last header of its name and has no value. If the last one has a value, it is not the guard's and
+    stays.
     """
     given = F.col("headers")
     if guard is None or side == SOURCE:
@@ -40,11 +41,11 @@ def headers(side: str, guard: GuardParameters | None) -> Column:
 
 
 def without_marks(marks: Sequence[str]) -> Column:
-    """The headers without any of `marks`: where a guard stops nothing, records gain one with each round."""
+    """The headers without any of `marks`: a record that loops gains a mark in each round."""
     given = F.col("headers")
     return F.filter(given, lambda header: ~header["key"].isin(*marks)) if marks else given
 
 
 def _carries(name: str) -> Column:
-    """Whether a header has that name; false, not null, for a record without headers."""
+    """Whether a header has that name; false (not null) for a record without headers."""
     return F.coalesce(F.array_contains(F.col("headers")["key"], name), F.lit(False))

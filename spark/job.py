@@ -1,7 +1,7 @@
-"""The job: every flow of a parameter document, checked; call `run` from Python, `validate.py` from a shell."""
+"""The job: checks flows of a parameter document. Call `run` from Python, `validate.py` from a shell."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,18 +9,18 @@ from pathlib import Path
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from spark.advice import advice
-from spark.checks import access, heartbeats, loops, offsets, parity, parts, retention
-from spark.checks.parity_readings import first_pass
-from spark.checks.translation import SyncHistory
+from components.contract.parameters import FlowParameters, Parameters
+from components.contract.problems import CannotRunError
+from components.contract.report import CheckName, CheckOutcome, Finding, FlowOutcome, Report, Severity
+from spark.checks.all_checks import CHECKS, Check
+from spark.checks.shared_readings import SharedReadings, shared_readings
 from spark.credentials import Resolve, resolver
-from spark.errors import CannotRunError, ReadError
-from spark.flows import OpenFlow, Progress, opened
-from spark.parameters import FlowParameters, Parameters
-from spark.positions import TopicPartition
-from spark.report import CheckOutcome, Finding, FlowOutcome, Report, Severity
-from spark.rings import rings
+from spark.errors import ReadError
+from spark.flows import Progress, open_flow
+from spark.report.advice import advice
 from spark.sessions import SessionOptions, session
+
+_ALL_LOOP = "every topic of the flow loops"
 
 
 @dataclass(frozen=True)
@@ -33,38 +33,40 @@ class Options:
     progress: Progress = field(default=lambda _: None, repr=False)
 
 
-def run(parameters: Parameters, options: Options) -> Report:
-    """Check every flow of `parameters` in one Spark session; whatever keeps the job from judging is in the report."""
+def run(document: Parameters, flows: Sequence[FlowParameters], options: Options) -> Report:
+    """Check `flows` of the document in one Spark session. The report says what could not be checked, and why."""
     began = time.monotonic()
     resolve = resolver(options.kubeconfig)
+    outcomes: tuple[FlowOutcome, ...] = ()
+    failure: Finding | None = None
     try:
         options.progress("starting Spark")
         with session(options.session) as spark:
-            flows = tuple(check_flow(flow, spark, resolve, options, parameters.whole) for flow in parameters.flows)
-    except CannotRunError as failure:
-        return Report(parameters.stack, _now(), time.monotonic() - began, (), _finding(failure))
-    except (Py4JError, ConnectionError) as failure:
-        lost = ReadError(
-            "spark-lost",
-            f"Spark's JVM ended or no longer answers ({type(failure).__name__})",
-            f"Spark master {options.session.master}",
-            "see Spark's log on the terminal; raise --driver-memory if it ran out of memory",
-        )
-        return Report(parameters.stack, _now(), time.monotonic() - began, (), _finding(lost))
-    return Report(parameters.stack, _now(), time.monotonic() - began, flows)
+            outcomes = tuple(check_flow(flow, spark, resolve, options, document.flows) for flow in flows)
+    except CannotRunError as error:
+        failure = _finding(error)
+    except (Py4JError, ConnectionError) as error:
+        failure = _finding(_spark_lost(error, options.session.master))
+    return Report(document.stack, _now(), time.monotonic() - began, () if failure else outcomes, failure)
 
 
 def check_flow(
-    flow: FlowParameters, spark: SparkSession, resolve: Resolve, options: Options, whole: Sequence[FlowParameters] = ()
+    flow: FlowParameters, spark: SparkSession, resolve: Resolve, options: Options, flows: Sequence[FlowParameters] = ()
 ) -> FlowOutcome:
-    """The outcome of one flow among the `whole` document; a cluster that does not let us in is the flow's one error."""
-    found = _Found()
+    """The outcome of one of the document's `flows`; a cluster that cannot be reached is the flow's only error."""
+    why_not = {check.name: reason for check in CHECKS if (reason := check.why_not(flow)) is not None}
+    checks: list[CheckOutcome] = []
     failure: Finding | None = None
     try:
-        with opened(flow, spark, resolve, options.progress) as live:
-            found = _checked(live, options, whole)
+        with (
+            open_flow(flow, spark, resolve, options.progress) as opened,
+            shared_readings(opened, flows, options.catch_up_seconds) as readings,
+        ):
+            if not readings.without_loops.partitions:
+                why_not |= {check.name: _ALL_LOOP for check in CHECKS if check.needs_topics}
+            checks = [_outcome(check, readings) for check in CHECKS if check.name not in why_not]
     except CannotRunError as error:
-        failure = _finding(error)
+        checks, failure = [], _finding(error)
     return FlowOutcome(
         name=flow.name,
         namespace=flow.namespace,
@@ -73,113 +75,39 @@ def check_flow(
         target=flow.target.alias,
         policy=flow.policy,
         checked_at=_now(),
-        checks=found.checks,
+        checks=tuple(sorted(checks, key=lambda check: list(CheckName).index(CheckName(check.name)))),
         error=failure,
-        not_run={**_not_run(flow), **found.not_run},
+        not_run=_mentioned(why_not),
         replication=flow.replication,
         shape=flow.shape,
         advice=advice(flow),
     )
 
 
-@dataclass(frozen=True)
-class _Found:
-    """What was checked, and what could not be for a reason that only the clusters showed."""
-
-    checks: tuple[CheckOutcome, ...] = ()
-    not_run: Mapping[str, str] = field(default_factory=dict)
+def _mentioned(why_not: Mapping[CheckName, str]) -> dict[str, str]:
+    return {name.value: why_not[name] for name in CheckName if why_not.get(name)}
 
 
-def _not_run(flow: FlowParameters) -> dict[str, str]:
-    off = {}
-    if flow.acls is None:
-        off[access.NAME] = "the parameters tell no ACLs"
-    if not flow.heartbeats.enabled:
-        off[heartbeats.NAME] = "the flow has no heartbeats"
-    if not flow.checkpoints.enabled:
-        off[offsets.NAME] = "the flow writes no checkpoints"
-    if not flow.offset_syncs.enabled:
-        off[retention.NAME] = "the flow has no offset syncs"
-    elif flow.guard is not None or flow.transformed:
-        by = "guard" if flow.guard is not None else "transforms"
-        off[retention.NAME] = f"offset syncs cannot tell what its {by} left out from what was lost"
-    return off
-
-
-def _checked(live: OpenFlow, options: Options, whole: Sequence[FlowParameters]) -> _Found:
-    looping = loops.find_loops(live, rings(live.flow, whole, live.partitions))
-    calm = loops.without_loops(live, looping) if looping else live
-    outcomes = []
-    if parts.parts_of(live.flow):
-        outcomes.append(_guarded(parts.NAME, lambda: parts.check_division(live.flow, whole, live.source.topics())))
-    if live.flow.acls is not None:
-        live.progress(f"{live.flow.name}: asking for ACLs")
-        outcomes.append(_guarded(access.NAME, lambda: access.check_access(live)))
-    # Read before anything waits: what the checkpoints must have caught up with by the end.
-    live.progress(f"{live.flow.name}: reading offset syncs")
-    syncs = offsets.read_syncs(calm)
-    if live.flow.heartbeats.enabled:
-        with heartbeats.Observer(live.target, live.flow.heartbeats, options.catch_up_seconds) as observer:
-            translated = _offsets_outcome(calm, syncs)
-            live.progress(f"{live.flow.name}: watching heartbeats arrive")
-            outcomes.append(_guarded(heartbeats.NAME, lambda: heartbeats.check_heartbeats(live, observer)))
-    else:
-        translated = _offsets_outcome(calm, syncs)
-    outcomes += translated
-    outcomes += _records_compared(calm, syncs, looping, options)
-    everything_loops = not calm.partitions
-    over = dict.fromkeys((offsets.NAME, retention.NAME), "every topic of the flow loops") if everything_loops else {}
-    return _Found(tuple(outcomes), over)
-
-
-def _offsets_outcome(live: OpenFlow, syncs: dict[TopicPartition, SyncHistory]) -> list[CheckOutcome]:
-    if not live.flow.checkpoints.enabled or not live.partitions:
-        return []
-    live.progress(f"{live.flow.name}: translating consumer offsets")
-    return [_guarded(offsets.NAME, lambda: offsets.check_offsets(live, syncs))]
-
-
-def _records_compared(
-    live: OpenFlow, syncs: dict[TopicPartition, SyncHistory], looping: Sequence[loops.Loop], options: Options
-) -> list[CheckOutcome]:
-    """parity and retention, which share one reading of all records."""
-    retained = live.partitions and retention.NAME not in _not_run(live.flow)
-    names = (parity.NAME, retention.NAME) if retained else (parity.NAME,)
-    try:
-        first = first_pass(live, options.catch_up_seconds, syncs)
-    except CannotRunError as error:
-        return [CheckOutcome(name, error.what, {}, (_finding(error),)) for name in names]
-
-    def lost() -> CheckOutcome:
-        policies = live.source.cleanup_policies(live.partitions)
-        return retention.judge(
-            [
-                retention.Replicated(
-                    partition,
-                    syncs.get(partition, SyncHistory()),
-                    log,
-                    first.target_logs[partition],
-                    first.dense(partition),
-                    policies.get(partition.topic, ""),
-                )
-                for partition, log in first.source_logs.items()
-            ]
-        )
-
-    compared = _guarded(parity.NAME, lambda: parity.check_parity(live, first, looping, options.catch_up_seconds, syncs))
-    return [compared, _guarded(retention.NAME, lost)] if retained else [compared]
-
-
-def _guarded(name: str, check: Callable[[], CheckOutcome]) -> CheckOutcome:
+def _outcome(check: Check, readings: SharedReadings) -> CheckOutcome:
     """The check's outcome, or the error that kept it from running."""
     try:
-        return check()
+        return check.run(readings)
     except CannotRunError as error:
-        return CheckOutcome(name, error.what, {}, (_finding(error),))
+        return CheckOutcome(check.name, error.what, {}, (_finding(error),))
+
+
+def _spark_lost(error: Exception, master: str) -> ReadError:
+    return ReadError(
+        "spark-lost",
+        f"Spark's JVM ended or no longer answers ({type(error).__name__})",
+        f"Spark master {master}",
+        "It may have run out of memory, or somebody stopped it.",
+        "see Spark's log on the terminal; raise --driver-memory if it ran out of memory.",
+    )
 
 
 def _finding(error: CannotRunError) -> Finding:
-    return Finding(error.code, Severity.ERROR, f"{error.what}, at {error.where}. Remedy: {error.remedy}")
+    return Finding(error.code, Severity.ERROR, f"{error.what}, at {error.where}. {error.why} Remedy: {error.remedy}")
 
 
 def _now() -> str:

@@ -1,4 +1,4 @@
-"""JKS and PKCS12 truststores as PEM, by the JVM's own KeyStore: executors on other machines then need no file."""
+"""Converts JKS and PKCS12 truststores to PEM with the JVM's KeyStore, so that executors elsewhere need no file."""
 
 import base64
 
@@ -10,7 +10,7 @@ from spark.kafka_errors import JavaError, JavaObject
 
 
 def keystore_to_pem(spark: SparkSession) -> KeystoreToPem:
-    """A function that lists a truststore's certificates as PEM; it raises CredentialError, which holds no value."""
+    """A function that returns a truststore's certificates as PEM. It raises CredentialError, which holds no value."""
     jvm: JavaObject = spark._jvm
     gateway: JavaObject = spark.sparkContext._gateway
 
@@ -23,12 +23,22 @@ def keystore_to_pem(spark: SparkSession) -> KeystoreToPem:
             store.load(jvm.java.io.ByteArrayInputStream(keystore), characters)
         except JavaError:
             raise CredentialError(
-                "truststore-unreadable", f"not a {kind} truststore, or another password", where, "correct either"
+                "truststore-unreadable",
+                f"not a {kind} truststore, or the password is wrong",
+                where,
+                "The job takes the cluster's certificate authorities from it.",
+                "correct the truststore, its format or its password.",
             ) from None
         certificates = [store.getCertificate(alias) for alias in _all(store.aliases())]
         blocks = [_block(bytes(each.getEncoded())) for each in certificates if each is not None]
         if not blocks:
-            raise CredentialError("truststore-empty", "the truststore holds no certificate", where, "add the authority")
+            raise CredentialError(
+                "truststore-empty",
+                "the truststore holds no certificate",
+                where,
+                "The job would trust no broker.",
+                "add the certificate authority of the cluster.",
+            )
         return "\n".join(blocks)
 
     return convert

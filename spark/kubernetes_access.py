@@ -1,4 +1,4 @@
-"""The Kubernetes API client of the job: for Secrets that hold credentials and for the published verdict."""
+"""The job's Kubernetes client: for Secrets that hold credentials, and for the published verdict."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from spark.errors import CredentialError
 
 
 def api_client(kubeconfig: Path | None) -> client.ApiClient:
-    """A client by `kubeconfig`, else $KUBECONFIG or the usual file, else the pod's own service account."""
+    """A client configured by `kubeconfig`, else by $KUBECONFIG or the usual file, else by the pod's service account."""
     try:
         configuration = client.Configuration()
         config.load_kube_config(str(kubeconfig) if kubeconfig else None, client_configuration=configuration)  # type: ignore[no-untyped-call]
@@ -16,13 +16,21 @@ def api_client(kubeconfig: Path | None) -> client.ApiClient:
     except config.ConfigException:
         if kubeconfig is not None:
             raise CredentialError(
-                "kubeconfig-invalid", "not a usable kubeconfig", str(kubeconfig), "give --kubeconfig a valid file"
+                "kubeconfig-invalid",
+                "not a usable kubeconfig",
+                str(kubeconfig),
+                "The job reads Secrets and publishes verdicts with it.",
+                "give --kubeconfig a valid file.",
             ) from None
     configuration = client.Configuration()
     try:
         config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
     except config.ConfigException:
         raise CredentialError(
-            "kubeconfig-missing", "no kubeconfig and no service account", "environment", "give --kubeconfig FILE"
+            "kubeconfig-missing",
+            "no kubeconfig and no service account",
+            "environment",
+            "The job reads Secrets and publishes verdicts through the Kubernetes API.",
+            "give --kubeconfig FILE.",
         ) from None
     return client.ApiClient(configuration)

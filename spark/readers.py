@@ -1,4 +1,4 @@
-"""Bounded reads of Kafka as frames, and the one place where rows reach the driver.
+"""Bounded reads of Kafka as frames. Rows reach the driver here only.
 
 A frame of records has the columns key, value (binary), topic (string), partition (int), offset (bigint), timestamp
 (timestamp), headers (array of key string, value binary; null without headers).
@@ -10,19 +10,19 @@ from collections.abc import Iterable, Mapping
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from components.kafka.positions import OffsetRange, TopicPartition
 from spark.credentials import ClientOptions
 from spark.errors import ReadError
 from spark.kafka_errors import JavaError, translated
-from spark.positions import OffsetRange, TopicPartition
 
 RECORD_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
 _RECORD_SCHEMA = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
     "headers array<struct<key: string, value: binary>>"
 )
-#: Below this many offsets one task a partition is quicker than splitting it.
+#: With fewer offsets than this, one task per partition is faster than splitting partitions.
 _SPLIT_FROM_RECORDS = 50_000
-#: Ranges of one partition that are nearer than this many offsets are read as one.
+#: Ranges of one partition that are closer than this are read as one.
 _MERGE_WITHIN_RECORDS = 64
 _CONSUMER = {
     "kafka.max.poll.records": "4000",
@@ -37,11 +37,11 @@ def records(
     ranges: Mapping[TopicPartition, OffsetRange],
     isolation: str = "read_committed",
 ) -> DataFrame:
-    """The records of `ranges`, one range a partition; without those of aborted transactions unless `isolation` is
-    read_uncommitted.
+    """The records of `ranges`, one range per partition. Records of aborted transactions are left out, unless
+    `isolation` is read_uncommitted.
 
-    Records that retention removes while they are read are absent without an error: checks that count compare the log
-    starts again afterwards.
+    Records that retention removes during the read are missing without an error: a check that counts records must
+    compare the log starts again afterwards.
     """
     wanted = {each: offsets for each, offsets in ranges.items() if offsets.size}
     if not wanted:
@@ -66,7 +66,7 @@ def records(
 def layered(
     spark: SparkSession, options: ClientOptions, ranges: Iterable[tuple[TopicPartition, OffsetRange]]
 ) -> DataFrame:
-    """The records of many ranges, several a partition; overlapping records come once."""
+    """The records of many ranges, several per partition. A record in two ranges comes once."""
     frames = [records(spark, options, layer) for layer in layers(ranges)]
     if not frames:
         return records(spark, options, {})
@@ -77,7 +77,7 @@ def layered(
 
 
 def layers(ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> list[dict[TopicPartition, OffsetRange]]:
-    """`ranges` in as few sets as possible, a partition at most once in each: Spark reads one range of a partition.
+    """`ranges` in as few sets as possible, each partition at most once per set, as Spark reads one range per partition.
 
     Ranges of a partition that overlap or nearly touch are joined first.
     """
@@ -95,7 +95,7 @@ def layers(ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> list[dict[To
 
 
 def rows(frame: DataFrame, where: str, doing: str) -> list[Row]:
-    """The rows of a small frame; raises ClusterError or ReadError in words."""
+    """The rows of a small frame; raises ClusterError or ReadError."""
     try:
         return frame.collect()
     except JavaError as error:
@@ -105,7 +105,8 @@ def rows(frame: DataFrame, where: str, doing: str) -> list[Row]:
             "read-failed",
             f"Spark could not finish {doing}: {error.getCondition() or type(error).__name__}",
             where,
-            "see Spark's log on the terminal; raise --driver-memory if it ran out of memory",
+            "A task failed, or the driver ran out of memory.",
+            "see Spark's log on the terminal; raise --driver-memory if the driver ran out of memory.",
         ) from error
 
 

@@ -1,8 +1,8 @@
-"""MirrorMaker 2's own records, decoded by Spark SQL expressions: no row passes through Python.
+"""Decodes MirrorMaker 2's own records with Spark SQL expressions, so that no row passes through Python.
 
-Big-endian Kafka protocol types; STRING is an int16 length and UTF-8. Every function takes a frame of records (see
-`readers`) and answers one row a record; a record of another shape has null in every decoded column, so that it can be
-counted instead of being taken for something. Source: org.apache.kafka.connect.mirror.{Heartbeat,Checkpoint,OffsetSync}.
+They use Kafka's big-endian protocol types; STRING is an int16 length and UTF-8. Every function takes a frame of records
+(see `readers`) and returns one row per record. A record of another format has null in every decoded column, so that it
+can be counted. Source: org.apache.kafka.connect.mirror.{Heartbeat,Checkpoint,OffsetSync}.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -72,7 +72,7 @@ def _int32(data: Column, position: Column) -> Column:
 
 
 def _int64(data: Column, position: Column) -> Column:
-    # Through two halves: `conv` of all eight bytes of a negative number overflows the cast to bigint.
+    # In two halves, because `conv` of all eight bytes of a negative number overflows the cast to bigint.
     high, low = _unsigned(data, position, 4), _unsigned(data, position + 4, 4)
     return F.shiftleft(high, 32).bitwiseOR(low)
 
@@ -84,5 +84,5 @@ def _string(data: Column, position: Column) -> tuple[Column, Column]:
 
 
 def _ends(data: Column, position: Column) -> Column:
-    """Whether `position` is just past the last byte; false, not null, when it cannot be known."""
+    """Whether `position` is just past the last byte; false (not null) if it cannot be known."""
     return F.coalesce(F.length(data) + 1 == position, F.lit(False))

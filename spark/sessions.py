@@ -1,4 +1,4 @@
-"""The Spark session of the job: as spark-submit made it, or on this machine, configured here."""
+"""The job's Spark session: the one of spark-submit, or one of its own, configured here."""
 
 import os
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from spark.errors import SparkStartError
+from spark.jvm import start_jvm
 
 HERE = Path(__file__).resolve().parent
 JARS_VARIABLE = "REPLICATE_SPARK_JARS"
@@ -18,7 +19,7 @@ _KAFKA_SOURCE_JAR = "spark-sql-kafka-0-10_*.jar"
 
 @dataclass(frozen=True)
 class SessionOptions:
-    """Where Spark runs. `jars_dir` None: $REPLICATE_SPARK_JARS, else .local/lib/spark beside this package."""
+    """Where Spark runs. Without `jars_dir`: $REPLICATE_SPARK_JARS, else .local/lib/spark beside this package."""
 
     master: str = "local[*]"
     jars_dir: Path | None = None
@@ -32,6 +33,7 @@ class SessionOptions:
                 "spark-jars-missing",
                 f"no {_KAFKA_SOURCE_JAR}",
                 str(folder),
+                "Spark needs it to read Kafka.",
                 "mvn -B -q -f spark/pom.xml dependency:copy-dependencies -DoutputDirectory=<that folder>",
             )
         return tuple(sorted(folder.glob("*.jar")))
@@ -39,28 +41,31 @@ class SessionOptions:
 
 @contextmanager
 def session(options: SessionOptions) -> Iterator[SparkSession]:
-    """A Spark session, stopped at the end, or the one that runs; spark-submit's master, jars and memory are kept."""
+    """The session that is running, or a new one, which is stopped at the end. Under spark-submit its master, jars and
+    memory apply."""
     running = SparkSession.getActiveSession()
     if running is not None:
         # Whoever made it stops it.
         yield running
         return
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    settings = _everywhere() if submitted else {**_everywhere(), **_own_jvm(options)}
     builder = SparkSession.builder.appName("replication-validation")
-    for key, value in _everywhere().items():
+    for key, value in settings.items():
         builder = builder.config(key, value)
-    if "PYSPARK_GATEWAY_PORT" not in os.environ:
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        for key, value in _own_jvm(options).items():
-            builder = builder.config(key, value)
     try:
+        if not submitted:
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+            start_jvm(settings)
         spark = builder.getOrCreate()
     except (PySparkException, OSError) as error:
-        # PySpark tells a missing or too old Java only by the exit of its launcher.
+        # If Java is missing or too old, PySpark only says that its launcher exited.
         raise SparkStartError(
             "spark-not-started",
             f"{type(error).__name__}: {str(error).splitlines()[0]}",
             f"JAVA_HOME={os.environ.get('JAVA_HOME', 'not set')}",
-            "set JAVA_HOME to a full JDK of version 17 or later",
+            "Spark runs in a JVM of version 17 or later.",
+            "set JAVA_HOME to a full JDK of version 17 or later.",
         ) from error
     try:
         spark.conf.set("spark.sql.shuffle.partitions", str(max(2, spark.sparkContext.defaultParallelism)))
@@ -72,9 +77,9 @@ def session(options: SessionOptions) -> Iterator[SparkSession]:
 def _everywhere() -> dict[str, str]:
     return {
         "spark.sql.session.timeZone": "UTC",
-        # Kafka as a V2 source: the V1 relation turns each record into a Row and back.
+        # Kafka must be a V2 source: the V1 relation converts each record to a Row and back.
         "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
-        # Login and keys are reader options: kept out of plans, logs and event logs.
+        # Logins and keys are reader options: Spark must redact them in plans, logs and event logs.
         "spark.redaction.regex": r"(?i)secret|password|token|access[.]?key|jaas|keystore|truststore",
     }
 
@@ -85,18 +90,18 @@ def _own_jvm(options: SessionOptions) -> dict[str, str]:
     settings = {
         "spark.master": options.master,
         "spark.driver.memory": options.driver_memory,
-        # Throughput alone counts, and the heap is small: the parallel collector takes less of the cores than G1.
+        # Only throughput matters and the heap is small: the parallel collector uses less CPU than G1.
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j} -XX:+UseParallelGC",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
     if options.master.startswith("local"):
         settings |= {
-            # On the class path from the start: the admin client of the JVM and Spark's reader load the same classes.
+            # On the class path from the start, so that the admin client and Spark's reader load the same classes.
             "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            # A handful of partitions on one machine: planning between stages costs more than it finds.
+            # With a handful of partitions on one machine, adaptive planning costs more than it saves.
             "spark.sql.adaptive.enabled": "false",
         }
     else:

@@ -1,23 +1,23 @@
-"""One frame in, one frame out: what the checks need to know, small enough for the driver."""
+"""Transforms from one frame to one frame. The results that checks collect are small enough for the driver."""
 
 from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from components.contract.parameters import GuardParameters
 from spark import guards
 from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET, UNCOMMITTED
-from spark.parameters import GuardParameters
 
 SAMPLES = 20
-#: Changes of the offset delta that are kept a partition; a topic with transactions has one at nearly every sync.
+#: How many changes of the offset delta to keep per partition. With transactions, nearly every sync is a change.
 SEGMENTS = 2_000
 _LOW_HALF = 0xFFFFFFFF
 
 
 def heartbeats_seen(heartbeats: DataFrame, source_alias: str, target_alias: str) -> DataFrame:
-    """One row of decoded heartbeats: `seen`, this flow's as (emitted_ms, partition, offset) ascending; and the number
-    of `others` (of other flows through the same topic) and of `undecodable` records."""
+    """One row: `seen`, this flow's heartbeats as (emitted_ms, partition, offset), ascending; and the numbers of
+    `others` (heartbeats of other flows in the same topic) and of `undecodable` records."""
     ours = (F.col("source_alias") == source_alias) & (F.col("target_alias") == target_alias)
     return heartbeats.select("source_alias", "target_alias", "emitted_ms", "partition", "offset").agg(
         F.sort_array(F.collect_list(F.when(ours, F.struct("emitted_ms", "partition", "offset")))).alias("seen"),
@@ -29,7 +29,7 @@ def heartbeats_seen(heartbeats: DataFrame, source_alias: str, target_alias: str)
 def latest_checkpoints(checkpoints: DataFrame) -> DataFrame:
     """The newest checkpoint of every (group, topic, partition): columns upstream, downstream, and records seen.
 
-    Key group, topic (remote name), partition; the row of null keys counts what could not be decoded.
+    Key group, topic (remote name), partition. The row with null keys counts records that could not be decoded.
     """
     return (
         checkpoints.select("group", "topic", "partition", "upstream", "downstream", "offset")
@@ -43,11 +43,11 @@ def latest_checkpoints(checkpoints: DataFrame) -> DataFrame:
 
 
 def sync_segments(syncs: DataFrame) -> DataFrame:
-    """The offset syncs at which upstream minus downstream changes, first and last sync of each stretch.
+    """The offset syncs at which upstream minus downstream changes: the first and the last sync of each stretch.
 
-    Between two of them with the same difference every record was replicated one to one, so that they say as much as
-    all syncs of the topic do, however many. Key topic, partition, offset (of the sync's own record); columns upstream,
-    downstream, written_ms.
+    Between two syncs with the same difference, every record was replicated one to one, so these syncs carry the same
+    information as all syncs. Key topic, partition, offset (of the sync's own record); columns upstream, downstream,
+    written_ms.
     """
     order = Window.partitionBy("topic", "partition").orderBy("offset")
     newest_first = Window.partitionBy("topic", "partition").orderBy(F.desc("offset"))
@@ -77,9 +77,9 @@ def sync_segments(syncs: DataFrame) -> DataFrame:
 def record_digest(compared_headers: Column) -> Column:
     """A 64-bit digest of a record's key, value, headers and timestamp (bigint).
 
-    Null-safe: the hash skips nulls, so whether key and value are null is hashed beside them. Headers are hashed with
-    their text form, which shows where a null header value stands; an expression over each header would say the same
-    and cost the generated code of the whole stage.
+    Null-safe: the hash skips nulls, so whether key and value are null is hashed as well. Headers are hashed together
+    with their text form, which shows null header values. An expression over each header would do the same, but Spark
+    could no longer compile the stage.
     """
     size = F.size(compared_headers)
     headers = F.when(compared_headers.isNull() | (size == 0), F.lit(0)).otherwise(
@@ -94,10 +94,11 @@ def digests(
 ) -> DataFrame:
     """Records as side, role (see `guards`), topic (the source's name), partition, offset, time_ms, digest.
 
-    `prefix` is what topics that end in `prefixed` carry before the source's name on that side; empty on the source.
+    On the target, topics that end in `prefixed` have `prefix` before the source's name; `prefix` is empty on the
+    source.
     """
     columns = (F.col("partition"), F.col("offset"), F.unix_millis("timestamp").alias("time_ms"))
-    # The headers to compare become a column first: an expression used thrice would be computed thrice.
+    # The headers become a column first, because an expression that is used three times is computed three times.
     return records.withColumn("compared", guards.headers(side, guard)).select(
         F.lit(side).alias("side"),
         guards.role(side, guard).alias("role"),
@@ -108,13 +109,12 @@ def digests(
 
 
 def uncommitted(digests: DataFrame) -> DataFrame:
-    """Compared records of the source as read by a consumer that does not wait for a transaction's end, as a side of
-    their own beside those of `digests`."""
+    """The compared records of `digests`, read from the source as read_uncommitted, as a third side."""
     return digests.where(F.col("role") == COMPARED).withColumn("side", F.lit(UNCOMMITTED))
 
 
 def unmarked_digests(records: DataFrame, side: str, marks: Sequence[str]) -> DataFrame:
-    """Records of a ring as side, topic, partition, offset, digest: equal on every round, whatever marks they gained."""
+    """Records of a ring as side, topic, partition, offset, digest. Marks do not count: a copy has the same digest."""
     return records.withColumn("compared", guards.without_marks(marks)).select(
         F.lit(side).alias("side"), "topic", "partition", "offset", record_digest(F.col("compared")).alias("digest")
     )
@@ -127,10 +127,10 @@ def _source_topic(prefix: str, prefixed: str) -> Column:
 
 
 def partition_sums(digests: DataFrame) -> DataFrame:
-    """Records and the order-free digest of every partition: columns records, low, high; key side, topic, partition.
+    """Count and order-free digest of every partition: columns records, low, high; key side, topic, partition.
 
-    The digest is the sum of the records' digests; as sums of 32-bit halves, which 2^31 records cannot overflow.
-    Columns looped and aside count the records that take no part in the others; oldest_ms and newest_ms are times.
+    The digest is the sum of the records' digests, kept as sums of 32-bit halves, which 2^31 records cannot overflow.
+    Columns looped and aside count the records that the other columns leave out; oldest_ms and newest_ms are times.
     """
     compared = F.col("role") == COMPARED
     time_ms = F.when(compared, F.col("time_ms"))
@@ -156,7 +156,7 @@ def partition_sums(digests: DataFrame) -> DataFrame:
 def returned(digests: DataFrame, seen: DataFrame) -> DataFrame:
     """How many new records are copies of old ones: columns records, distinct, new, returned.
 
-    Key side, topic, partition. `seen` has side, topic, partition, seen_end: records from that offset on are new.
+    Key side, topic, partition. `seen` has side, topic, partition, seen_end; records from offset seen_end on are new.
     """
     partition = ("side", "topic", "partition")
     is_new = F.col("offset") >= F.col("seen_end")
@@ -176,13 +176,13 @@ def returned(digests: DataFrame, seen: DataFrame) -> DataFrame:
 
 
 def paired(digests: DataFrame, newest_first: bool = False) -> DataFrame:
-    """Compared records of both sides as a multiset: the n-th of a digest on the source meets the n-th on the target.
+    """The compared records of both sides, paired: the n-th record with a digest on the source and on the target.
 
     `newest_first` counts from the end, for a flow whose target lacks the oldest copies by design.
 
-    Key topic, partition, digest, occurrence; columns source_offset, target_offset (null where there is none), time_ms,
-    unmarked_offset: where the target holds the record without the mark that the flow's guard should have given it; and
-    uncommitted_offset: where the source holds it for a consumer that does not wait for a transaction's end.
+    Key topic, partition, digest, occurrence. Columns source_offset, target_offset (null if there is none), time_ms;
+    unmarked_offset: where the target holds the record without the guard's mark; and uncommitted_offset: where a
+    read_uncommitted consumer of the source finds it.
     """
     same = ("topic", "partition", "digest")
     order = Window.partitionBy(*same, "side").orderBy(F.desc("offset") if newest_first else F.asc("offset"))
@@ -207,12 +207,14 @@ def paired(digests: DataFrame, newest_first: bool = False) -> DataFrame:
 def differences(pairs: DataFrame, judged: DataFrame) -> DataFrame:
     """What is on one side only, by kind: key topic, partition, kind; columns records, first, last (offsets), samples.
 
-    `judged` has topic, partition, judged_end: source records from that offset on may still be on their way and are left
-    out; and started: the source offset from which on every record is to be replicated, null when that is only as early
-    as the first record that both sides hold. Kinds, seen from the first and last record that both sides hold:
-    before-start, missing-head, missing-hole, missing-tail, missing (nothing is held by both), duplicated (the source
-    has the record, but fewer times), extra-head, extra; aborted: extra, but the source has it in an aborted
-    transaction; and unmarked: missing among the target's marked records, but there without a mark.
+    `judged` has topic, partition and two offsets. Source records from judged_end on may still be on their way and are
+    left out. Every source record from started on must be replicated; null means from the first record that both sides
+    hold. The kinds, relative to the first and the last record that both sides hold:
+
+    - before-start, missing-head, missing-hole, missing-tail: only on the source; missing: so is every record
+    - duplicated: the source has the record, but fewer times
+    - extra-head, extra: only on the target; aborted: the source has it in an aborted transaction
+    - unmarked: the target has it, but without the guard's mark
     """
     named = _unmatched(pairs, judged).select(
         "topic",
@@ -237,8 +239,8 @@ def differences(pairs: DataFrame, judged: DataFrame) -> DataFrame:
 
 
 def _unmatched(pairs: DataFrame, judged: DataFrame) -> DataFrame:
-    """Pairs that one side lacks, up to `judged_end`, and what they are judged by: columns known (the source has such a
-    record), first_source, last_source and first_target (offsets that both sides hold), start."""
+    """The records without a partner, up to `judged_end`, with columns to judge them by: known (the source has an equal
+    record), first_source, last_source and first_target (offsets of paired records), start."""
     whole, same = Window.partitionBy("topic", "partition"), Window.partitionBy("topic", "partition", "digest")
     where_else = ("unmarked_offset", "uncommitted_offset")
     source, target = F.col("source_offset"), F.col("target_offset")
@@ -278,5 +280,5 @@ def _kind() -> Column:
 
 
 def positions(digests: DataFrame) -> DataFrame:
-    """Distinct records of small windows, for finding one in the other: topic, partition, offset, time_ms, digest."""
+    """Records of small windows, to find those of one side on the other: topic, partition, offset, time_ms, digest."""
     return digests.select("topic", "partition", "offset", "time_ms", F.hex("digest").alias("digest"))

@@ -1,111 +1,12 @@
-"""Entry point of the validation job: `python spark/validate.py …` or `spark-submit spark/validate.py …`.
+"""Starts the validation job: `python spark/validate.py …` or `spark-submit spark/validate.py …`."""
 
-Exit code 0: everything proven; 1: problems found; 2: it could not be found out.
-"""
-
-import argparse
-import json
 import sys
-import traceback
 from pathlib import Path
 
-# Started as a file, not as a module: the package is the folder of this file.
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-# That folder itself must not be searched, or its modules would be found a second time without their package.
-sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
-
-from rich.console import Console
-
-from spark.errors import CannotRunError
-from spark.job import Options, run
-from spark.parameters import load
-from spark.publish import publish
-from spark.report import EXIT_CODES, Report, Verdict
-from spark.sessions import SessionOptions
-from spark.table import print_report, report_text
-
-EXAMPLE = """example:
-  python spark/validate.py --parameters params.json --flow orders --report report.json --publish
-
-exit code: 0 everything proven, 1 problems found, 2 it could not be found out"""
-
-
-def parser() -> argparse.ArgumentParser:
-    arguments = argparse.ArgumentParser(
-        prog="validate.py",
-        description="Prove from the records of both clusters that a replication flow works.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    arguments.add_argument("--parameters", type=Path, required=True, help="parameter document of the stack (JSON)")
-    arguments.add_argument("--flow", help="check this flow or replication only (default: every one of the document)")
-    arguments.add_argument("--report", type=Path, help="write the report here (JSON, see spark/report.schema.json)")
-    arguments.add_argument("--publish", action="store_true", help="keep the verdict in ConfigMap <flow>-validation")
-    arguments.add_argument("--json", action="store_true", help="print the report as JSON instead of a table")
-    arguments.add_argument("--kubeconfig", type=Path, help="for Secrets and --publish (default: $KUBECONFIG, the pod)")
-    arguments.add_argument(
-        "--catch-up-seconds", type=float, default=30, help="time for a target that is behind (default: 30)"
-    )
-    session = arguments.add_argument_group("Spark, unless started by spark-submit")
-    session.add_argument("--master", default="local[*]", help="Spark master (default: local[*])")
-    session.add_argument("--jars-dir", type=Path, help="jars of spark/pom.xml (default: $REPLICATE_SPARK_JARS)")
-    session.add_argument("--driver-memory", default="1g", help="heap of the driver (default: 1g)")
-    return arguments
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Run the job as the command line says; the exit code."""
-    arguments = parser().parse_args(argv)
-    console = Console(stderr=True)
-    options = Options(
-        SessionOptions(arguments.master, arguments.jars_dir, arguments.driver_memory),
-        arguments.catch_up_seconds,
-        arguments.kubeconfig,
-        lambda step: console.print(f"  {step} …", style="dim", markup=False, highlight=False, soft_wrap=True),
-    )
-    try:
-        report = run(load(arguments.parameters).only(arguments.flow), options)
-        write_report(report, arguments.report)
-        show(report, arguments.json)
-        if arguments.publish:
-            for where in publish(report, arguments.kubeconfig):
-                console.print(f"  published {where}", style="dim", markup=False, soft_wrap=True)
-    except CannotRunError as error:
-        console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
-        return EXIT_CODES[Verdict.ERROR]
-    return report.exit_code
-
-
-def write_report(report: Report, path: Path | None) -> None:
-    """Write the report to `path`, if one was given; raises CannotRunError when that fails."""
-    if path is None:
-        return
-    try:
-        path.write_text(json.dumps(report.document(), indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise CannotRunError(
-            "report-not-written", error.strerror or "not writable", str(path), "give --report a writable path"
-        ) from None
-
-
-def show(report: Report, as_json: bool) -> None:
-    """Print the report to standard output: folded to the width of a terminal, unfolded into a pipe or a file."""
-    if as_json:
-        print(json.dumps(report.document(), indent=2))
-    elif sys.stdout.isatty():
-        print_report(report, Console())
-    else:
-        print(report_text(report))
-
-
-def entry(argv: list[str] | None = None) -> int:
-    """`main`; a mistake of ours ends with 2, too, as Python's own exit code, 1, would say that problems were found."""
-    try:
-        return main(argv)
-    except Exception:  # noqa: BLE001  # whatever it is, it is no verdict
-        traceback.print_exc()
-        return EXIT_CODES[Verdict.ERROR]
-
-
 if __name__ == "__main__":
+    # Python puts the folder of a script first on its path; the package is the folder above. Under --py-files the
+    # packages are on the path already, and this file may lie anywhere.
+    sys.path[0] = str(Path(__file__).resolve().parent.parent)
+    from spark.command_line import entry
+
     sys.exit(entry())

@@ -1,25 +1,40 @@
-"""Clusters: the operator's version, and connections that workers and clients can be given."""
+"""Clusters: the operator's version, the trust of targets, and logins that are complete and can be configured."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
-from components.checks.logins import check_logins
-from components.clusters import KeystoreTrust
-from components.expansion import expand
-from components.model import Topology
-from components.problems import Problem
-from components.resolved import strimzi
+from components.checks.property_values import has_credential_option, open_credential
+from components.contract.problems import Problem, Severity
+from components.flows.expansion import expand
+from components.flows.resolved import strimzi
+from components.topology.clusters import (
+    Authentication,
+    Cluster,
+    CustomAuthentication,
+    KeystoreTrust,
+    OAuthAuthentication,
+    PlainAuthentication,
+    ScramAuthentication,
+    SecretPattern,
+    TlsAuthentication,
+)
+from components.topology.model import Topology
 
-#: Oldest operator whose definitions the objects were held against.
+#: The oldest operator whose resource definitions the rendered objects are tested against.
 OLDEST_STRIMZI = (0, 45)
+#: Source: Strimzi KafkaClientAuthenticationCustom.ALLOWED_PREFIXES.
+_CUSTOM_PREFIXES = ("sasl.", "ssl.keystore.")
+_CREDENTIAL_KEY = re.compile(r"password$|secret$|ssl\.keystore\.key$")
 
 
 def check_clusters(topology: Topology) -> Iterator[Problem]:
+    """The operator is supported, and every cluster can be connected to."""
     if (strimzi(topology.strimzi).version or OLDEST_STRIMZI) < OLDEST_STRIMZI:
         yield Problem(
             "strimzi",
             "unsupported-strimzi",
             f"Strimzi {topology.strimzi} is older than {'.'.join(map(str, OLDEST_STRIMZI))}",
-            "Objects are held against the definitions of 0.45 and 1.2; what older operators take was not tried.",
+            "The rendered objects are tested against the resource definitions of 0.45 and 1.2, not of older operators.",
             "upgrade the operator and set `strimzi: '0.45'` or later.",
         )
     for alias, cluster in topology.clusters.items():
@@ -28,13 +43,119 @@ def check_clusters(topology: Topology) -> Iterator[Problem]:
 
 
 def _check_target_trust(topology: Topology) -> Iterator[Problem]:
-    for alias in sorted({named.flow.target for named in expand(topology)} & set(topology.clusters)):
+    """Workers can trust their target."""
+    for alias in sorted({flow.settings.target for flow in expand(topology)} & set(topology.clusters)):
         tls = topology.clusters[alias].tls
         if tls is not None and isinstance(tls.trust, KeystoreTrust):
             yield Problem(
                 f"clusters.{alias}.tls.trust.format",
                 "keystore-trust-on-target",
-                f"the target `{alias}` is trusted by a {tls.trust.format} file",
-                "Connect workers belong to the target, and KafkaConnect's trustedCertificates takes PEM only.",
+                f"the trust of the target `{alias}` is a {tls.trust.format} file",
+                "The workers connect to the target by KafkaConnect's trustedCertificates, which accept only PEM.",
                 "set `trust: {secret: NAME, key: ca.crt}` with the certificate authority as PEM.",
+            )
+
+
+def check_logins(alias: str, cluster: Cluster) -> Iterator[Problem]:
+    """A cluster's logins are complete: that of the connectors and that of the validation job."""
+    where = f"clusters.{alias}"
+    authentication = cluster.authentication
+    if isinstance(authentication, TlsAuthentication) and cluster.tls is None:
+        yield Problem(
+            f"{where}.authentication",
+            "certificate-without-tls",
+            "the cluster has a client certificate but no `tls`",
+            "Without TLS the client never presents its certificate, and the broker sees an anonymous client.",
+            "add `tls: {}` or `tls: {trust: …}`.",
+        )
+    if isinstance(authentication, OAuthAuthentication):
+        yield from _check_oauth(f"{where}.authentication", authentication)
+    if isinstance(authentication, CustomAuthentication):
+        yield from _check_custom(f"{where}.authentication.config", authentication.config)
+    yield from _check_text(f"{where}.authentication", authentication)
+    if cluster.validation is not None:
+        yield from _check_text(f"{where}.validation.authentication", cluster.validation.authentication)
+    yield from _check_validation(where, cluster)
+
+
+def _check_text(where: str, authentication: Authentication | None) -> Iterator[Problem]:
+    """Text that a login module's options put in quotation marks does not end them."""
+    quoted: Mapping[str, str | None] = {}
+    if isinstance(authentication, PlainAuthentication | ScramAuthentication):
+        quoted = {"username": authentication.username}
+    elif isinstance(authentication, OAuthAuthentication):
+        quoted = {
+            "clientId": authentication.client_id,
+            "tokenEndpointUri": authentication.token_endpoint_uri,
+            "scope": authentication.scope,
+            "audience": authentication.audience,
+        }
+    for key, value in quoted.items():
+        if set(value or "") & set('"\\'):
+            yield Problem(
+                f"{where}.{key}",
+                "username-breaks-jaas",
+                f"`{key}` contains a quotation mark or a backslash",
+                "sasl.jaas.config puts it in quotation marks, and its parser would end the text there.",
+                f"use a `{key}` without these characters.",
+            )
+
+
+def _check_oauth(where: str, login: OAuthAuthentication) -> Iterator[Problem]:
+    """An OAuth login has an access token, or all that it needs to ask for one.
+
+    Source: Strimzi AuthenticationUtils.validateClientAuthenticationOAuth.
+    """
+    needed = {
+        "tokenEndpointUri": login.token_endpoint_uri,
+        "clientId": login.client_id,
+        "clientSecret` or `refreshToken": login.client_secret or login.refresh_token,
+    }
+    missing = [key for key, value in needed.items() if value is None]
+    if login.access_token is None and missing:
+        yield Problem(
+            where,
+            "oauth-incomplete",
+            f"`{'`, `'.join(missing)}` and `accessToken` are missing",
+            "A client either has an access token or requests one from the token endpoint with its own credentials.",
+            f"set `{'`, `'.join(missing)}`, or `accessToken`.",
+        )
+
+
+def _check_custom(where: str, config: Mapping[str, str]) -> Iterator[Problem]:
+    """A custom login has only properties that Strimzi passes on, and no credential as text."""
+    for key, value in config.items():
+        if not key.startswith(_CUSTOM_PREFIXES):
+            yield Problem(
+                f"{where}.{key}",
+                "custom-property-ignored",
+                f"`{key}` is not a property of a login",
+                f"Strimzi accepts only properties that begin with `{'` or `'.join(_CUSTOM_PREFIXES)}` here. It drops "
+                "others and only writes a line in its log.",
+                "remove it; set the cluster's `tls` for its trust, and `connect.config` for properties of the workers.",
+            )
+        elif has_credential_option(value) or (_CREDENTIAL_KEY.search(key) and "${" not in value):
+            yield open_credential(f"{where}.{key}", key, "set it to a placeholder such as `${secret:NAME:KEY}`.")
+
+
+def _check_validation(where: str, cluster: Cluster) -> Iterator[Problem]:
+    """The validation job has credentials that it can use."""
+    given = cluster.validation
+    login = isinstance(cluster.authentication, OAuthAuthentication | CustomAuthentication)
+    missing = {
+        "authentication": login and (given is None or given.authentication is None),
+        "trust": cluster.tls is not None
+        and isinstance(cluster.tls.trust, SecretPattern)
+        and (given is None or given.trust is None),
+    }
+    for key, needed in missing.items():
+        if needed:
+            yield Problem(
+                f"{where}.validation.{key}",
+                "validation-needs-credentials",
+                f"the validation job has no `{key}` for this cluster",
+                "The job logs in by PLAIN, SCRAM or a client certificate, and reads trusted certificates from one key "
+                "of a Secret. It cannot use what the connectors use here, so it refuses to start.",
+                f"set `{where}.validation.{key}`, or do not validate flows with this cluster.",
+                Severity.WARNING,
             )

@@ -1,133 +1,220 @@
-"""Connect clusters: no two of one name, quotas that their workers fit in, tasks that have something to do."""
+"""Connect clusters: unique names, resources that fit into one another and into the quota, and tasks that have work."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from components.checks.quantities import quantity, shown
-from components.expansion import NamedFlow, Shape
-from components.model import Flow, Topology
-from components.naming import group_id, heartbeat_workers_name
-from components.problems import Problem, Severity
-from components.resolved import strimzi
-from components.workers import Quota
+from components.checks.property_values import has_credential_option, open_credential
+from components.contract.problems import Problem, Severity
+from components.flows.expansion import ExpandedFlow, Shape
+from components.flows.naming import group_id, heartbeat_workers_name
+from components.flows.resolved import strimzi
+from components.kafka.topic_names import is_name
+from components.topology.model import Flow, Topology
+from components.topology.workers import Quota
 
-#: Compute resources that a ResourceQuota counts, by where a container says them.
+#: Compute resources that a ResourceQuota counts -> where a container declares them.
 _COUNTED = {
-    "requests.cpu": ("requests", "cpu"),
-    "requests.memory": ("requests", "memory"),
-    "cpu": ("requests", "cpu"),
-    "memory": ("requests", "memory"),
-    "limits.cpu": ("limits", "cpu"),
-    "limits.memory": ("limits", "memory"),
+    f"{prefix}{resource}": (kind, resource)
+    for prefix, kind in (("requests.", "requests"), ("", "requests"), ("limits.", "limits"))
+    for resource in ("cpu", "memory")
 }
-_LITERAL = re.compile(r"[a-zA-Z0-9._-]+")
+#: Without a letter the unit is bytes. Source: Strimzi JvmOptions.
+_JVM_SIZE = re.compile(r"([0-9]+)([mMgG]?)")
+_JVM_UNITS = {"": 1, "m": 1024**2, "g": 1024**3}
+#: Names of environment variables and system properties whose values are credentials.
+_CREDENTIAL_NAME = re.compile(
+    r"(password|passwd|secret|token|credentials?|(access|api|private|secret|encryption)[-_.]?key)$", re.IGNORECASE
+)
 
 
-def check_connect_clusters(topology: Topology, flows: Sequence[NamedFlow]) -> Iterator[Problem]:
-    """Problems of the Connect clusters of all flows."""
+def check_connect_clusters(topology: Topology, flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
+    """Connect clusters have different names, fit into their quotas, and run no idle task."""
     yield from _check_names(flows)
-    for named in flows:
-        yield from _check_quota(named, _pods(topology, named))
-        yield from _check_tasks(named)
-        yield from _check_offset_syncs(named)
+    for flow in flows:
+        yield from _check_quota(flow, _pods(topology, flow))
+        yield from _check_tasks(flow)
+        yield from _check_offset_syncs(flow)
 
 
-def _check_names(flows: Sequence[NamedFlow]) -> Iterator[Problem]:
-    seen: dict[str, NamedFlow] = {}
-    for name, named in ((name, each) for each in flows for name in _worker_names(each)):
-        other = seen.setdefault(name, named)
-        if other.replication != named.replication:
+def _check_names(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
+    seen: dict[str, ExpandedFlow] = {}
+    for name, flow in ((name, each) for each in flows for name in _worker_names(each)):
+        other = seen.setdefault(name, flow)
+        if other.replication != flow.replication:
             yield Problem(
-                named.where(),
+                flow.where(),
                 "worker-group-shared",
-                f"its Connect cluster is named `{name}`, as is that of {other.where()}",
-                f"Both would join the worker group `{group_id(name)}` and write to the same storage topics; "
-                "each would stop the other's connectors.",
+                f"its Connect cluster has the same name as that of {other.where()}: `{name}`",
+                f"Both would join the worker group `{group_id(name)}` and write to the same storage topics, so each "
+                "would stop the other's connectors.",
                 "rename the replication or the part.",
             )
 
 
-def _worker_names(named: NamedFlow) -> tuple[str, ...]:
-    """Workers of a flow; the heartbeats of a KafkaMirrorMaker2 may have workers of their own."""
-    if named.shape is Shape.MIRROR_MAKER2 and named.flow.connectors.heartbeat.enabled:
-        return named.workers, heartbeat_workers_name(named.workers)
-    return (named.workers,)
+def _worker_names(flow: ExpandedFlow) -> tuple[str, ...]:
+    """Names of a flow's workers; the heartbeats of a KafkaMirrorMaker2 may have workers of their own."""
+    if flow.shape is Shape.MIRROR_MAKER2 and flow.settings.connectors.heartbeat.enabled:
+        return flow.workers, heartbeat_workers_name(flow.workers)
+    return (flow.workers,)
 
 
-def _pods(topology: Topology, named: NamedFlow) -> int:
-    """Workers of a flow; under `v1` the heartbeats of a KafkaMirrorMaker2 have one beside them."""
-    beside = len(_worker_names(named)) > 1 and not strimzi(topology.strimzi).api.has_heartbeat_mirrors
-    return named.flow.connect.replicas + int(beside)
+def _pods(topology: Topology, flow: ExpandedFlow) -> int:
+    """Number of a flow's workers; under `v1` the heartbeats of a KafkaMirrorMaker2 have one more."""
+    extra = len(_worker_names(flow)) > 1 and not strimzi(topology.strimzi).api.has_heartbeat_mirrors
+    return flow.settings.connect.replicas + int(extra)
 
 
-def _check_quota(named: NamedFlow, pods: int) -> Iterator[Problem]:
-    quota = named.flow.quota
+def _check_quota(flow: ExpandedFlow, pods: int) -> Iterator[Problem]:
+    quota = flow.settings.quota
     if quota is None:
         return
     for key, allowed in quota.hard.items():
-        needed = Decimal(pods) if key in {"pods", "count/pods"} else _needed(named.flow, pods, quota, key)
+        needed = Decimal(pods) if key in {"pods", "count/pods"} else _needed(flow.settings, pods, quota, key)
         if key in _COUNTED and needed is None:
             yield Problem(
-                named.where("connect.resources"),
+                flow.where("connect.resources"),
                 "quota-needs-resources",
-                f"the quota limits `{key}`, and no worker says how much it takes",
-                "Kubernetes refuses a pod without it in a namespace with such a quota; no worker would start.",
+                f"the quota limits `{key}`, but the workers do not declare how much they use",
+                "With such a quota Kubernetes refuses pods that do not declare it, so no worker would start.",
                 "set `connect.resources`, or a default in `quota.defaultLimits` and `quota.defaultRequests`.",
             )
-        elif needed is not None and needed > quantity(allowed):
+        elif needed is not None and needed > _quantity(allowed):
             yield Problem(
-                named.where("quota.hard"),
+                flow.where("quota.hard"),
                 "quota-exceeded",
-                f"{pods} workers need {key} of {shown(needed)}, the quota is {allowed}",
-                "Kubernetes would refuse the workers that do not fit.",
-                f"raise `quota.hard.{key}` to {shown(needed)}, or lower `connect.replicas` or `connect.resources`.",
+                f"{pods} workers need {_shown(needed)} of `{key}`, but the quota is {allowed}",
+                "Kubernetes would refuse the workers that exceed the quota.",
+                f"raise `quota.hard.{key}` to {_shown(needed)}, or lower `connect.replicas` or `connect.resources`.",
             )
 
 
 def _needed(flow: Flow, pods: int, quota: Quota, key: str) -> Decimal | None:
-    """Sum over the workers of a counted resource; None if they do not say it, or if it is none that pods take."""
+    """What all workers need of a counted resource; None if they do not declare it, or if pods do not use it."""
     if key not in _COUNTED:
         return None
     kind, resource = _COUNTED[key]
-    said: Mapping[str, Any] = flow.connect.resources or {}
-    limits = (said.get("limits", {}), quota.default_limits)
-    # A request that is not said is as high as the limit of the same place. Source: Kubernetes SetDefaults_Pod,
+    declared: Mapping[str, Any] = flow.connect.resources or {}
+    limits = (declared.get("limits", {}), quota.default_limits)
+    # A request that is not declared equals the limit declared in the same place. Source: Kubernetes SetDefaults_Pod,
     # SetDefaults_LimitRangeItem.
-    requests = (said.get("requests", {}), limits[0], quota.default_requests, limits[1])
+    requests = (declared.get("requests", {}), limits[0], quota.default_requests, limits[1])
     found = [place[resource] for place in (requests if kind == "requests" else limits) if resource in place]
-    return pods * quantity(found[0]) if found else None
+    return pods * _quantity(found[0]) if found else None
 
 
-def _check_tasks(named: NamedFlow) -> Iterator[Problem]:
-    connectors = named.flow.connectors
+def _check_tasks(flow: ExpandedFlow) -> Iterator[Problem]:
+    connectors = flow.settings.connectors
     if connectors.heartbeat.enabled and connectors.heartbeat.tasks_max > 1:
-        yield _idle_tasks(named, "heartbeat", connectors.heartbeat.tasks_max, 1, "It has one task, always.")
-    groups = named.flow.groups
-    literal = len(groups) if all(_LITERAL.fullmatch(group) for group in groups) else None
+        yield _idle_tasks(flow, "heartbeat", connectors.heartbeat.tasks_max, 1, "It always has one task.")
+    groups = flow.settings.groups
+    literal = len(groups) if all(map(is_name, groups)) else None
     if connectors.checkpoint.enabled and literal and connectors.checkpoint.tasks_max > literal:
-        reason = "Its tasks share the consumer groups, whole groups each."
-        yield _idle_tasks(named, "checkpoint", connectors.checkpoint.tasks_max, literal, reason)
+        reason = "Its tasks divide the consumer groups, and no group is divided between two tasks."
+        yield _idle_tasks(flow, "checkpoint", connectors.checkpoint.tasks_max, literal, reason)
 
 
-def _idle_tasks(named: NamedFlow, role: str, tasks: int, useful: int, reason: str) -> Problem:
+def _idle_tasks(flow: ExpandedFlow, role: str, tasks: int, useful: int, reason: str) -> Problem:
     return Problem(
-        named.where(f"connectors.{role}.tasksMax"),
+        flow.where(f"connectors.{role}.tasksMax"),
         "idle-tasks",
-        f"`tasksMax` is {tasks}, of which {useful} can have something to do",
-        f"{reason} More are never started.",
+        f"`tasksMax` is {tasks}, but only {useful} {'task' if useful == 1 else 'tasks'} can have work",
+        f"{reason} Connect never starts more.",
         f"set `tasksMax: {useful}`.",
         Severity.WARNING,
     )
 
 
-def _check_offset_syncs(named: NamedFlow) -> Iterator[Problem]:
-    if named.flow.connectors.checkpoint.enabled and not named.flow.offset_syncs.enabled:
+def _check_offset_syncs(flow: ExpandedFlow) -> Iterator[Problem]:
+    if flow.settings.connectors.checkpoint.enabled and not flow.settings.offset_syncs.enabled:
         yield Problem(
-            named.where("connectors.checkpoint"),
+            flow.where("connectors.checkpoint"),
             "checkpoint-without-offset-syncs",
-            "a checkpoint connector is beside disabled offset syncs",
-            "It translates offsets by them, and refuses to start without.",
+            "the checkpoint connector is enabled, but offset syncs are not",
+            "The connector translates offsets by offset syncs and refuses to start without them.",
             "set `connectors.checkpoint.enabled: false`, or `offsetSyncs.enabled: true`.",
         )
+
+
+def check_resources(flow: ExpandedFlow) -> Iterator[Problem]:
+    """The container of a flow's workers has sizes that Kubernetes accepts, and no credential as text."""
+    yield from _check_requests(flow)
+    yield from _check_heap(flow)
+    for where, entry in _variables(flow):
+        name, value = str(entry.get("name", "")), str(entry.get("value") or "")
+        if has_credential_option(value) or (value and "${" not in value and _CREDENTIAL_NAME.search(name)):
+            remedy = (
+                "set an environment variable by `valueFrom: {secretKeyRef: {name: NAME, key: KEY}}` and not `value`."
+            )
+            yield open_credential(flow.where(where), name, remedy, shown_by="the pods")
+
+
+def _variables(flow: ExpandedFlow) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Environment variables and system properties that have a name and a value, each with its path."""
+    connect = flow.settings.connect
+    for container, fields in (connect.template or {}).items():
+        entries = fields.get("env", ()) if isinstance(fields, Mapping) else ()
+        for index, entry in enumerate(entries):
+            yield f"connect.template.{container}.env.{index}", entry
+    properties = (connect.jvm_options or {}).get("javaSystemProperties") or ()
+    for index, entry in enumerate(each for each in properties if isinstance(each, Mapping)):
+        yield f"connect.jvmOptions.javaSystemProperties.{index}", entry
+
+
+def _check_requests(flow: ExpandedFlow) -> Iterator[Problem]:
+    resources = flow.settings.connect.resources or {}
+    limits = resources.get("limits", {})
+    for resource, requested in resources.get("requests", {}).items():
+        limit = limits.get(resource)
+        if limit is not None and _quantity(requested) > _quantity(limit):
+            yield Problem(
+                flow.where(f"connect.resources.requests.{resource}"),
+                "request-above-limit",
+                f"the request is {requested} of {resource}, but the limit is {limit}",
+                "Kubernetes refuses such a pod, so no worker would start.",
+                f"lower the request to {limit} or less, or raise the limit to {requested} or more.",
+            )
+
+
+def _check_heap(flow: ExpandedFlow) -> Iterator[Problem]:
+    connect = flow.settings.connect
+    limit = (connect.resources or {}).get("limits", {}).get("memory")
+    for option in ("-Xmx", "-Xms"):
+        given = (connect.jvm_options or {}).get(option)
+        size = _JVM_SIZE.fullmatch(str(given))
+        where = flow.where(f"connect.jvmOptions.{option}")
+        if given is not None and size is None:
+            yield Problem(
+                where,
+                "not-accepted",
+                f"`{option}` is {given!r}",
+                "Strimzi accepts a whole number of bytes, or one followed by `m` or `g`.",
+                f"set `{option}` to a size such as `2g`.",
+            )
+        elif size is not None and limit is not None:
+            heap = Decimal(int(size[1]) * _JVM_UNITS[size[2].lower()])
+            if heap >= _quantity(limit):
+                yield Problem(
+                    where,
+                    "heap-above-memory",
+                    f"`{option}` is {given}, but the container's memory limit is {limit}",
+                    "The JVM needs more memory than its heap. Kubernetes kills the worker when it exceeds the limit.",
+                    f"lower `{option}`, or raise `connect.resources.limits.memory` well above {_shown(heap)}.",
+                )
+
+
+def _quantity(value: str | int | float) -> Decimal:
+    """A Kubernetes quantity as a number; its parser is slow to load, and few topologies have a quantity."""
+    from kubernetes.utils.quantity import parse_quantity
+
+    parse: Callable[[str], Decimal] = parse_quantity
+    return parse(str(value))
+
+
+def _shown(value: Decimal) -> str:
+    """A number as a readable quantity."""
+    for suffix, factor in (("Gi", 1024**3), ("Mi", 1024**2)):
+        if value >= factor and value % factor == 0:
+            return f"{value // factor}{suffix}"
+    return f"{value.normalize():f}"

@@ -1,13 +1,13 @@
-"""KafkaUsers: what the User Operator can declare, and nothing that it would undo."""
+"""KafkaUsers: users that the User Operator can create, and no ACLs that it would remove."""
 
 import re
 from collections.abc import Iterator, Sequence
 
-from components.clusters import Cluster, ScramAuthentication, TlsAuthentication
-from components.expansion import NamedFlow
-from components.model import Topology
-from components.principals import kafka_principal, kafka_user_name
-from components.problems import Problem
+from components.contract.problems import Problem
+from components.flows.expansion import ExpandedFlow
+from components.topology.clusters import Cluster, ScramAuthentication, TlsAuthentication
+from components.topology.model import Topology
+from components.topology.principals import kafka_principal, kafka_user_name
 
 #: RFC 1123 subdomain.
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -16,8 +16,8 @@ _SUBDOMAIN_LENGTH = 253
 _COMMON_NAME_LENGTH = 64
 
 
-def check_kafka_users(topology: Topology, flows: Sequence[NamedFlow]) -> Iterator[Problem]:
-    """Problems of every cluster whose user is declared as a KafkaUser."""
+def check_kafka_users(topology: Topology, flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
+    """Every KafkaUser can be created, belongs to one cluster only, and its ACLs stay as declared."""
     places: dict[tuple[str, str, str | None], str] = {}
     for alias, cluster in topology.clusters.items():
         if cluster.kafka_user is None:
@@ -29,8 +29,8 @@ def check_kafka_users(topology: Topology, flows: Sequence[NamedFlow]) -> Iterato
         other = places.setdefault(place, alias)
         if other != alias and not unlike:
             yield _shared(where, str(place[2]), other)
-    for named in flows:
-        yield from _check_acl_sync(topology, named)
+    for flow in flows:
+        yield from _check_acl_sync(topology, flow)
 
 
 def _check_authentication(where: str, cluster: Cluster) -> Iterator[Problem]:
@@ -43,8 +43,8 @@ def _check_authentication(where: str, cluster: Cluster) -> Iterator[Problem]:
         yield Problem(
             where,
             "kafka-user-authentication",
-            f"a KafkaUser is declared beside authentication `{given}`",
-            "The User Operator makes users of SCRAM-SHA-512 and of client certificates only.",
+            f"the cluster has a KafkaUser, but its authentication is `{given}`",
+            "The User Operator creates only users with SCRAM-SHA-512 or a client certificate.",
             "set `authentication.type` to `scram-sha-512` or `tls`, or remove `kafkaUser` and grant what `replicate "
             "acls` prints.",
         )
@@ -52,8 +52,8 @@ def _check_authentication(where: str, cluster: Cluster) -> Iterator[Problem]:
         yield Problem(
             f"{where}.externalCertificate",
             "kafka-user-authentication",
-            "a certificate is spoken of, and the user has a password",
-            "A user of SCRAM-SHA-512 presents no certificate.",
+            "`externalCertificate` is set, but the user logs in with a password",
+            "A user with SCRAM-SHA-512 presents no certificate.",
             "remove `externalCertificate`, or set `authentication.type: tls`.",
         )
 
@@ -67,9 +67,9 @@ def _check_name(where: str, cluster: Cluster) -> Iterator[Problem]:
             where,
             "kafka-user-name",
             f"the KafkaUser would be named `{name}`",
-            "A KafkaUser has the name of the user in Kafka, and Kubernetes takes lower-case letters, digits, `-` and "
-            f"`.` only (RFC 1123), at most {longest} of them.",
-            "name the user so, in its credentials and in `kafkaUser.name`.",
+            "A KafkaUser has the name of its user in Kafka. Kubernetes allows lower-case letters, digits, `-` and `.` "
+            f"(RFC 1123), and this name may have at most {longest} characters.",
+            "rename the user in its credentials and in `kafkaUser.name`.",
         )
         return
     expected = f"User:CN={name}" if certificate else f"User:{name}"
@@ -77,9 +77,9 @@ def _check_name(where: str, cluster: Cluster) -> Iterator[Problem]:
         yield Problem(
             where,
             "kafka-user-name",
-            f"the KafkaUser `{name}` declares `{expected}`, and connectors log in as `{kafka_principal(cluster)}`",
-            "The ACLs would be another user's, and the connectors could do nothing.",
-            "remove `kafkaUser.name`, or set it to the user's name (the common name of its certificate).",
+            f"the KafkaUser `{name}` declares `{expected}`, but connectors log in as `{kafka_principal(cluster)}`",
+            "The ACLs would belong to another user, and the connectors would have no access.",
+            "remove `kafkaUser.name`, or set it to the user's name (for a certificate, its common name).",
         )
 
 
@@ -87,21 +87,21 @@ def _shared(where: str, name: str, other: str) -> Problem:
     return Problem(
         where,
         "kafka-user-shared",
-        f"the KafkaUser `{name}` is that of `{other}`, too",
-        "Two objects of one name would take each other's ACLs away, deploy after deploy.",
-        "give the clusters users of their own, or their own namespaces.",
+        f"the cluster has the same KafkaUser `{name}` as `{other}`",
+        "Both would declare one object, and each deployment would remove the other's ACLs.",
+        "use a different user or a different namespace for each cluster.",
     )
 
 
-def _check_acl_sync(topology: Topology, named: NamedFlow) -> Iterator[Problem]:
-    target = topology.clusters.get(named.flow.target)
-    if named.flow.sync_topic_acls and target is not None and target.kafka_user is not None:
+def _check_acl_sync(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
+    target = topology.clusters.get(flow.settings.target)
+    if flow.settings.sync_topic_acls and target is not None and target.kafka_user is not None:
         yield Problem(
-            named.where("syncTopicAcls"),
+            flow.where("syncTopicAcls"),
             "acl-sync-beside-kafka-user",
-            f"topic ACLs are copied to `{named.flow.target}`, whose users Strimzi's User Operator rules",
-            "MirrorMaker copies ACLs with Kafka's Admin API, and the User Operator removes every ACL of a user of its "
-            "own that no KafkaUser says: they would come and go.",
-            f"set `syncTopicAcls: false` and declare what applications may do on `{named.flow.target}` in their "
+            f"topic ACLs are synced to `{flow.settings.target}`, whose users are managed by Strimzi's User Operator",
+            "MirrorMaker creates ACLs through Kafka's Admin API. The User Operator removes every ACL of its users that "
+            "no KafkaUser declares, so these ACLs would come and go.",
+            f"set `syncTopicAcls: false`, and declare the ACLs of applications on `{flow.settings.target}` in their "
             "KafkaUsers.",
         )

@@ -1,23 +1,24 @@
-"""KafkaMirrorMaker2: a replication says in one way which clusters its mirrors join, and in one place what they take."""
+"""KafkaMirrorMaker2: its clusters are declared in exactly one way, and its selections in exactly one place."""
 
 from collections.abc import Iterator
 
-from components.clusters import Model
-from components.model import MirrorMaker2, MirrorSource, Topology
-from components.problems import Problem
+from components.contract.problems import Problem
+from components.topology.clusters import Model
+from components.topology.model import MirrorMaker2, MirrorSource, Topology
 
 _WAYS = (frozenset({"source", "target"}), frozenset({"between"}), frozenset({"sources", "target"}))
 
 
 def check_mirrors(topology: Topology) -> Iterator[Problem]:
+    """Every KafkaMirrorMaker2 has one set of mirrors, and every mirror one selection."""
     for name, replication in topology.replications.items():
         if isinstance(replication, MirrorMaker2):
             yield from _check_clusters(name, replication)
             yield from _check_selections(name, replication)
 
 
-def says_its_clusters(replication: Model) -> bool:
-    """Whether flows can be made of a replication; without it nothing else can be said of them."""
+def declares_its_clusters(replication: Model) -> bool:
+    """Whether a replication can be expanded into flows; if not, there is nothing else to check."""
     return not isinstance(replication, MirrorMaker2) or _given(replication) in _WAYS
 
 
@@ -26,14 +27,14 @@ def _given(replication: MirrorMaker2) -> frozenset[str]:
 
 
 def _check_clusters(name: str, replication: MirrorMaker2) -> Iterator[Problem]:
-    if not says_its_clusters(replication):
-        given = ", ".join(f"`{key}`" for key in sorted(_given(replication))) or "none of them"
+    if not declares_its_clusters(replication):
+        given = ", ".join(f"`{key}`" for key in sorted(_given(replication))) or "nothing"
         yield Problem(
             f"replications.{name}",
             "mirror-clusters",
-            f"of `source`, `target`, `between` and `sources` it has {given}",
-            "The workers of a KafkaMirrorMaker2 belong to its target; which mirrors they run must be said in one way.",
-            "set `source` and `target` (active/passive), or `between` (active/active), or `sources` and `target`.",
+            f"the mirrors' clusters are declared by {given}",
+            "A KafkaMirrorMaker2 runs its workers beside one target, so its mirrors must be declared in one way.",
+            "set `source` and `target` (one mirror), `between` (one each way), or `sources` and `target` (several).",
         )
 
 
@@ -45,7 +46,7 @@ def _check_selections(name: str, replication: MirrorMaker2) -> Iterator[Problem]
             yield Problem(
                 f"replications.{name}.{field.alias}",
                 "mirror-selection-in-two-places",
-                f"`{field.alias}` is given beside `sources`",
-                "Each of several sources has its own; what is said for all of them would be nobody's.",
-                f"move `{field.alias}` to each of `sources` that it is meant for.",
+                f"both `{field.alias}` and `sources` are set",
+                f"Each of the sources has its own `{field.alias}`, so nothing would use this one.",
+                f"move `{field.alias}` to those of `sources` that it is meant for.",
             )

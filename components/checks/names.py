@@ -1,63 +1,104 @@
-"""Names that Kubernetes and Kafka accept: checked, never cut."""
+"""Names: aliases, the names that Kubernetes and Kafka accept, and namespaces that are created only once."""
 
+import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from components.expansion import NamedFlow, Shape, all_topics
-from components.naming import (
-    connect_name,
-    group_id,
-    heartbeat_workers_name,
-    namespace_name,
-    remote_topic_name,
-)
-from components.problems import Problem
+from components.contract.problems import Problem
+from components.flows.expansion import ExpandedFlow, Shape
+from components.flows.naming import group_id, heartbeat_workers_name, namespace_name, replication_policy
+from components.flows.selections import all_topics
+from components.kafka.topic_names import LONGEST_NAME, has_topic_characters_only, is_name
+from components.topology.model import Topology
 
 #: RFC 1123 label.
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _LABEL_LENGTH = 63
-#: Longest name that the operator derives and that must be a label, the Service of the REST API; the heartbeats of a
-#: KafkaMirrorMaker2 may have a KafkaConnect of their own.
+#: The longest name that the operator derives and that must be a label is that of the REST API's Service. If the
+#: heartbeats of a KafkaMirrorMaker2 have workers of their own, both names count.
 _LONGEST_SUFFIX = "-connect-api"
 _LONGEST_MIRROR_SUFFIX = "-mirrormaker2-api"
-#: Source: org.apache.kafka.common.internals.Topic.MAX_NAME_LENGTH.
-_TOPIC_LENGTH = 249
-_LITERAL_TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
 
 
-def check_names(named: NamedFlow) -> Iterator[Problem]:
-    name, flow, where = named.workers, named.flow, named.where()
-    namespace = namespace_name(name, flow)
+def check_aliases(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
+    """A flow's source and target exist, differ, and form topic names that the replication policy can read."""
+    settings = flow.settings
+    for key, alias in (("source", settings.source), ("target", settings.target)):
+        if alias not in topology.clusters:
+            yield _unknown_alias(flow.where(key), alias, sorted(topology.clusters))
+    if settings.source == settings.target:
+        yield Problem(
+            flow.where("target"),
+            "equal-aliases",
+            f"source and target are both `{settings.source}`",
+            "A flow into its own source replicates its own remote topics, endlessly under the identity policy.",
+            "name another cluster's alias.",
+        )
+    if not has_topic_characters_only(settings.separator):
+        yield Problem(
+            flow.where("separator"),
+            "separator-breaks-topic-names",
+            f"the separator is {settings.separator!r}",
+            "Topic names may contain only ASCII letters, digits, `.`, `_` and `-`.",
+            "set `separator: '.'`.",
+        )
+    for key, alias in (("source", settings.source), ("target", settings.target)):
+        if not has_topic_characters_only(alias) or settings.separator in alias:
+            yield Problem(
+                flow.where(key),
+                "alias-breaks-topic-names",
+                f"the alias is `{alias}` and the separator is `{settings.separator}`",
+                "The replication policy takes everything before the first separator of a remote topic as the source's "
+                "alias, so MirrorMaker would not recognize cycles and upstream topics.",
+                "use an alias of letters, digits, `-` or `_` that does not contain the separator.",
+            )
+
+
+def _unknown_alias(where: str, alias: str, known: list[str]) -> Problem:
+    near = difflib.get_close_matches(alias, known, n=1)
+    return Problem(
+        where,
+        "unknown-alias",
+        f"no cluster has the alias `{alias}`",
+        f"The topology has these clusters: {', '.join(known) or 'none'}.",
+        f"did you mean `{near[0]}`?" if near else "name one of these, or add the cluster under `clusters`.",
+    )
+
+
+def check_names(flow: ExpandedFlow) -> Iterator[Problem]:
+    """The names that derive from a flow's name are valid in Kubernetes, and its remote topics are in Kafka."""
+    name, settings, where = flow.workers, flow.settings, flow.where()
+    namespace = namespace_name(name, settings)
     if not _LABEL.fullmatch(name):
         yield _not_a_label(where, "replication", name)
-    elif flow.namespace.name is not None and not _LABEL.fullmatch(namespace):
-        yield _not_a_label(named.where("namespace.name"), "namespace", namespace)
-    yield from _check_lengths(named, namespace)
-    for topic in all_topics(flow):
-        remote = remote_topic_name(flow, topic)
-        if _LITERAL_TOPIC.fullmatch(topic) and len(remote) > _TOPIC_LENGTH:
+    elif settings.namespace.name is not None and not _LABEL.fullmatch(namespace):
+        yield _not_a_label(flow.where("namespace.name"), "namespace", namespace)
+    yield from _check_lengths(flow, namespace)
+    for topic in all_topics(settings):
+        remote = replication_policy(settings).remote(topic)
+        if is_name(topic) and len(remote) > LONGEST_NAME:
             yield Problem(
-                named.where("topics"),
+                flow.where("topics"),
                 "topic-name-too-long",
                 f"the remote topic `{remote}` has {len(remote)} characters",
-                f"Kafka takes at most {_TOPIC_LENGTH}; the topic could not be created on the target.",
+                f"Kafka allows at most {LONGEST_NAME}, so the topic cannot be created on the target.",
                 "shorten the source's alias or use `policy: identity`.",
             )
 
 
-def _check_lengths(named: NamedFlow, namespace: str) -> Iterator[Problem]:
-    name = named.workers
-    derived = [f"{connect_name(name)}{_LONGEST_SUFFIX}"]
-    if named.shape is Shape.MIRROR_MAKER2:
+def _check_lengths(flow: ExpandedFlow, namespace: str) -> Iterator[Problem]:
+    name = flow.workers
+    derived = [f"{name}{_LONGEST_SUFFIX}"]
+    if flow.shape is Shape.MIRROR_MAKER2:
         derived = [f"{name}{_LONGEST_MIRROR_SUFFIX}"]
-        if named.flow.connectors.heartbeat.enabled:
-            derived.append(f"{connect_name(heartbeat_workers_name(name))}{_LONGEST_SUFFIX}")
-    given = named.flow.namespace.name is not None
+        if flow.settings.connectors.heartbeat.enabled:
+            derived.append(f"{heartbeat_workers_name(name)}{_LONGEST_SUFFIX}")
+    given = flow.settings.namespace.name is not None
     own = [text for text in (*derived, group_id(name), *(() if given else (namespace,))) if len(text) > _LABEL_LENGTH]
     if own:
-        yield _too_long(named.where(), max(own, key=len), "shorten the replication's name")
+        yield _too_long(flow.where(), max(own, key=len), "shorten the replication's name")
     if given and len(namespace) > _LABEL_LENGTH:
-        yield _too_long(named.where("namespace.name"), namespace, "shorten it")
+        yield _too_long(flow.where("namespace.name"), namespace, "shorten it")
 
 
 def _too_long(where: str, text: str, remedy: str) -> Problem:
@@ -65,8 +106,8 @@ def _too_long(where: str, text: str, remedy: str) -> Problem:
         where,
         "name-too-long",
         f"`{text}` has {len(text)} characters",
-        f"It becomes a Kubernetes name or label, which takes at most {_LABEL_LENGTH}.",
-        f"{remedy}; {len(text) - _LABEL_LENGTH} too many.",
+        f"It becomes a Kubernetes name or label, which may have at most {_LABEL_LENGTH}.",
+        f"{remedy} by at least {len(text) - _LABEL_LENGTH}.",
     )
 
 
@@ -75,6 +116,27 @@ def _not_a_label(where: str, what: str, text: str) -> Problem:
         where,
         "name-not-kubernetes",
         f"the {what}'s name is `{text}`",
-        "Kubernetes names are lower-case letters, digits and `-`, with a letter or digit at both ends (RFC 1123).",
+        "Kubernetes names consist of lower-case letters, digits and `-`, and begin and end with a letter or digit "
+        "(RFC 1123).",
         f"rename it, for example to `{re.sub('[^a-z0-9-]+', '-', text.lower()).strip('-') or 'orders'}`.",
     )
+
+
+def check_namespaces(topology: Topology, flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
+    """No two deployments in a region create the same namespace."""
+    created: dict[tuple[str, str], ExpandedFlow] = {}
+    for flow in flows:
+        target = topology.clusters.get(flow.settings.target)
+        if target is None or not flow.settings.namespace.create:
+            continue
+        name = namespace_name(flow.owner, flow.settings)
+        first = created.setdefault((target.region, name), flow)
+        if first.owner != flow.owner:
+            yield Problem(
+                flow.where("namespace.create"),
+                "namespace-created-twice",
+                f"both this replication and {first.where()} create the namespace `{name}`",
+                "Pulumi and kustomize refuse to register an object twice, and removing one replication would delete "
+                "the other's objects with the namespace.",
+                "set `create: false` next to `name` in all replications but one, or create the namespace elsewhere.",
+            )

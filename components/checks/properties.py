@@ -1,10 +1,9 @@
-"""Properties given to a worker or a connector: each is held against what Kafka says that it takes at that place.
+"""Properties of workers, connectors and transforms: Kafka knows them in that place, and users may set them.
 
-What a user does not set is in `owned_properties`, what a value may be in `property_values`; `components.properties`
-knows which client a key reaches.
+`owned_properties` lists what users do not set, and `property_values` checks values. `components.properties` knows which
+client a property reaches.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -17,30 +16,30 @@ from components.checks.owned_properties import (
     worker_forbidden,
     worker_owned,
 )
-from components.checks.property_values import check_value
-from components.clusters import Properties, PropertyValue
-from components.expansion import NamedFlow
-from components.kafka_version import kafka_version
-from components.model import ExactlyOnce, Topology
-from components.problems import Problem, Severity
-from components.properties.clients import OffsetSyncsLocation
-from components.properties.definitions import Owner
-from components.properties.placement import (
+from components.checks.property_values import check_credential, check_credentials, check_value
+from components.contract.problems import Problem, Severity
+from components.flows.expansion import ExpandedFlow
+from components.flows.kafka_version import kafka_version
+from components.flows.resolved import strimzi
+from components.kafka.replication_policy import Side
+from components.properties.connector_keys import (
     ClientProperty,
+    KeyMeaning,
     OtherOwner,
     OwnProperty,
     PassedOn,
-    Placement,
     Unknown,
     WithoutEffect,
-    placement,
+    connector_key_meaning,
 )
-from components.properties.worker_placement import worker_placement
-from components.resolved import strimzi
+from components.properties.definitions import CONNECTORS, Owner
+from components.properties.worker_keys import worker_key_meaning
+from components.render.transforms import RESERVED_NAMES
+from components.topology.clusters import Properties, PropertyValue
+from components.topology.model import ExactlyOnce, Topology
 
-_CREDENTIAL = re.compile(r"(^|\.)(sasl\.jaas\.config|ssl\.keystore\.key|[a-z.]*password|[a-z.]*secret)$")
-_PLACEHOLDER = re.compile(r"\$\{[^}:]+:[^}]+\}")
-
+#: Transforms that move a record to another topic.
+_ROUTERS = ("RegexRouter", "TimestampRouter", "ByLogicalTableRouter")
 _OWNERS = {
     Owner.SOURCE: "source connectors",
     Owner.CHECKPOINT: "the checkpoint connector",
@@ -48,28 +47,26 @@ _OWNERS = {
     Owner.WORKER: "the workers",
 }
 _CONFIG_OF = {
-    Owner.SOURCE: "connectors.source.config",
-    Owner.CHECKPOINT: "connectors.checkpoint.config",
-    Owner.HEARTBEAT: "connectors.heartbeat.config",
     Owner.WORKER: "connect.config",
+    **{role: f"connectors.{role}.config" for role in CONNECTORS},
 }
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a property stands: its configuration, whose that is, and in which Kafka."""
+    """The configuration that a property is in: its path, what reads it, and in which version of Kafka."""
 
     where: str
     owner: Owner
     config: Properties
     kafka: str
-    offset_syncs: OffsetSyncsLocation | str
+    offset_syncs: Side | str
     exactly_once: bool
 
-    def placement(self, key: str) -> Placement:
+    def meaning(self, key: str) -> KeyMeaning:
         if self.owner is Owner.WORKER:
-            return worker_placement(key, self.kafka, exactly_once=self.exactly_once)
-        return placement(
+            return worker_key_meaning(key, self.kafka, exactly_once=self.exactly_once)
+        return connector_key_meaning(
             self.owner,
             key,
             self.kafka,
@@ -79,41 +76,38 @@ class _Place:
         )
 
 
-def check_properties(topology: Topology, named: NamedFlow) -> Iterator[Problem]:
-    """Every property of the workers and of each connector of a flow."""
-    flow = named.flow
-    kafka = kafka_version(flow.connect, strimzi(topology.strimzi))
-    exactly_once = flow.exactly_once is ExactlyOnce.ENABLED
-    syncs = flow.offset_syncs.location.value if flow.offset_syncs.enabled else ""
+def check_properties(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
+    """Every property of the workers and connectors of a flow is known, has an effect, and may be set."""
+    settings = flow.settings
+    kafka = kafka_version(settings.connect, strimzi(topology.strimzi))
+    exactly_once = settings.exactly_once is ExactlyOnce.ENABLED
+    syncs = settings.offset_syncs.location.value if settings.offset_syncs.enabled else ""
     configs: Mapping[str, tuple[Owner, Properties]] = {
-        "connect.config": (Owner.WORKER, flow.connect.config),
-        "connectors.source.config": (Owner.SOURCE, flow.connectors.source.config),
-        "connectors.checkpoint.config": (Owner.CHECKPOINT, flow.connectors.checkpoint.config),
-        "connectors.heartbeat.config": (Owner.HEARTBEAT, flow.connectors.heartbeat.config),
+        "connect.config": (Owner.WORKER, settings.connect.config),
+        **{_CONFIG_OF[role]: (role, getattr(settings.connectors, role).config) for role in CONNECTORS},
         **{
             f"connectors.sources.{part}.config": (Owner.SOURCE, source.config)
-            for part, source in flow.connectors.sources.items()
+            for part, source in settings.connectors.sources.items()
         },
     }
     for path, (owner, config) in configs.items():
-        place = _Place(named.where(path), owner, config, kafka, syncs, exactly_once)
+        place = _Place(flow.where(path), owner, config, kafka, syncs, exactly_once)
+        check = _check_worker if owner is Owner.WORKER else _check_connector
         for key, value in config.items():
-            yield from (
-                _check_worker(place, key, value) if owner is Owner.WORKER else _check_connector(place, key, value)
-            )
+            yield from check(place, key, value)
 
 
 def _check_connector(place: _Place, key: str, value: PropertyValue) -> Iterator[Problem]:
-    where, found = f"{place.where}.{key}", place.placement(key)
+    where, found = f"{place.where}.{key}", place.meaning(key)
     if key in CONNECTOR_FORBIDDEN:
-        yield _forbidden(where, key, "KafkaConnector has a field for it", CONNECTOR_FORBIDDEN[key])
+        yield _forbidden(where, key, "A KafkaConnector has its own field for it", CONNECTOR_FORBIDDEN[key])
     elif key in MUST_AGREE and not isinstance(found, Unknown):
         yield Problem(
             where,
             "must-agree",
             f"`{key}` is set on one connector",
-            "The source and the checkpoint connector must agree on it; otherwise checkpoints speak of other topics "
-            "than those replicated, and groups never translate.",
+            "The source and the checkpoint connector must agree on it. Otherwise checkpoints name other topics than "
+            "those replicated, and offsets never translate.",
             f"remove it here and set {MUST_AGREE[key]}.",
         )
     elif not isinstance(found, OtherOwner | WithoutEffect) and (instead := _owned_remedy(place, key)):
@@ -124,23 +118,23 @@ def _check_connector(place: _Place, key: str, value: PropertyValue) -> Iterator[
 
 def _owned_remedy(place: _Place, key: str) -> str | None:
     if place.exactly_once and key == "source.consumer.isolation.level":
-        return "`exactlyOnce` of the flow reads committed records only"
+        return "`exactlyOnce` of the flow already sets it to read only committed records"
     if place.owner is Owner.CHECKPOINT and key.endswith("consumer.auto.offset.reset"):
-        return "offset syncs and checkpoints are read from their beginning"
+        return "the connector must read offset syncs and checkpoints from the beginning"
     return owned_remedy(key)
 
 
 def _check_worker(place: _Place, key: str, value: PropertyValue) -> Iterator[Problem]:
     where = f"{place.where}.{key}"
     if (instead := worker_forbidden(key)) is not None:
-        yield _forbidden(where, key, "the operator drops it with a line in its log only", instead)
+        yield _forbidden(where, key, "The operator drops it and only writes a line in its log", instead)
     elif instead := worker_owned(key):
         yield _owned(where, key, instead)
     else:
-        yield from _check_placed(place, key, value, place.placement(key))
+        yield from _check_placed(place, key, value, place.meaning(key))
 
 
-def _check_placed(place: _Place, key: str, value: PropertyValue, found: Placement) -> Iterator[Problem]:
+def _check_placed(place: _Place, key: str, value: PropertyValue, found: KeyMeaning) -> Iterator[Problem]:
     where = f"{place.where}.{key}"
     match found:
         case Unknown():
@@ -153,7 +147,7 @@ def _check_placed(place: _Place, key: str, value: PropertyValue, found: Placemen
                 "property-without-effect",
                 f"`{key}` has no effect here",
                 why,
-                _sentence(instead_of(key) or (f"set {instead}" if instead else "remove it")),
+                f"{instead_of(key) or (f'set {instead}' if instead else 'remove it')}.",
             )
         case OwnProperty(definition):
             yield from check_value(where, key, value, definition)
@@ -163,11 +157,11 @@ def _check_placed(place: _Place, key: str, value: PropertyValue, found: Placemen
         case PassedOn():
             pass
     if not isinstance(found, Unknown | OtherOwner | WithoutEffect):
-        yield from _check_credential(where, key, value)
+        yield from check_credential(where, key, value)
 
 
 def _check_data_producer(place: _Place, key: str, found: ClientProperty) -> Iterator[Problem]:
-    """What a source connector's own producer gets is mostly meant for records, which the worker's producer writes."""
+    """A producer property of a source connector is usually meant for records, which another producer writes."""
     producers = [client.name for client in found.clients if client.kind is Owner.PRODUCER]
     if producers == ["offset-syncs-producer"] and found.missed and not key.startswith("source."):
         name = found.definition.name
@@ -175,31 +169,31 @@ def _check_data_producer(place: _Place, key: str, found: ClientProperty) -> Iter
             f"{place.where}.{key}",
             "property-without-effect",
             f"`{key}` has no effect on replicated records",
-            "It reaches only the producer of offset syncs; records are written by the worker's producer.",
+            "It reaches only the producer of offset syncs. The worker's producer writes the records.",
             f"set `producer.override.{name}` for records, or `source.producer.{name}` for offset syncs.",
             Severity.WARNING,
         )
 
 
 def _unknown(place: _Place, key: str, found: Unknown) -> Problem:
-    why = f"Kafka {place.kafka} has no such property for {_OWNERS[place.owner]}, and would ignore it in silence."
+    why = f"Kafka {place.kafka} has no such property for {_OWNERS[place.owner]}, and would silently ignore it."
     if found.known_in:
-        why = f"Kafka {place.kafka} does not know it yet or any more; {' and '.join(found.known_in)} do."
+        why = f"Kafka {place.kafka} does not have it, but Kafka {' and '.join(found.known_in)} does."
     remedy = otherwise_named(key) if place.owner is Owner.WORKER else instead_of(key)
     return Problem(
         f"{place.where}.{key}",
         "unknown-property",
         f"`{key}` is not known",
         why,
-        _sentence(remedy or _nearest_remedy(place, found.nearest)),
+        f"{remedy or _nearest_remedy(place, found.nearest)}.",
     )
 
 
 def _nearest_remedy(place: _Place, nearest: str | None) -> str:
     if nearest is None:
-        return "remove it, or correct its name"
+        return "remove it or correct its name"
     decided = None if place.owner is Owner.WORKER else instead_of(nearest)
-    return f"{decided}, if `{nearest}` is meant" if decided else f"set `{nearest}`"
+    return f"{decided} if you mean `{nearest}`" if decided else f"set `{nearest}`"
 
 
 def _other_owner(place: _Place, key: str, owners: tuple[Owner, ...]) -> Problem:
@@ -209,47 +203,51 @@ def _other_owner(place: _Place, key: str, owners: tuple[Owner, ...]) -> Problem:
         f"{place.where}.{key}",
         "property-of-other-connector",
         f"`{key}` belongs to {theirs}",
-        f"{_OWNERS[place.owner].capitalize()} would ignore it in silence.",
+        f"{_OWNERS[place.owner].capitalize()} would silently ignore it.",
         f"remove it here; {instead}.",
     )
 
 
-def is_open_credential(key: str, value: object) -> bool:
-    """Whether a property holds a credential as it is, and not a reference to one."""
-    return bool(_CREDENTIAL.search(key)) and not _PLACEHOLDER.search(str(value))
-
-
-def check_credentials(where: str, config: Properties) -> Iterator[Problem]:
-    """Credentials that stand in a configuration as they are."""
-    for key, value in config.items():
-        yield from _check_credential(f"{where}.{key}", key, value)
-
-
-def _check_credential(where: str, key: str, value: object) -> Iterator[Problem]:
-    if is_open_credential(key, value):
-        yield Problem(
-            where,
-            "plain-text-credential",
-            f"`{key}` is given as text",
-            "It would stand in the topology file, the custom resource and Connect's REST API.",
-            "set it to a placeholder such as `${secret:NAMESPACE/NAME:KEY}`.",
-        )
-
-
 def _forbidden(where: str, key: str, reason: str, instead: str) -> Problem:
-    why = f"Strimzi: {reason}."
-    return Problem(where, "forbidden-property", f"`{key}` cannot be set here", why, f"remove it; {instead}.")
+    what = f"`{key}` cannot be set here"
+    return Problem(where, "forbidden-property", what, f"{reason}.", f"remove it; {instead}.")
 
 
 def _owned(where: str, key: str, instead: str) -> Problem:
     return Problem(
         where,
         "owned-property",
-        f"`{key}` is set by the model",
-        "Two places that say it could disagree; the flow's objects all derive it from one.",
+        f"`{key}` derives from the topology",
+        "The objects of the flow must agree on its value, and a second value could differ.",
         f"remove it; {instead}.",
     )
 
 
-def _sentence(text: str) -> str:
-    return f"{text}."
+def check_transforms(flow: ExpandedFlow) -> Iterator[Problem]:
+    """The user's transforms have free names, no credential as text, and keep the topic of a record."""
+    transforms = flow.settings.transforms
+    taken = set(RESERVED_NAMES) if flow.settings.loop_guard else set()
+    for place, chain in (("before", transforms.before), ("after", transforms.after)):
+        for name, transform in chain.items():
+            where = flow.where(f"transforms.{place}.{name}")
+            if name in taken:
+                yield Problem(
+                    where,
+                    "transform-name-taken",
+                    f"the name `{name}` is taken",
+                    "Connect keeps only one transform of each name, so the loop guard or the other one would be lost.",
+                    "choose another name.",
+                )
+            taken.add(name)
+            yield from check_credentials(f"{where}.config", transform.config)
+            if transform.predicate is not None:
+                yield from check_credentials(f"{where}.predicate.config", transform.predicate.config)
+            if transform.type.rsplit(".", 1)[-1] in _ROUTERS:
+                yield Problem(
+                    where,
+                    "transform-moves-topic",
+                    f"`{transform.type}` moves records to another topic",
+                    "The replication policy would not recognize the topic. Offsets would not translate, and loops "
+                    "would not be found.",
+                    "remove it; only the replication policy names topics on the target.",
+                )

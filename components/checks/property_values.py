@@ -1,28 +1,37 @@
-"""Values of properties: what Kafka's own definitions refuse, and what they take although nothing can work with it."""
+"""Values of properties: those that Kafka refuses, those that cannot work although Kafka accepts them, and credentials
+that are given as text instead of by reference.
+"""
 
+import re
 from collections.abc import Iterator
 
-from components.clusters import PropertyValue
-from components.problems import Problem
+from components.contract.problems import Problem
 from components.properties.definitions import Definition, PropertyType
 from components.properties.values import type_problem, value_text
+from components.topology.clusters import Properties, PropertyValue
 
-#: End of a connector's property that Kafka takes with any number -> the least that works, what else does, and why.
-_AT_LEAST = {
-    "replication.factor": (1, -1, "Kafka refuses to create a topic with such a replication factor."),
+#: Ending of a connector property that Kafka accepts with any number -> the value below 1 that works, and why others do
+#: not.
+_AT_LEAST_ONE = {
+    "replication.factor": (-1, "Kafka refuses to create a topic with such a replication factor."),
     "interval.seconds": (
-        1,
         None,
-        "MirrorMaker's scheduler never runs a task with a negative interval, and fails at 0.",
+        "MirrorMaker's scheduler never runs a task with a negative interval, and fails if the interval is 0.",
     ),
-    "timeout.ms": (1, None, "Nothing answers within no time."),
+    "timeout.ms": (None, "Every request would time out at once."),
 }
+_CREDENTIAL = re.compile(r"(^|\.)(sasl\.jaas\.config|ssl\.keystore\.key|[a-z.]*password|[a-z.]*secret)$")
+_PLACEHOLDER = re.compile(r"\$\{[^}:]+:[^}]+\}")
+#: A credential in a text such as a login module's options, given as it is and not by a placeholder.
+_CREDENTIAL_OPTION = re.compile(
+    r"\b[\w.]*(password|secret|token|key)\s*=\s*\"?(?!\"?\$\{|\"?(true|false)\b)[^\s;\"]", re.IGNORECASE
+)
 
 
 def check_value(where: str, key: str, value: PropertyValue, definition: Definition) -> Iterator[Problem]:
-    """Type and range of one property's value; a password's value is not shown."""
+    """A property's value has the right type and range. The value of a password is not shown."""
     said = type_problem(definition, value)
-    why = f"`{definition.name}` is of type {definition.type} in Kafka; what reads it fails as it starts."
+    why = f"`{definition.name}` has the type {definition.type} in Kafka, so what reads it would fail at the start."
     if said is None:
         said, why = _beyond_definition(definition, value)
     if said is not None:
@@ -30,21 +39,48 @@ def check_value(where: str, key: str, value: PropertyValue, definition: Definiti
         yield Problem(
             where,
             "property-type",
-            f"`{key}` {said}, and is {shown}",
+            f"`{key}` {said}, but is {shown}",
             why,
             f"set it to {said.removeprefix('must be ')}.",
         )
 
 
 def _beyond_definition(definition: Definition, value: PropertyValue) -> tuple[str | None, str]:
-    end = next((end for end in _AT_LEAST if definition.name.endswith(end)), None)
+    """What a value must be although Kafka's definition does not say so, and why; None if the value is fine."""
+    rule = next((rule for end, rule in _AT_LEAST_ONE.items() if definition.name.endswith(end)), None)
     try:
         number = int(value_text(value))
     except ValueError:
         return None, ""
-    if end is None or definition.at_least is not None:
+    if rule is None or definition.at_least is not None or number >= 1 or number == rule[0]:
         return None, ""
-    least, other, why = _AT_LEAST[end]
-    if number >= least or number == other:
-        return None, ""
-    return f"must be at least {least}" + (f", or {other} for the cluster's own" if other is not None else ""), why
+    other, why = rule
+    return "must be at least 1" + (f", or {other} for the cluster's default" if other is not None else ""), why
+
+
+def is_open_credential(key: str, value: object) -> bool:
+    """Whether a property holds a credential itself and not a reference to one."""
+    return bool(_CREDENTIAL.search(key)) and not _PLACEHOLDER.search(str(value))
+
+
+def has_credential_option(text: str) -> bool:
+    """Whether one of the options in a text, such as those of a login module, is a credential."""
+    return _CREDENTIAL_OPTION.search(text) is not None
+
+
+def check_credentials(where: str, config: Properties) -> Iterator[Problem]:
+    """A configuration holds no credential as text."""
+    for key, value in config.items():
+        yield from check_credential(f"{where}.{key}", key, value)
+
+
+def check_credential(where: str, key: str, value: object) -> Iterator[Problem]:
+    """A property is not a credential as text."""
+    if is_open_credential(key, value):
+        yield open_credential(where, key, "set it to a placeholder such as `${secret:NAMESPACE/NAME:KEY}`.")
+
+
+def open_credential(where: str, key: str, remedy: str, shown_by: str = "Connect's REST API") -> Problem:
+    """The problem of a credential that is given as text."""
+    why = f"Everyone could read it in the topology file, the custom resource and {shown_by}."
+    return Problem(where, "plain-text-credential", f"`{key}` holds a credential as text", why, remedy)

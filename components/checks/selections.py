@@ -1,158 +1,139 @@
-"""Selections of topics and groups: not empty, patterns that compile, nothing that MirrorMaker replicates by itself."""
+"""Selections of topics and groups: not empty, with patterns that compile and that select something."""
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
-from components.checks.characters import LONGEST_NAME
-from components.checks.overlap import selection_of, selects_nothing
-from components.checks.patterns import pattern_error, selects
-from components.expansion import NamedFlow
-from components.model import Flow
-from components.naming import (
-    HEARTBEATS_TOPIC,
-    checkpoints_topic_name,
-    excluded_groups,
+from components.contract.problems import Problem
+from components.flows.expansion import ExpandedFlow
+from components.flows.naming import (
     offset_syncs_topic_name,
+    replication_policy,
     storage_topic_name,
 )
-from components.problems import Problem
+from components.flows.selections import excluded_groups, pattern_lists, topic_lists, topic_selection
+from components.kafka.overlap import selects_no_topic
+from components.kafka.patterns import matches, matches_any, pattern_error
+from components.kafka.replication_policy import HEARTBEATS_TOPIC
+from components.kafka.topic_names import LONGEST_NAME, is_name
 
-_LITERAL = re.compile(r"[a-zA-Z0-9._-]+")
-#: A name that only a pattern for everything matches.
+#: A name that only a pattern for every topic matches.
 _ANY_TOPIC = "zq7x1-any-topic-at-all"
 
 
-def check_selections(named: NamedFlow) -> Iterator[Problem]:
-    yield from _check_empty(named)
+def check_selections(flow: ExpandedFlow) -> Iterator[Problem]:
+    """Every entry in a flow's lists of topics and groups selects what its author means."""
+    yield from _check_empty(flow)
     bad = [
-        _bad_pattern(named.where(f"{key}.{index}"), pattern, reason)
-        for key, patterns in selected_patterns(named.flow).items()
-        for index, pattern in enumerate(patterns)
+        _bad_pattern(where, pattern, reason)
+        for where, pattern in _entries(flow, pattern_lists(flow.settings))
         if (reason := pattern_error(pattern))
     ]
     yield from bad
     if not bad:
-        internal = list(_check_internal(named))
+        internal = list(_check_internal(flow))
         yield from internal
-        yield from _check_excluded(named, {problem.where for problem in internal})
-        yield from _check_excluded_groups(named)
+        yield from _check_excluded(flow, {problem.where for problem in internal})
+        yield from _check_excluded_groups(flow)
 
 
-def selected_patterns(flow: Flow) -> dict[str, tuple[str, ...]]:
-    """Every list of patterns of a flow, by its key."""
-    return {
-        **topic_lists(flow),
-        "topicsExclude": flow.topics_exclude,
-        "groups": flow.groups,
-        "groupsExclude": flow.groups_exclude,
-    }
+def _entries(flow: ExpandedFlow, lists: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    """Every name or pattern of these lists, after its path in the topology file."""
+    for key, patterns in lists.items():
+        for index, pattern in enumerate(patterns):
+            yield flow.where(f"{key}.{index}"), pattern
 
 
-def topic_lists(flow: Flow) -> dict[str, tuple[str, ...]]:
-    """Topics of each source connector of a flow, by their key."""
-    if flow.connectors.sources:
-        return {f"connectors.sources.{part}.topics": source.topics for part, source in flow.connectors.sources.items()}
-    return {"topics": flow.topics}
-
-
-def _check_empty(named: NamedFlow) -> Iterator[Problem]:
-    flow = named.flow
-    if flow.topics and flow.connectors.sources:
+def _check_empty(flow: ExpandedFlow) -> Iterator[Problem]:
+    settings = flow.settings
+    if settings.topics and settings.connectors.sources:
         yield Problem(
-            named.where("topics"),
+            flow.where("topics"),
             "topics-in-two-places",
-            "topics are given for the flow and for its source connectors",
-            "Each of several source connectors has topics of its own; those of the flow would be nobody's.",
-            "move them to one of `connectors.sources`.",
+            "both the flow and its source connectors have `topics`",
+            "Each source connector replicates its own topics, so none would replicate those of the flow.",
+            "move the flow's topics to one of `connectors.sources`.",
         )
-    for key in (key for key, topics in topic_lists(flow).items() if not topics):
+    for key in (key for key, topics in topic_lists(settings).items() if not topics):
         yield Problem(
-            named.where(key),
+            flow.where(key),
             "no-topics",
             "no topic is selected",
-            "The source connector would run and replicate heartbeats only.",
-            "set `topics` to at least one name or pattern; `['.*']` takes all.",
+            "The source connector would run but replicate only heartbeats.",
+            "set `topics` to at least one name or pattern; `['.*']` selects all topics.",
         )
-    if flow.connectors.checkpoint.enabled and not flow.groups:
+    if settings.connectors.checkpoint.enabled and not settings.groups:
         yield Problem(
-            named.where("groups"),
+            flow.where("groups"),
             "no-groups",
             "no consumer group is selected",
-            "The checkpoint connector would run without a task, and no offset would ever be translated.",
+            "The checkpoint connector would have no task, and no offset would ever be translated.",
             "set `groups` to at least one name or pattern, or `connectors.checkpoint.enabled: false`.",
         )
 
 
-def _check_internal(named: NamedFlow) -> Iterator[Problem]:
-    flow = named.flow
-    heartbeats = (HEARTBEATS_TOPIC, f"{flow.source}{flow.separator}{HEARTBEATS_TOPIC}")
+def _check_internal(flow: ExpandedFlow) -> Iterator[Problem]:
+    """No entry, except a pattern for every topic, selects heartbeats or an internal topic."""
+    settings = flow.settings
+    heartbeats = (HEARTBEATS_TOPIC, f"{replication_policy(settings).prefix}{HEARTBEATS_TOPIC}")
     internal = (
         "__consumer_offsets",
         "__transaction_state",
-        offset_syncs_topic_name(flow),
-        checkpoints_topic_name(flow),
-        storage_topic_name(named.workers, "offsets"),
+        offset_syncs_topic_name(settings),
+        replication_policy(settings).checkpoints_topic,
+        storage_topic_name(flow.workers, "offsets"),
     )
-    chosen = [
-        (f"{key}.{index}", pattern) for key, topics in topic_lists(flow).items() for index, pattern in enumerate(topics)
-    ]
-    for key, pattern in chosen:
-        if selects((pattern,), (), _ANY_TOPIC):
+    for where, pattern in _entries(flow, topic_lists(settings)):
+        if matches(pattern, _ANY_TOPIC):
             continue
-        for topic in (topic for topic in heartbeats if selects((pattern,), (), topic)):
+        if selected := [topic for topic in heartbeats if matches(pattern, topic)]:
             yield Problem(
-                named.where(key),
+                where,
                 "heartbeats-selected",
-                f"`{pattern}` selects `{topic}`",
-                "Heartbeats pass every topic filter by themselves; selected as well, they take part in topic checks "
-                "and, from the target, could be sent back.",
-                "remove the pattern, or make it match business topics only.",
+                f"`{pattern}` selects `{selected[0]}`",
+                "Heartbeats are replicated whether they are selected or not. A selected heartbeat topic also takes "
+                "part in checks of topics, and one that came from the target could be sent back.",
+                "remove the pattern, or make it match only business topics.",
             )
-            break
-        for topic in (topic for topic in internal if selects((pattern,), (), topic)):
+        if selected := [topic for topic in internal if matches(pattern, topic)]:
             yield Problem(
-                named.where(key),
+                where,
                 "internal-topic-selected",
-                f"`{pattern}` selects `{topic}`",
-                "Internal topics belong to one cluster; the source connector leaves them out whatever is selected, so "
-                "the pattern promises what does not happen.",
-                "remove the pattern, or make it match business topics only.",
+                f"`{pattern}` selects `{selected[0]}`",
+                "Internal topics belong to one cluster. The source connector never replicates them, whatever is "
+                "selected.",
+                "remove the pattern, or make it match only business topics.",
             )
-            break
 
 
-def _check_excluded(named: NamedFlow, told: set[str]) -> Iterator[Problem]:
-    """Patterns by which no topic is ever replicated, and nothing would say so."""
-    flow = named.flow
-    excluded = selection_of(flow, ()).excluded
-    not_by_user = tuple(each for each in excluded if each not in flow.topics_exclude)
-    for key, topics in topic_lists(flow).items():
-        for index, pattern in enumerate(topics):
-            where = named.where(f"{key}.{index}")
-            too_long = len(pattern) > LONGEST_NAME and _LITERAL.fullmatch(pattern)
-            if where in told or too_long or not selects_nothing(pattern, excluded):
-                continue
-            if selects_nothing(pattern, not_by_user):
-                yield _nothing(where, pattern)
-            else:
-                yield _excluded(where, pattern, "topics")
+def _check_excluded(flow: ExpandedFlow, reported: set[str]) -> Iterator[Problem]:
+    """Every entry selects some topic that is not excluded; no error would show it at run time."""
+    settings = flow.settings
+    excluded = topic_selection(settings, ()).excluded
+    not_by_user = tuple(each for each in excluded if each not in settings.topics_exclude)
+    for where, pattern in _entries(flow, topic_lists(settings)):
+        too_long = len(pattern) > LONGEST_NAME and is_name(pattern)
+        if where in reported or too_long or not selects_no_topic(pattern, excluded):
+            continue
+        if selects_no_topic(pattern, not_by_user):
+            yield _nothing(where, pattern)
+        else:
+            yield _excluded(where, pattern, "topics")
 
 
-def _check_excluded_groups(named: NamedFlow) -> Iterator[Problem]:
-    flow = named.flow
-    for index, group in enumerate(flow.groups):
-        literal = _LITERAL.fullmatch(group) is not None
-        if group in flow.groups_exclude or (literal and not selects((group,), excluded_groups(flow), group)):
-            yield _excluded(named.where(f"groups.{index}"), group, "groups")
+def _check_excluded_groups(flow: ExpandedFlow) -> Iterator[Problem]:
+    settings = flow.settings
+    for where, group in _entries(flow, {"groups": settings.groups}):
+        excluded = is_name(group) and matches_any(excluded_groups(settings), group)
+        if group in settings.groups_exclude or excluded:
+            yield _excluded(where, group, "groups")
 
 
 def _excluded(where: str, pattern: str, key: str) -> Problem:
     return Problem(
         where,
         "selected-and-excluded",
-        f"`{pattern}` is selected and excluded",
-        f"An exclusion wins, of `{key}Exclude` or of Kafka's own; nothing that it matches is replicated.",
-        f"remove it from `{key}`, or what excludes it from `{key}Exclude`.",
+        f"`{pattern}` is both selected and excluded",
+        f"Exclusions in `{key}Exclude` and Kafka's default exclusions win over `{key}`.",
+        f"remove it from `{key}`, or remove the exclusion from `{key}Exclude`.",
     )
 
 
@@ -160,10 +141,10 @@ def _nothing(where: str, pattern: str) -> Problem:
     return Problem(
         where,
         "nothing-selected",
-        f"`{pattern}` selects no topic that is replicated",
-        "It matches no name that a topic can have, or only what the source connector leaves out whatever is selected: "
-        "internal topics, `.*\\.replica`, heartbeats, and under the default policy topics that came from the target.",
-        "correct it, or remove it.",
+        f"`{pattern}` selects no topic that can be replicated",
+        "It matches no valid topic name, or only topics that the source connector never replicates: internal topics, "
+        "`.*\\.replica`, heartbeats, and under the default policy topics that came from the target.",
+        "correct or remove it.",
     )
 
 
@@ -171,7 +152,7 @@ def _bad_pattern(where: str, pattern: str, reason: str) -> Problem:
     return Problem(
         where,
         "bad-pattern",
-        f"`{pattern}` is no pattern that both Java and Python take",
-        f"The connector would fail, hang, or select something else than what is checked here: {reason}.",
-        "rewrite it; a literal name, or letters with `.`, `*`, `+`, `?`, `|`, `(…)` and `[…]`.",
+        f"`{pattern}` does not mean the same in Java and in Python",
+        f"The connector would fail, hang, or select other topics than those checked here: {reason}.",
+        "use a name, or a pattern of letters and `.`, `*`, `+`, `?`, `|`, `(…)` and `[…]`.",
     )

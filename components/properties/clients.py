@@ -1,20 +1,20 @@
-"""The Kafka clients that a connector runs on, the prefixes by which its configuration reaches them, and precedence.
+"""The Kafka clients of a connector: which prefixes of its configuration reach each one, and which prefix wins.
 
-Imports `definitions` only. Source: MirrorConnectorConfig, MirrorSourceConfig, MirrorCheckpointConfig and
-MirrorUtils of connect-mirror; Worker of connect-runtime. Kafka 3.9 to 4.3 are alike here.
+Imports `definitions` and Kafka's rules only. Source: MirrorConnectorConfig, MirrorSourceConfig, MirrorCheckpointConfig
+and MirrorUtils in connect-mirror, and Worker in connect-runtime. They behave the same from Kafka 3.9 to 4.3.
 """
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from components.kafka.replication_policy import Side
 from components.properties.definitions import CLIENTS, CONNECTORS, Owner, definitions, supported_versions
 
-Side = Literal["source", "target", "worker"]
-OffsetSyncsLocation = Literal["source", "target"]
+ClientSide = Side | Literal["worker"]
 
-#: A connector's prefixes for properties of clients. Worker's own clients have the first three of the second line.
+#: Prefixes that address a client in a connector's configuration. A worker's configuration has only the second line.
 PREFIXES = (
     *("source.cluster.", "target.cluster."),
     *("consumer.", "producer.", "admin."),
@@ -36,17 +36,18 @@ _MIRROR_PRODUCER = {
 
 @dataclass(frozen=True)
 class Client:
-    """A Kafka client that a connector runs on.
+    """A Kafka client that a connector uses.
 
-    `side` is the cluster it talks to; "worker" is the worker's own cluster, unless an override names another.
-    `prefixes` are those of the connector's configuration, lowest first; `worker_prefixes` those of the worker's, all of
-    them lower. `defaults` are what MirrorMaker or Connect sets under the user's, `fixed` what it sets over them.
-    `only_with` says in Kafka's terms when this client exists, empty if always.
+    `side` is the cluster that the client talks to; "worker" is the cluster of the Connect workers, unless an override
+    names another. `prefixes` address the client in the connector's configuration and `worker_prefixes` in the
+    worker's, lowest precedence first; every worker prefix ranks below every connector prefix. MirrorMaker or Connect
+    sets `defaults`, which users can override, and `fixed`, which they cannot. `only_with` is the condition under which
+    the client exists, in Kafka's terms; empty if it always does.
     """
 
     name: str
     kind: Owner
-    side: Side
+    side: ClientSide
     prefixes: tuple[str, ...]
     worker_prefixes: tuple[str, ...] = ()
     defaults: Mapping[str, str] = field(default_factory=dict)
@@ -54,8 +55,8 @@ class Client:
     only_with: str = ""
 
 
-def _mirror(name: str, kind: Owner, side: OffsetSyncsLocation) -> Client:
-    """A client of MirrorMaker's own. Source: MirrorConnectorConfig.sourceConsumerConfig and its five sisters."""
+def _mirror(name: str, kind: Owner, side: Side) -> Client:
+    """A client that MirrorMaker creates itself. Source: MirrorConnectorConfig.sourceConsumerConfig and the like."""
     return Client(
         name,
         kind,
@@ -83,18 +84,14 @@ DATA_PRODUCER = Client(
     },
 )
 
-#: The same under exactly-once. Source: Worker.exactlyOnceSourceTaskProducerConfigs.
-EXACTLY_ONCE_PRODUCER = Client(
-    "data-producer",
-    Owner.PRODUCER,
-    "worker",
-    prefixes=DATA_PRODUCER.prefixes,
-    worker_prefixes=DATA_PRODUCER.worker_prefixes,
+#: The same client under exactly-once. Source: Worker.exactlyOnceSourceTaskProducerConfigs.
+EXACTLY_ONCE_PRODUCER = replace(
+    DATA_PRODUCER,
     defaults={key: value for key, value in DATA_PRODUCER.defaults.items() if key != "enable.idempotence"},
     fixed={"enable.idempotence": "true", "transactional.id": "<group.id of the workers>-<connector>-<task>"},
 )
 
-#: Reads the offsets topic of one connector. Source: Worker.baseConsumerConfigs and its callers for source connectors.
+#: Reads a source connector's own offsets topic. Source: Worker.baseConsumerConfigs.
 OFFSETS_CONSUMER = Client(
     "offsets-consumer",
     Owner.CONSUMER,
@@ -106,7 +103,7 @@ OFFSETS_CONSUMER = Client(
         "auto.offset.reset": "earliest",
         "isolation.level": "read_committed",
     },
-    only_with="exactly-once, or `offsets.storage.topic` of the connector",
+    only_with="exactly-once, or with the connector's own `offsets.storage.topic`",
 )
 
 #: Creates topics for Connect itself. Source: Worker.adminConfigs, TopicAdmin.
@@ -116,7 +113,7 @@ CONNECT_ADMIN = Client(
     "worker",
     prefixes=("admin.override.",),
     worker_prefixes=("", "admin."),
-    only_with="exactly-once, `offsets.storage.topic` or `topic.creation.` of the connector",
+    only_with="exactly-once, or with the connector's own `offsets.storage.topic` or `topic.creation.`",
 )
 
 SOURCE_CONSUMER = _mirror("source-consumer", Owner.CONSUMER, "source")
@@ -126,10 +123,11 @@ CHECKPOINTS_CONSUMER = _mirror("checkpoints-consumer", Owner.CONSUMER, "target")
 
 
 def clients(role: Owner, offset_syncs_location: str = "source", *, exactly_once: bool = False) -> tuple[Client, ...]:
-    """Every Kafka client of a connector; `offset_syncs_location` is "source" or "target", or "" without offset syncs.
+    """Return every Kafka client of a connector.
 
-    The admin client that creates or looks up the offset syncs topic has the properties of that side's admin.
-    Raises ValueError for what is no connector or no location.
+    `offset_syncs_location` is "source", "target", or "" without offset syncs. The admin client for the offset-syncs
+    topic is left out: it has the same properties as the admin client of its cluster. Raises ValueError if `role` is not
+    a connector or the location is unknown.
     """
     connect = (EXACTLY_ONCE_PRODUCER if exactly_once else DATA_PRODUCER, OFFSETS_CONSUMER, CONNECT_ADMIN)
     match role:
@@ -144,19 +142,19 @@ def clients(role: Owner, offset_syncs_location: str = "source", *, exactly_once:
 
 
 def _offset_syncs(role: Owner, location: str) -> tuple[Client, ...]:
-    """The source connector's producer, the checkpoint connector's consumer."""
+    """Return the client of offset syncs: a source connector produces them, a checkpoint connector consumes them."""
     kind = Owner.PRODUCER if role is Owner.SOURCE else Owner.CONSUMER
     if location not in {"source", "target", ""}:
-        raise ValueError(f"`{location}` is no location of offset syncs")
+        raise ValueError(f"`{location}` is not a location of offset syncs")
     if location == "":
         return ()
     return (_mirror(f"offset-syncs-{kind}", kind, "source" if location == "source" else "target"),)
 
 
 def split_prefix(key: str) -> tuple[str, str] | None:
-    """A connector's key as a client's prefix and the client's property; None if it has no such prefix.
+    """Split a connector's key into a client prefix and the client's property, or return None if it has no such prefix.
 
-    `consumer.poll.timeout.ms`, `admin.timeout.ms` and the aliases are the connector's own in spite of their look.
+    `consumer.poll.timeout.ms`, `admin.timeout.ms` and the cluster aliases look prefixed but belong to the connector.
     """
     if key in _own_keys():
         return None
@@ -167,10 +165,10 @@ def split_prefix(key: str) -> tuple[str, str] | None:
 def client_properties(
     client: Client, config: Mapping[str, object], kafka_version: str = ""
 ) -> dict[str, tuple[object, str]]:
-    """The user's properties that reach a client: property -> its value and the whole key that set it.
+    """Return what a connector's configuration sets for a client: property -> (value, full key that set it).
 
-    Of a cluster prefix MirrorMaker lets only addresses and security settings through; `client.fixed` wins over all.
-    Without `kafka_version` the newest is meant.
+    MirrorMaker passes only addresses and security settings from a cluster prefix to its clients, and `client.fixed`
+    overrides everything. `kafka_version` defaults to the newest known.
     """
     let_through = definitions(kafka_version or supported_versions()[-1], Owner.CLUSTER)
     effective: dict[str, tuple[object, str]] = {}
@@ -186,7 +184,7 @@ def client_properties(
 def worker_properties(
     client: Client, worker: Mapping[str, object], kafka_version: str = ""
 ) -> dict[str, tuple[object, str]]:
-    """The same for the worker's configuration, which is under that of the connector."""
+    """Return what the worker's configuration sets for a client, as `client_properties` does; the connector's wins."""
     known = definitions(kafka_version or supported_versions()[-1], client.kind)
     effective: dict[str, tuple[object, str]] = {}
     for prefix in client.worker_prefixes:

@@ -1,6 +1,6 @@
 """Definitions of Kafka's properties by version and owner, read from the generated data files. Imports nothing of ours.
 
-Source: the ConfigDefs of Kafka's connectors, clients and worker, see infra/local/property_definitions.py.
+Source: the ConfigDefs of Kafka's connectors, clients and worker; infra/local/build/property_definitions.py reads them.
 """
 
 import difflib
@@ -21,7 +21,7 @@ _SIMILAR_ENOUGH = 0.75
 
 
 class PropertyType(StrEnum):
-    """Types of a ConfigDef. Source: org.apache.kafka.common.config.ConfigDef.Type."""
+    """Type of a property in a ConfigDef. Source: org.apache.kafka.common.config.ConfigDef.Type."""
 
     STRING = "string"
     INT = "int"
@@ -35,10 +35,10 @@ class PropertyType(StrEnum):
 
 
 class Owner(StrEnum):
-    """Whose property it is: a connector's, a Kafka client's, the worker's.
+    """What a property belongs to: a connector, a Kafka client or the worker.
 
-    CLUSTER is what MirrorMaker lets through from `source.cluster.` and `target.cluster.` to each of its clients;
-    TOPIC_CREATION is what stands behind `topic.creation.<group>.`.
+    CLUSTER stands for the properties that MirrorMaker passes from `source.cluster.` and `target.cluster.` to all its
+    clients, TOPIC_CREATION for those that follow `topic.creation.<group>.`.
     """
 
     SOURCE = "source"
@@ -53,41 +53,24 @@ class Owner(StrEnum):
 
 
 class Origin(StrEnum):
-    """Which ConfigDef says it: MirrorMaker's, Connect's, or that of a Kafka client."""
+    """The ConfigDef that defines a property: MirrorMaker's, Connect's, or a Kafka client's."""
 
     MIRROR = "mirror"
     CONNECT = "connect"
     CLIENT = "client"
 
 
-#: Owner -> sections of the data file that define its properties, later wins. A connector's filters read its
-#: configuration as well; MirrorMaker's own definition of a property comes after the filter's.
-_SECTIONS: Mapping[Owner, tuple[tuple[str, Origin], ...]] = {
-    Owner.SOURCE: (
-        ("cluster", Origin.CLIENT),
-        ("connect", Origin.CONNECT),
-        ("topicFilter", Origin.MIRROR),
-        ("configPropertyFilter", Origin.MIRROR),
-        ("source", Origin.MIRROR),
-    ),
-    Owner.CHECKPOINT: (
-        ("cluster", Origin.CLIENT),
-        ("connect", Origin.CONNECT),
-        ("topicFilter", Origin.MIRROR),
-        ("groupFilter", Origin.MIRROR),
-        ("checkpoint", Origin.MIRROR),
-    ),
-    Owner.HEARTBEAT: (
-        ("cluster", Origin.CLIENT),
-        ("connect", Origin.CONNECT),
-        ("heartbeat", Origin.MIRROR),
-    ),
-    Owner.CONSUMER: (("consumer", Origin.CLIENT),),
-    Owner.PRODUCER: (("producer", Origin.CLIENT),),
-    Owner.ADMIN: (("admin", Origin.CLIENT),),
-    Owner.WORKER: (("worker", Origin.CONNECT),),
-    Owner.CLUSTER: (("cluster", Origin.CLIENT),),
-    Owner.TOPIC_CREATION: (("topicCreation", Origin.CONNECT),),
+#: Connector -> sections of the data file that define its properties; a later section wins. A connector's filters read
+#: the same configuration, so their definitions come before MirrorMaker's own. Every other owner has one section.
+_SECTIONS = {
+    Owner.SOURCE: ("cluster", "connect", "topicFilter", "configPropertyFilter", "source"),
+    Owner.CHECKPOINT: ("cluster", "connect", "topicFilter", "groupFilter", "checkpoint"),
+    Owner.HEARTBEAT: ("cluster", "connect", "heartbeat"),
+}
+#: The origin of a section; MirrorMaker defines the others.
+_ORIGINS = {
+    **dict.fromkeys(("cluster", "consumer", "producer", "admin"), Origin.CLIENT),
+    **dict.fromkeys(("connect", "worker", "topicCreation"), Origin.CONNECT),
 }
 
 CONNECTORS = (Owner.SOURCE, Owner.CHECKPOINT, Owner.HEARTBEAT)
@@ -98,9 +81,9 @@ CLIENTS = (Owner.CONSUMER, Owner.PRODUCER, Owner.ADMIN)
 class Definition:
     """A property as its ConfigDef defines it.
 
-    `default` is Kafka's text for it, None if there is none, if it is null or if it is a password. A number must lie
-    between `at_least` and `at_most` or be one of `accepted`; of any other type, `accepted` is the closed set of values
-    or of a list's elements, empty if it is open. `any_case` says that it disregards case.
+    `default` is Kafka's default as text; None if there is none, or if it is null or a password. A number must lie
+    between `at_least` and `at_most` or be one of `accepted`. For every other type, `accepted` lists the only valid
+    values (or list elements); empty means that any value is valid. `any_case` means that case is ignored.
     """
 
     name: str
@@ -119,24 +102,24 @@ class Definition:
 
 @functools.cache
 def supported_versions() -> tuple[str, ...]:
-    """Minor versions of Kafka that there is data for, oldest first."""
+    """Return the minor versions of Kafka that have a data file, oldest first."""
     found = (_FILE.fullmatch(path.name) for path in _DATA.iterdir())
     return tuple(sorted((match[1] for match in found if match), key=_version_key))
 
 
 def minor_version(kafka_version: str) -> str:
-    """Kafka's minor version of "4.2", "4.2.0" and vendors' forms such as "3.8.0.1.2".
+    """Return the minor version of "4.2", "4.2.0", or a vendor's version such as "3.8.0.1.2".
 
-    Raises ValueError for what does not begin so.
+    Raises ValueError if the text does not begin with such a version.
     """
     major, minor = _version_key(kafka_version)
     return f"{major}.{minor}"
 
 
 def data_version(kafka_version: str) -> str:
-    """The minor version whose data stands for `kafka_version`: the newest that is not newer, else the oldest.
+    """Return the version whose data file is used for `kafka_version`: the newest not above it, or else the oldest.
 
-    Raises ValueError as minor_version.
+    Raises ValueError as `minor_version` does.
     """
     wanted = _version_key(kafka_version)
     not_newer = [version for version in supported_versions() if _version_key(version) <= wanted]
@@ -144,16 +127,21 @@ def data_version(kafka_version: str) -> str:
 
 
 def definitions(kafka_version: str, owner: Owner) -> Mapping[str, Definition]:
-    """Every property of `owner` by name, as the data for `kafka_version` has it. Raises ValueError as minor_version.
+    """Return every property of `owner` in `kafka_version`, by name. Raises ValueError as `minor_version` does.
 
-    Of a version between two that there is data for nobody here knows when a property came or went: what either knows
-    is known, as the older defines it.
+    A version between two data files knows the properties of both, since the data does not say when each was added or
+    removed. Where both define a property, the older definition is used.
     """
     return _definitions(minor_version(kafka_version), owner)
 
 
+def versions_with(name: str, *owners: Owner) -> tuple[str, ...]:
+    """Return the versions of Kafka in which one of these owners has a property of this name, oldest first."""
+    return tuple(each for each in supported_versions() if any(name in definitions(each, owner) for owner in owners))
+
+
 def nearest(name: str, known: Collection[str]) -> str | None:
-    """The known name that is most like `name`, if any is like it at all."""
+    """Return the known name closest to `name`, or None if none is close."""
     found = difflib.get_close_matches(name, sorted(known), n=1, cutoff=_SIMILAR_ENOUGH)
     return found[0] if found else None
 
@@ -176,10 +164,10 @@ def _definitions(minor: str, owner: Owner) -> Mapping[str, Definition]:
 def _data(version: str, owner: Owner) -> dict[str, Definition]:
     sections = _read(version)
     return {
-        name: _definition(name, said, origin)
-        for section, origin in _SECTIONS[owner]
-        for name, said in sections[section].items()
-        # Connectors define a client's security settings too, but no addresses.
+        name: _definition(name, entry, _ORIGINS.get(section, Origin.MIRROR))
+        for section in _SECTIONS.get(owner, (owner.value,))
+        for name, entry in sections[section].items()
+        # Connectors define the security settings of clients too, but not their addresses.
         if not (section == "cluster" and owner in CONNECTORS and name == "bootstrap.servers")
     }
 
@@ -190,18 +178,18 @@ def _read(version: str) -> Mapping[str, Mapping[str, Any]]:
     return sections
 
 
-def _definition(name: str, said: Mapping[str, Any], origin: Origin) -> Definition:
+def _definition(name: str, entry: Mapping[str, Any], origin: Origin) -> Definition:
     return Definition(
         name=name,
-        type=PropertyType(said["type"]),
-        default=said.get("default"),
-        importance=said["importance"],
-        documentation=said["documentation"],
-        at_least=said.get("atLeast"),
-        at_most=said.get("atMost"),
-        accepted=tuple(said.get("accepted", ())),
-        any_case=said.get("anyCase", False),
-        required=said.get("required", False),
-        internal=said.get("internal", False),
+        type=PropertyType(entry["type"]),
+        default=entry.get("default"),
+        importance=entry["importance"],
+        documentation=entry["documentation"],
+        at_least=entry.get("atLeast"),
+        at_most=entry.get("atMost"),
+        accepted=tuple(entry.get("accepted", ())),
+        any_case=entry.get("anyCase", False),
+        required=entry.get("required", False),
+        internal=entry.get("internal", False),
         origin=origin,
     )

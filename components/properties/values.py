@@ -1,4 +1,4 @@
-"""Whether Kafka would take a value for a property. Pure; imports `definitions` only.
+"""Whether Kafka accepts a value for a property. Pure; imports `definitions` only.
 
 Source: org.apache.kafka.common.config.ConfigDef.parseType and its validators.
 """
@@ -19,14 +19,14 @@ _BITS = {PropertyType.SHORT: 16, PropertyType.INT: 32, PropertyType.LONG: 64}
 
 
 def value_text(value: Value) -> str:
-    """A value as a connector's configuration carries it: every one is a string there."""
+    """Return a value as the string that a connector's configuration carries."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def type_problem(definition: Definition, value: Value) -> str | None:
-    """What a value must be and is not, as in "must be an integer of at least 0"; None if Kafka takes it.
+    """Return what the value must be, such as "must be an integer of at least 0", or None if Kafka accepts it.
 
-    A placeholder is resolved where nobody can look, so a text with one is always taken.
+    Text with a placeholder is always accepted: only the worker can resolve it.
     """
     text = value_text(value).strip()
     if _PLACEHOLDER.search(text):
@@ -53,7 +53,7 @@ def _integer_problem(definition: Definition, text: str) -> str | None:
     fits_type = is_integer and -half <= int(text) < half
     if fits_type and (text in definition.accepted or _in_range(definition, int(text))):
         return None
-    # The bounds of the type are worth a word where they are what is broken, or where they are not astronomical.
+    # Mention the type's own bounds if the value breaks them, or if the property has a minimum and the bounds are small.
     bounded = definition.at_least is not None and definition.type is not PropertyType.LONG
     if bounded or (is_integer and not fits_type):
         definition = _within(definition, -half, half - 1)
@@ -61,7 +61,7 @@ def _integer_problem(definition: Definition, text: str) -> str | None:
 
 
 def _within(definition: Definition, least: int, most: int) -> Definition:
-    """The definition with the bounds of its type where it has none of its own."""
+    """Return the definition with the bounds of its type wherever it sets none itself."""
     at_least, at_most = definition.at_least, definition.at_most
     return replace(
         definition,
@@ -85,7 +85,7 @@ def _is_accepted(definition: Definition, text: str) -> bool:
         return True
     if definition.any_case:
         return text.lower() in {each.lower() for each in definition.accepted}
-    # `by_duration:PnDTnHnMn.nS` stands for every duration.
+    # `by_duration:PnDTnHnMn.nS` accepts any duration.
     forms = tuple(each.partition(":P")[0] + ":P" for each in definition.accepted if ":P" in each)
     return text in definition.accepted or bool(forms and text.startswith(forms))
 

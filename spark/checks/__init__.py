@@ -1,1 +1,1 @@
-"""The checks of a flow: each reads what it needs, decides by pure functions and answers one outcome."""
+"""The checks of a flow: each reads what it needs, decides with pure functions and returns one outcome."""

@@ -1,30 +1,29 @@
 """access: the flow's Kafka users may do what the flow needs.
 
-The data cannot tell it: a topic or group that the connectors may not see is left out without an error, and what is not
-allowed for a partition, topic or group to come shows when it comes. The clusters are asked for the users' ACLs.
+Records cannot show this. MirrorMaker silently leaves out a topic or group that its user may not see, and a permission
+for future topics is missed only when such a topic appears. So this check reads the users' ACLs from the clusters.
 """
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from spark.acl_rules import EVERY_NAME, EVERYONE, Gap, Need, Standing, gaps
+from components.contract.parameters import AclParameters, ClusterParameters
+from components.contract.report import SAMPLES, CheckName, CheckOutcome, Finding, Scalar, fail, note
+from components.kafka.acls import EVERY_NAME, EVERYONE, Gap, Need, Standing, gaps
 from spark.clusters import Cluster
 from spark.errors import ClusterError
 from spark.flows import OpenFlow
-from spark.parameters import AclParameters, ClusterParameters
-from spark.report import SAMPLES, CheckOutcome, Finding, Scalar, fail, note
 
-NAME = "access"
-#: Codes of what keeps the job from looking; none of them is a fault of the flow.
+#: Why the job may be unable to read ACLs. Neither is a fault of the flow.
 _NOT_LOOKED = frozenset({"not-authorized", "authorizer-off"})
 _OPTIONS = {"TOPIC": "--topic", "GROUP": "--group", "TRANSACTIONAL_ID": "--transactional-id"}
-#: Kafka's broker property, false unless set.
+#: Kafka's broker property; its default is false.
 _OPEN = "allow.everyone.if.no.acl.found"
 
 
 @dataclass(frozen=True)
 class Side:
-    """One cluster, what the flow's user needs there, and the names that the flow works with by type of resource."""
+    """One cluster, what the flow's user needs there, and the flow's existing resources by type."""
 
     cluster: Cluster
     parameters: ClusterParameters
@@ -45,28 +44,29 @@ def needs_of(acls: tuple[AclParameters, ...], side: str) -> tuple[Need, ...]:
     )
 
 
-def check_access(live: OpenFlow) -> CheckOutcome:
-    """What of the flow's ACLs its clusters do not have."""
-    acls, topics = live.flow.acls or (), list(live.partitions)
-    groups = live.selection.groups(live.source.groups())
-    remote = [live.selection.remote(topic) for topic in topics]
+def check_access(flow: OpenFlow) -> CheckOutcome:
+    """Compare the ACLs that the flow needs with those of its clusters."""
+    flow.progress(f"{flow.name}: reading ACLs")
+    acls, topics = flow.parameters.acls or (), list(flow.partitions)
+    groups = flow.parameters.group_selection.of(flow.source.groups())
+    remote = [flow.policy.remote(topic) for topic in topics]
     return outcome(
-        Side(live.source, live.flow.source, needs_of(acls, "source"), {"TOPIC": topics, "GROUP": groups}),
-        Side(live.target, live.flow.target, needs_of(acls, "target"), {"TOPIC": remote, "GROUP": groups}),
+        Side(flow.source, flow.parameters.source, needs_of(acls, "source"), {"TOPIC": topics, "GROUP": groups}),
+        Side(flow.target, flow.parameters.target, needs_of(acls, "target"), {"TOPIC": remote, "GROUP": groups}),
     )
 
 
 def outcome(*sides: Side) -> CheckOutcome:
-    """The outcome over both clusters; what could not be looked at is a note that says why."""
-    told = [(side, gap, finding) for side in sides for gap, finding in _judged(side)]
-    absent = [(side, gap, finding) for side, gap, finding in told if gap is not None and _is_absent(finding)]
+    """The outcome over both clusters. Where ACLs could not be read, a note says why."""
+    judged = [(side, gap, finding) for side in sides for gap, finding in _judged(side)]
+    absent = [(side, gap, finding) for side, gap, finding in judged if gap is not None and _is_absent(finding)]
     missing = sum(finding.count for _, _, finding in absent)
     needed = sum(side.needed for side in sides)
     return CheckOutcome(
-        NAME,
+        CheckName.ACCESS,
         f"{missing} of {needed} permissions are missing",
         {"needed": needed, "missing": missing},
-        _shortened([finding for _, _, finding in told]),
+        _shortened([finding for _, _, finding in judged]),
         tuple(_sample(side, gap) for side, gap, _ in absent if gap is not None),
     )
 
@@ -76,12 +76,12 @@ def _is_absent(finding: Finding) -> bool:
 
 
 def _shortened(findings: list[Finding]) -> tuple[Finding, ...]:
-    """So many findings as samples; the rest, of which a wildcard may bring thousands, as one."""
+    """At most SAMPLES findings of missing ACLs and one for the rest: a wildcard may cause thousands."""
     absent = [each for each in findings if _is_absent(each)]
     others = [each for each in findings if not _is_absent(each)]
     if len(absent) > SAMPLES:
         rest = absent[SAMPLES:]
-        more = fail("acl-missing", f"and for {len(rest)} more resources", sum(each.count for each in rest))
+        more = fail("acl-missing", f"ACLs are missing for {len(rest)} more resources", sum(each.count for each in rest))
         absent = [*absent[:SAMPLES], more]
     return (*absent, *others)
 
@@ -108,16 +108,19 @@ def _finding(side: Side, gap: Gap) -> Finding:
     may = f"{need.principal} {operations} on {need} of {alias}"
     match gap.standing:
         case Standing.DENIED:
-            message = f"an ACL denies {may}; a denial outranks every grant. Remedy: remove it"
+            message = f"an ACL denies {may}. A denial overrides every grant. Remedy: remove the denying ACL"
             return fail("acl-denied", message, len(need.operations))
         case Standing.NARROW:
-            return note("acl-narrower", f"ACLs allow {may} for those that exist, and not for those that may come")
+            return note("acl-narrower", f"ACLs allow {may} for existing resources, but not for new ones")
         case Standing.OF_HOSTS:
             return note(
-                "acl-of-hosts", f"ACLs for {may} hold for some hosts only; whether for the workers is not known"
+                "acl-of-hosts",
+                f"ACLs allow {may} from some hosts only. The job does not know whether from the workers'",
             )
         case Standing.MISSING if _is_open(side, need):
-            return note("open-to-all", f"no ACL allows {may}; the cluster lets everyone use what has no ACL")
+            return note(
+                "open-to-all", f"no ACL allows {may}, but the cluster lets every user access resources without ACLs"
+            )
         case Standing.MISSING:
             message = f"no ACL allows {may}. Remedy: {grant_command(side.parameters, need)}"
             return fail("acl-missing", message, len(need.operations))
@@ -128,7 +131,7 @@ def _is_open(side: Side, need: Need) -> bool:
 
 
 def grant_command(cluster: ClusterParameters, need: Need) -> str:
-    """Kafka's command that grants a need; FILE is the properties file of whoever may."""
+    """Kafka's command that grants a need. FILE stands for the properties file of an administrator."""
     operations = " ".join(f"--operation {each.replace('_', ' ').title().replace(' ', '')}" for each in need.operations)
     prefixed = " --resource-pattern-type prefixed" if need.pattern == "prefixed" else ""
     name = f"'{EVERY_NAME}'" if need.name == EVERY_NAME else need.name
@@ -141,8 +144,8 @@ def grant_command(cluster: ClusterParameters, need: Need) -> str:
 
 def _principal_unknown(side: Side) -> Finding:
     message = (
-        f"what {side.parameters.alias} calls the flow's user is not known, so its ACLs are not judged: name it by "
-        "`principal` beside the certificate"
+        f"the ACLs on {side.parameters.alias} are not checked, because the flow's principal there is unknown. Remedy: "
+        "set `principal` next to the certificate"
     )
     return note("principal-unknown", message)
 
@@ -150,18 +153,18 @@ def _principal_unknown(side: Side) -> Finding:
 def _not_looked(side: Side, error: ClusterError) -> Finding:
     alias = side.parameters.alias
     if error.code == "authorizer-off":
-        return note("authorizer-off", f"{alias} has no authorizer: every user may do everything there")
+        return note("authorizer-off", f"{alias} has no authorizer: every user may do everything")
     message = (
-        f"the job may not see the ACLs of {alias}, which takes DESCRIBE on the cluster: a topic or group that the "
-        "connectors may not see would be missed in silence"
+        f"the ACLs on {alias} are not checked, because the job may not read them. If the connectors may not see a "
+        "topic or group, nobody notices. Remedy: grant the job's user DESCRIBE on the cluster"
     )
     return note("acls-not-visible", message)
 
 
 def _without_acls(side: Side, principal: str) -> Finding:
     message = (
-        f"no ACL of {side.parameters.alias} names {principal}: it is a super user, or the cluster knows it by another "
-        "name, or it may do nothing; its access is not judged"
+        f"the access of {principal} on {side.parameters.alias} is not checked, because no ACL names it. It is a super "
+        "user, has another name on the cluster, or may do nothing"
     )
     return note("principal-without-acls", message)
 

@@ -1,48 +1,47 @@
-"""Topics on the target that have a remote topic's name and do not come from the source: made by hand, or left behind.
+"""Topics on the target that look like remote topics but have no source topic: created by hand, or left behind. Pure.
 
-Notes of parity: there is nothing to compare them with, and what is on the source is not wrong. They are found here, as
-the job's users may describe already what the flow selects on either side. Pure.
+They are notes of parity: the source has nothing to compare them with, and replication is not at fault.
 """
 
 from collections.abc import Collection, Mapping
 
-from spark.report import Finding, note
-from spark.selection import Selection
+from components.contract.parameters import FlowParameters
+from components.contract.report import Finding, note
 
 
 def foreign_topic_findings(
-    selection: Selection,
+    flow: FlowParameters,
     on_source: Collection[str],
     on_target: Collection[str],
     partitions: Mapping[str, int],
     remote_partitions: Mapping[str, int],
 ) -> list[Finding]:
-    """One note for each topic; none behind a guard, where either side has topics of its own by design.
+    """One note per topic. None for a flow with a guard, because there each side has topics of its own by design.
 
-    `partitions` are numbers of partitions of the selected topics of the source, `remote_partitions` of those of the
-    target, by their name there. Fewer partitions than on the source are made up by MirrorMaker; more stay.
+    `partitions` holds the number of partitions of each selected source topic, `remote_partitions` that of each remote
+    topic. MirrorMaker adds partitions that are missing on the target; it leaves surplus ones alone.
     Source: MirrorSourceConnector.createNewPartitions.
     """
-    flow = selection.flow
     if flow.guard is not None:
         return []
     source, target = flow.source.alias, flow.target.alias
     found = []
+    policy, selection = flow.replication_policy, flow.topic_selection
     for name in sorted(on_target):
-        topic = selection.original(name)
-        if name == selection.remote(topic) and selection.topic(topic) and topic not in on_source:
+        topic = policy.original(name)
+        if name == policy.remote(topic) and topic in selection and topic not in on_source:
             what = (
-                f"{name} on {target} has the name of {flow.name}'s remote topic of {topic}, but {source} has no such "
-                f"topic that the user may describe: it was made by hand, or {topic} was deleted there"
+                f"{name} on {target} is named like the remote topic of {topic} in {flow.name}, but the user sees no "
+                f"topic {topic} on {source}. Somebody created {name} by hand, or deleted {topic}"
             )
             found.append(note("foreign-topic", what))
     for topic, count in sorted(partitions.items()):
-        remote = selection.remote(topic)
+        remote = policy.remote(topic)
         there = remote_partitions.get(remote, 0)
         if there > count:
             what = (
-                f"{remote} has {there} partitions on {target}, and {topic} only {count} on {source}: nothing is "
-                "replicated to the others, so the topic was made or extended by hand"
+                f"{remote} has {there} partitions on {target}, but {topic} has only {count} on {source}. Nothing is "
+                "replicated to the surplus partitions: somebody created or extended the topic by hand"
             )
             found.append(note("foreign-partitions", what, there - count))
     return found

@@ -1,4 +1,4 @@
-"""heartbeats-arrive: the flow's heartbeats reach the target, now and without gaps, and how long they take."""
+"""heartbeats-arrive: whether the flow's heartbeats reach the target, without gaps, and how long they take."""
 
 import itertools
 import math
@@ -8,17 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
+from components.contract.parameters import HeartbeatParameters
+from components.contract.problems import CannotRunError
+from components.contract.report import CheckName, CheckOutcome, Finding, error, fail, note
+from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.replication_policy import upstream_hops
 from spark import readers, records, transforms
 from spark.clusters import Cluster
-from spark.errors import CannotRunError
 from spark.flows import OpenFlow
-from spark.parameters import HeartbeatParameters
-from spark.positions import OffsetRange, TopicPartition
-from spark.report import CheckOutcome, Finding, error, fail, note
-from spark.selection import upstream_hops
 from spark.waiting import wait_until
 
-NAME = "heartbeats-arrive"
 WINDOW_SECONDS = 600
 WINDOW_RECORDS = (100, 5_000)
 STALE_INTERVALS, STALE_FLOOR_SECONDS = 10, 10
@@ -26,7 +25,7 @@ GAP_INTERVALS = 5
 OBSERVED_HEARTBEATS = 5
 OBSERVED_SECONDS_AT_MOST = 60
 POLL_SECONDS = 0.1
-#: A heartbeat from further in the future than this shows clocks that differ too much to judge freshness by.
+#: If a heartbeat is further in the future than this, the clocks differ too much to judge its age.
 CLOCK_TOLERANCE_MS = 5_000
 _LATENCIES = {"latencyP50Ms": 0.5, "latencyP99Ms": 0.99, "latencyMaxMs": 1.0}
 
@@ -38,7 +37,7 @@ _WORKERS_ONLY = note(
 
 
 class Heartbeat(NamedTuple):
-    """A decoded heartbeat on the target; `emitted_ms` is the time in its value, since 1970."""
+    """A decoded heartbeat on the target. `emitted_ms` is the time in its value, in ms since 1970."""
 
     emitted_ms: int
     partition: int
@@ -47,24 +46,24 @@ class Heartbeat(NamedTuple):
 
 @dataclass
 class Observation:
-    """When end offsets of the heartbeat topic were seen, for latencies: records keep the source's timestamp, so that
-    their arrival shows only by looking. `ends` is [(ms since 1970, {partition: end offset})], in order."""
+    """End offsets of the heartbeat topic over time. Replicated records keep the source's timestamp, so the time of
+    arrival is known only by watching. `ends` is [(ms since 1970, {partition: end offset})], in order."""
 
     ends: list[tuple[int, Mapping[int, int]]] = field(default_factory=list)
 
     @property
     def arrived(self) -> int:
-        """Records that arrived while looking."""
+        """Records that arrived during the observation."""
         return sum(self.ends[-1][1].values()) - sum(self.ends[0][1].values()) if self.ends else 0
 
     @property
     def resolution_ms(self) -> int:
-        """The longest time between two looks: an arrival is known no better than that."""
+        """The longest time between two readings; arrival times are no more precise than that."""
         times = [at for at, _ in self.ends]
         return max((after - before for before, after in itertools.pairwise(times)), default=0)
 
     def latencies_ms(self, heartbeats: Sequence[Heartbeat]) -> list[int]:
-        """Upper bounds of the latencies of the heartbeats that arrived while looking, ascending."""
+        """Upper bounds of the latencies of the heartbeats that arrived during the observation, ascending."""
         found = []
         for beat in heartbeats:
             if not self.ends or beat.offset < self.ends[0][1].get(beat.partition, 0):
@@ -76,9 +75,9 @@ class Observation:
 
 
 class Observer:
-    """Looks at the heartbeat topic's end offsets in a thread of its own, while the job goes on; a context manager.
+    """Watches the heartbeat topic's end offsets in a thread while the job does other work; a context manager.
 
-    A flow whose workers have just started, or start again, may take `catch_up_seconds` to bring the first heartbeat.
+    If the workers have just started or restarted, the first heartbeat may take up to `catch_up_seconds`.
     """
 
     def __init__(self, cluster: Cluster, heartbeats: HeartbeatParameters, catch_up_seconds: float = 0) -> None:
@@ -98,8 +97,8 @@ class Observer:
         self._thread.join()
 
     def result(self) -> tuple[list[TopicPartition], Observation]:
-        """Partitions of the heartbeat topic on the target, none when it does not exist, and the complete observation;
-        raises what the thread met."""
+        """The heartbeat topic's partitions on the target (none if the topic does not exist) and the complete
+        observation. Raises the error that ended the thread."""
         self._thread.join()
         if self._error is not None:
             raise self._error
@@ -142,45 +141,46 @@ def now_ms() -> int:
 
 
 def stale_seconds(interval_seconds: float) -> float:
-    """The age at which the newest heartbeat says that none arrives any more."""
+    """The age of the newest heartbeat from which on heartbeats count as stopped."""
     return max(STALE_INTERVALS * interval_seconds, STALE_FLOOR_SECONDS)
 
 
 def window_records(interval_seconds: float) -> int:
-    """How many of the last heartbeats are read: ten minutes of them, within bounds."""
+    """How many of the latest heartbeats to read: ten minutes' worth, within bounds."""
     low, high = WINDOW_RECORDS
     return min(high, max(low, math.ceil(WINDOW_SECONDS / interval_seconds)))
 
 
-def check_heartbeats(opened: OpenFlow, observer: Observer) -> CheckOutcome:
-    """Read the end of the heartbeat topic once the observation is complete, and judge."""
-    parameters = opened.flow.heartbeats
+def check_heartbeats(flow: OpenFlow, observer: Observer) -> CheckOutcome:
+    """Wait for the observation to end, read the end of the heartbeat topic, and judge."""
+    parameters = flow.parameters.heartbeats
+    flow.progress(f"{flow.name}: watching heartbeats arrive")
     partitions, observation = observer.result()
-    hops = upstream_hops(opened.target.topics(), opened.flow.separator)
+    hops = upstream_hops(flow.target.topics(), flow.parameters.separator)
     if not partitions:
         missing = fail(
             "heartbeat-topic-missing",
-            f"topic {parameters.target_topic} does not exist on {opened.target.where}: none was ever "
+            f"topic {parameters.target_topic} does not exist on {flow.target.where}: no heartbeat was ever "
             f"{'replicated' if parameters.produced_to == 'source' else 'produced'}",
         )
-        return CheckOutcome(NAME, "no heartbeat topic on the target", {"heartbeats": 0}, (missing,))
+        return CheckOutcome(CheckName.HEARTBEATS, "no heartbeat topic on the target", {"heartbeats": 0}, (missing,))
     seen_at = now_ms()
-    ranges = _window(opened, partitions, seen_at)
-    decoded = records.heartbeats(opened.read(opened.target, ranges))
-    frame = transforms.heartbeats_seen(decoded, opened.flow.source.alias, opened.flow.target.alias)
-    (row,) = readers.rows(frame, opened.target.where, "reading heartbeats")
+    ranges = _window(flow, partitions, seen_at)
+    decoded = records.heartbeats(flow.read(flow.target, ranges))
+    frame = transforms.heartbeats_seen(decoded, flow.parameters.source.alias, flow.parameters.target.alias)
+    (row,) = readers.rows(frame, flow.target.where, "reading heartbeats")
     beats = [Heartbeat(each.emitted_ms, each.partition, each.offset) for each in row.seen]
     return judge(parameters, beats, observation, seen_at, row.others, row.undecodable, hops)
 
 
-def _window(opened: OpenFlow, partitions: Sequence[TopicPartition], now: int) -> dict[TopicPartition, OffsetRange]:
-    """The last heartbeats of each partition: ten minutes of this flow's, and of all flows' as far back as a heartbeat
-    says that none arrives any more: those of others may lie in between, however many."""
-    interval_seconds = opened.flow.heartbeats.interval_seconds
+def _window(flow: OpenFlow, partitions: Sequence[TopicPartition], now: int) -> dict[TopicPartition, OffsetRange]:
+    """The offsets to read in each partition: ten minutes of one flow's heartbeats, and at least twice the age at which
+    heartbeats count as stopped. Other flows may write any number of heartbeats between this flow's."""
+    interval_seconds = flow.parameters.heartbeats.interval_seconds
     size, past = window_records(interval_seconds), now - round(2_000 * stale_seconds(interval_seconds))
-    young = opened.target.offsets_at(dict.fromkeys(partitions, past))
+    young = flow.target.offsets_at(dict.fromkeys(partitions, past))
     found = {}
-    for each, at in opened.target.offsets(partitions).items():
+    for each, at in flow.target.offsets(partitions).items():
         since = at.end - size if young[each] < 0 else min(at.end - size, young[each])
         found[each] = OffsetRange(max(at.start, since), at.end)
     return found
@@ -195,18 +195,18 @@ def judge(
     undecodable: int = 0,
     hops: Mapping[str, int] | None = None,
 ) -> CheckOutcome:
-    """The outcome for the heartbeats of this flow within the window, at the time `now` (ms since 1970).
+    """The outcome for this flow's heartbeats in the window, at the time `now` (ms since 1970).
 
-    A gap in the past is stated, not failed: it says that a connector paused, while whether records are missing is
-    parity's question and whether heartbeats arrive now is answered by the newest one.
+    A gap in the past is a note, not a failure. It shows that a connector paused; parity says whether records are
+    missing, and the newest heartbeat says whether heartbeats arrive now.
     """
     times = sorted({beat.emitted_ms for beat in beats})
     counts: dict[str, int | float] = {"heartbeats": len(times), "copies": len(beats) - len(times)}
     counts["ofOtherFlows"] = others
     findings = _findings_whatever_the_times(parameters, undecodable, hops)
     if not times:
-        stopped = fail("no-heartbeat", f"no heartbeat of this flow on topic {parameters.target_topic}")
-        return CheckOutcome(NAME, "no heartbeat of this flow", counts, (*findings, stopped))
+        stopped = fail("no-heartbeat", f"topic {parameters.target_topic} holds no heartbeat of this flow")
+        return CheckOutcome(CheckName.HEARTBEATS, "no heartbeat of this flow", counts, (*findings, stopped))
     age_ms = now - times[-1]
     gaps = gaps_ms(times, parameters.interval_seconds)
     latencies = observation.latencies_ms(beats)
@@ -215,7 +215,7 @@ def judge(
     counts |= {"latencyResolutionMs": observation.resolution_ms, **_latency_counts(latencies)}
     findings += [*_age_findings(age_ms, parameters, arriving=bool(latencies)), *_gap_findings(gaps)]
     return CheckOutcome(
-        NAME,
+        CheckName.HEARTBEATS,
         _summary(counts),
         counts,
         tuple(findings),
@@ -235,13 +235,13 @@ def _summary(counts: Mapping[str, int | float]) -> str:
 
 
 def gaps_ms(times: Sequence[int], interval_seconds: float) -> list[tuple[int, int]]:
-    """Stretches (start, end) between two heartbeats that are longer than GAP_INTERVALS intervals."""
+    """(start, end) of each pause between two heartbeats that is longer than GAP_INTERVALS intervals."""
     longest = GAP_INTERVALS * interval_seconds * 1000
     return [(before, after) for before, after in itertools.pairwise(times) if after - before > longest]
 
 
 def percentile(ascending: Sequence[int], share: float) -> int:
-    """The smallest value that `share` of the values do not exceed (nearest rank)."""
+    """The percentile by nearest rank: the smallest value that at least `share` of the values do not exceed."""
     return ascending[max(0, math.ceil(share * len(ascending)) - 1)]
 
 
@@ -252,29 +252,36 @@ def _findings_whatever_the_times(
     if parameters.produced_to == "target":
         found.append(_WORKERS_ONLY)
     if undecodable:
-        found.append(error("heartbeat-undecodable", f"{undecodable} records are no heartbeats", undecodable))
+        found.append(
+            error(
+                "heartbeat-undecodable", f"{undecodable} records of the heartbeat topic are not heartbeats", undecodable
+            )
+        )
     return found
 
 
 def _age_findings(age_ms: int, parameters: HeartbeatParameters, *, arriving: bool) -> list[Finding]:
-    """`arriving`: some of the heartbeats came while the job looked, so that whatever produces and brings them runs."""
+    """`arriving`: some heartbeats arrived during the observation, so their producer and replication are running."""
     limit_seconds = stale_seconds(parameters.interval_seconds)
     if age_ms > limit_seconds * 1000:
         why = f"the heartbeat {'or the source ' if parameters.produced_to == 'source' else ''}connector does not run"
         if arriving:
-            why = (
-                "they arrive all the same: the flow lags so far behind, or the clocks of the job and the workers differ"
-            )
+            why = "heartbeats do arrive, so the flow lags far behind, or the clocks of the job and the workers differ"
         return [
             fail(
                 "heartbeat-stale",
-                f"the newest heartbeat on {parameters.target_topic} is {age_ms / 1000:.1f} s old; one is emitted every "
-                f"{parameters.interval_seconds:g} s and {limit_seconds:g} s is the limit: {why}",
+                f"the newest heartbeat on {parameters.target_topic} is {age_ms / 1000:.1f} s old. One is emitted every "
+                f"{parameters.interval_seconds:g} s, and the limit is {limit_seconds:g} s: {why}",
             )
         ]
     if age_ms < -CLOCK_TOLERANCE_MS:
         ahead = -age_ms / 1000
-        return [error("clocks-differ", f"the newest heartbeat is from {ahead:.1f} s in the future: clocks differ")]
+        return [
+            error(
+                "clocks-differ",
+                f"the newest heartbeat is {ahead:.1f} s in the future: the clocks of the job and the workers differ",
+            )
+        ]
     return []
 
 
@@ -282,9 +289,9 @@ def _gap_findings(gaps: Sequence[tuple[int, int]]) -> list[Finding]:
     if not gaps:
         return []
     longest = max(end - start for start, end in gaps) / 1000
-    return [note("heartbeat-gap", f"{len(gaps)} gaps, the longest {longest:.1f} s", len(gaps))]
+    return [note("heartbeat-gap", f"heartbeats paused {len(gaps)} times, at most for {longest:.1f} s", len(gaps))]
 
 
 def _topology_note(hops: Mapping[str, int]) -> Finding:
     named = ", ".join(f"{alias} ({count} hop{'s' if count > 1 else ''})" for alias, count in sorted(hops.items()))
-    return note("upstream-clusters", f"heartbeats show these clusters upstream: {named}", len(hops))
+    return note("upstream-clusters", f"heartbeats arrive from these upstream clusters: {named}", len(hops))

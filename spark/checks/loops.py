@@ -1,30 +1,30 @@
-"""records-loop in a ring of flows that nothing stops: whether what arrives on both clusters had been there before.
+"""records-loop: whether records go round a ring of flows forever.
 
-A ring alone is no loop, for one of its flows may stand; nor is growth, for producers write; nor are copies, for a
-worker that was restarted sends some records again. Records that arrive on both sides while the job looks and are copies
-of older records of the same side are a loop, whoever else writes at the same time.
+A ring alone is not a loop, because one of its flows may be stopped. Growth is not a loop, because producers write.
+Copies are not a loop, because a restarted worker sends some records again. It is a loop if, while the job watches,
+records arrive on both sides and most of them are copies of older records of the same side, whoever else writes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from components.contract.report import Finding, fail
+from components.kafka.positions import TopicPartition
+from components.kafka.rings import Ring
 from spark import readers, transforms
 from spark.clusters import Cluster
 from spark.flows import OpenFlow
 from spark.guards import SOURCE, TARGET
-from spark.positions import TopicPartition
-from spark.report import Finding, fail
-from spark.rings import Ring
 from spark.waiting import wait_until
 
-#: In a loop both ends of every partition that holds a record move within one round trip of a connector.
+#: In a loop, every partition that holds a record grows on both sides within one round trip of the connectors.
 WATCH_SECONDS = 5
 
 
 @dataclass(frozen=True)
 class Arrivals:
-    """Records of one side of a partition, how many of them differ, how many came while the job looked, and how many of
-    those were copies of a record that had been there before."""
+    """Counts for one side of a partition: records, distinct records, records that arrived while the job watched
+    (`new`), and how many of those are copies of an older record (`returned`)."""
 
     records: int
     distinct: int
@@ -38,7 +38,7 @@ class Arrivals:
 
 @dataclass(frozen=True)
 class Loop:
-    """A topic that goes round a ring, as one of its flows shows it."""
+    """A topic whose records go round a ring, as seen from one flow of the ring."""
 
     topic: str
     ring: Ring
@@ -46,18 +46,18 @@ class Loop:
     target: Arrivals
 
 
-def find_loops(opened: OpenFlow, rings: Mapping[str, Ring]) -> list[Loop]:
-    """The topics of `rings` that loop through this flow; one bounded reading, and none while nothing grows."""
-    partitions = [each for each in opened.replicated_partitions() if each.topic in rings]
+def find_loops(flow: OpenFlow, rings: Mapping[str, Ring]) -> list[Loop]:
+    """The topics of `rings` that loop through this flow. Reads each topic at most once, and only topics that grow."""
+    partitions = [each for each in flow.replicated_partitions() if each.topic in rings]
     if not partitions:
         return []
-    opened.progress(f"{opened.flow.name}: looking whether {len(partitions)} partitions of a ring grow on both sides")
-    before = _ends(opened, partitions)
+    flow.progress(f"{flow.name}: checking whether {len(partitions)} partitions of a ring grow on both sides")
+    before = _ends(flow, partitions)
     after = before
 
     def all_grew() -> bool:
         nonlocal after
-        after = _ends(opened, partitions)
+        after = _ends(flow, partitions)
         return all(after[each] > end for each, end in before.items())
 
     wait_until(all_grew, WATCH_SECONDS)
@@ -65,11 +65,11 @@ def find_loops(opened: OpenFlow, rings: Mapping[str, Ring]) -> list[Loop]:
     if not growing:
         return []
     marks = sorted({mark for ring in rings.values() for mark in ring.marks})
-    return judge(_arrivals(opened, growing, before, marks), rings)
+    return judge(_arrivals(flow, growing, before, marks), rings)
 
 
 def judge(arrivals: Mapping[tuple[str, TopicPartition], Arrivals], rings: Mapping[str, Ring]) -> list[Loop]:
-    """The loops among `arrivals` by side and partition: what arrives in a partition goes round on both sides."""
+    """The loops among `arrivals` (by side and partition): partitions in which records return on both sides."""
     looping: dict[str, list[TopicPartition]] = {}
     for side, partition in arrivals:
         other = arrivals.get((TARGET, partition))
@@ -86,25 +86,26 @@ def judge(arrivals: Mapping[tuple[str, TopicPartition], Arrivals], rings: Mappin
     ]
 
 
-def without_loops(opened: OpenFlow, loops: Sequence[Loop]) -> OpenFlow:
-    """The flow without the topics that loop: a comparison of what grows without end finds nothing but that."""
+def without_loops(flow: OpenFlow, loops: Sequence[Loop]) -> OpenFlow:
+    """The flow without the topics that loop: a topic that grows forever cannot be compared."""
     looping = {loop.topic for loop in loops}
-    remote = {opened.selection.remote(topic) for topic in looping}
+    remote = {flow.policy.remote(topic) for topic in looping}
     return replace(
-        opened,
-        partitions={name: count for name, count in opened.partitions.items() if name not in looping},
-        remote_partitions={name: count for name, count in opened.remote_partitions.items() if name not in remote},
+        flow,
+        partitions={name: count for name, count in flow.partitions.items() if name not in looping},
+        remote_partitions={name: count for name, count in flow.remote_partitions.items() if name not in remote},
     )
 
 
 def loop_findings(loops: Sequence[Loop], source: str, target: str) -> list[Finding]:
-    """One finding a topic; `source` and `target` are aliases, the count is what came back while the job looked."""
+    """One finding per topic. `source` and `target` are aliases; the count is of records that came back."""
     return [
         fail(
             "records-loop",
-            f"{loop.topic}: records go round {loop.ring} without end: {source} holds {_held(loop.source)}, {target} "
-            f"{_held(loop.target)}; of {loop.source.new + loop.target.new} that arrived while the job looked, "
-            f"{returned} had been there before. The identity policy stops no cycle and no guard on the way does",
+            f"{loop.topic}: records loop through {loop.ring} forever. {source} holds {_held(loop.source)}, {target} "
+            f"{_held(loop.target)}; of {loop.source.new + loop.target.new} records that arrived while the job watched, "
+            f"{returned} are copies of older ones. The identity policy does not stop cycles, and no guard on the way "
+            "does",
             returned,
         )
         for loop in loops
@@ -126,32 +127,32 @@ def _sum(arrivals: Iterable[Arrivals]) -> Arrivals:
     )
 
 
-def _sides(opened: OpenFlow) -> tuple[tuple[str, Cluster], ...]:
-    return ((SOURCE, opened.source), (TARGET, opened.target))
+def _sides(flow: OpenFlow) -> tuple[tuple[str, Cluster], ...]:
+    return ((SOURCE, flow.source), (TARGET, flow.target))
 
 
-def _ends(opened: OpenFlow, partitions: Sequence[TopicPartition]) -> dict[tuple[str, TopicPartition], int]:
-    """End offsets by side and partition, which has the same name on both sides of a ring."""
-    return {(side, each): end for side, at in _sides(opened) for each, end in at.ends(partitions).items()}
+def _ends(flow: OpenFlow, partitions: Sequence[TopicPartition]) -> dict[tuple[str, TopicPartition], int]:
+    """End offsets by side and partition; a partition has the same name on both sides of a ring."""
+    return {(side, each): end for side, at in _sides(flow) for each, end in at.ends(partitions).items()}
 
 
 def _arrivals(
-    opened: OpenFlow,
+    flow: OpenFlow,
     partitions: Sequence[TopicPartition],
     before: Mapping[tuple[str, TopicPartition], int],
     marks: Sequence[str],
 ) -> dict[tuple[str, TopicPartition], Arrivals]:
-    """Read both sides up to their present ends, and tell what came since `before`."""
-    opened.progress(f"{opened.flow.name}: telling new records from copies in {len(partitions)} partitions that grow")
+    """Read both sides up to their current ends, and count what has arrived since `before`."""
+    flow.progress(f"{flow.name}: counting copies among the new records of {len(partitions)} growing partitions")
     source, target = (
-        transforms.unmarked_digests(opened.read(at, at.offsets(partitions)), side, marks) for side, at in _sides(opened)
+        transforms.unmarked_digests(flow.read(at, at.offsets(partitions)), side, marks) for side, at in _sides(flow)
     )
-    seen = opened.spark.createDataFrame(
+    seen = flow.spark.createDataFrame(
         [(side, each.topic, each.partition, end) for (side, each), end in before.items() if each in set(partitions)],
         "side string, topic string, partition int, seen_end bigint",
     )
     frame = transforms.returned(source.unionByName(target), seen)
-    where = f"{opened.source.where} and {opened.target.where}"
+    where = f"{flow.source.where} and {flow.target.where}"
     return {
         (row.side, TopicPartition(row.topic, row.partition)): Arrivals(row.records, row.distinct, row.new, row.returned)
         for row in readers.rows(frame, where, "looking for records that come back")

@@ -1,52 +1,51 @@
-"""offsets-translate: a consumer group that moves to the target goes on there without skipping a record.
+"""offsets-translate: a consumer group that moves to the target continues there without skipping a record.
 
-The order of reading decides what may be concluded, because everything moves while it is read:
+Everything moves while it is read, so the order of reading decides what may be concluded:
 
-1. source commits and offset syncs, once, before the first look: what a running connector must have translated when the
-   job is done waiting;
-2. the groups' offsets on the target before the checkpoints: the sync writes an offset from a checkpoint, so that an
-   offset read earlier is not past the checkpoint read later;
-3. checkpoints before offset syncs: a checkpoint that is missing although a sync exists may still be early, never the
-   other way round;
-4. checkpoints before the target's ends: a record's offset that a checkpoint names was written before;
-5. checkpoints before the source's commits: a group that consumes has moved further on since, so that its checkpoint
-   cannot look ahead of it. A group that is set back in between can, and so can one whose sync overtook its checkpoint
-   record: therefore everything that could be early is read again, all of it in this order, until it is gone or would
-   have been gone in a flow that works.
+1. Source commits and offset syncs, once, before the first look. A running connector must have translated these by the
+   time the job stops waiting.
+2. The groups' offsets on the target before the checkpoints. The group sync copies an offset from a checkpoint, so an
+   offset that was read earlier is not past a checkpoint that is read later.
+3. Checkpoints before offset syncs. A checkpoint that is missing although a sync exists may still be on its way.
+4. Checkpoints before the target's ends. The record that a checkpoint points to was written before the checkpoint.
+5. Checkpoints before the source's commits. A consuming group has moved on since, so its checkpoint cannot look ahead of
+   it. There are two exceptions: a group that was reset in between, and a group whose sync overtook its checkpoint.
+
+Therefore everything that could only be early is read again, all of it in this order, until it has disappeared or would
+have disappeared in a working flow.
 """
 
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from components.contract.report import CheckName, CheckOutcome, Finding, error, note
+from components.kafka.positions import OffsetRange, TopicPartition
 from spark import readers, records, transforms
 from spark.checks import proofs
 from spark.checks.standing import BEFORE_START, Standing, standings
 from spark.checks.translation import Checkpoint, Position, Sync, SyncHistory
 from spark.flows import OpenFlow
-from spark.positions import OffsetRange, TopicPartition
-from spark.report import CheckOutcome, Finding, error, note
 from spark.waiting import wait_until
 
-NAME = "offsets-translate"
 Commits = Mapping[tuple[str, TopicPartition], int]
 
 
 @dataclass(frozen=True)
 class Look:
-    """One reading of everything, in the order that the module's docstring argues."""
+    """One reading of everything, in the order that the module's docstring explains."""
 
     positions: list[Position]
     syncs: Mapping[TopicPartition, SyncHistory]
     undecodable: int = 0
 
 
-def read_syncs(opened: OpenFlow) -> dict[TopicPartition, SyncHistory]:
-    """The offset syncs of every source partition; empty when the flow has none or their topic does not exist."""
-    if not opened.flow.offset_syncs.enabled:
+def read_syncs(flow: OpenFlow) -> dict[TopicPartition, SyncHistory]:
+    """The offset syncs of every source partition; empty if the flow has none or their topic does not exist."""
+    if not flow.parameters.offset_syncs.enabled:
         return {}
-    cluster, topic = opened.sync_cluster, opened.flow.offset_syncs.topic
-    frame = records.offset_syncs(opened.read(cluster, _whole(opened, "offset_syncs")))
+    cluster, topic = flow.sync_cluster, flow.parameters.offset_syncs.topic
+    frame = records.offset_syncs(flow.read(cluster, _whole(flow, "offset_syncs")))
     found: dict[TopicPartition, list[Sync]] = {}
     doing = f"reading offset syncs from {topic}"
     for row in sorted(readers.rows(transforms.sync_segments(frame), cluster.where, doing), key=lambda row: row.offset):
@@ -55,85 +54,83 @@ def read_syncs(opened: OpenFlow) -> dict[TopicPartition, SyncHistory]:
     return {partition: SyncHistory(tuple(syncs)) for partition, syncs in found.items()}
 
 
-def check_offsets(opened: OpenFlow, first_syncs: Mapping[TopicPartition, SyncHistory]) -> CheckOutcome:
-    """Look until nothing could be early any more, then prove every checkpoint from the records themselves."""
-    selection = opened.selection
-    groups = selection.groups(opened.source.groups())
+def check_offsets(flow: OpenFlow, first_syncs: Mapping[TopicPartition, SyncHistory]) -> CheckOutcome:
+    """Look until no finding can be merely early, then prove every checkpoint from the records themselves."""
+    flow.progress(f"{flow.name}: translating consumer offsets")
+    groups = flow.parameters.group_selection.of(flow.source.groups())
     if not groups:
         nothing = error(
             "no-group-selected",
-            f"no consumer group on {opened.source.where} matches {', '.join(opened.flow.groups) or 'an empty list'}",
+            f"no consumer group on {flow.source.where} matches {', '.join(flow.parameters.groups) or 'an empty list'}",
         )
-        return CheckOutcome(NAME, "no group to translate", {"groups": 0}, (nothing,))
-    first_commits = _commits(opened, groups)
+        return CheckOutcome(CheckName.OFFSETS, "no group to translate", {"groups": 0}, (nothing,))
+    first_commits = _commits(flow, groups)
     if not first_commits:
-        nothing = error("no-commit", f"{len(groups)} groups, none with a committed offset on the flow's topics")
-        return CheckOutcome(NAME, "no committed offset to translate", {"groups": len(groups)}, (nothing,))
-    look, found = _settled(opened, groups, first_commits, first_syncs)
-    proven = proofs.prove_all(opened, [each for each in look.positions if each.checkpoint], look.syncs)
-    return _outcome(opened, groups, look, found, proven)
+        nothing = error("no-commit", f"none of {len(groups)} groups has a committed offset on the flow's topics")
+        return CheckOutcome(CheckName.OFFSETS, "no committed offset to translate", {"groups": len(groups)}, (nothing,))
+    look, found = _settled(flow, groups, first_commits, first_syncs)
+    proven = proofs.prove_all(flow, [each for each in look.positions if each.checkpoint], look.syncs)
+    return _outcome(flow, groups, look, found, proven)
 
 
 def _settled(
-    opened: OpenFlow, groups: list[str], first_commits: Commits, first_syncs: Mapping[TopicPartition, SyncHistory]
+    flow: OpenFlow, groups: list[str], first_commits: Commits, first_syncs: Mapping[TopicPartition, SyncHistory]
 ) -> tuple[Look, list[Standing]]:
     began = time.monotonic()
     while True:
-        look = _look(opened, groups)
-        found = standings(look.positions, first_commits, first_syncs, look.syncs, opened.flow)
+        look = _look(flow, groups)
+        found = standings(look.positions, first_commits, first_syncs, look.syncs, flow.parameters)
         left = max((each.patience_seconds for each in found), default=0) - (time.monotonic() - began)
         if left <= 0:
             return look, found
         early = sum(each.patience_seconds > 0 for each in found)
-        opened.progress(f"{opened.flow.name}: {early} translations may be early, looking again for up to {left:.0f} s")
-        _wait_for_movement(opened, groups, left)
+        flow.progress(f"{flow.name}: {early} translations may still arrive, looking again for up to {left:.0f} s")
+        _wait_for_movement(flow, groups, left)
 
 
-def _wait_for_movement(opened: OpenFlow, groups: list[str], seconds: float) -> None:
-    """Return when a checkpoint is written or a group's offset on the target changes, at the latest after `seconds`."""
+def _wait_for_movement(flow: OpenFlow, groups: list[str], seconds: float) -> None:
+    """Return when a checkpoint is written or a group's offset on the target changes, or after `seconds`."""
 
     def state() -> object:
-        ends = opened.target.ends(_partitions_of(opened, "checkpoints"))
-        return ends, opened.target.committed(groups)
+        ends = flow.target.ends(_partitions_of(flow, "checkpoints"))
+        return ends, flow.target.committed(groups)
 
     before = state()
     wait_until(lambda: state() != before, seconds)
 
 
-def _look(opened: OpenFlow, groups: list[str]) -> Look:
-    on_target, active = opened.target.committed(groups), opened.target.groups()
-    checkpoints, undecodable = _checkpoints(opened)
-    syncs = read_syncs(opened)
+def _look(flow: OpenFlow, groups: list[str]) -> Look:
+    on_target, active = flow.target.committed(groups), flow.target.groups()
+    checkpoints, undecodable = _checkpoints(flow)
+    syncs = read_syncs(flow)
     positions = [
         Position(
             group,
             partition,
             committed,
-            checkpoints.get((group, opened.selection.remote_partition(partition))),
-            on_target.get(group, {}).get(opened.selection.remote_partition(partition)),
+            checkpoints.get((group, flow.policy.remote_partition(partition))),
+            on_target.get(group, {}).get(flow.policy.remote_partition(partition)),
             active.get(group, False),
         )
-        for (group, partition), committed in sorted(_commits(opened, groups).items())
+        for (group, partition), committed in sorted(_commits(flow, groups).items())
     ]
     return Look(positions, syncs, undecodable)
 
 
-def _commits(opened: OpenFlow, groups: list[str]) -> dict[tuple[str, TopicPartition], int]:
+def _commits(flow: OpenFlow, groups: list[str]) -> dict[tuple[str, TopicPartition], int]:
     return {
         (group, partition): offset
-        for group, commits in opened.source.committed(groups).items()
+        for group, commits in flow.source.committed(groups).items()
         for partition, offset in commits.items()
-        if partition.topic in opened.partitions
+        if partition.topic in flow.partitions
     }
 
 
-def _checkpoints(opened: OpenFlow) -> tuple[dict[tuple[str, TopicPartition], Checkpoint], int]:
-    """The newest checkpoints by group and remote partition, and how many records were none."""
-    frame = transforms.latest_checkpoints(
-        records.checkpoints(opened.read(opened.target, _whole(opened, "checkpoints")))
-    )
+def _checkpoints(flow: OpenFlow) -> tuple[dict[tuple[str, TopicPartition], Checkpoint], int]:
+    """The newest checkpoints by group and remote partition, and how many records are not checkpoints."""
+    frame = transforms.latest_checkpoints(records.checkpoints(flow.read(flow.target, _whole(flow, "checkpoints"))))
     found, undecodable = {}, 0
-    for row in readers.rows(frame, opened.target.where, f"reading checkpoints from {opened.flow.checkpoints.topic}"):
+    for row in readers.rows(frame, flow.target.where, f"reading checkpoints from {flow.parameters.checkpoints.topic}"):
         if row.group is None:
             undecodable += row.records
         else:
@@ -141,37 +138,39 @@ def _checkpoints(opened: OpenFlow) -> tuple[dict[tuple[str, TopicPartition], Che
     return found, undecodable
 
 
-def _partitions_of(opened: OpenFlow, kind: str) -> list[TopicPartition]:
-    cluster = opened.target if kind == "checkpoints" else opened.sync_cluster
-    topic = opened.flow.checkpoints.topic if kind == "checkpoints" else opened.flow.offset_syncs.topic
+def _partitions_of(flow: OpenFlow, kind: str) -> list[TopicPartition]:
+    cluster = flow.target if kind == "checkpoints" else flow.sync_cluster
+    topic = flow.parameters.checkpoints.topic if kind == "checkpoints" else flow.parameters.offset_syncs.topic
     return [TopicPartition(topic, number) for number in range(cluster.partitions([topic]).get(topic, 0))]
 
 
-def _whole(opened: OpenFlow, kind: str) -> dict[TopicPartition, OffsetRange]:
-    cluster = opened.target if kind == "checkpoints" else opened.sync_cluster
-    return cluster.offsets(_partitions_of(opened, kind))
+def _whole(flow: OpenFlow, kind: str) -> dict[TopicPartition, OffsetRange]:
+    cluster = flow.target if kind == "checkpoints" else flow.sync_cluster
+    return cluster.offsets(_partitions_of(flow, kind))
 
 
 def _outcome(
-    opened: OpenFlow, groups: list[str], look: Look, found: list[Standing], proven: proofs.Proofs
+    flow: OpenFlow, groups: list[str], look: Look, found: list[Standing], proven: proofs.Proofs
 ) -> CheckOutcome:
-    excluded = opened.selection.excluded_groups(opened.source.groups())
+    excluded = flow.parameters.group_selection.excluded_of(flow.source.groups())
     findings: list[Finding] = [each.finding for each in found]
     findings += [proof.finding for proof in proven.by_position.values() if proof.finding is not None]
     if excluded:
-        findings.append(note("group-excluded", f"excluded by the group filter: {', '.join(excluded)}", len(excluded)))
+        findings.append(
+            note("group-excluded", f"groupsExclude leaves out these groups: {', '.join(excluded)}", len(excluded))
+        )
     if look.undecodable:
-        what = f"{look.undecodable} records of {opened.flow.checkpoints.topic} are no checkpoints"
+        what = f"{look.undecodable} records of {flow.parameters.checkpoints.topic} are not checkpoints"
         findings.append(error("checkpoint-undecodable", what, look.undecodable))
     shown = [proof for proof in proven.by_position.values() if proof.proven]
     if not shown:
-        # Transforms may change every record: then only where the offsets stand can be told.
-        told = note if opened.flow.transformed else error
+        # If transforms change every record, only the offsets themselves can be checked.
+        severity = note if flow.parameters.transformed else error
         why = ""
         if all(each.finding.code == BEFORE_START for each in found) and found:
-            why = ": all stand before the flow's start. Remedy: commit one after it, and validate again"
+            why = ": all are before the flow's start. Remedy: commit an offset after the start, and validate again"
         what = f"none of {len(look.positions)} committed offsets could be proven{why}"
-        findings.append(told("nothing-proven", what))
+        findings.append(severity("nothing-proven", what))
     read_again = [proof.read_again for proof in shown]
     counts: dict[str, int | float] = {
         "groups": len(groups),
@@ -188,4 +187,4 @@ def _outcome(
         f"{len(shown)} of {len(look.positions)} committed offsets of {len(groups)} groups proven by their records; "
         f"at most {counts['readAgain']} records read again"
     )
-    return CheckOutcome(NAME, summary, counts, tuple(findings), proven.samples())
+    return CheckOutcome(CheckName.OFFSETS, summary, counts, tuple(findings), proven.samples())

@@ -1,16 +1,16 @@
-"""Transactions that nobody has ended: what a log holds from there on, a read_committed consumer cannot read.
+"""Open transactions: a read_committed consumer cannot read the log from the first open transaction on.
 
-A producer that was killed leaves one behind, until another of its transactional id or its timeout ends it. Whoever
-compares committed records only would otherwise judge what lies before it, and find everything equal.
+A killed producer leaves a transaction open until its timeout, or until another producer with its transactional id ends
+it. A comparison of committed records would see only what comes before, and find everything equal.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from components.contract.report import SAMPLES, Finding, error
+from components.kafka.positions import OffsetRange, TopicPartition
 from spark.clusters import Cluster
 from spark.flows import OpenFlow
-from spark.positions import OffsetRange, TopicPartition
-from spark.report import SAMPLES, Finding, error
 from spark.waiting import wait_until
 
 CODE = "open-transaction"
@@ -18,44 +18,42 @@ CODE = "open-transaction"
 
 @dataclass(frozen=True)
 class Settled:
-    """The logs of partitions as a read_committed consumer has them, and of those with a transaction that was open too
-    long the offsets which such a consumer could not read."""
+    """The logs of partitions as a read_committed consumer sees them. `unread`: the offsets that such a consumer could
+    not read, because a transaction was open too long."""
 
     logs: Mapping[TopicPartition, OffsetRange]
     unread: Mapping[TopicPartition, OffsetRange]
 
 
-def settled(
-    opened: OpenFlow, cluster: Cluster, partitions: Iterable[TopicPartition], deadline_seconds: float
-) -> Settled:
-    """The logs when every transaction is over that was open at first; or at the deadline, as far as they are."""
+def settled(flow: OpenFlow, cluster: Cluster, partitions: Iterable[TopicPartition], deadline_seconds: float) -> Settled:
+    """The logs once every transaction that was open at first has ended, or at the deadline."""
     wanted = list(partitions)
     written = cluster.high_watermarks(wanted)
     logs = cluster.offsets(wanted)
 
-    def over() -> bool:
+    def ended() -> bool:
         nonlocal logs
         logs = cluster.offsets(wanted)
         return not unread(logs, written)
 
     if hidden := unread(logs, written):
-        opened.progress(
-            f"{opened.flow.name}: waiting up to {deadline_seconds:.0f} s for open transactions in {len(hidden)} "
-            f"partitions, on {cluster.where}"
+        flow.progress(
+            f"{flow.name}: waiting up to {deadline_seconds:.0f} s for open transactions in {len(hidden)} "
+            f"partitions on {cluster.where}"
         )
-        wait_until(over, deadline_seconds)
+        wait_until(ended, deadline_seconds)
     return Settled(logs, unread(logs, written))
 
 
 def unread(
     logs: Mapping[TopicPartition, OffsetRange], written: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, OffsetRange]:
-    """The offsets before `written`, the high watermark at an earlier time, that a log does not show as committed."""
+    """The offsets that `logs` do not show as committed, up to `written`, an earlier high watermark."""
     return {each: OffsetRange(logs[each].end, end) for each, end in written.items() if logs[each].end < end}
 
 
 def open_transaction_findings(hidden: Mapping[TopicPartition, OffsetRange], alias: str) -> list[Finding]:
-    """One error a topic of the cluster `alias` for offsets that could not be read, by the topic's name there."""
+    """One error per topic of the cluster `alias` for offsets that could not be read; topics are named as there."""
     topics: dict[str, dict[int, OffsetRange]] = {}
     for partition, offsets in sorted(hidden.items()):
         topics.setdefault(partition.topic, {})[partition.partition] = offsets
@@ -69,13 +67,13 @@ def _message(topic: str, found: Mapping[int, OffsetRange], alias: str) -> str:
     )
     some = next(iter(found))
     return (
-        f"{topic} on {alias}: {_offsets(found)} offsets in {len(found)} partitions cannot be read ({where}), so that "
-        "their records could not be judged: a transaction was still open there when the time to catch up was over. Its "
-        "producer died or holds it long, and until it is committed or aborted every read_committed consumer waits "
-        f"there, an exactly-once source connector too. Remedy: find the producer with kafka-transactions.sh "
-        f"describe-producers --topic {topic} --partition {some}; end its transaction, wait for its "
+        f"{topic} on {alias}: {_offsets(found)} offsets in {len(found)} partitions cannot be read ({where}), so their "
+        "records were not checked. A transaction was still open there when the time to catch up ended. Its producer "
+        "died, or keeps it open for long. Until it is committed or aborted, every read_committed consumer waits there, "
+        "and so does an exactly-once source connector. Remedy: find the producer with kafka-transactions.sh "
+        f"describe-producers --topic {topic} --partition {some}. End its transaction, wait for its "
         f"transaction.timeout.ms, or abort it with kafka-transactions.sh abort --topic {topic} --partition {some} "
-        f"--start-offset {found[some].start}; then validate again"
+        f"--start-offset {found[some].start}. Then validate again"
     )
 
 

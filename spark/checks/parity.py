@@ -1,18 +1,22 @@
-"""parity: what the target holds is what the source holds, record for record.
+"""parity: the target holds the same records as the source.
 
-First a count and an order-free digest of every partition, one pass over both sides. Only partitions that disagree are
-compared as multisets of records. `parity_readings` says how both sides are read while they move.
+The first pass computes a count and an order-free digest of every partition on both sides. Only partitions that differ
+are then compared record by record, as multisets. `parity_readings` explains how both sides are read while they move.
 
-A guard decides what is compared: on the source the records that it lets through, on the target those that carry its
-mark, without it. Records of a flow with transforms of the user's own may differ by design; they are counted only.
+With a guard, the check compares the source records that the guard lets through with the target records that carry its
+mark, ignoring the mark. In a flow with the user's own transforms, records may differ by design, so they are only
+counted.
 
-The outcome counts the source's records before its judged end, and those of them that the target held when it was last
-read, with what it holds beside them. Records set aside are counted by the first pass.
+The outcome counts the source records up to the judged end. Of the target it counts which of them it held at the last
+reading, and surplus records. The first pass counts records that are set aside.
 """
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from components.contract.parameters import GuardParameters
+from components.contract.report import CheckName, CheckOutcome, Finding, error, fail, note
+from components.kafka.positions import TopicPartition
 from spark.checks import parts
 from spark.checks.foreign_topics import foreign_topic_findings
 from spark.checks.loops import Loop, loop_findings
@@ -34,52 +38,49 @@ from spark.checks.parity_readings import FirstPass, compared
 from spark.checks.translation import SyncHistory
 from spark.flows import OpenFlow
 from spark.guards import SOURCE, TARGET
-from spark.parameters import GuardParameters
-from spark.positions import TopicPartition
-from spark.report import CheckOutcome, Finding, error, fail, note
-
-NAME = "parity"
 
 
 def check_parity(
-    opened: OpenFlow,
-    first: FirstPass,
+    flow: OpenFlow,
+    first_pass: FirstPass,
     loops: Sequence[Loop] = (),
     catch_up_seconds: float = 0,
     syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({}),
 ) -> CheckOutcome:
-    """Compare record by record the partitions that the first pass found to disagree, and judge.
+    """Compare the partitions that differ in the first pass record by record, and judge.
 
-    `syncs` show where a flow that starts at latest began; `loops` are topics that go round and are left out of `opened`
-    and `first`.
+    `syncs` show where a flow with `startFrom: latest` started. `loops` are topics that loop; `flow` and `first_pass` do
+    not contain them.
     """
-    findings = loop_findings(loops, opened.flow.source.alias, opened.flow.target.alias)
-    absent, absent_records = _absent(opened)
+    findings = loop_findings(loops, flow.parameters.source.alias, flow.parameters.target.alias)
+    absent, absent_records = _absent(flow)
     findings += absent
     findings += foreign_topic_findings(
-        opened.selection, opened.source_topics, opened.target_topics, opened.partitions, opened.remote_partitions
+        flow.parameters, flow.source_topics, flow.target_topics, flow.partitions, flow.remote_partitions
     )
-    if opened.flow.guard is not None:
-        findings += went_both_ways(first, opened.flow.guard, opened.flow.source.alias, opened.flow.target.alias)
+    if flow.parameters.guard is not None:
+        findings += went_both_ways(
+            first_pass, flow.parameters.guard, flow.parameters.source.alias, flow.parameters.target.alias
+        )
     differences: list[Difference] = []
     sides: Mapping[TopicPartition, Sides] = {}
-    if opened.flow.transformed:
-        findings += not_compared(first)
+    if flow.parameters.transformed:
+        findings += not_compared(first_pass)
     else:
-        differences, sides = compared(opened, first, catch_up_seconds, syncs)
-        findings += parity_findings(differences, sides, parts.labels(opened.flow, opened.partitions))
-        findings += parts.behind(opened.flow, {**lags(differences, sides), **absent_records})
-    unread = {**unread_on_source(differences, sides), **first.unread}
-    findings += open_transaction_findings(unread, opened.flow.source.alias)
+        differences, sides = compared(flow, first_pass, catch_up_seconds, syncs)
+        findings += parity_findings(differences, sides, parts.labels(flow.parameters, flow.partitions))
+        findings += parts.behind(flow.parameters, {**lags(differences, sides), **absent_records})
+    unread = {**unread_on_source(differences, sides), **first_pass.unread}
+    findings += open_transaction_findings(unread, flow.parameters.source.alias)
     hidden = unread_on_target(differences, sides)
-    remote = {opened.selection.remote_partition(each): offsets for each, offsets in hidden.items()}
-    findings += open_transaction_findings(remote, opened.flow.target.alias)
-    if not loops and not absent and not first.unread:
-        findings += nothing_to_compare(first)
-    counts = _counts(opened, first, loops, differences)
-    told = [each for each in differences if each.kind not in (BEFORE_START, NOT_BEGUN)]
-    summary = _summary(counts, guarded=opened.flow.guard is not None)
-    return CheckOutcome(NAME, summary, counts, tuple(findings), parity_samples(told))
+    remote = {flow.policy.remote_partition(each): offsets for each, offsets in hidden.items()}
+    findings += open_transaction_findings(remote, flow.parameters.target.alias)
+    if not loops and not absent and not first_pass.unread:
+        findings += nothing_to_compare(first_pass)
+    counts = _counts(flow, first_pass, loops, differences)
+    relevant = [each for each in differences if each.kind not in (BEFORE_START, NOT_BEGUN)]
+    summary = _summary(counts, guarded=flow.parameters.guard is not None)
+    return CheckOutcome(CheckName.PARITY, summary, counts, tuple(findings), parity_samples(relevant))
 
 
 def _summary(counts: Mapping[str, int | float], *, guarded: bool) -> str:
@@ -88,25 +89,25 @@ def _summary(counts: Mapping[str, int | float], *, guarded: bool) -> str:
         f"partitions, {counts['agreeingPartitions']} of them equal"
     )
     if guarded:
-        summary += f"; {counts['setAsideOnSource']} and {counts['setAsideOnTarget']} of the other direction set aside"
+        summary += f"; {counts['setAsideOnSource']} and {counts['setAsideOnTarget']} from the other direction set aside"
     if counts["unreadOffsets"]:
-        summary += f"; {counts['unreadOffsets']} source offsets behind open transactions not read"
+        summary += f"; {counts['unreadOffsets']} source offsets not read because of open transactions"
     if counts.get("beforeStart"):
         summary += f"; {counts['beforeStart']} before the flow's start"
     return summary
 
 
-def went_both_ways(first: FirstPass, guard: GuardParameters, source: str, target: str) -> list[Finding]:
-    """One finding a topic for records on the target that carry the marks of both directions."""
+def went_both_ways(first_pass: FirstPass, guard: GuardParameters, source: str, target: str) -> list[Finding]:
+    """One finding per topic for records on the target that carry the marks of both directions."""
     found: dict[str, dict[int, int]] = {}
-    for partition, sums in sorted(first.target.items()):
+    for partition, sums in sorted(first_pass.target.items()):
         if sums.looped:
             found.setdefault(partition.topic, {})[partition.partition] = sums.looped
     return [
         fail(
             "records-loop",
-            f"{topic}: {sum(looped.values())} records on {target} carry both {guard.filter} and {guard.mark}: they "
-            f"went {target} -> {source} -> {target} past the guard, which should have left them out (partitions "
+            f"{topic}: {sum(looped.values())} records on {target} carry both {guard.filter} and {guard.mark}. They "
+            f"went {target} -> {source} -> {target}, although the guard should have dropped them (partitions "
             f"{', '.join(map(str, looped))})",
             sum(looped.values()),
         )
@@ -114,33 +115,33 @@ def went_both_ways(first: FirstPass, guard: GuardParameters, source: str, target
     ]
 
 
-def not_compared(first: FirstPass) -> list[Finding]:
-    """What a flow whose transforms may change and drop records cannot be held to."""
-    source, target = first.total(SOURCE).records, first.total(TARGET).records
+def not_compared(first_pass: FirstPass) -> list[Finding]:
+    """The findings for a flow whose transforms may change and drop records: only counts are judged."""
+    source, target = first_pass.total(SOURCE).records, first_pass.total(TARGET).records
     if source and not target:
-        return [error("nothing-arrived", f"the target holds none of {source} source records, which the flow's own "
-                      "transforms may have dropped or which never came")]  # fmt: skip
-    if not first.disagreeing:
+        return [error("nothing-arrived", f"the target holds none of the {source} source records: the flow's own "
+                      "transforms dropped them, or they never arrived")]  # fmt: skip
+    if not first_pass.disagreeing:
         return []
     return [
         note(
             "records-not-compared",
-            f"{len(first.disagreeing)} partitions differ, as the flow's own transforms allow: {source} source and "
-            f"{target} target records were counted, but not compared",
-            len(first.disagreeing),
+            f"{len(first_pass.disagreeing)} partitions differ, which the flow's own transforms may cause. The records "
+            f"({source} on the source, {target} on the target) were counted, not compared",
+            len(first_pass.disagreeing),
         )
     ]
 
 
-def nothing_to_compare(first: FirstPass) -> list[Finding]:
-    """An error when the source holds no record; a note when all that it holds came from the other direction."""
-    source = first.total(SOURCE)
+def nothing_to_compare(first_pass: FirstPass) -> list[Finding]:
+    """An error if the source holds no records; a note if all its records came from the other direction."""
+    source = first_pass.total(SOURCE)
     if source.records:
         return []
     if source.aside:
-        what = f"the source holds {source.aside} records, all from the other direction: none is to be replicated"
+        what = f"the source holds {source.aside} records, all from the other direction: there is nothing to replicate"
         return [note("nothing-of-its-own", what, source.aside)]
-    return [error("empty-range", "the source holds no record in any selected partition: nothing to compare")]
+    return [error("empty-range", "the source holds no records in any selected partition: there is nothing to compare")]
 
 
 _COUNTS = {
@@ -153,53 +154,54 @@ _COUNTS = {
 }
 
 
-def final_records(first: FirstPass, differences: Sequence[Difference]) -> dict[str, int]:
-    """Records of both sides and equal partitions after the comparison, of which `differences` is the outcome.
+def final_records(first_pass: FirstPass, differences: Sequence[Difference]) -> dict[str, int]:
+    """Records of both sides, and equal partitions, after the comparison that found `differences`.
 
-    A partition with offsets that could not be read is not equal; one that is equal from its start on is.
+    A partition with offsets that could not be read does not count as equal. A partition that is equal from the flow's
+    start on does.
     """
-    found: dict[TopicPartition, list[Difference]] = {each: [] for each in first.disagreeing}
+    found: dict[TopicPartition, list[Difference]] = {each: [] for each in first_pass.disagreeing}
     for each in differences:
         found[each.partition].append(each)
     on_target = {
-        each: target_records(sums.records, found[each]) if each in found else first.target[each].records
-        for each, sums in first.source.items()
+        each: target_records(sums.records, found[each]) if each in found else first_pass.target[each].records
+        for each, sums in first_pass.source.items()
     }
-    unequal = {each.partition for each in differences if each.kind != BEFORE_START} | set(first.unread)
+    unequal = {each.partition for each in differences if each.kind != BEFORE_START} | set(first_pass.unread)
     return {
-        "sourceRecords": first.total(SOURCE).records,
+        "sourceRecords": first_pass.total(SOURCE).records,
         "targetRecords": sum(on_target.values()),
-        "agreeingPartitions": len(first.source_logs) - len(unequal),
+        "agreeingPartitions": len(first_pass.source_logs) - len(unequal),
     }
 
 
-def counted_records(first: FirstPass) -> dict[str, int]:
-    """Records of both sides and equal partitions where nothing is compared after the first pass."""
+def counted_records(first_pass: FirstPass) -> dict[str, int]:
+    """Records of both sides, and equal partitions, if nothing is compared after the first pass."""
     return {
-        "sourceRecords": first.total(SOURCE).records,
-        "targetRecords": first.total(TARGET).records,
-        "agreeingPartitions": len(first.source_logs) - len({*first.disagreeing, *first.unread}),
+        "sourceRecords": first_pass.total(SOURCE).records,
+        "targetRecords": first_pass.total(TARGET).records,
+        "agreeingPartitions": len(first_pass.source_logs) - len({*first_pass.disagreeing, *first_pass.unread}),
     }
 
 
 def _counts(
-    opened: OpenFlow, first: FirstPass, loops: Sequence[Loop], differences: Sequence[Difference]
+    flow: OpenFlow, first_pass: FirstPass, loops: Sequence[Loop], differences: Sequence[Difference]
 ) -> dict[str, int | float]:
     counts: dict[str, int | float] = {
-        "topics": len(opened.partitions) + len(loops),
-        "partitions": len(first.source_logs),
-        **(counted_records(first) if opened.flow.transformed else final_records(first, differences)),
-        "comparedByRecord": 0 if opened.flow.transformed else len(first.disagreeing),
-        "unreadOffsets": sum(each.size for each in first.unread.values()),
-        "readSeconds": round(first.seconds, 2),
+        "topics": len(flow.partitions) + len(loops),
+        "partitions": len(first_pass.source_logs),
+        **(counted_records(first_pass) if flow.parameters.transformed else final_records(first_pass, differences)),
+        "comparedByRecord": 0 if flow.parameters.transformed else len(first_pass.disagreeing),
+        "unreadOffsets": sum(each.size for each in first_pass.unread.values()),
+        "readSeconds": round(first_pass.seconds, 2),
     }
     counts |= {name: _records_of(differences, kinds) for name, kinds in _COUNTS.items()}
     counts["looping"] = len(loops)
-    if opened.flow.start_from == "latest":
+    if flow.parameters.start_from == "latest":
         starts = {"beforeStart": (BEFORE_START, NOT_BEGUN), "startNotProven": (UNPROVEN,)}
         counts |= {name: _records_of(differences, kinds) for name, kinds in starts.items()}
-    if opened.flow.guard is not None:
-        source, target = first.total(SOURCE), first.total(TARGET)
+    if flow.parameters.guard is not None:
+        source, target = first_pass.total(SOURCE), first_pass.total(TARGET)
         counts |= {"setAsideOnSource": source.aside, "setAsideOnTarget": target.aside, "looped": target.looped}
     return counts
 
@@ -208,26 +210,26 @@ def _records_of(differences: Sequence[Difference], kinds: Sequence[str]) -> int:
     return sum(each.records for each in differences if each.kind in kinds)
 
 
-def _absent(opened: OpenFlow) -> tuple[list[Finding], dict[str, int]]:
-    """Topics and partitions that the target does not have, and the source's records in those topics."""
+def _absent(flow: OpenFlow) -> tuple[list[Finding], dict[str, int]]:
+    """Findings for topics and partitions that the target lacks, and the number of source records in those topics."""
     findings = []
-    on_target = {topic: opened.remote_partitions.get(opened.selection.remote(topic)) for topic in opened.partitions}
+    on_target = {topic: flow.remote_partitions.get(flow.policy.remote(topic)) for topic in flow.partitions}
     absent = sorted(topic for topic, count in on_target.items() if count is None)
-    named = parts.labels(opened.flow, absent)
+    named = parts.labels(flow.parameters, absent)
     if absent:
         names = ", ".join(named.get(topic, topic) for topic in absent)
         findings.append(
-            fail("topic-not-replicated", f"on {opened.target.where} there is no copy of: {names}", len(absent))
+            fail("topic-not-replicated", f"{flow.target.where} has no remote topic for: {names}", len(absent))
         )
-    for topic, count in sorted(opened.partitions.items()):
+    for topic, count in sorted(flow.partitions.items()):
         remote = on_target[topic]
         if remote is not None and remote < count:
             what = f"{topic} has {count} partitions on the source and {remote} on the target"
             findings.append(fail("partitions-not-replicated", what, count - remote))
-    if not parts.parts_of(opened.flow):
+    if not parts.parts_of(flow.parameters):
         return findings, {}
-    logs = opened.source.offsets(
-        TopicPartition(topic, number) for topic in absent for number in range(opened.partitions[topic])
+    logs = flow.source.offsets(
+        TopicPartition(topic, number) for topic in absent for number in range(flow.partitions[topic])
     )
     records = {topic: sum(log.size for each, log in logs.items() if each.topic == topic) for topic in absent}
     return findings, records

@@ -1,21 +1,21 @@
-"""What differences between the two sides of a partition mean. Pure."""
+"""What a difference between the two sides of a partition means. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from spark.positions import OffsetRange, TopicPartition
-from spark.report import SAMPLES, Finding, Scalar, Severity
+from components.contract.report import SAMPLES, Finding, Scalar, Severity
+from components.kafka.positions import OffsetRange, TopicPartition
 
-#: Kinds of source records that a flow which starts at the latest offset need not have replicated (see `beginnings`).
+#: Kinds of source records that a flow with `startFrom: latest` need not have replicated (see `beginnings`).
 BEFORE_START, NOT_BEGUN, UNPROVEN = "before-start", "not-begun", "unproven"
 
 
 class Difference(NamedTuple):
-    """Records that one side of a partition holds alone, by kind (see `transforms.differences`).
+    """Records that only one side of a partition holds, by kind (see `transforms.differences`).
 
-    `first` and `last` are offsets on the side that holds them; samples are (offset, time in ms, digest).
+    `first` and `last` are offsets on the side that holds them. Samples are (offset, time in ms, digest).
     """
 
     partition: TopicPartition
@@ -28,10 +28,10 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Sides:
-    """Both logs of a partition, how many records both held at first, and the clusters' aliases. A log may have offsets
-    and no record: transaction markers, aborted records, what compaction has removed.
+    """Both logs of a partition, the records that each held in the first pass, and the clusters' aliases.
 
-    `source_unread` and `target_unread` are offsets that transactions kept from being read to the end.
+    A log may have offsets without a record: transaction markers, aborted records, records removed by compaction.
+    `source_unread` and `target_unread` are offsets that could not be read because of open transactions.
     """
 
     source: OffsetRange
@@ -53,79 +53,85 @@ class _Meaning(NamedTuple):
 
 _MISSING = _Meaning("missing-records", Severity.FAIL, "records of {source} are missing on {target}")
 _EXTRA = _Meaning(
-    "extra-records", Severity.FAIL, "records on {target} that {source} does not hold: something else wrote them"
+    "extra-records",
+    Severity.FAIL,
+    "records on {target} do not exist on {source}: something other than the flow wrote them",
 )
-_EXPIRED_ON_TARGET = _Meaning("expired-on-target", Severity.NOTE, "records that {target} has already removed")
-_EXPIRED_ON_SOURCE = _Meaning("expired-on-source", Severity.NOTE, "records older than the log start on {source}")
-_LAGGING = _Meaning("not-replicated-yet", Severity.FAIL, "records at the end of {source} have not reached {target}")
+_EXPIRED_ON_TARGET = _Meaning("expired-on-target", Severity.NOTE, "records have already expired on {target}")
+_EXPIRED_ON_SOURCE = _Meaning(
+    "expired-on-source", Severity.NOTE, "records on {target} have already expired on {source}"
+)
+_LAGGING = _Meaning(
+    "not-replicated-yet", Severity.FAIL, "records at the end of the log on {source} have not reached {target}"
+)
 _DIFFERENT = _Meaning(
     "records-differ",
     Severity.FAIL,
-    "records, none of which is equal on {target}: a converter or a transform changes key, value, headers or timestamp, "
-    "or the topic there takes the time of arrival",
+    "records of {source} differ from every record on {target}: a converter or a transform changes key, value, headers "
+    "or timestamp, or the remote topic sets the timestamp on arrival",
 )
 _ABORTED = _Meaning(
     "aborted-records",
     Severity.FAIL,
-    "records on {target} are of transactions that were aborted on {source}: the source connector reads uncommitted "
-    "records, and on {target} every consumer sees them. Remedy: set exactlyOnce, or source.consumer.isolation.level: "
+    "records on {target} belong to transactions that were aborted on {source}. The source connector reads uncommitted "
+    "records, and every consumer of {target} sees them. Remedy: set exactlyOnce, or source.consumer.isolation.level: "
     "read_committed in connectors.source.config",
 )
-# A worker that was restarted sends again what it had not committed; that must not hold back every later proof.
+# A restarted worker sends uncommitted records again. That must not make every later proof fail.
 _DUPLICATED = _Meaning(
     "duplicated-records",
     Severity.NOTE,
-    "records are on {target} more often than on {source}: delivery is at least once unless exactly-once is configured",
+    "records are duplicates on {target}: delivery is at least once unless exactly-once is configured",
 )
 _REPEATED = _Meaning(
     "records-repeated",
     Severity.FAIL,
-    "records are copies, half of what {target} holds or more: two connectors replicate the topic, or it loops",
+    "records are duplicates, at least half of what {target} holds: two connectors replicate the topic, or it loops",
 )
 _UNMARKED = _Meaning(
     "records-unmarked",
     Severity.FAIL,
-    "records are on {source} and {target} with a mark on neither: a connector between them runs without its guard, and "
-    "nothing keeps them from going back",
+    "records are on both {source} and {target}, but without a mark: a connector between the clusters runs without its "
+    "guard, and nothing stops the records from going back",
 )
 _COMPACTED = _Meaning(
-    "compacted", Severity.NOTE, "records on one side only, not judged: each side compacts in its own time"
+    "compacted", Severity.NOTE, "records are on one side only, which is not judged: each side compacts at its own pace"
 )
-# A source connector reads uncommitted records unless its consumer is told otherwise.
+# A source connector reads uncommitted records unless its consumer is configured otherwise.
 _UNDECIDED = _Meaning(
     "records-not-judged",
     Severity.NOTE,
-    "records on {target} may belong to a transaction that is open on {source}: not judged",
+    "records on {target} are not judged, because they may belong to a transaction that is open on {source}",
 )
 _BEFORE_START = _Meaning(
     "before-the-start",
     Severity.NOTE,
-    "records on {source} alone lie before the first one that was replicated: the flow starts at latest",
+    "records are only on {source}, before the first replicated record: the flow starts at latest",
 )
 _BEFORE_START_OR_EXPIRED = _Meaning(
     "before-the-start",
     Severity.NOTE,
-    "records on {source} alone lie before the first one that {target} holds: the flow starts at latest, and {target} "
-    "has removed records since",
+    "records are only on {source}, before the first record that {target} still holds: the flow starts at latest, and "
+    "records have expired on {target} since",
 )
 _NOT_BEGUN = _Meaning(
     "nothing-since-the-start",
     Severity.NOTE,
-    "records on {source} alone are older than all that the flow has replicated, so they lie before its start; nothing "
-    "of their partitions was replicated yet, and whether it will be shows with the next record there",
+    "records are only on {source}, and older than everything that the flow has replicated, so they are before its "
+    "start. Their partitions have never been replicated; the next record there will show whether they are",
 )
 _UNPROVEN = _Meaning(
     "start-not-proven",
     Severity.ERROR,
-    "records on {source} alone are of partitions of which nothing was ever replicated: nothing tells records before "
-    "the flow's start from lost ones there. Remedy: write a record to each of these partitions and validate again; if "
-    "this is said again, no task replicates them",
+    "records are only on {source}, in partitions that have never been replicated. The job cannot know whether they are "
+    "from before the flow's start or lost. Remedy: write a record to each of these partitions and validate again; if "
+    "this error returns, no task replicates them",
 )
 _ON_TARGET_ONLY = frozenset({"extra", "extra-head"})
 
 _UNREPLICATED = frozenset({BEFORE_START, NOT_BEGUN, UNPROVEN})
-# The newest record of a key stays: that one side holds nothing of the other is not compaction's doing.
-_TOLD_WHEN_COMPACTED = _UNREPLICATED | {"missing", "missing-tail", "duplicated", "aborted", "unmarked"}
+# Compaction keeps the newest record of each key, so it does not explain these kinds.
+_JUDGED_WHEN_COMPACTED = _UNREPLICATED | {"missing", "missing-tail", "duplicated", "aborted", "unmarked"}
 
 _MEANINGS: Mapping[str, Callable[[Sides], _Meaning]] = {
     BEFORE_START: lambda sides: _BEFORE_START_OR_EXPIRED if sides.target.start > 0 else _BEFORE_START,
@@ -152,8 +158,8 @@ def _nothing_equal(sides: Sides) -> _Meaning:
 
 
 def meaning(difference: Difference, sides: Sides) -> _Meaning:
-    """What a difference says, given what both logs still hold."""
-    if sides.compacted and difference.kind not in _TOLD_WHEN_COMPACTED:
+    """What a difference means, given what both logs still hold."""
+    if sides.compacted and difference.kind not in _JUDGED_WHEN_COMPACTED:
         return _COMPACTED
     if sides.source_unread is not None and difference.kind in _ON_TARGET_ONLY:
         return _UNDECIDED
@@ -163,7 +169,7 @@ def meaning(difference: Difference, sides: Sides) -> _Meaning:
 
 
 def lags(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> dict[str, int]:
-    """Records by topic that have not reached the target yet."""
+    """The number of records per topic that have not reached the target yet."""
     found: dict[str, int] = {}
     for each in differences:
         if meaning(each, sides[each.partition]) == _LAGGING:
@@ -172,7 +178,7 @@ def lags(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides
 
 
 def target_records(source_records: int, differences: Iterable[Difference]) -> int:
-    """How many records the target holds for `source_records` of a partition, by the partition's differences."""
+    """How many records the target holds of a partition with `source_records` and these differences."""
     return source_records + sum(
         -each.records if each.kind.startswith("missing") or each.kind in _UNREPLICATED | {"unmarked"} else each.records
         for each in differences
@@ -182,7 +188,7 @@ def target_records(source_records: int, differences: Iterable[Difference]) -> in
 def unread_on_source(
     differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]
 ) -> dict[TopicPartition, OffsetRange]:
-    """The source's offsets in which records may be that the target seems to hold alone."""
+    """Unreadable source offsets that may hold records which seem to be only on the target."""
     return {
         each.partition: offsets
         for each in differences
@@ -193,7 +199,7 @@ def unread_on_source(
 def unread_on_target(
     differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]
 ) -> dict[TopicPartition, OffsetRange]:
-    """The target's offsets, by the source's partition, in which records may be that the target seems not to hold."""
+    """By source partition, unreadable target offsets that may hold records which seem to be missing there."""
     return {
         each.partition: offsets
         for each in differences
@@ -206,7 +212,7 @@ def parity_findings(
     sides: Mapping[TopicPartition, Sides],
     labels: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Finding]:
-    """One finding a topic and meaning, which names partitions and offsets; `labels` say more than a topic's name."""
+    """One finding per topic and meaning, which names partitions and offsets. `labels` replace names of topics."""
     grouped: dict[tuple[str, _Meaning, str], list[Difference]] = {}
     for each in differences:
         side = sides[each.partition]
@@ -227,7 +233,7 @@ def parity_findings(
 
 
 def parity_samples(differences: Sequence[Difference]) -> tuple[Mapping[str, Scalar], ...]:
-    """Up to SAMPLES differing records, in turn from each difference, so that a large one does not hide the others."""
+    """Up to SAMPLES differing records, taken in turn from each difference, so that a large one does not hide others."""
     turns: list[tuple[int, dict[str, Scalar], tuple[int, int, str]]] = [
         (turn, {"topic": each.partition.topic, "partition": each.partition.partition, "kind": each.kind}, sample)
         for each in differences

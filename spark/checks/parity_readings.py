@@ -1,10 +1,13 @@
-"""Readings of both sides for parity: sums of every partition, then the records of those that disagree.
+"""Readings of both sides for parity: sums of every partition, then the records of the partitions that differ.
 
-While a flow is live the two sides are never the same at one moment, so that the ends are taken in an order that
-explains it: the source's first end S0 (everything before it must arrive), the target's end after waiting for it, and
-the source's second end after that, so that no record of the target is unknown to the source for being new; source
-records from S0 on may still be on their way and are not judged. S0 is taken when the transactions are over that were
-open on the source at first: before that, their records and all behind them are there for no read_committed consumer.
+While a flow is running, the two sides are never equal at the same moment. So their ends are read in this order:
+
+1. The source's first end. All records before it must arrive. It is read once the transactions that were open at first
+   have ended, because until then no read_committed consumer can read their records, nor any record after them.
+2. The target's end, after waiting for those records.
+3. The source's second end, so that the source is read far enough to contain every record of the target.
+
+Source records after the first end may still be on their way and are not judged.
 """
 
 import time
@@ -14,6 +17,7 @@ from types import MappingProxyType
 
 from pyspark.sql import DataFrame
 
+from components.kafka.positions import OffsetRange, TopicPartition
 from spark import readers, transforms
 from spark.checks.beginnings import arrived, known_starts, owed_ends, without_start
 from spark.checks.open_transactions import settled, unread
@@ -21,17 +25,19 @@ from spark.checks.parity_findings import Difference, Sides
 from spark.checks.translation import SyncHistory
 from spark.flows import OpenFlow
 from spark.guards import SOURCE, TARGET
-from spark.positions import OffsetRange, TopicPartition
 from spark.waiting import wait_until
 
-#: A target on which nothing moves for so long is taken to be as far as it gets, until the digests say otherwise.
+#: If nothing moves on the target for this long, it counts as caught up until the digests show otherwise.
 STILL_SECONDS = 3
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Count and order-free digest of the compared records of one side of a partition; beside them, not compared:
-    records of no concern to the flow for its guard (`aside`), those that have been both ways (`looped`), and times."""
+    """Count and order-free digest of the compared records of one side of a partition.
+
+    The other fields are not compared: records that the guard sets `aside`, records that have gone both ways
+    (`looped`), and times.
+    """
 
     records: int = 0
     low: int = 0
@@ -44,9 +50,9 @@ class Sums:
 
 @dataclass(frozen=True)
 class FirstPass:
-    """Logs and sums of both sides, by the source's partitions that exist on the target.
+    """Logs and sums of both sides, by source partition, for the partitions that exist on the target.
 
-    `unread` are offsets behind the end of a source's log that an open transaction kept from being read.
+    `unread` are offsets after the end of a source log that could not be read because of an open transaction.
     """
 
     source_logs: Mapping[TopicPartition, OffsetRange]
@@ -61,12 +67,12 @@ class FirstPass:
         return [each for each in self.source_logs if self.source[each] != self.target[each]]
 
     def dense(self, partition: TopicPartition) -> bool:
-        """Whether the source holds a record at each of its offsets: no transaction, nothing compacted away."""
+        """Whether the source holds a record at each of its offsets: no transactions, nothing compacted."""
         return self.source[partition].records + self.source[partition].aside == self.source_logs[partition].size
 
     @property
     def began_ms(self) -> int | None:
-        """Time of the oldest record that the target has from the flow, ms since 1970."""
+        """Time of the oldest record that the flow has brought to the target, in ms since 1970."""
         return min((each.oldest_ms for each in self.target.values() if each.oldest_ms is not None), default=None)
 
     def total(self, side: str) -> Sums:
@@ -79,24 +85,24 @@ class FirstPass:
         )
 
 
-def first_pass(
-    opened: OpenFlow, catch_up_seconds: float, syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({})
+def read_first_pass(
+    flow: OpenFlow, catch_up_seconds: float, syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({})
 ) -> FirstPass:
-    """Wait for the source's open transactions, and for the target as long as it moves; then read both sides of every
+    """Wait for the source's open transactions to end and for the target to stop moving, then read both sides of every
     replicated partition once."""
-    partitions = opened.replicated_partitions()
-    at_source = settled(opened, opened.source, partitions, catch_up_seconds)
+    partitions = flow.replicated_partitions()
+    at_source = settled(flow, flow.source, partitions, catch_up_seconds)
     source_logs = at_source.logs
-    _wait_while_moving(opened, source_logs, syncs, catch_up_seconds)
-    target_logs = _target_logs(opened, partitions)
+    _wait_while_moving(flow, source_logs, syncs, catch_up_seconds)
+    target_logs = _target_logs(flow, partitions)
     records = sum(each.size for each in (*source_logs.values(), *target_logs.values()))
-    opened.progress(f"{opened.flow.name}: comparing {len(partitions)} partitions, about {records} records")
+    flow.progress(f"{flow.name}: comparing {len(partitions)} partitions, about {records} records")
     began = time.monotonic()
-    frame = transforms.partition_sums(both_sides(opened, source_logs, target_logs))
+    frame = transforms.partition_sums(both_sides(flow, source_logs, target_logs))
     found: dict[str, dict[TopicPartition, Sums]] = {
         side: dict.fromkeys(partitions, Sums()) for side in (SOURCE, TARGET)
     }
-    for row in readers.rows(frame, _both(opened), "reading the records of both sides"):
+    for row in readers.rows(frame, _both(flow), "reading the records of both sides"):
         found[row.side][TopicPartition(row.topic, row.partition)] = Sums(
             row.records, row.low, row.high, row.aside, row.looped, row.oldest_ms, row.newest_ms
         )
@@ -105,63 +111,64 @@ def first_pass(
 
 
 def both_sides(
-    opened: OpenFlow,
+    flow: OpenFlow,
     source_logs: Mapping[TopicPartition, OffsetRange],
     target_logs: Mapping[TopicPartition, OffsetRange],
 ) -> DataFrame:
-    """The digests of both sides' records in one frame, read by one job; `target_logs` by source partition."""
-    remote = {opened.selection.remote_partition(each): offsets for each, offsets in target_logs.items()}
-    source = opened.digests(opened.read(opened.source, source_logs), SOURCE)
-    return source.unionByName(opened.digests(opened.read(opened.target, remote), TARGET))
+    """The digests of both sides' records in one frame, so that one Spark job reads them. `target_logs` is by source
+    partition."""
+    remote = {flow.policy.remote_partition(each): offsets for each, offsets in target_logs.items()}
+    source = flow.digests(flow.read(flow.source, source_logs), SOURCE)
+    return source.unionByName(flow.digests(flow.read(flow.target, remote), TARGET))
 
 
 def compared(
-    opened: OpenFlow,
-    first: FirstPass,
+    flow: OpenFlow,
+    first_pass: FirstPass,
     catch_up_seconds: float,
     syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({}),
 ) -> tuple[list[Difference], dict[TopicPartition, Sides]]:
-    """The differences of the disagreeing partitions, and both logs of those after the records were read."""
-    partitions = first.disagreeing
+    """The differences in the partitions that disagree, and both logs of those partitions after the comparison."""
+    partitions = first_pass.disagreeing
     if not partitions:
         return [], {}
-    starts = known_starts(opened.flow, partitions, syncs)
-    if opened.flow.start_from == "earliest":
-        unread_there = _wait_for_the_missing(opened, _owed_by_count(first), catch_up_seconds)
-        return _differing(opened, first, starts, unread_there, catch_up_seconds)
-    # What is owed after the start cannot be counted, but is what a first comparison shows.
-    differences, sides = _differing(opened, first, starts, {}, catch_up_seconds)
+    starts = known_starts(flow.parameters, partitions, syncs)
+    if flow.parameters.start_from == "earliest":
+        unread_there = _wait_for_the_missing(flow, _owed_by_count(first_pass), catch_up_seconds)
+        return _differing(flow, first_pass, starts, unread_there, catch_up_seconds)
+    # How many records are due after the start cannot be counted; a first comparison shows it.
+    differences, sides = _differing(flow, first_pass, starts, {}, catch_up_seconds)
     owed = owed_ends(differences, sides)
     if not owed:
         return differences, sides
-    unread_there = _wait_for_the_missing(opened, owed, catch_up_seconds)
-    return _differing(opened, first, starts, unread_there, 0)
+    unread_there = _wait_for_the_missing(flow, owed, catch_up_seconds)
+    return _differing(flow, first_pass, starts, unread_there, 0)
 
 
 def _differing(
-    opened: OpenFlow,
-    first: FirstPass,
+    flow: OpenFlow,
+    first_pass: FirstPass,
     starts: Mapping[TopicPartition, int | None],
     target_unread: Mapping[TopicPartition, OffsetRange],
     deadline_seconds: float,
 ) -> tuple[list[Difference], dict[TopicPartition, Sides]]:
     """One comparison of the partitions of `starts`, record by record."""
     partitions = list(starts)
-    target_logs = _target_logs(opened, partitions)
-    # A transaction that has outlived one deadline is not given another.
-    at_source = settled(opened, opened.source, partitions, 0 if first.unread else deadline_seconds)
-    opened.progress(f"{opened.flow.name}: comparing {len(partitions)} partitions record by record")
-    judged = opened.spark.createDataFrame(
-        [(each.topic, each.partition, first.source_logs[each].end, start) for each, start in starts.items()],
+    target_logs = _target_logs(flow, partitions)
+    # A transaction that has outlived one deadline does not get another.
+    at_source = settled(flow, flow.source, partitions, 0 if first_pass.unread else deadline_seconds)
+    flow.progress(f"{flow.name}: comparing {len(partitions)} partitions record by record")
+    judged = flow.spark.createDataFrame(
+        [(each.topic, each.partition, first_pass.source_logs[each].end, start) for each, start in starts.items()],
         "topic string, partition int, judged_end bigint, started bigint",
     )
-    # Where records may have been aborted: a connector that reads uncommitted ones has replicated them.
-    gapped = {each: log for each, log in at_source.logs.items() if not first.dense(each)}
-    aborted = opened.digests(opened.read_uncommitted(opened.source, gapped), SOURCE)
-    sides_read = both_sides(opened, at_source.logs, target_logs).unionByName(transforms.uncommitted(aborted))
-    frame = transforms.differences(transforms.paired(sides_read, opened.flow.start_from == "latest"), judged)
-    rows = readers.rows(frame, _both(opened), "comparing records")
-    sides = _sides_now(opened, first, partitions, at_source.unread, target_unread)
+    # Partitions that may hold aborted records: a connector that reads uncommitted records has replicated them.
+    gapped = {each: log for each, log in at_source.logs.items() if not first_pass.dense(each)}
+    aborted = flow.digests(flow.read_uncommitted(flow.source, gapped), SOURCE)
+    sides_read = both_sides(flow, at_source.logs, target_logs).unionByName(transforms.uncommitted(aborted))
+    frame = transforms.differences(transforms.paired(sides_read, flow.parameters.start_from == "latest"), judged)
+    rows = readers.rows(frame, _both(flow), "comparing records")
+    sides = _sides_now(flow, first_pass, partitions, at_source.unread, target_unread)
     found = [
         Difference(
             TopicPartition(row.topic, row.partition),
@@ -173,29 +180,29 @@ def _differing(
         )
         for row in rows
     ]
-    newest = {each: first.source[each].newest_ms for each in partitions}
-    return without_start(found, sides, starts, newest, first.began_ms), sides
+    newest = {each: first_pass.source[each].newest_ms for each in partitions}
+    return without_start(found, sides, starts, newest, first_pass.began_ms), sides
 
 
 def _sides_now(
-    opened: OpenFlow,
-    first: FirstPass,
+    flow: OpenFlow,
+    first_pass: FirstPass,
     partitions: list[TopicPartition],
     source_unread: Mapping[TopicPartition, OffsetRange],
     target_unread: Mapping[TopicPartition, OffsetRange],
 ) -> dict[TopicPartition, Sides]:
-    """Both logs as they are now: where retention removed records while they were read, that is what explains it."""
-    source_logs, target_logs = opened.source.offsets(partitions), _target_logs(opened, partitions)
-    policies = opened.source.cleanup_policies({each.topic for each in partitions})
+    """Both logs as they are now: they show whether retention removed records during the comparison."""
+    source_logs, target_logs = flow.source.offsets(partitions), _target_logs(flow, partitions)
+    policies = flow.source.cleanup_policies({each.topic for each in partitions})
     return {
         each: Sides(
             source_logs[each],
             target_logs[each],
-            first.source[each].records,
-            first.target[each].records,
+            first_pass.source[each].records,
+            first_pass.target[each].records,
             "compact" in policies.get(each.topic, ""),
-            opened.flow.source.alias,
-            opened.flow.target.alias,
+            flow.parameters.source.alias,
+            flow.parameters.target.alias,
             source_unread.get(each),
             target_unread.get(each),
         )
@@ -204,80 +211,79 @@ def _sides_now(
 
 
 def _wait_while_moving(
-    opened: OpenFlow,
+    flow: OpenFlow,
     source_logs: Mapping[TopicPartition, OffsetRange],
     syncs: Mapping[TopicPartition, SyncHistory],
     deadline_seconds: float,
 ) -> None:
-    """Return when every partition may hold all by its offsets, or when the target has stopped moving."""
+    """Return when every partition may be complete by its offsets, or when the target has stopped moving."""
     moved = time.monotonic()
     before: Mapping[TopicPartition, OffsetRange] = {}
 
     def done() -> bool:
         nonlocal before, moved
-        now = _target_logs(opened, list(source_logs))
+        now = _target_logs(flow, list(source_logs))
         if now != before:
             before, moved = now, time.monotonic()
         caught_up = all(
-            arrived(opened.flow, log, now[each], syncs.get(each, SyncHistory())) for each, log in source_logs.items()
+            arrived(flow.parameters, log, now[each], syncs.get(each, SyncHistory()))
+            for each, log in source_logs.items()
         )
         return caught_up or time.monotonic() - moved >= STILL_SECONDS
 
     wait_until(done, deadline_seconds)
 
 
-def _owed_by_count(first: FirstPass) -> dict[TopicPartition, int]:
-    """The target's end, by source partition, at which it could hold as many records as the source."""
+def _owed_by_count(first_pass: FirstPass) -> dict[TopicPartition, int]:
+    """By source partition, the target's end offset at which it could hold as many records as the source."""
     return {
-        each: first.target_logs[each].end + first.source[each].records - first.target[each].records
-        for each in first.disagreeing
-        if first.target[each].records < first.source[each].records
+        each: first_pass.target_logs[each].end + first_pass.source[each].records - first_pass.target[each].records
+        for each in first_pass.disagreeing
+        if first_pass.target[each].records < first_pass.source[each].records
     }
 
 
 def _wait_for_the_missing(
-    opened: OpenFlow, owed: Mapping[TopicPartition, int], deadline_seconds: float
+    flow: OpenFlow, owed: Mapping[TopicPartition, int], deadline_seconds: float
 ) -> dict[TopicPartition, OffsetRange]:
-    """Give records that are missing the time to arrive: until the target's ends are the `owed` ones.
+    """Give missing records time to arrive: wait until the target has reached the `owed` end offsets.
 
-    Returns the target's offsets, by the source's partition, that a transaction of that time still keeps from being
-    read when the wait is over.
+    Returns, by source partition, the target's offsets that still cannot be read at the end of the wait because of a
+    transaction that was open during it.
     """
     if not owed:
         return {}
-    written = _target_high_watermarks(opened, list(owed))
-    opened.progress(
-        f"{opened.flow.name}: waiting up to {deadline_seconds:.0f} s for {len(owed)} partitions to catch up"
-    )
+    written = _target_high_watermarks(flow, list(owed))
+    flow.progress(f"{flow.name}: waiting up to {deadline_seconds:.0f} s for {len(owed)} partitions to catch up")
     moved = time.monotonic()
     before: Mapping[TopicPartition, OffsetRange] = {}
 
     def caught_up() -> bool:
         nonlocal before, moved
-        now = _target_logs(opened, list(owed))
+        now = _target_logs(flow, list(owed))
         if now != before:
             before, moved = now, time.monotonic()
-        # Behind a guard the target has records of its own, which may be what made it long enough.
-        still = opened.flow.guard is None or time.monotonic() - moved >= STILL_SECONDS
+        # With a guard the target has records of its own, which may be why its log is long enough.
+        still = flow.parameters.guard is None or time.monotonic() - moved >= STILL_SECONDS
         return still and not unread(now, written) and all(now[each].end >= end for each, end in owed.items())
 
     wait_until(caught_up, deadline_seconds)
     return unread(before, written)
 
 
-def _target_high_watermarks(opened: OpenFlow, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
-    """The target's high watermarks by the source's partition."""
-    remote = opened.selection.remote_partition
-    ends = opened.target.high_watermarks([remote(each) for each in partitions])
+def _target_high_watermarks(flow: OpenFlow, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+    """The target's high watermarks by source partition."""
+    remote = flow.policy.remote_partition
+    ends = flow.target.high_watermarks([remote(each) for each in partitions])
     return {each: ends[remote(each)] for each in partitions}
 
 
-def _target_logs(opened: OpenFlow, partitions: list[TopicPartition]) -> dict[TopicPartition, OffsetRange]:
-    """The target's logs by the source's partition."""
-    remote = opened.selection.remote_partition
-    logs = opened.target.offsets([remote(each) for each in partitions])
+def _target_logs(flow: OpenFlow, partitions: list[TopicPartition]) -> dict[TopicPartition, OffsetRange]:
+    """The target's logs by source partition."""
+    remote = flow.policy.remote_partition
+    logs = flow.target.offsets([remote(each) for each in partitions])
     return {each: logs[remote(each)] for each in partitions}
 
 
-def _both(opened: OpenFlow) -> str:
-    return f"{opened.source.where} and {opened.target.where}"
+def _both(flow: OpenFlow) -> str:
+    return f"{flow.source.where} and {flow.target.where}"

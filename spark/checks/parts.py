@@ -1,26 +1,24 @@
-"""topics-divided, and which part is behind: several source connectors of a flow, several flows of a split. Pure."""
+"""topics-divided, and which part is behind. A part is a source connector of a flow, or a flow of a split. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from spark.parameters import FlowParameters, PartParameters
-from spark.report import SAMPLES, CheckOutcome, Finding, fail, note
-from spark.selection import Selection
-
-NAME = "topics-divided"
+from components.contract.parameters import FlowParameters, PartParameters
+from components.contract.report import SAMPLES, CheckName, CheckOutcome, Finding, fail, note
 
 
 @dataclass(frozen=True)
 class Part:
-    """One source connector and the topics that it alone is to replicate; `connector` None: the only one of its flow."""
+    """A source connector and the topics that only it replicates. `connector` is None if the flow has only one."""
 
     flow: FlowParameters
     connector: PartParameters | None = None
 
     def selects(self, topic: str) -> bool:
+        selection = self.flow.topic_selection
         if self.connector is None:
-            return Selection(self.flow).topic(topic)
-        return Selection(self.flow.model_copy(update={"topics": self.connector.topics})).topic(topic)
+            return topic in selection
+        return topic in replace(selection, patterns=self.connector.topics)
 
     def __str__(self) -> str:
         if self.connector is None:
@@ -30,14 +28,14 @@ class Part:
 
 
 def parts_of(flow: FlowParameters) -> list[Part]:
-    """The parts that a flow consists of, or the one part of a split that it is; none for an undivided flow."""
+    """The parts of a flow, or the one part of a split that the flow is; none for an undivided flow."""
     if flow.parts:
         return [Part(flow, each) for each in flow.parts]
     return [Part(flow)] if flow.shape == "split" else []
 
 
 def labels(flow: FlowParameters, topics: Iterable[str]) -> dict[str, str]:
-    """How findings call each topic: with the connector that replicates it, where there are several."""
+    """How findings name each topic: with the connector that replicates it, if the flow has several."""
     if not flow.parts:
         return {}
     parts = parts_of(flow)
@@ -49,7 +47,7 @@ def labels(flow: FlowParameters, topics: Iterable[str]) -> dict[str, str]:
 
 
 def behind(flow: FlowParameters, lags: Mapping[str, int]) -> list[Finding]:
-    """One finding for each part that is behind, by the records by which its topics lag; none for an undivided flow."""
+    """One finding per part that is behind. `lags` is by topic, in records. None for an undivided flow."""
     findings = []
     for part in parts_of(flow):
         theirs = {topic: records for topic, records in lags.items() if records and part.selects(topic)}
@@ -62,26 +60,26 @@ def behind(flow: FlowParameters, lags: Mapping[str, int]) -> list[Finding]:
     return findings
 
 
-def check_division(flow: FlowParameters, whole: Sequence[FlowParameters], existing: Iterable[str]) -> CheckOutcome:
-    """Whether each of the source's topics belongs to one part of the replication; judged where this flow takes part.
+def check_division(flow: FlowParameters, flows: Sequence[FlowParameters], existing: Iterable[str]) -> CheckOutcome:
+    """Whether each topic that this flow's parts select belongs to exactly one part of the replication.
 
-    `whole` are the flows of the document, `existing` the topics of the source.
+    `flows` are all flows of the document, `existing` the topics of the source.
     """
     own = parts_of(flow)
-    others = [part for each in whole if each != flow and _same_way(each, flow) for part in parts_of(each)]
+    others = [part for each in flows if each != flow and _same_way(each, flow) for part in parts_of(each)]
     topics = [topic for topic in sorted(existing) if any(part.selects(topic) for part in (Part(flow), *own))]
     findings: list[Finding] = []
     for topic in topics:
         owners = [str(part) for part in (*own, *others) if part.selects(topic)]
         if len(owners) > 1:
-            what = f"{topic} belongs to {' and '.join(owners)}: each replicates it, so that records arrive twice"
+            what = f"{topic} belongs to {' and '.join(owners)}: each replicates it, so records arrive twice"
             findings.append(fail("topic-in-two-parts", what))
         elif not owners:
-            what = f"{topic} is a topic of {flow.name}, but of none of its parts: no connector replicates it"
+            what = f"{topic} is a topic of {flow.name}, but belongs to none of its parts: no connector replicates it"
             findings.append(fail("topic-in-no-part", what))
     for part in own:
         if not any(part.selects(topic) for topic in topics):
-            findings.append(note("part-without-topic", f"{part}: none of the source's topics matches its list"))
+            findings.append(note("part-without-topic", f"{part}: no topic of the source matches its list"))
     counts: dict[str, int | float] = {
         "parts": len(own) + len(others),
         "topics": len(topics),
@@ -90,11 +88,11 @@ def check_division(flow: FlowParameters, whole: Sequence[FlowParameters], existi
     }
     divided = counts["topics"] - counts["inTwoParts"] - counts["inNoPart"]
     summary = f"{divided} of {counts['topics']} topics belong to exactly one of {counts['parts']} parts"
-    return CheckOutcome(NAME, summary, counts, tuple(findings))
+    return CheckOutcome(CheckName.DIVISION, summary, counts, tuple(findings))
 
 
 def _same_way(one: FlowParameters, other: FlowParameters) -> bool:
-    """Whether two flows are of one replication and replicate from the same source to the same target."""
+    """Whether two flows belong to one replication and have the same source and the same target."""
     return (one.replication, one.source.alias, one.target.alias) == (
         other.replication,
         other.source.alias,

@@ -1,8 +1,10 @@
-"""The records that prove or disprove checkpoints: read in at most two small ranges a position."""
+"""Reads the records that prove or disprove checkpoints: at most two small ranges per position."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from components.contract.report import SAMPLES, Scalar
+from components.kafka.positions import OffsetRange, TopicPartition
 from spark import readers, transforms
 from spark.checks.translation import (
     TARGET_REACH,
@@ -20,54 +22,50 @@ from spark.checks.translation import (
 from spark.clusters import Cluster
 from spark.flows import OpenFlow
 from spark.guards import SOURCE, TARGET
-from spark.positions import OffsetRange, TopicPartition
-from spark.report import SAMPLES, Scalar
 
 Ranges = Sequence[tuple[TopicPartition, OffsetRange]]
 
 
 @dataclass(frozen=True)
 class Proofs:
-    """What was shown for each position that has a checkpoint, and what reading it took."""
+    """The proof of each position that has a checkpoint, and how much was read for it."""
 
     by_position: Mapping[Position, Proof]
     ranges_read: int
     records_read: int
 
     def samples(self) -> tuple[Mapping[str, Scalar], ...]:
-        """The positions furthest from proven first, then those that read the most again."""
+        """Positions that are not proven first, then those that read most records again."""
         order = sorted(self.by_position.items(), key=lambda each: (each[1].proven, -each[1].read_again))
         return tuple(_sample(position, proof) for position, proof in order[:SAMPLES])
 
 
 @dataclass(frozen=True)
 class _Expected:
-    """The landing of one position and where on the source its record should stand."""
+    """The landing of one position, and where its record should be on the source."""
 
     found: Landing | None
     guess: Guess | None
     range: OffsetRange
 
 
-def prove_all(opened: OpenFlow, positions: Sequence[Position], syncs: Mapping[TopicPartition, SyncHistory]) -> Proofs:
-    """Read the target around every translated offset, then the source around where those records should stand."""
-    remote = opened.selection.remote_partition
-    # A checkpoint may outlive its remote topic or name a partition that the target lost: no log, so nothing is there.
-    existing = set(opened.replicated_partitions())
-    targets = opened.target.offsets(
-        sorted({remote(each.partition) for each in positions if each.partition in existing})
-    )
+def prove_all(flow: OpenFlow, positions: Sequence[Position], syncs: Mapping[TopicPartition, SyncHistory]) -> Proofs:
+    """Read the target around every translated offset, then the source around where those records should be."""
+    remote = flow.policy.remote_partition
+    # A checkpoint may outlive its remote topic or partition. Without a log there is nothing to read.
+    existing = set(flow.replicated_partitions())
+    targets = flow.target.offsets(sorted({remote(each.partition) for each in positions if each.partition in existing}))
     target_logs = {each: targets.get(remote(each.partition), OffsetRange(0, 0)) for each in positions}
-    source_logs = opened.source.offsets(sorted({each.partition for each in positions}))
+    source_logs = flow.source.offsets(sorted({each.partition for each in positions}))
     around = [(remote(each.partition), _around(each).within(target_logs[each])) for each in positions]
-    on_target = _records(opened, opened.target, around)
-    expected = _expected(opened, positions, syncs, on_target, source_logs)
+    on_target = _records(flow, flow.target, around)
+    expected = _expected(flow, positions, syncs, on_target, source_logs)
     ranges = [(each.partition, expected[each].range) for each in positions]
-    on_source = _records(opened, opened.source, ranges)
+    on_source = _records(flow, flow.source, ranges)
     inexact = {
         topic
-        for topic, policy in opened.source.cleanup_policies({each.partition.topic for each in positions}).items()
-        if "compact" in policy or opened.flow.transformed
+        for topic, policy in flow.source.cleanup_policies({each.partition.topic for each in positions}).items()
+        if "compact" in policy or flow.parameters.transformed
     }
     return Proofs(
         {
@@ -94,7 +92,7 @@ def _around(position: Position) -> OffsetRange:
 
 
 def _expected(
-    opened: OpenFlow,
+    flow: OpenFlow,
     positions: Sequence[Position],
     syncs: Mapping[TopicPartition, SyncHistory],
     on_target: Mapping[TopicPartition, Sequence[Record]],
@@ -109,7 +107,7 @@ def _expected(
     unsure = {
         each: landed.record.time_ms for each, (landed, guess) in found.items() if landed and not (guess and guess.exact)
     }
-    by_time = _offsets_by_time(opened.source, unsure)
+    by_time = _offsets_by_time(flow.source, unsure)
     return {
         each: _Expected(
             landed,
@@ -123,7 +121,7 @@ def _expected(
 
 
 def _offsets_by_time(source: Cluster, times: Mapping[Position, int]) -> dict[Position, int]:
-    """The first source offset of each position's time (ms); one request for as many partitions as there are."""
+    """The first source offset at or after each position's time (ms). One request serves each partition once."""
     found: dict[Position, int] = {}
     left = dict(times)
     while left:
@@ -135,12 +133,12 @@ def _offsets_by_time(source: Cluster, times: Mapping[Position, int]) -> dict[Pos
     return found
 
 
-def _records(opened: OpenFlow, cluster: Cluster, ranges: Ranges) -> dict[TopicPartition, list[Record]]:
-    """The records of the ranges without their content, by the source's partition name."""
+def _records(flow: OpenFlow, cluster: Cluster, ranges: Ranges) -> dict[TopicPartition, list[Record]]:
+    """The records of the ranges without their content, by source partition."""
     if not any(offsets.size for _, offsets in ranges):
         return {}
-    side = SOURCE if cluster is opened.source else TARGET
-    frame = transforms.positions(opened.digests(opened.read_layered(cluster, ranges), side))
+    side = SOURCE if cluster is flow.source else TARGET
+    frame = transforms.positions(flow.digests(flow.read_layered(cluster, ranges), side))
     found: dict[TopicPartition, list[Record]] = {}
     for row in readers.rows(frame, cluster.where, "reading records around translated offsets"):
         partition = TopicPartition(row.topic, row.partition)

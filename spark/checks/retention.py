@@ -1,9 +1,9 @@
-"""nothing-lost-to-retention: no record left the source before it was replicated. Pure, but for its caller's readings.
+"""nothing-lost-to-retention: retention removed no record from the source before it was replicated.
 
-Such a record is on neither side any more, so that parity cannot miss it. The offset syncs remember it: where the source
-advanced by more than the target did, offsets in between were never written to the target. Transaction markers and
-compaction leave the same trace, which is why a gap is only a loss in a topic that has neither, and never when it is one
-offset: that is what a marker takes, while retention removes whole segments.
+Parity cannot see such a loss, because the record is on neither side. The offset syncs show it: if between two syncs the
+source advanced further than the target, the offsets in between were never written to the target. Transaction markers
+and compaction leave the same trace. So a gap counts as a loss only in a topic that has neither, and never if it is one
+offset long: a marker takes one offset, while retention removes whole segments.
 """
 
 import itertools
@@ -11,16 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from components.contract.report import CheckName, CheckOutcome, Finding, Scalar, error, fail, note
+from components.kafka.positions import OffsetRange, TopicPartition
+from spark.checks.parity_readings import FirstPass
 from spark.checks.translation import Sync, SyncHistory
-from spark.positions import OffsetRange, TopicPartition
-from spark.report import CheckOutcome, Finding, Scalar, error, fail, note
-
-NAME = "nothing-lost-to-retention"
+from spark.flows import OpenFlow
 
 
 @dataclass(frozen=True)
 class Replicated:
-    """A partition with its syncs and logs. The source's log is from before the target's, so that what was replicated
+    """A partition with its syncs and logs. The source's log was read before the target's, so that records replicated
     in between cannot look lost. `dense`: the source holds a record at each of its offsets."""
 
     partition: TopicPartition
@@ -33,7 +33,7 @@ class Replicated:
 
 @dataclass(frozen=True)
 class Loss:
-    """Offsets [first, end) of the source that never reached the target; `written_ms` is when the sync showed it."""
+    """Source offsets [first, end) that never reached the target. `written_ms` is the time of the sync that shows it."""
 
     partition: TopicPartition
     first: int
@@ -47,7 +47,7 @@ class Loss:
 
 
 def losses(replicated: Replicated) -> list[Loss]:
-    """The offsets that left the source unreplicated, in the past (between two syncs) and now (before its log start)."""
+    """The offsets that retention removed unreplicated: in the past (between two syncs) or now (before log start)."""
     latest = replicated.history.latest
     if latest is None:
         return []
@@ -60,12 +60,12 @@ def losses(replicated: Replicated) -> list[Loss]:
     position = latest.upstream + replicated.target.end - latest.downstream
     beyond = replicated.target.end > latest.downstream and position < replicated.source.start
     plain = "compact" not in replicated.policy and replicated.dense
-    # Without a live record nothing shows that there are no markers: then one gap may be a loss, many are transactions.
+    # Without any record left, markers cannot be ruled out: one gap may be a loss, several gaps are transactions.
     certain = plain and (replicated.source.size > 0 or len(gaps) + beyond <= 1)
     found = []
     for before, after in gaps:
         first, end = after.upstream - _skipped(before, after), min(after.upstream, replicated.source.start)
-        # What the source still holds is parity's to judge; what the target has removed too is past for both.
+        # Parity judges what the source still holds. What the target has removed as well no longer matters.
         if first < end and after.downstream >= replicated.target.start:
             several = _skipped(before, after) > 1
             found.append(Loss(replicated.partition, first, end, certain and several, after.written_ms))
@@ -75,15 +75,33 @@ def losses(replicated: Replicated) -> list[Loss]:
     return found
 
 
+def check_retention(flow: OpenFlow, first_pass: FirstPass, syncs: Mapping[TopicPartition, SyncHistory]) -> CheckOutcome:
+    """Judge from the logs and sums of parity's first pass, so that nothing is read twice."""
+    policies = flow.source.cleanup_policies(flow.partitions)
+    return judge(
+        [
+            Replicated(
+                partition,
+                syncs.get(partition, SyncHistory()),
+                log,
+                first_pass.target_logs[partition],
+                first_pass.dense(partition),
+                policies.get(partition.topic, ""),
+            )
+            for partition, log in first_pass.source_logs.items()
+        ]
+    )
+
+
 def judge(partitions: Sequence[Replicated]) -> CheckOutcome:
-    """The outcome over all replicated partitions; an error when none of them has an offset sync to tell by."""
+    """The outcome over all replicated partitions; an error if none of them has an offset sync."""
     found = [loss for each in partitions for loss in losses(each)]
     known = sum(each.history.latest is not None for each in partitions)
     lost = sum(loss.count for loss in found if loss.certain)
     findings: list[Finding] = [_finding(loss) for loss in found]
     if not known:
         findings.append(
-            error("no-offset-sync", "no offset sync for any selected partition: positions cannot be compared")
+            error("no-offset-sync", "there is no offset sync for any selected partition, so losses cannot be seen")
         )
     counts: dict[str, int | float] = {
         "partitions": len(partitions),
@@ -92,7 +110,7 @@ def judge(partitions: Sequence[Replicated]) -> CheckOutcome:
         "possibleMarkers": sum(loss.count for loss in found if not loss.certain),
     }
     return CheckOutcome(
-        NAME,
+        CheckName.RETENTION,
         f"{lost} offsets lost in {known} partitions with offset syncs",
         counts,
         tuple(findings),
@@ -101,7 +119,7 @@ def judge(partitions: Sequence[Replicated]) -> CheckOutcome:
 
 
 def _skipped(before: Sync, after: Sync) -> int:
-    """Offsets by which the source advanced more than the target."""
+    """By how many offsets the source advanced further than the target."""
     return (after.upstream - before.upstream) - (after.downstream - before.downstream)
 
 
@@ -110,13 +128,13 @@ def _finding(loss: Loss) -> Finding:
     if not loss.certain:
         return note(
             "possible-markers",
-            f"{offsets} were not replicated; the topic has transaction markers or compaction, which look the same",
+            f"{offsets} were not replicated. They may be transaction markers or compacted records, not lost ones",
             loss.count,
         )
     when = "" if loss.written_ms is None else f" (seen {_utc(loss.written_ms)})"
     return fail(
         "lost-to-retention",
-        f"{offsets} never reached the target{when}: retention removed them first",
+        f"{offsets} never reached the target{when}: retention removed them before they were replicated",
         loss.count,
     )
 

@@ -1,23 +1,23 @@
-"""Whether checkpoints and group offsets stand where they should, by offsets alone. Pure.
+"""Whether checkpoints and group offsets are where they should be, judged by offsets alone. Pure.
 
-Everything here can be early rather than wrong, because a checkpoint or a group sync may be on its way: a `Standing`
-therefore carries for how long the job should look again before it says so.
+A checkpoint or a group sync may still be on its way, so everything here may be early rather than wrong. A `Standing`
+therefore says for how long the job should look again before it reports the finding.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from components.contract.parameters import FlowParameters
+from components.contract.report import Finding, fail, note
+from components.kafka.positions import TopicPartition
 from spark.checks.translation import Position, SyncHistory
-from spark.parameters import FlowParameters
-from spark.positions import TopicPartition
-from spark.report import Finding, fail, note
 
 BEFORE_START = "group-before-the-start"
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A finding about a position, and how many seconds of looking would have changed it if it were only early."""
+    """A finding about a position, and after how many seconds it would have disappeared if it were only early."""
 
     finding: Finding
     patience_seconds: float = 0
@@ -25,7 +25,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Patience:
-    """How long MirrorMaker may take, in seconds: `checkpoint` for a group it knows, `discovery` for one it does not."""
+    """How long MirrorMaker may take, in seconds: `checkpoint` for a group it knows, `discovery` for a new one."""
 
     checkpoint: float
     discovery: float
@@ -43,7 +43,7 @@ def standings(
     syncs: Mapping[TopicPartition, SyncHistory],
     flow: FlowParameters,
 ) -> list[Standing]:
-    """What is wrong or unusual about each position; `first_…` are from before the first look at the checkpoints."""
+    """What is wrong or unusual about each position. `first_…` were read before the first look at the checkpoints."""
     patience = Patience.of(flow)
     found: list[Standing] = []
     for position in positions:
@@ -66,13 +66,13 @@ def standings(
 
 
 def _before_the_start(position: Position, history: SyncHistory) -> Finding | None:
-    """What becomes of a group that stands where the flow has replicated nothing: no offset can stand for it."""
+    """The note for a group whose offset is older than the flow's start: it cannot be translated."""
     if history.latest is None:
         return note(
             BEFORE_START,
-            f"{position}: no checkpoint, because nothing of the partition was replicated since the flow's start. "
-            "Remedy: on the target the group must begin at the earliest offset (auto.offset.reset=earliest); what it "
-            "has not consumed from before the start is on the source alone, so let it consume that there first",
+            f"{position}: no checkpoint, because nothing of the partition has been replicated since the flow's start. "
+            "Remedy: let the group finish the older records on the source, because the target does not have them; on "
+            "the target it must begin at the earliest offset (auto.offset.reset=earliest)",
         )
     if position.committed >= history.first_upstream:
         return None
@@ -80,8 +80,8 @@ def _before_the_start(position: Position, history: SyncHistory) -> Finding | Non
     return note(
         BEFORE_START,
         f"{position}: no checkpoint, because {position.committed} is before {history.first_upstream}, where the flow "
-        f"started: {unreplicated} offsets in between are on the source alone. Remedy: let the group consume up to "
-        f"{history.first_upstream} on the source, or give them up; on the target it must begin at the earliest offset "
+        f"started: {unreplicated} offsets in between are only on the source. Remedy: let the group consume up to "
+        f"{history.first_upstream} on the source, or skip them; on the target it must begin at the earliest offset "
         "(auto.offset.reset=earliest)",
         unreplicated,
     )
@@ -97,46 +97,46 @@ def _without_checkpoint(position: Position, history: SyncHistory, patience: Pati
             note(
                 "behind-oldest-sync",
                 f"{position}: no checkpoint, because {position.committed} is before the oldest offset sync that the "
-                f"checkpoint connector goes by ({history.translates_from})",
+                f"checkpoint connector uses ({history.translates_from})",
             )
         )
     return Standing(
         fail(
             "checkpoint-missing",
-            f"{position}: committed {position.committed}, no checkpoint, though an offset sync exists at "
-            f"{history.latest.upstream}: the checkpoint connector does not run, may not read, or has other topics or "
-            "groups",
+            f"{position}: committed {position.committed}, no checkpoint, although an offset sync exists at "
+            f"{history.latest.upstream}: the checkpoint connector is not running, lacks permissions, or selects other "
+            "topics or groups",
         ),
         patience.discovery,
     )
 
 
 def _set_back(position: Position) -> Finding:
-    """Not a failure by itself: a coarse translation may still be before the commit, which its record shows."""
+    """Only a note: a coarse translation may still be before the commit, which the proof by records shows."""
     assert position.checkpoint is not None
     return note(
         "checkpoint-ahead",
-        f"{position}: committed {position.committed}, but the checkpoint is from {position.checkpoint.upstream}: the "
-        "group was set back and the checkpoint has not followed",
+        f"{position}: committed {position.committed}, but the checkpoint is for {position.checkpoint.upstream}: the "
+        "group was reset to an earlier offset, and the checkpoint has not followed",
     )
 
 
 def _behind(
     position: Position, history: SyncHistory, earlier: SyncHistory, first_committed: int | None
 ) -> Finding | None:
-    """A checkpoint that a running connector would have moved on by now, judged by what was there before looking."""
+    """A failure if a running connector would have advanced the checkpoint by now, judged by the earlier readings."""
     assert position.checkpoint is not None
     if first_committed is None or position.committed < first_committed:
         return None
     owed = earlier.owed(first_committed)
-    # Once newer syncs lie ahead of the group, the connector may have forgotten the one that owed it this offset.
+    # Once newer syncs are ahead of the group, the connector may have forgotten the sync that owed it this offset.
     if owed is None or history.owed(position.committed) is None or position.checkpoint.downstream >= owed:
         return None
     return fail(
         "checkpoint-behind",
         f"{position}: committed {first_committed}, but the checkpoint still translates to "
-        f"{position.checkpoint.downstream} (upstream {position.checkpoint.upstream}), while the syncs allow {owed}: "
-        "the checkpoint connector does not run, may not read, or has other topics or groups",
+        f"{position.checkpoint.downstream} (upstream {position.checkpoint.upstream}), although the syncs allow {owed}: "
+        "the checkpoint connector is not running, lacks permissions, or selects other topics or groups",
     )
 
 
@@ -144,21 +144,21 @@ def _group_on_target(position: Position, synced: bool) -> Finding | None:
     assert position.checkpoint is not None
     translated = position.checkpoint.downstream
     if position.active:
-        return note("group-active", f"{position}: has members on the target, so its offset there is its own")
+        return note("group-active", f"{position}: the group consumes on the target, so it moves its own offset there")
     if position.on_target is not None and position.on_target > translated:
         beyond = position.on_target - translated
         return fail(
             "group-past-translation",
             f"{position}: its offset on the target is {position.on_target}, past its translation {translated}: "
-            f"{beyond} records would be skipped; something else than the flow committed it, or the group was set back "
-            "on the source, which the group sync never follows",
+            f"{beyond} records would be skipped. Something other than the flow committed it, or the group was reset on "
+            "the source, which the group sync never follows",
             beyond,
         )
     if synced and (position.on_target is None or position.on_target < translated):
         at = "none" if position.on_target is None else position.on_target
         return fail(
             "group-not-synced",
-            f"{position}: its offset on the target is {at}, though its checkpoint translates to {translated}: the "
-            "group sync does not run or may not write",
+            f"{position}: its offset on the target is {at}, although its checkpoint translates to {translated}: the "
+            "group sync is not running or lacks permissions",
         )
     return None

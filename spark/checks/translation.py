@@ -1,21 +1,21 @@
 """What a translated consumer offset means, judged from records that were read. Pure.
 
 A *position* is one (group, topic, partition) with a committed offset on the source. Its checkpoint says that a consumer
-that stood at `committed` on the source may go on at `downstream` on the target.
+at offset `committed` on the source may continue at `downstream` on the target.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from spark.positions import OffsetRange, TopicPartition
-from spark.report import Finding, fail, note
+from components.contract.report import Finding, fail, note
+from components.kafka.positions import OffsetRange, TopicPartition
 
-#: Offsets read on the target on each side of the translated one: it may be a transaction marker or compacted away.
+#: How many offsets to read on each side of the translated one, which may be a marker or compacted away.
 TARGET_REACH = 8
-#: Offsets read on the source on each side of the expected one.
+#: How many offsets to read on each side of the expected source offset.
 SOURCE_REACH = 32
-#: Two guesses of a source offset that are nearer than this are covered by one range.
+#: Two guesses of a source offset that are closer than this are read as one range.
 GUESSES_NEAR = 1_024
 
 
@@ -41,21 +41,21 @@ class Record(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """The source records of a partition that were read, and the range of one position that was read whole."""
+    """The source records of a partition that were read, and the range that was read completely for one position."""
 
     offsets: OffsetRange
     records: Sequence[Record]
 
     def between(self, start: int, end: int) -> int | None:
-        """How many records stand at offsets [start, end); None when these were not read whole."""
+        """How many records are at offsets [start, end); None if they were not read completely."""
         if start < self.offsets.start or end > self.offsets.end:
             return None
         return sum(start <= each.offset < end for each in self.records)
 
 
 class Guess(NamedTuple):
-    """Where on the source a record of the target came from. `exact`: no record lies between the syncs around it that
-    is not accounted for, so that not finding the record there means that it is another record."""
+    """The source offset that a target record probably came from. `exact`: between the syncs around it, every offset
+    is accounted for, so if the record is not there, the target holds a different record."""
 
     offset: int
     exact: bool
@@ -63,10 +63,10 @@ class Guess(NamedTuple):
 
 @dataclass(frozen=True)
 class Position:
-    """A group's committed offset on the source partition `partition`, and what the target says about it.
+    """A group's committed offset on a source partition, and what the target holds for it.
 
-    `committed` is read after the checkpoint, so that a group which goes on consuming cannot look as if its checkpoint
-    were ahead of it. `on_target` is None when the group has no offset there, `active` when it has members there.
+    `committed` was read after the checkpoint, so that the checkpoint of a consuming group does not look ahead of it.
+    `on_target` is None if the group has no offset on the target. `active`: the group has members there.
     """
 
     group: str
@@ -82,7 +82,7 @@ class Position:
 
 @dataclass(frozen=True)
 class SyncHistory:
-    """The offset syncs of one partition in the order in which they were written."""
+    """The offset syncs of one partition, in the order in which they were written."""
 
     syncs: tuple[Sync, ...] = ()
 
@@ -96,8 +96,8 @@ class SyncHistory:
 
     @property
     def translates_from(self) -> int:
-        """The least source offset that the checkpoint connector can translate. It forgets every sync when the source's
-        offsets fall: a task that starts again reads from where it last committed, before its newest sync.
+        """The lowest source offset that the checkpoint connector can translate. The connector forgets every earlier
+        sync when upstream offsets fall, which happens when a restarted task reads again from its last commit.
 
         Source: OffsetSyncStore.updateSyncArray.
         """
@@ -109,23 +109,23 @@ class SyncHistory:
 
     @property
     def first_upstream(self) -> int:
-        """The source offset of the first record that was replicated, by the oldest sync: where replication started, if
-        the target began empty and took one offset a record."""
+        """The source offset of the first replicated record, computed from the oldest sync. It is right if the remote
+        topic was empty at first and uses one offset per record."""
         return self.syncs[0].upstream - self.syncs[0].downstream
 
     def owed(self, committed: int) -> int | None:
-        """The least downstream offset that the latest sync owes a group at `committed`; None when it owes nothing.
+        """The lowest downstream offset that the latest sync owes a group at `committed`; None if it owes nothing.
 
-        Only the latest sync is sure to be remembered by the checkpoint connector: of older ones it keeps 64, ever more
-        sparsely. Source: OffsetSyncStore.translateDownstream.
+        The checkpoint connector remembers only the latest sync for certain. Of older syncs it keeps 64, increasingly
+        far apart. Source: OffsetSyncStore.translateDownstream.
         """
         if self.latest is None or committed < self.latest.upstream:
             return None
         return self.latest.downstream + (1 if committed > self.latest.upstream else 0)
 
     def guess(self, downstream: int) -> Guess | None:
-        """The source offset of the target's record at `downstream`; None without any sync."""
-        current = self._since_the_target_began_anew()
+        """The probable source offset of the target record at `downstream`; None without any sync."""
+        current = self._since_the_remote_topic_was_created()
         below = max((each for each in current if each.downstream <= downstream), default=None, key=_downstream)
         above = min((each for each in current if each.downstream > downstream), default=None, key=_downstream)
         if below is not None:
@@ -136,8 +136,8 @@ class SyncHistory:
             return Guess(max(0, above.upstream - (above.downstream - downstream)), False)
         return None
 
-    def _since_the_target_began_anew(self) -> Sequence[Sync]:
-        """The syncs after the last one whose downstream offset fell: the remote topic was deleted and made again."""
+    def _since_the_remote_topic_was_created(self) -> Sequence[Sync]:
+        """The syncs since downstream offsets last fell, which shows that the remote topic was deleted and created."""
         begin = 0
         for index in range(1, len(self.syncs)):
             if self.syncs[index].downstream < self.syncs[index - 1].downstream:
@@ -150,7 +150,7 @@ def _downstream(sync: Sync) -> int:
 
 
 class Landing(NamedTuple):
-    """What a consumer meets at the translated offset: the first record from there on, or, `after`, the last before."""
+    """The record at the translated offset: the first one from there on or, if `after` is true, the last one before."""
 
     record: Record
     after: bool
@@ -158,8 +158,8 @@ class Landing(NamedTuple):
 
 @dataclass(frozen=True)
 class Proof:
-    """What was shown for one position. `source_offset`: where a consumer at the checkpoint really stands on the source;
-    `read_again`: records before `committed` that it gets a second time, at most."""
+    """The result for one position. `source_offset`: the source offset that a consumer at the checkpoint really is at.
+    `read_again`: at most this many records before `committed` are read a second time."""
 
     finding: Finding | None
     source_offset: int | None = None
@@ -171,7 +171,7 @@ class Proof:
 
 
 def landing(downstream: int, records: Sequence[Record]) -> Landing | None:
-    """The record that a consumer at `downstream` gets first, else the one just before, among the records near it."""
+    """Among the `records` near `downstream`, the one that a consumer there reads first, else the one just before."""
     near = [each for each in records if abs(each.offset - downstream) <= TARGET_REACH]
     following = min((each for each in near if each.offset >= downstream), default=None)
     if following is not None:
@@ -181,9 +181,9 @@ def landing(downstream: int, records: Sequence[Record]) -> Landing | None:
 
 
 def source_range(guess: Guess | None, by_time: int | None, committed: int, log: OffsetRange) -> OffsetRange:
-    """The one small range on the source in which the record is looked for: around the guess, around the first record of
-    its timestamp (`by_time`), or around both when they are near each other; and from the committed offset on, if that
-    is near before it, to tell records that would be skipped from offsets without one."""
+    """The one small source range in which to look for the record: around the guess, around the first record with its
+    timestamp (`by_time`), or around both if they are close. If the committed offset is a little earlier, the range
+    starts there, so that skipped records can be counted."""
     guesses = [each for each in (guess.offset if guess else None, by_time) if each is not None and each >= 0]
     if not guesses:
         return OffsetRange(log.start, log.start)
@@ -203,12 +203,12 @@ def prove(
     guess: Guess | None,
     inexact: bool,
 ) -> Proof:
-    """Whether the record at the translated offset is a source record at or before the committed offset, or the first
-    one after it.
+    """Prove that the record at the translated offset is a source record at or before the committed offset, or the
+    first one after it.
 
     `candidates` are the source records read for this partition. Equal records (same key, value, headers, timestamp) may
-    stand at several offsets: the expected one counts, else the furthest, which claims the most. `inexact`: compaction
-    or transforms keep offsets or records from being what they were.
+    be at several offsets. Then the expected offset counts, else the highest one, which is the strictest assumption.
+    `inexact`: compaction or transforms may have changed offsets or records.
     """
     assert position.checkpoint is not None
     downstream = position.checkpoint.downstream
@@ -217,7 +217,7 @@ def prove(
             fail(
                 "checkpoint-past-end",
                 f"{position}: the checkpoint translates to {downstream}, but the target ends at {target_log.end}: a "
-                "consumer there would reset or skip what comes next",
+                "consumer would reset its offset or skip the next records",
             )
         )
     if downstream < target_log.start:
@@ -234,9 +234,9 @@ def prove(
 def _standing_at(standing: int, position: Position, candidates: Candidates, source_log: OffsetRange) -> Proof:
     assert position.checkpoint is not None
     if standing <= position.committed:
-        # A commit past the source's end is of a topic that was made again or lost its end.
+        # A commit past the source's end comes from a topic that was created again or lost its end.
         return Proof(None, standing, max(0, min(position.committed, source_log.end) - standing))
-    # Offsets between the two may be transaction markers, aborted records, or compacted away: nothing to consume.
+    # Offsets in between may be markers, aborted records, or compacted away: nothing that a consumer would read.
     skipped = candidates.between(position.committed, standing)
     if skipped is None:
         skipped = standing - position.committed
@@ -245,7 +245,7 @@ def _standing_at(standing: int, position: Position, candidates: Candidates, sour
     finding = fail(
         "offset-skips-records",
         f"{position}: committed {position.committed}, but translated offset {position.checkpoint.downstream} is source "
-        f"offset {standing}: {skipped} records would never be consumed",
+        f"offset {standing}: the group would skip {skipped} records",
         skipped,
     )
     return Proof(finding, standing)
@@ -259,11 +259,11 @@ def _not_found(
     if guess is None or not guess.exact or inexact:
         return note(
             "source-record-not-found",
-            f"{position}: the target's record at {found.record.offset} was not found near its place on the source, "
-            "which transactions, compaction, duplicates or transforms keep from being exact",
+            f"{position}: the target's record at {found.record.offset} was not found on the source. Where to look is "
+            "not certain, because of transactions, compaction, duplicates or transforms",
         )
     return fail(
         "translated-record-differs",
-        f"{position}: the target's record at {found.record.offset} equals no source record around {guess.offset} in "
-        "key, value, headers and timestamp",
+        f"{position}: no source record around {guess.offset} has the key, value, headers and timestamp of the target's "
+        f"record at {found.record.offset}",
     )

@@ -6,9 +6,9 @@ import time
 from rich.console import Console
 
 from components.checks import check_topology
-from components.parsing import parse_topology
-from components.resolved import resolve_flows
-from components.specs.flow import flow_objects
+from components.flows.resolved import resolve_flows
+from components.render.deployments import flow_objects
+from components.topology.parsing import parse_topology
 from tests.builders import a_cluster
 
 CLUSTERS = 200

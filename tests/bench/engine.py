@@ -26,14 +26,14 @@ import yaml
 from pulumi import automation
 from rich.console import Console
 
-from components.parsing import parse_topology
-from components.resolved import resolve_flows
-from components.specs.deployments import deployment_objects, deployments
-from components.specs.planned import waits
+from components.contract.problems import CannotRunError
+from components.flows.resolved import resolve_flows
+from components.render.deployments import deployment_objects, deployments
+from components.render.planned_objects import waits
+from components.topology.parsing import parse_topology
 from infra.local import paths, stack
-from infra.local.errors import LocalStackError
-from infra.local.kubernetes_provider import serve
-from infra.local.locks import exclusive
+from infra.local.provider import serve
+from infra.machine.locks import exclusive
 from tests.bench.engine_stacks import OBJECTS, PROGRAMS, PROJECT, select
 from tests.builders import a_cluster
 
@@ -107,14 +107,14 @@ def control_plane() -> Iterator[None]:
 def stack_of(name: str) -> Iterator[Path]:
     """A folder with the stack, its topology and objects and its state; the provider runs beside the engine."""
     topology = a_topology()
-    with tempfile.TemporaryDirectory() as temporary, serve(paths.KUBECONFIG) as port:
+    with tempfile.TemporaryDirectory() as temporary, serve(paths.kubeconfig()) as port:
         folder = Path(temporary)
         (folder / "state").mkdir()
         (folder / "topologies").mkdir()
         (folder / "topologies" / "bench.yaml").write_text(yaml.safe_dump(topology))
         (folder / OBJECTS).write_text(json.dumps(plain_objects(topology)))
         os.environ |= {
-            "KUBECONFIG": str(paths.KUBECONFIG),
+            "KUBECONFIG": str(paths.kubeconfig()),
             "PULUMI_BACKEND_URL": f"file://{folder / 'state'}",
             "PULUMI_CONFIG_PASSPHRASE": secrets.token_urlsafe(),
             "PULUMI_DEBUG_PROVIDERS": f"kubernetes:{port}",
@@ -171,7 +171,7 @@ def main() -> int:
                     for step, took in a_round(name):
                         seconds[step][name].append(took)
                         console.print(f"  round {number + 1}, {name}: {step} {took:.1f} s")
-    except LocalStackError as error:
+    except CannotRunError as error:
         console.print(str(error), style="red", markup=False)
         return 2
     for step in STEPS:

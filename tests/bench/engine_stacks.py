@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from pulumi import automation
+from rich.console import Console
 
-from infra.local import paths
+from infra.machine.go_tools import PULUMI, ensure_go_tool
 
 PROJECT = "replication"
 OBJECTS = "objects.json"
@@ -19,10 +20,11 @@ OBJECTS = "objects.json"
 
 def select(name: str, folder: Path, program: Callable[[], None]) -> automation.Stack:
     """The stack of this name, whose file, state and topology lie in the folder; the environment says the rest."""
+    pulumi = ensure_go_tool(PULUMI, Console(quiet=True))
     options = automation.LocalWorkspaceOptions(
         work_dir=str(folder),
         project_settings=automation.ProjectSettings(name=PROJECT, runtime="python"),
-        pulumi_command=automation.PulumiCommand(root=str(paths.BIN.parent), skip_version_check=True),
+        pulumi_command=automation.PulumiCommand(root=str(pulumi.parent.parent), skip_version_check=True),
     )
     return automation.create_or_select_stack(name, project_name=PROJECT, program=program, opts=options)
 

@@ -84,21 +84,12 @@ def _repository(folder: Path, size: int) -> Path:
 
 _AUTHOR = ["-c", "user.name=bench", "-c", "user.email=bench@example.com", "-c", "commit.gpgsign=false"]
 
-_RENDER = """
-import sys
-from pathlib import Path
-from infra.render import rendered_files, write_files
-from infra.settings import read_settings
-settings = read_settings("test", Path(sys.argv[1]))
-write_files(rendered_files(settings, settings.values), Path(sys.argv[2]))
-"""
-
 
 def _commands(stacks: Path, out: Path) -> dict[str, list[str]]:
-    diff = "import sys; from infra.cli import main; sys.argv[0] = 'replicate'; main()"
+    replicate = ["-c", "import sys; from infra.commands.app import main; sys.argv[0] = 'replicate'; main()"]
     return {
-        "diff": ["-c", diff, "diff", "test", "--against", "HEAD", "--stacks", str(stacks), "--json"],
-        "render": ["-c", _RENDER, str(stacks), str(out)],
+        "diff": [*replicate, "diff", "test", "--against", "HEAD", "--stacks", str(stacks), "--json"],
+        "render": [*replicate, "render", "test", "--stacks", str(stacks), "--out", str(out)],
     }
 
 

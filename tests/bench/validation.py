@@ -25,10 +25,10 @@ from confluent_kafka.admin import AdminClient
 from rich.console import Console
 from rich.table import Table
 
-from infra.local import artifacts
-from infra.local.artifacts import Artifacts
+from components.contract.problems import CannotRunError
+from infra.local.build import artifacts
+from infra.local.build.artifacts import Artifacts
 from infra.local.endpoints import Region, load_endpoints
-from infra.local.errors import LocalStackError
 from tests.spark.scenes import Scene, passwords
 
 LARGE, SMALL = 1_000_000, 10_000
@@ -63,7 +63,7 @@ def main() -> int:
     try:
         endpoints = load_endpoints()
         built = artifacts.ensure(console)
-    except LocalStackError as error:
+    except CannotRunError as error:
         console.print(str(error), style="red", markup=False)
         return 2
     with ExitStack() as stack:
@@ -108,7 +108,7 @@ def filled(scene: Scene, size: int, console: Console) -> Iterator[Scene]:
             (scene.source, [scene.name, scene.syncs_topic]),
             (scene.target, [scene.remote(scene.name), scene.checkpoints_topic]),
         ):
-            admin = AdminClient({**region.client_config("app"), "log_level": 3})
+            admin = AdminClient(region.client_config("app"))
             for future in admin.delete_topics(names).values():
                 future.result(30)
 
@@ -117,7 +117,7 @@ def write(region: Region, topic: str, size: int, first_ms: int) -> None:
     """`size` records in turn over the partitions, the same on every call: random bytes, a millisecond apart."""
     chance = random.Random(topic.rpartition(".")[2])
     pool = chance.randbytes(1 << 20)
-    producer = Producer({**region.client_config("app"), "linger.ms": 20, "log_level": 3})
+    producer = Producer({**region.client_config("app"), "linger.ms": 20})
     for number in range(size):
         begin = chance.randrange(len(pool) - VALUE_BYTES)
         value = pool[begin : begin + VALUE_BYTES]
@@ -129,7 +129,13 @@ def write(region: Region, topic: str, size: int, first_ms: int) -> None:
                 producer.poll(0.5)
     left = producer.flush(60)
     if left:
-        raise LocalStackError(f"{left} records of {topic} were not acknowledged", "see `replicate local status`")
+        raise CannotRunError(
+            "not-acknowledged",
+            f"{left} records were not acknowledged",
+            topic,
+            "The bench needs them all.",
+            "see `replicate local status`",
+        )
 
 
 def perf_test(region: Region, topic: str, built: Artifacts, console: Console) -> float:
@@ -153,7 +159,13 @@ def perf_test(region: Region, topic: str, built: Artifacts, console: Console) ->
         answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=RUN_SECONDS)
     figures = [line.split(", ") for line in answer.stdout.splitlines() if line[:2] == "20"]
     if not figures or int(figures[-1][4]) != LARGE:
-        raise LocalStackError(f"kafka-consumer-perf-test did not read {topic}", "see that the region runs")
+        raise CannotRunError(
+            "not-read",
+            "kafka-consumer-perf-test did not read every record",
+            topic,
+            "Its rate would mean nothing.",
+            "see that the region runs",
+        )
     return float(figures[-1][5])
 
 
@@ -173,12 +185,19 @@ def validated(scene: Scene, built: Artifacts, console: Console) -> Cost:
             command, capture_output=True, text=True, check=False, timeout=RUN_SECONDS, env=environment
         )
     if answer.returncode != 0:
-        raise LocalStackError(f"validation ended with {answer.returncode}", "see what it found", answer.stdout)
+        raise CannotRunError(
+            "not-validated",
+            f"validation ended with {answer.returncode}",
+            scene.name,
+            "Only the cost of a pass is compared.",
+            "see what it found",
+            answer.stdout,
+        )
     return cost(json.loads(answer.stdout))
 
 
 def cost(report: Any) -> Cost:
-    """The figures of a report of one flow, in the form of spark/report.schema.json."""
+    """The figures of a report of one flow, in the form of spark/report/schema.json."""
     (flow,) = report["flows"]
     counts = {check["name"]: check["counts"] for check in flow["checks"]}
     parity, offsets = counts["parity"], counts["offsets-translate"]

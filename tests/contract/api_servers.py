@@ -1,7 +1,8 @@
 """API servers that know one version of Strimzi's API and nothing else, as the release that defines it has it.
 
-The local stack's own server takes more as v1beta2 than an operator before 0.49 does (see infra/local/crd_versions.py),
-so what such an operator takes is asked here. A server is etcd and kube-apiserver: no Kafka, no controllers.
+The local stack's own server takes more as v1beta2 than an operator before 0.49 does (see
+infra/local/build/crd_versions.py), so what such an operator takes is asked here. A server is etcd and kube-apiserver:
+no Kafka, no controllers.
 """
 
 import contextlib
@@ -14,30 +15,23 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from infra.local import control_plane, crds, paths, processes
-from infra.local.artifacts import ensure
-from infra.local.kubernetes_api import ApiError, KubernetesApi
-from infra.local.parts import Site
-from infra.local.starting import settle_ports, start_part
+from infra.kubernetes.api import ApiError, KubernetesApi
+from infra.local import paths
+from infra.local.build import crds
+from infra.local.build.artifacts import ensure
+from infra.local.parts import control_plane, processes
+from infra.local.parts.part import Site
+from infra.local.parts.starting import settle_ports, start_part
 from infra.local.state import State
 from infra.local.users import with_passwords
 
-DEFINITIONS = {crds.V1.version: crds.V1.files, crds.V1BETA2.version: crds.V1BETA2.files}
+DEFINITIONS = {each.version: each for each in (crds.V1, crds.V1BETA2)}
 """What each version's release defines; `BOTH` is what the local stack serves."""
 
 BOTH = "both"
 NAMESPACE = "contract"
 
 _CONTENT = ("spec", "data", "rules", "roleRef")
-
-_OWN = {
-    "STATE_FILE": "state.json",
-    "LOGS": "logs",
-    "DATA": "data",
-    "CERTIFICATES": "certificates",
-    "CONTROL_PLANE": "control-plane",
-    "KUBECONFIG": "control-plane/admin.kubeconfig",
-}
 
 
 @dataclass(frozen=True)
@@ -93,16 +87,17 @@ def running(version: str, folder: Path) -> Iterator[ApiServer]:
     try:
         # Only while it starts: where it lies is asked then, and the stack of the other tests keeps its own places.
         with pytest.MonkeyPatch.context() as patch:
-            for name, file in _OWN.items():
-                patch.setattr(paths, name, folder / file)
-            artifacts = replace(ensure(Console(quiet=True)), crds={**DEFINITIONS, BOTH: crds.served_files()}[version])
+            patch.setenv("REPLICATE_LOCAL", str(folder))
+            kubeconfig = paths.kubeconfig()
+            artifacts = ensure(Console(quiet=True))
+            if version != BOTH:
+                artifacts = replace(artifacts, crds=DEFINITIONS[version].files)
             state = State(passwords=with_passwords({}, (control_plane.ADMIN,)))
             for part in (control_plane.ETCD, control_plane.KUBE_APISERVER):
                 state = settle_ports(state, part, later_parts_run=False)
                 site = Site(artifacts, ports=state.ports, cluster_ids={}, passwords=state.passwords)
                 state = start_part(site, state, part)
                 started.append(state.parts[part.name])
-        kubeconfig = folder / _OWN["KUBECONFIG"]
         with KubernetesApi(kubeconfig, field_manager="contract") as api:
             api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
             yield ApiServer(version, api, kubeconfig)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from components.parsing import parse_topology
-from components.resolved import ResolvedFlow, resolve_flows, strimzi
-from components.specs.deployments import deployment_objects, deployments
-from components.specs.flow import flow_objects
+from components.flows.resolved import ResolvedFlow, resolve_flows, strimzi
+from components.render.deployments import deployment_objects, deployments, flow_objects
+from components.topology.parsing import parse_topology
 from infra.settings import read_settings, stack_names
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
 from tests.contract.api_servers import ApiServer, strict_apply
+from tests.repository import STACKS
 
 ADDRESSES = {f"{alias}Bootstrap": f"{alias}:9093" for alias in ("useast", "uswest")}
 OPERATORS = ("1.2", "0.48", "0.45", "v1beta2")
@@ -39,11 +39,11 @@ def refused(server: ApiServer, flows: Iterable[ResolvedFlow]) -> dict[str, list[
     return {name: found for name, found in complaints.items() if found}
 
 
-@pytest.mark.parametrize("stack", stack_names())
+@pytest.mark.parametrize("stack", stack_names(STACKS))
 def test_every_object_of_an_example_is_accepted_with_nothing_dropped(
     server: ApiServer, operator: str, stack: str
 ) -> None:
-    settings = read_settings(stack)
+    settings = read_settings(stack, STACKS)
     topology = settings.topology.model_copy(update={"strimzi": operator})
     assert refused(server, resolve_flows(topology, settings.region, {**settings.values, **ADDRESSES})) == {}
 
@@ -114,14 +114,14 @@ WORKERS = {
 def test_a_full_connect_cluster_is_accepted(server: ApiServer, operator: str) -> None:
     password = {"secret": "ca", "key": "password"}
     trust = {"format": "JKS", "secret": "ca", "key": "truststore.jks", "password": password}
-    resolved = a_resolved_flow(
+    flow = a_resolved_flow(
         {"useast": a_cluster(tls={"trust": trust}), "uswest": a_cluster("us-west-2")},
         strimzi=operator,
         connect=WORKERS,
         connectors={"heartbeat": {"enabled": False}, "source": {"autoRestart": {"maxRestarts": 5}, "state": "paused"}},
         quota={"hard": {"pods": 3, "limits.memory": "8Gi"}, "defaultLimits": {"memory": "2Gi"}},
     )
-    assert refused(server, [resolved]) == {}
+    assert refused(server, [flow]) == {}
 
 
 def test_metrics_of_the_reporter_are_accepted_where_the_definitions_have_it(

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from components.parsing import parse_topology
-from components.specs.kafka_users import kafka_user_objects
+from components.render.kafka_users import kafka_user_objects
+from components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.contract.api_servers import ApiServer, strict_apply
 

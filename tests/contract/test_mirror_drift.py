@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 import pytest
 from kubernetes import client, config
 
-from components.parsing import parse_topology
-from components.resolved import resolve_flows, strimzi
-from components.specs.deployments import deployment_objects, deployments
-from components.specs.planned import Manifest
-from infra.local.kubernetes_api import KubernetesApi, reference
-from infra.review.cluster import running
+from components.flows.resolved import resolve_flows, strimzi
+from components.render.deployments import deployment_objects, deployments
+from components.render.planned_objects import Manifest
+from components.topology.parsing import parse_topology
+from infra.kubernetes.api import KubernetesApi, reference
 from infra.review.comparison import compare
 from infra.review.drift import Drift
+from infra.review.live_comparison import running
 from infra.review.snapshots import Snapshot
 from tests.builders import a_cluster, a_topology
 from tests.contract.api_servers import NAMESPACE, ApiServer

@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from components.properties.definitions import supported_versions
-from infra.local.jdk import find_jdk
-from infra.local.property_definitions import KAFKAS, data_file, generate
+from infra.local.build.property_definitions import KAFKAS, data_file, generate
+from infra.machine.jdk import find_jdk
 
 
 @pytest.mark.parametrize("kafka", KAFKAS)

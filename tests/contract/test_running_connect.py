@@ -11,18 +11,19 @@ from typing import Any
 import httpx
 import pytest
 
+from components.flows.resolved import resolve_flows
 from components.properties.definitions import CONNECTORS, Definition, Owner, PropertyType, definitions
 from components.properties.values import type_problem
-from components.resolved import resolve_flows
-from components.specs.deployments import deployment_objects, deployments
-from infra.local import versions
+from components.render.deployments import deployment_objects, deployments
+from infra.kubernetes.api import KubernetesApi
 from infra.local.endpoints import Endpoints
-from infra.local.kubernetes_api import KubernetesApi
 from infra.local.operator.connector_plan import connector_config
 from infra.local.operator.mirror_maker2 import connector_resources
 from infra.local.operator.resources import connector_resource
+from infra.machine import versions
 from infra.settings import read_settings, stack_names
-from tests.operator.connect_flow import ConnectFlow
+from tests.infra.operator.connect_flow import ConnectFlow
+from tests.repository import STACKS
 
 CLASSES = {role: f"Mirror{role.capitalize()}Connector" for role in CONNECTORS}
 ROLES = {name: role for role, name in CLASSES.items()}
@@ -117,7 +118,7 @@ def test_connect_refuses_the_values_that_we_refuse_and_no_others(
 def example_connectors(stack: str, operator: str) -> Iterator[tuple[str, Owner, dict[str, str], set[str]]]:
     """Name, role and whole configuration of each connector of an example, credentials left out; and the properties
     of it that no connector defines and that are right all the same."""
-    settings = read_settings(stack)
+    settings = read_settings(stack, STACKS)
     topology = settings.topology.model_copy(update={"strimzi": operator})
     addresses = {f"{alias}Bootstrap": f"{alias}:9093" for alias in topology.clusters}
     for deployment in deployments(resolve_flows(topology, settings.region, {**settings.values, **addresses})):
@@ -151,7 +152,7 @@ def _opened(text: str, maps: Mapping[str, Mapping[str, str]]) -> str:
 
 
 @pytest.mark.parametrize("operator", ["1.2", "0.45"])
-@pytest.mark.parametrize("stack", stack_names())
+@pytest.mark.parametrize("stack", stack_names(STACKS))
 def test_connect_finds_no_error_and_no_unknown_property_in_an_example(
     connect: httpx.Client, stack: str, operator: str
 ) -> None:

@@ -1,8 +1,8 @@
-"""Builders of parameter documents with overrides, in the form in which the program exports them."""
+"""Builders of parameter documents with overrides, as the program exports them."""
 
 from typing import Any
 
-from spark.parameters import FlowParameters
+from components.contract.parameters import FlowParameters
 
 Json = dict[str, Any]
 
@@ -87,7 +87,7 @@ def _direction(source: str, target: str, guarded: bool, changes: Json) -> FlowPa
 
 
 def without_offset_syncs() -> Json:
-    """The changes that take offset syncs, and what is made of them, from a flow."""
+    """The changes that switch off a flow's offset syncs, and checkpoints, which are made from them."""
     document = a_flow_document()
     return {
         "offsetSyncs": {**document["offsetSyncs"], "enabled": False},

@@ -1,4 +1,4 @@
-"""MirrorMaker 2's records, written by hand in its binary forms, so that a test says what a broker holds."""
+"""MirrorMaker 2's records, written in its binary formats, so that a test decides what a broker holds."""
 
 import struct
 

@@ -1,10 +1,10 @@
-"""What tests ask of an outcome."""
+"""Picks what tests look at out of an outcome."""
 
 from collections.abc import Callable
 from typing import Protocol
 
-from spark.parameters import FlowParameters
-from spark.report import CheckOutcome, FlowOutcome, Severity
+from components.contract.parameters import FlowParameters
+from components.contract.report import CheckOutcome, FlowOutcome, Severity
 
 Doing = Callable[[], None]
 #: The job for a flow; something is done at the first step whose name contains a text.

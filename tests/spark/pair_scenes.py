@@ -1,4 +1,4 @@
-"""A prefixless pair, forged on two real clusters without Connect: both directions, guarded or looping, and injuries."""
+"""A prefixless pair, forged on two real clusters without Connect: both directions, guarded or looping, and faults."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -10,9 +10,9 @@ from typing import cast
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as KafkaPartition
 
+from components.contract.parameters import FlowParameters
 from infra.local.endpoints import Endpoints, Region
 from infra.local.traffic import create_topics
-from spark.parameters import FlowParameters
 from tests.spark.documents import Json, a_pair
 from tests.spark.scenes import CALL_SECONDS, Headers, cluster_document, produce
 
@@ -49,8 +49,8 @@ class PairScene:
         return FlowParameters.model_validate({**document, **ends})
 
     def rows(self, written_in: Region, numbers: Iterable[int]) -> list[Row]:
-        """Records by number, as a producer of a region writes them: with null keys, null values, and headers, some of
-        which look like marks."""
+        """Records by number, as a producer of a region writes them: with null keys, null values, and headers. Some
+        headers look like marks."""
         alias = written_in.alias
         found = []
         for number in numbers:
@@ -65,11 +65,11 @@ class PairScene:
         return found
 
     def write(self, topic: str, region: Region, rows: Iterable[Row], *passed: Region) -> None:
-        """Write to a region what has passed through the guards of the flows from `passed`, each of which marked it."""
+        """Write records to a region that have passed the guards of the flows from `passed`, and carry their marks."""
         produce(region, topic, 0, [(*row[:3], [*row[3], *((mark(each), None) for each in passed)]) for row in rows])
 
     def replicate(self, topic: str, arrived_in_west: Iterable[int] = range(RECORDS)) -> None:
-        """Both regions write RECORDS, and both receive the other's, uswest only those of `arrived_in_west`."""
+        """Both regions write RECORDS and receive each other's, but uswest receives only those of `arrived_in_west`."""
         create_topics(self.east, {topic: 1})
         create_topics(self.west, {topic: 1})
         half = RECORDS // 2
@@ -88,8 +88,8 @@ def mark(region: Region) -> str:
 
 @contextmanager
 def copying(source: Region, target: Region, topic: str, times: int = 1) -> Iterator[None]:
-    """What a flow with the identity policy and no guard does, for as long as the context lasts; `times` is more than
-    once for a worker that sends again what it had sent."""
+    """Replicate as a flow with the identity policy and no guard does, until the context ends. A worker that sends
+    records again has `times` above 1."""
     stop = Event()
 
     def copy() -> None:

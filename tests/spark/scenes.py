@@ -1,4 +1,4 @@
-"""A replicated flow, forged on two real clusters without Connect: what MirrorMaker would have written, and injuries.
+"""A replicated flow, forged on two real clusters without Connect: what MirrorMaker would have written, and faults.
 
 Forging says exactly what the clusters hold, so that a test can hold the job to every number.
 """
@@ -13,16 +13,16 @@ from confluent_kafka import Producer
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient, DeletedRecords  # type: ignore[attr-defined]  # not in its stubs
 
+from components.contract.parameters import FlowParameters
 from infra.local.endpoints import Endpoints, Region
 from infra.local.traffic import commit, create_topics
-from spark.parameters import FlowParameters
 from tests.spark import forging
 from tests.spark.documents import Json, a_flow_document
 
 RECORDS = 60
 PARTITIONS = 2
 SYNC_EVERY = 10
-CALL_SECONDS = 20
+CALL_SECONDS = 60
 Headers = list[tuple[str, str | bytes | None]]
 
 
@@ -78,7 +78,7 @@ class Scene:
         return FlowParameters.model_validate({**document, **changes})
 
     def replicate(self, topic: str | None = None, records: int = RECORDS, partitions: int = PARTITIONS) -> "Scene":
-        """`records` a partition on both sides, and the offset syncs of a flow that lost nothing."""
+        """`records` per partition on both sides, and the offset syncs of a flow that lost nothing."""
         topic = topic or self.name
         create_topics(self.source, {topic: partitions, self.syncs_topic: 1})
         create_topics(self.target, {self.remote(topic): partitions, self.checkpoints_topic: 1})
@@ -91,7 +91,7 @@ class Scene:
     def write(
         self, region: Region, topic: str, partition: int, numbers: Iterable[int], producer: Producer | None = None
     ) -> None:
-        """Records by number: the same number is the same record, on whichever side."""
+        """Records by number: the same number is the same record on both sides."""
         rows = []
         for number in numbers:
             key = None if number % 7 == 0 else f"k{number}".encode()
@@ -160,10 +160,10 @@ def produce(
     rows: Iterable[tuple[bytes | None, bytes | None, int, Headers]],
     producer: Producer | None = None,
 ) -> None:
-    """Write (key, value, time in ms, headers), with a producer of its own unless given one; wait for every
+    """Write (key, value, time in ms, headers), with a new producer unless one is given, and wait for every
     acknowledgement."""
     failures: list[object] = []
-    producer = producer or Producer({**region.client_config("app"), "linger.ms": 5, "log_level": 3})
+    producer = producer or Producer({**region.client_config("app"), "linger.ms": 5})
     for key, value, time_ms, headers in rows:
         producer.produce(
             topic, value, key, partition, timestamp=time_ms, headers=headers,
@@ -178,8 +178,8 @@ def produce(
 def transaction(
     scene: Scene, region: Region, topic: str, partition: int, numbers: Iterable[int]
 ) -> Iterator[Callable[[], None]]:
-    """Records in a transaction that is open until what is yielded commits it; aborted otherwise."""
-    producer = Producer({**region.client_config("admin"), "transactional.id": f"{scene.name}-open", "log_level": 3})
+    """Records in a transaction that stays open until the yielded function commits it; otherwise it is aborted."""
+    producer = Producer({**region.client_config("admin"), "transactional.id": f"{scene.name}-open"})
     producer.init_transactions(CALL_SECONDS)
     producer.begin_transaction()
     scene.write(region, topic, partition, numbers, producer)
@@ -198,7 +198,7 @@ def transaction(
 
 
 def remove_records(region: Region, topic: str, partition: int, before: int) -> None:
-    """What retention does: the records before an offset are gone."""
+    """Delete the records before an offset, as retention does."""
     admin = AdminClient(region.client_config("admin"))
     for future in admin.delete_records([KafkaPartition(topic, partition, before)]).values():
         removed: DeletedRecords = future.result(CALL_SECONDS)

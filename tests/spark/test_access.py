@@ -1,16 +1,16 @@
-"""access: what is missing is named with the command that grants it, and what cannot be seen is said, not failed."""
+"""access: a missing permission is named with the command that grants it; what cannot be seen is a note, no failure."""
 
 from collections.abc import Collection
 from typing import Any, cast
 
 import pytest
 
-from spark.acl_rules import AclEntry, Need
+from components.contract.parameters import AclParameters, ClusterParameters
+from components.contract.report import CheckOutcome, Verdict
+from components.kafka.acls import AclEntry, Need
 from spark.checks.access import Side, needs_of, outcome
 from spark.clusters import Cluster
 from spark.errors import ClusterError
-from spark.parameters import AclParameters, ClusterParameters
-from spark.report import CheckOutcome, Verdict
 from tests.spark.documents import a_cluster
 
 USER = "User:mirror"
@@ -18,14 +18,14 @@ READ = AclEntry(USER, "TOPIC", "LITERAL", "orders", "READ")
 
 
 class KnownAcls:
-    """Stands for a cluster with these ACLs; `refusal` is the code of its answer instead."""
+    """A fake cluster with these ACLs. With `refusal`, it raises an error with that code instead."""
 
     def __init__(self, *entries: AclEntry, refusal: str = "", open_to_all: bool = False) -> None:
         self.entries, self.refusal, self.open_to_all = entries, refusal, open_to_all
 
     def acls(self, principals: Collection[str]) -> list[AclEntry]:
         if self.refusal:
-            raise ClusterError(self.refusal, "no", "useast", "nothing")
+            raise ClusterError(self.refusal, "no", "useast", "It refused.", "nothing")
         return [each for each in self.entries if each.principal in principals]
 
     def has_acl(self, resource: str, name: str) -> bool:
@@ -49,7 +49,7 @@ def codes(found: CheckOutcome) -> list[str]:
     return [finding.code for finding in found.findings]
 
 
-def test_what_is_granted_passes_with_what_was_looked_at() -> None:
+def test_granted_permissions_pass_and_are_counted() -> None:
     found = judged(KnownAcls(READ), a_need("READ"))
     assert (found.verdict, found.counts) == (Verdict.PASS, {"needed": 1, "missing": 0})
 
@@ -89,7 +89,7 @@ def test_the_command_names_each_type_of_resource(need: Need, end: str) -> None:
     assert finding.message.endswith(end)
 
 
-def test_a_denial_is_told_as_such() -> None:
+def test_a_denial_has_a_code_of_its_own() -> None:
     found = judged(KnownAcls(READ, READ._replace(permission="DENY")), a_need("READ"))
     assert (found.verdict, codes(found)) == (Verdict.FAIL, ["acl-denied"])
 
@@ -102,26 +102,26 @@ def test_a_denial_is_told_as_such() -> None:
         pytest.param(KnownAcls(), "principal-without-acls", id="a super user, or one by another name"),
     ],
 )
-def test_what_cannot_be_told_is_a_note(known: KnownAcls, code: str) -> None:
+def test_what_cannot_be_checked_is_a_note(known: KnownAcls, code: str) -> None:
     found = judged(known, a_need("READ"))
     assert (found.verdict, codes(found)) == (Verdict.PASS, [code])
 
 
-def test_a_cluster_that_does_not_answer_is_no_note() -> None:
+def test_a_cluster_that_does_not_answer_is_an_error() -> None:
     with pytest.raises(ClusterError, match="unreachable"):
         judged(KnownAcls(refusal="unreachable"), a_need("READ"))
 
 
-def test_a_user_whose_name_is_not_known_is_a_note() -> None:
+def test_a_user_with_an_unknown_principal_is_a_note() -> None:
     assert codes(judged(KnownAcls(READ))) == ["principal-unknown"]
 
 
-def test_what_has_no_acl_is_open_where_the_brokers_say_so() -> None:
+def test_a_resource_without_acls_is_open_if_the_brokers_allow_it() -> None:
     found = judged(KnownAcls(READ, open_to_all=True), a_need("READ", name="payments"))
     assert (found.verdict, codes(found)) == (Verdict.PASS, ["open-to-all"])
 
 
-def test_what_has_an_acl_of_another_user_is_closed_even_there() -> None:
+def test_a_resource_with_an_acl_for_another_user_is_closed_even_then() -> None:
     other = AclEntry("User:app", "TOPIC", "LITERAL", "payments", "READ")
     found = judged(KnownAcls(READ, other, open_to_all=True), a_need("READ", name="payments"))
     assert codes(found) == ["acl-missing"]
@@ -132,10 +132,10 @@ def test_existing_topics_are_judged_by_name() -> None:
     assert (found.verdict, codes(found)) == (Verdict.PASS, ["acl-narrower"])
 
 
-def test_thousands_of_missing_permissions_are_told_shortly() -> None:
+def test_thousands_of_missing_permissions_are_summed_up() -> None:
     found = judged(KnownAcls(READ), a_need("READ", name="*"), TOPIC=[f"t{index:04}" for index in range(1000)])
     assert (len(found.findings), found.counts["missing"]) == (21, 1000)
-    assert found.findings[-1].message == "and for 980 more resources"
+    assert found.findings[-1].message == "ACLs are missing for 980 more resources"
 
 
 def test_the_parameters_are_divided_by_cluster() -> None:

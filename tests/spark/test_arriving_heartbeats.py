@@ -1,13 +1,13 @@
-"""Heartbeats that arrive while the job looks: from the start, late, no longer, and never."""
+"""Heartbeats that arrive while the job watches: from the start, late, no longer, and never."""
 
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from threading import Event, Thread
 
+from components.contract.report import Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
-from spark.report import Verdict
 from tests.spark import forging
 from tests.spark.outcomes import Check, CheckWhile, failures, named
 from tests.spark.scenes import Scene, produce
@@ -57,7 +57,7 @@ def test_heartbeats_that_arrive_pass_with_a_measured_latency_and_then_go_stale(
 
 
 def test_heartbeats_may_begin_within_the_time_to_catch_up(check_while: CheckWhile, endpoints: Endpoints) -> None:
-    """Workers that have just been deployed, or were killed, bring none at first; at first there is no topic either."""
+    """Workers that were just deployed or killed send none at first, and at first there is no topic either."""
     scene = Scene(endpoints, "late").replicate()
     topic = "useast.late.heartbeats"
     flow = scene.parameters(heartbeats=parameters_of(topic))
@@ -66,7 +66,7 @@ def test_heartbeats_may_begin_within_the_time_to_catch_up(check_while: CheckWhil
     assert named(outcome, HEARTBEATS).verdict is Verdict.PASS, outcome
 
 
-def test_a_heartbeat_topic_that_never_came_to_be_is_told(check: Check, endpoints: Endpoints) -> None:
+def test_a_heartbeat_topic_that_never_appears_is_reported(check: Check, endpoints: Endpoints) -> None:
     scene = Scene(endpoints, "mute").replicate()
     outcome = named(check(scene.parameters(heartbeats=parameters_of("useast.no.heartbeats"))), HEARTBEATS)
     assert list(failures(outcome)) == ["heartbeat-topic-missing"]

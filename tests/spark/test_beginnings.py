@@ -1,10 +1,11 @@
-"""Where a flow that starts at latest began, what that excuses, and what it does not."""
+"""Where a flow that starts at latest started, what that excuses, and what it does not."""
 
 from typing import Any
 
 import pytest
 
-from spark.advice import advice
+from components.contract.report import Severity
+from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.beginnings import arrived, known_starts, owed_ends, without_start
 from spark.checks.parity import final_records
 from spark.checks.parity_findings import Difference, Sides, parity_findings
@@ -12,8 +13,7 @@ from spark.checks.parity_readings import FirstPass, Sums
 from spark.checks.retention import Replicated, losses
 from spark.checks.standing import standings
 from spark.checks.translation import Position, Sync, SyncHistory
-from spark.positions import OffsetRange, TopicPartition
-from spark.report import Severity
+from spark.report.advice import advice
 from tests.spark.documents import a_flow, a_pair
 
 ORDERS = TopicPartition("orders", 0)
@@ -26,12 +26,12 @@ def sides(source: tuple[int, int] = (0, 100), target: tuple[int, int] = (0, 0), 
     return Sides(OffsetRange(*source), OffsetRange(*target), source_alias="useast", target_alias="uswest", **given)
 
 
-def test_the_oldest_sync_shows_from_where_on_every_record_is_owed() -> None:
+def test_every_record_from_the_oldest_sync_on_must_be_replicated() -> None:
     assert known_starts(LATEST, [ORDERS], {ORDERS: SYNCED}) == {ORDERS: 60}
     assert known_starts(LATEST, [ORDERS], {}) == {ORDERS: None}
 
 
-def test_a_flow_from_the_earliest_owes_every_record_whatever_its_syncs_say() -> None:
+def test_a_flow_from_the_earliest_must_replicate_every_record() -> None:
     assert known_starts(a_flow(), [ORDERS], {ORDERS: SYNCED}) == {ORDERS: 0}
 
 
@@ -44,7 +44,7 @@ def test_a_flow_from_the_earliest_owes_every_record_whatever_its_syncs_say() -> 
         pytest.param(LATEST, 0, SyncHistory(), True, id="no sync: the records tell"),
     ],
 )
-def test_a_target_is_waited_for_as_its_start_allows(
+def test_the_job_waits_for_a_target_as_its_start_allows(
     flow: Any, target: int, history: SyncHistory, expected: bool
 ) -> None:
     assert arrived(flow, OffsetRange(0, 100), OffsetRange(0, target), history) is expected
@@ -66,7 +66,7 @@ def test_a_target_is_waited_for_as_its_start_allows(
         pytest.param(5, 9, sides(target=(7, 7)), None, "expired-on-target", Severity.NOTE, id="the target removed all"),
     ],
 )
-def test_a_partition_of_which_nothing_arrived_is_judged_by_the_others(
+def test_a_partition_that_was_never_replicated_is_judged_by_the_others(
     newest: int, began: int | None, given: Sides, start: int | None, code: str, severity: Severity
 ) -> None:
     missing = [Difference(ORDERS, "missing", 100, 0, 99)]
@@ -76,23 +76,23 @@ def test_a_partition_of_which_nothing_arrived_is_judged_by_the_others(
 
 
 @pytest.mark.parametrize("compacted", [False, True], ids=["deleted by time", "compacted"])
-def test_records_before_the_start_are_a_note_with_how_many(compacted: bool) -> None:
+def test_records_before_the_start_are_counted_in_a_note(compacted: bool) -> None:
     given = {ORDERS: sides(target=(0, 40), target_records=40, compacted=compacted)}
     (finding,) = parity_findings([Difference(ORDERS, "before-start", 60, 0, 59)], given)
     assert (finding.code, finding.severity, finding.count) == ("before-the-start", Severity.NOTE, 60)
     assert finding.message == (
-        "orders: 60 records on useast alone lie before the first one that was replicated: the flow starts at latest "
+        "orders: 60 records are only on useast, before the first replicated record: the flow starts at latest "
         "(partition 0 offsets 0 to 59)"
     )
 
 
-def test_what_the_target_has_removed_since_may_hide_the_start_and_is_said() -> None:
+def test_the_note_mentions_records_that_have_expired_on_the_target_since() -> None:
     given = {ORDERS: sides(target=(5, 40), target_records=35)}
     (finding,) = parity_findings([Difference(ORDERS, "before-start", 65, 0, 64)], given)
-    assert (finding.code, "uswest has removed records since" in finding.message) == ("before-the-start", True)
+    assert (finding.code, "records have expired on uswest since" in finding.message) == ("before-the-start", True)
 
 
-def test_only_what_follows_the_start_is_waited_for() -> None:
+def test_the_job_waits_only_for_records_after_the_start() -> None:
     given = {ORDERS: sides(target=(0, 40))}
     found = [
         Difference(ORDERS, "before-start", 60, 0, 59),
@@ -122,7 +122,7 @@ def test_a_partition_that_is_equal_from_its_start_on_counts_as_equal() -> None:
         pytest.param(60, SYNCED, "checkpoint-missing", 1, id="at the start"),
     ],
 )
-def test_a_group_before_the_start_is_told_what_to_do(
+def test_a_note_says_what_a_group_before_the_start_must_do(
     committed: int, history: SyncHistory, code: str, count: int
 ) -> None:
     position = Position("checkout-a", ORDERS, committed)
@@ -134,8 +134,8 @@ def test_a_group_before_the_start_is_told_what_to_do(
         assert "auto.offset.reset=earliest" in standing.finding.message
 
 
-def test_records_from_before_the_start_that_left_the_source_were_not_lost() -> None:
-    """Retention on the source takes the oldest first, which the flow never had to replicate."""
+def test_expired_records_from_before_the_start_were_not_lost() -> None:
+    """Retention on the source removes the oldest records first, which the flow never had to replicate."""
     at = Replicated(ORDERS, SYNCED, OffsetRange(58, 100), OffsetRange(0, 40), True, "delete")
     assert losses(at) == []
 
@@ -144,7 +144,7 @@ def test_the_report_says_what_is_left_out_and_what_groups_do() -> None:
     words = advice(LATEST)
     assert [each.split(":")[0] for each in words[:2]] == [
         "The flow starts at latest",
-        "Topics and partitions that are made later start at latest too",
+        "New topics and partitions start at latest, too",
     ]
     assert "up to 5 s (refreshTopicsSeconds)" in words[1]
     assert "auto.offset.reset=earliest" in words[2]

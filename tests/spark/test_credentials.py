@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from components.contract.parameters import ClusterParameters, Reference
 from spark.credentials import ClientOptions, Secret, client_options, resolver
 from spark.errors import CredentialError
-from spark.parameters import ClusterParameters, Reference
 from tests.spark.documents import a_cluster
 
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----"
@@ -69,7 +69,7 @@ def test_a_client_certificate_becomes_these_properties(tmp_path: Path, monkeypat
 
 
 def test_no_credential_is_in_a_repr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An exception's frame variables and a log line are made of reprs."""
+    """Log lines and the variables in a traceback show reprs."""
     shown = repr(options_of(tmp_path, monkeypatch)) + repr(Secret(Reference(env="X"), b"hun"))
     assert "hun" not in shown
 
@@ -81,7 +81,7 @@ def test_no_credential_is_in_a_repr(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         pytest.param({"file": "/nowhere/secret"}, "credential-missing: No such file", id="a file"),
     ],
 )
-def test_a_reference_to_nothing_says_what_and_where(reference: dict[str, str], message: str) -> None:
+def test_a_broken_reference_is_reported_with_what_and_where(reference: dict[str, str], message: str) -> None:
     with pytest.raises(CredentialError, match=message) as raised:
         resolver()(Reference.model_validate(reference))
     assert str(next(iter(reference.values()))) in str(raised.value)
@@ -95,7 +95,7 @@ def test_a_reference_to_nothing_says_what_and_where(reference: dict[str, str], m
         pytest.param(b"\xff\xfehunter2", id="binary"),
     ],
 )
-def test_what_is_not_pem_is_told_without_showing_it(content: bytes, tmp_path: Path) -> None:
+def test_a_value_that_is_not_pem_is_refused_without_being_shown(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_bytes(content)
     trust = {"format": "PEM", "certificates": {"file": str(tmp_path / "ca.crt")}}
     cluster = ClusterParameters.model_validate(a_cluster(trust=trust))

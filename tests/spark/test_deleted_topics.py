@@ -3,8 +3,8 @@
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from components.contract.report import Verdict
 from infra.local.endpoints import Endpoints, Region
-from spark.report import Verdict
 from tests.spark.outcomes import CheckWhile, named
 from tests.spark.scenes import CALL_SECONDS, Scene
 
@@ -17,7 +17,7 @@ def delete(region: Region, topic: str) -> None:
 
 @pytest.mark.parametrize("step", ["reading offset syncs", "comparing"], ids=["early", "late"])
 @pytest.mark.parametrize("side", ["source", "target"])
-def test_a_topic_that_is_deleted_meanwhile_is_an_error_that_says_so(
+def test_a_topic_that_is_deleted_during_the_run_is_an_error_that_says_so(
     check_while: CheckWhile, endpoints: Endpoints, side: str, step: str
 ) -> None:
     scene = Scene(endpoints, f"gone-{side}-{len(step)}").replicate()

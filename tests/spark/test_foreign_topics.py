@@ -1,13 +1,12 @@
-"""Topics on the target under a remote topic's name that the source does not have, or not with so many partitions."""
+"""Topics on the target that look like remote topics, but have no source topic, or one with fewer partitions."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from components.contract.report import Severity
 from spark.checks.foreign_topics import foreign_topic_findings
-from spark.report import Severity
-from spark.selection import Selection
 from tests.spark.documents import a_flow
 
 IDENTITY: dict[str, Any] = {"policy": "identity"}
@@ -15,8 +14,7 @@ IDENTITY: dict[str, Any] = {"policy": "identity"}
 
 def found(on_target: Mapping[str, int], **changes: Any) -> list[tuple[str, str]]:
     """Codes and topics of a flow whose source has `orders` with 2 partitions, and nothing of `payments-.*`."""
-    selection = Selection(a_flow(**changes))
-    findings = foreign_topic_findings(selection, {"orders", "other"}, set(on_target), {"orders": 2}, on_target)
+    findings = foreign_topic_findings(a_flow(**changes), {"orders", "other"}, set(on_target), {"orders": 2}, on_target)
     assert {each.severity for each in findings} <= {Severity.NOTE}
     return [(each.code, each.message.split()[0]) for each in findings]
 
@@ -34,12 +32,12 @@ def found(on_target: Mapping[str, int], **changes: Any) -> list[tuple[str, str]]
         pytest.param({"orders": 3}, IDENTITY, [("foreign-partitions", "orders")], id="more under the same name"),
     ],
 )
-def test_what_mirror_maker_did_not_make_is_named(
+def test_topics_that_mirror_maker_did_not_create_are_named(
     on_target: Mapping[str, int], changes: dict[str, Any], expected: list[tuple[str, str]]
 ) -> None:
     assert found(on_target, **changes) == expected
 
 
-def test_behind_a_guard_either_side_has_topics_of_its_own() -> None:
+def test_with_a_guard_each_side_may_have_topics_of_its_own() -> None:
     guard = {"mark": "replicated-from-useast", "filter": "replicated-from-uswest"}
     assert found({"payments-eu": 1}, policy="identity", guard=guard) == []

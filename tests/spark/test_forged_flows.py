@@ -1,4 +1,4 @@
-"""The job on two real clusters that hold what MirrorMaker would have written, whole and injured in every way."""
+"""The job on two real clusters that hold what MirrorMaker would have written, intact and with every fault."""
 
 from collections.abc import Iterator
 from threading import Event, Thread
@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer
 
+from components.contract.report import Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
-from infra.local.waiting import NotYetError, wait_for
-from spark.report import Verdict
+from infra.waiting import NotYetError, wait_for
 from tests.spark.outcomes import Check, failures, named
-from tests.spark.scenes import RECORDS, Scene, produce, remove_records
+from tests.spark.scenes import CALL_SECONDS, RECORDS, Scene, produce, remove_records
 
 
-def test_a_flow_that_lost_nothing_passes_with_counts_that_prove_it(check: Check, endpoints: Endpoints) -> None:
+def test_a_flow_that_lost_nothing_passes_with_its_counts(check: Check, endpoints: Endpoints) -> None:
     scene = Scene(endpoints, "whole").replicate()
     scene.translate("whole-a", 45, 41)
     scene.translate("whole-a", 30, 30, partition=1)
@@ -23,7 +23,7 @@ def test_a_flow_that_lost_nothing_passes_with_counts_that_prove_it(check: Check,
     outcome = check(scene.parameters())
     assert outcome.verdict is Verdict.PASS, outcome.document()
     assert outcome.not_run == {
-        "access": "the parameters tell no ACLs",
+        "access": "the parameters list no ACLs",
         "heartbeats-arrive": "the flow has no heartbeats",
     }
     counts = named(outcome, "offsets-translate").counts
@@ -47,7 +47,7 @@ def test_the_identity_policy_is_proven_with_syncs_on_the_target(check: Check, en
 
 
 def test_every_fault_of_a_translation_has_its_own_name(check: Check, endpoints: Endpoints) -> None:
-    """One group a fault: each must be found beside the others, under its own group's name."""
+    """One group per fault: each must be found next to the others, under its own group's name."""
     scene = Scene(endpoints, "faulty").replicate()
     scene.translate("faulty-good", 45, 41)
     scene.commit("faulty-missing", 45)
@@ -68,12 +68,12 @@ def test_every_fault_of_a_translation_has_its_own_name(check: Check, endpoints: 
         "group-past-translation": "faulty-foreign",
         "group-not-synced": "faulty-unsynced",
     }
-    assert "21 records would never be consumed" in found["offset-skips-records"]
+    assert "the group would skip 21 records" in found["offset-skips-records"]
     assert "17 records would be skipped" in found["group-past-translation"]
     assert outcome.samples[0]["group"] in {"faulty-past-end", "faulty-skips"}
 
 
-def test_a_checkpoint_of_a_record_that_the_source_never_had_is_told(check: Check, endpoints: Endpoints) -> None:
+def test_a_checkpoint_of_a_record_that_the_source_never_had_is_reported(check: Check, endpoints: Endpoints) -> None:
     scene = Scene(endpoints, "forged-record").replicate(records=0, partitions=1)
     scene.write(scene.source, scene.name, 0, range(20))
     scene.write(scene.target, scene.remote(scene.name), 0, [*range(10), 999, *range(11, 20)])
@@ -83,7 +83,7 @@ def test_a_checkpoint_of_a_record_that_the_source_never_had_is_told(check: Check
     assert "translated-record-differs" in found
 
 
-def test_a_checkpoint_that_arrives_while_the_job_looks_is_waited_for(check: Check, endpoints: Endpoints) -> None:
+def test_the_job_waits_for_a_checkpoint_that_is_on_its_way(check: Check, endpoints: Endpoints) -> None:
     scene = Scene(endpoints, "early").replicate()
     scene.commit("early-a", 45)
 
@@ -113,7 +113,7 @@ def member(endpoints: Endpoints) -> Iterator[None]:
         if not consumer.assignment():
             raise NotYetError("no assignment")
 
-    wait_for("group busy-a to have a member", joined, 30)
+    wait_for("group busy-a to have a member", joined, CALL_SECONDS)
     yield
     consumer.close()
 
@@ -130,7 +130,7 @@ def test_a_group_that_is_active_on_the_target_is_reported_not_judged(check: Chec
 
 
 def test_every_difference_between_two_sides_has_its_own_name(check: Check, endpoints: Endpoints) -> None:
-    """One topic a fault."""
+    """One topic per fault."""
     scene = Scene(endpoints, "sides")
     remote = scene.remote
     scene.replicate("sides.equal", records=30, partitions=1)
@@ -149,7 +149,7 @@ def test_every_difference_between_two_sides_has_its_own_name(check: Check, endpo
     create_topics(scene.target, {remote("sides.wide"): 2})
     outcome = named(check(scene.parameters()), "parity")
     assert {(each.code, each.message.split(":")[0]) for each in outcome.findings} == {
-        ("topic-not-replicated", "on cluster uswest (127.0.0.1"),
+        ("topic-not-replicated", "cluster uswest (127.0.0.1"),
         ("partitions-not-replicated", "sides.wide has 3 partitions on the source and 2 on the target"),
         ("missing-records", "sides.hole"),
         ("not-replicated-yet", "sides.tail"),
@@ -171,7 +171,7 @@ def test_every_difference_between_two_sides_has_its_own_name(check: Check, endpo
 def test_records_that_retention_removed_before_they_were_replicated_are_counted(
     check: Check, endpoints: Endpoints, went_on: bool
 ) -> None:
-    """They are on neither side any more: nothing but the offset syncs remembers them."""
+    """They are no longer on either side: only the offset syncs show them."""
     scene = Scene(endpoints, f"lost-{went_on}".lower())
     scene.replicate(records=0, partitions=1)
     scene.write(scene.source, scene.name, 0, range(60))

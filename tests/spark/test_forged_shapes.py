@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 
+from components.contract.report import Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics, end_offsets
-from infra.local.waiting import NotYetError, wait_for
-from spark.report import Verdict
+from infra.waiting import NotYetError, wait_for
 from tests.spark.documents import without_offset_syncs
 from tests.spark.outcomes import Check, failures, named
 from tests.spark.pair_scenes import RECORDS, PairScene, copying
@@ -29,11 +29,11 @@ def test_a_guarded_pair_is_proven_in_both_directions(check: Check, endpoints: En
         assert (parity.counts["setAsideOnSource"], parity.counts["setAsideOnTarget"]) == (RECORDS, RECORDS)
         assert outcome.not_run["nothing-lost-to-retention"] == "the flow has no offset syncs"
         assert "not translated" in outcome.advice[0]
-        assert "seeks by timestamp" in outcome.advice[2]
+        assert "must seek by timestamp" in outcome.advice[2]
 
 
-def test_every_injury_of_a_guarded_pair_has_its_own_name(check: Check, endpoints: Endpoints) -> None:
-    """One topic an injury, all of them on one side: the other direction must stay proven."""
+def test_every_fault_of_a_guarded_pair_has_its_own_name(check: Check, endpoints: Endpoints) -> None:
+    """One topic per fault, all of them on one side: the other direction must stay proven."""
     scene = PairScene(endpoints, "hurt")
     east, west = scene.east, scene.west
     scene.replicate("hurt.lost", [*range(10), *range(11, RECORDS)])
@@ -61,8 +61,8 @@ def test_every_injury_of_a_guarded_pair_has_its_own_name(check: Check, endpoints
     assert named(check(back, there), "parity").verdict is Verdict.PASS
 
 
-def test_records_that_passed_without_a_mark_are_told_by_both_directions(check: Check, endpoints: Endpoints) -> None:
-    """Nothing in such a record says where it was written: whichever connector ran without its guard, both are asked."""
+def test_both_directions_report_records_without_a_mark(check: Check, endpoints: Endpoints) -> None:
+    """Such a record does not show where it was written, so both directions report it, whichever ran without a guard."""
     scene = PairScene(endpoints, "unmarked")
     scene.replicate("unmarked", range(RECORDS - 2))
     scene.write("unmarked", scene.west, scene.rows(scene.east, range(RECORDS - 2, RECORDS)))
@@ -83,8 +83,8 @@ def test_a_pair_in_which_only_one_side_writes_is_no_error(check: Check, endpoint
     assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.PASS, ["nothing-of-its-own"])
 
 
-def test_a_loop_is_reported_while_it_goes_on(check: Check, endpoints: Endpoints) -> None:
-    """Reading is bounded by the ends of one moment, though both topics grow as long as the test lasts."""
+def test_a_loop_is_reported_while_it_runs(check: Check, endpoints: Endpoints) -> None:
+    """Reading stops at the ends of one moment, although both topics grow as long as the test runs."""
     scene = PairScene(endpoints, "round")
     create_topics(scene.east, {"round": 1})
     create_topics(scene.west, {"round": 1})
@@ -103,7 +103,7 @@ def test_a_loop_is_reported_while_it_goes_on(check: Check, endpoints: Endpoints)
     parity = named(outcome, "parity")
     assert parity.verdict is Verdict.FAIL
     assert [each.code for each in parity.findings] == ["records-loop"]
-    assert "records go round useast -> uswest -> useast" in failures(parity)["records-loop"]
+    assert "records loop through useast -> uswest -> useast" in failures(parity)["records-loop"]
     assert "copies of 10 records" in failures(parity)["records-loop"]
     assert parity.counts["looping"] == 1
 
@@ -127,7 +127,7 @@ def writing(scene: PairScene, topic: str) -> Iterator[None]:
 
 
 def test_one_direction_of_an_unguarded_pair_that_repeats_itself_is_no_loop(check: Check, endpoints: Endpoints) -> None:
-    """Both directions are declared, one runs, producers write and its worker sends records twice."""
+    """Both directions are declared, but one runs; producers write, and its worker sends records twice."""
     scene = PairScene(endpoints, "half")
     create_topics(scene.east, {"half": 1})
     create_topics(scene.west, {"half": 1})
@@ -178,7 +178,7 @@ def test_the_source_connector_that_is_behind_is_named_and_no_other(check: Check,
     assert "several.both belongs to" in failures(named(outcome, "topics-divided"))["topic-in-two-parts"]
 
 
-def test_what_transforms_may_have_changed_is_counted_and_not_judged(check: Check, endpoints: Endpoints) -> None:
+def test_records_that_transforms_may_have_changed_are_counted_not_judged(check: Check, endpoints: Endpoints) -> None:
     scene = Scene(endpoints, "changed").replicate(records=0, partitions=1)
     scene.write(scene.source, "changed", 0, range(20))
     scene.write(scene.target, scene.remote("changed"), 0, range(100, 115))

@@ -1,9 +1,9 @@
-"""Flows that start at the latest offset, on two real clusters: what lies before the start, what is missing after it."""
+"""Flows that start at latest, on two real clusters: what is before the start, and what is missing after it."""
 
 import pytest
 
+from components.contract.report import FlowOutcome, Verdict
 from infra.local.endpoints import Endpoints
-from spark.report import FlowOutcome, Verdict
 from tests.spark.outcomes import Check, failures, named
 from tests.spark.scenes import Scene, remove_records
 
@@ -25,7 +25,7 @@ def codes(outcome: FlowOutcome, check: str) -> set[str]:
     return {each.code for each in named(outcome, check).findings}
 
 
-def test_what_lies_before_the_start_is_counted_and_passes(check: Check, endpoints: Endpoints) -> None:
+def test_records_before_the_start_are_counted_and_pass(check: Check, endpoints: Endpoints) -> None:
     scene = started(endpoints, "begun")
     scene.commit("begun-before", 5)
     remove_records(scene.source, "begun", 0, 3)
@@ -41,7 +41,7 @@ def test_what_lies_before_the_start_is_counted_and_passes(check: Check, endpoint
     assert named(outcome, "nothing-lost-to-retention").counts["lost"] == 0
 
 
-def test_the_same_clusters_fail_a_flow_that_was_to_start_at_the_earliest(check: Check, endpoints: Endpoints) -> None:
+def test_the_same_clusters_fail_for_a_flow_from_the_earliest(check: Check, endpoints: Endpoints) -> None:
     outcome = check(started(endpoints, "whole-owed").parameters())
     assert list(failures(named(outcome, "parity"))) == ["missing-records"]
 
@@ -54,7 +54,7 @@ def test_the_same_clusters_fail_a_flow_that_was_to_start_at_the_earliest(check: 
         pytest.param("tailless", range(START, END - 6), "not-replicated-yet", id="the newest"),
     ],
 )
-def test_what_is_missing_after_the_start_fails(
+def test_records_missing_after_the_start_fail(
     check: Check, endpoints: Endpoints, name: str, held: range, code: str
 ) -> None:
     outcome = check(started(endpoints, name, held).parameters(startFrom="latest"))
@@ -63,10 +63,8 @@ def test_what_is_missing_after_the_start_fails(
     assert codes(outcome, "parity") == {"before-the-start", code}
 
 
-def test_a_partition_of_which_nothing_arrived_is_neither_passed_nor_failed_on_newer_records(
-    check: Check, endpoints: Endpoints
-) -> None:
-    """Beside `quiet`, whose records are all older than what the flow has replicated, which is a note."""
+def test_a_partition_that_was_never_replicated_neither_passes_nor_fails(check: Check, endpoints: Endpoints) -> None:
+    """The records of `quiet` are all older than what the flow has replicated, which is only a note."""
     scene = started(endpoints, "idle")
     for topic, numbers in (("idle.quiet", range(START)), ("idle.newer", range(END))):
         scene.replicate(topic, records=0, partitions=1)
@@ -80,7 +78,7 @@ def test_a_partition_of_which_nothing_arrived_is_neither_passed_nor_failed_on_ne
     }
 
 
-def test_a_flow_that_has_replicated_nothing_yet_is_not_passed(check: Check, endpoints: Endpoints) -> None:
+def test_a_flow_that_has_replicated_nothing_yet_does_not_pass(check: Check, endpoints: Endpoints) -> None:
     scene = Scene(endpoints, "unbegun").replicate(records=0, partitions=1)
     scene.write(scene.source, "unbegun", 0, range(END))
     scene.commit("unbegun-a", 5)
@@ -89,4 +87,4 @@ def test_a_flow_that_has_replicated_nothing_yet_is_not_passed(check: Check, endp
     assert codes(outcome, "parity") == {"start-not-proven"}
     offsets = {each.code: each.message for each in named(outcome, "offsets-translate").findings}
     assert set(offsets) == {"group-before-the-start", "nothing-proven"}
-    assert "commit one after it" in offsets["nothing-proven"]
+    assert "commit an offset after the start" in offsets["nothing-proven"]

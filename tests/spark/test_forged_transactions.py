@@ -1,4 +1,4 @@
-"""Sources with transactions that are over: offsets without a record, and records that are for nobody."""
+"""Sources with ended transactions: offsets without a record, and aborted records."""
 
 from collections.abc import Iterable
 
@@ -6,10 +6,10 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as KafkaPartition
 
+from components.contract.report import Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
-from infra.local.waiting import NotYetError, wait_for
-from spark.report import Verdict
+from infra.waiting import NotYetError, wait_for
 from tests.spark.outcomes import Check, failures, named
 from tests.spark.scenes import CALL_SECONDS, Scene, remove_records, transaction
 
@@ -53,7 +53,7 @@ def expect_end(scene: Scene, end: int) -> None:
 
 @pytest.mark.parametrize("aborted", [0, 40], ids=["a marker", "an aborted transaction"])
 def test_offsets_without_a_record_are_not_skipped(check: Check, endpoints: Endpoints, aborted: int) -> None:
-    """A consumer that commits the offset after its last record stands on a marker: nothing lies between it and the
+    """A consumer that commits the offset after its last record is at a marker: there is no record between it and the
     record at the translated offset."""
     scene = a_scene(endpoints, f"gap-{aborted}")
     upstream = 11 + (aborted + 1 if aborted else 0)
@@ -68,7 +68,7 @@ def test_offsets_without_a_record_are_not_skipped(check: Check, endpoints: Endpo
     assert (outcome.verdict, outcome.counts["proven"], outcome.counts["readAgain"]) == (Verdict.PASS, 1, 0), outcome
 
 
-def test_a_record_behind_a_marker_that_would_be_skipped_is_told(check: Check, endpoints: Endpoints) -> None:
+def test_a_skipped_record_after_a_marker_is_reported(check: Check, endpoints: Endpoints) -> None:
     scene = a_scene(endpoints, "gap-and-skip")
     commit_on_source(scene, range(10), 11)
     scene.write(scene.source, scene.name, 0, range(10, 20))
@@ -76,10 +76,10 @@ def test_a_record_behind_a_marker_that_would_be_skipped_is_told(check: Check, en
     scene.sync(scene.name, 0, (0, 0), (9, 9), (11, 10))
     scene.translate("gap-and-skip-a", 10, 12)
     found = failures(named(check(scene.parameters()), "offsets-translate"))
-    assert "2 records would never be consumed" in found["offset-skips-records"]
+    assert "the group would skip 2 records" in found["offset-skips-records"]
 
 
-def test_replicated_records_of_an_aborted_transaction_are_told_by_their_cause(
+def test_replicated_records_of_an_aborted_transaction_are_reported_with_the_cause(
     check: Check, endpoints: Endpoints
 ) -> None:
     scene = a_scene(endpoints, "aborted")
@@ -110,8 +110,8 @@ def test_a_source_that_holds_no_record_but_a_marker_lost_nothing(check: Check, e
     assert named(outcome, "nothing-lost-to-retention").verdict is Verdict.PASS
 
 
-def test_a_compacted_topic_of_which_nothing_arrived_is_told(check: Check, endpoints: Endpoints) -> None:
-    """Compaction leaves the newest record of each key, so that it never explains that none is there."""
+def test_a_compacted_topic_that_was_never_replicated_is_reported(check: Check, endpoints: Endpoints) -> None:
+    """Compaction keeps the newest record of each key, so it never explains why there is none."""
     scene = Scene(endpoints, "compacted").replicate(partitions=1)
     compact = {"cleanup.policy": "compact"}
     for topic in ("compacted.absent", "compacted.changed"):

@@ -1,13 +1,13 @@
-"""Who takes part in the comparison of a guarded flow, and with which headers, on literal records."""
+"""Which records of a guarded flow are compared, and with which headers, on literal records."""
 
 from datetime import UTC, datetime
 
 import pytest
 from pyspark.sql import SparkSession
 
+from components.contract.parameters import GuardParameters
 from spark import transforms
 from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET
-from spark.parameters import GuardParameters
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 GUARD = GuardParameters(filter="from-west", mark="from-east")
@@ -40,9 +40,7 @@ def seen(
 
 
 @pytest.mark.parametrize("headers", WRITTEN.values(), ids=WRITTEN.keys())
-def test_a_replicated_record_equals_its_original_without_the_mark_that_was_appended(
-    spark: SparkSession, headers: Headers
-) -> None:
+def test_a_replicated_record_equals_its_original_if_the_mark_is_ignored(spark: SparkSession, headers: Headers) -> None:
     original = seen(spark, SOURCE, headers or None)
     assert original[0] == COMPARED
     assert seen(spark, TARGET, [*headers, MARK]) == original
@@ -58,7 +56,7 @@ def test_a_replicated_record_equals_its_original_without_the_mark_that_was_appen
         pytest.param([MARK], id="a header that was dropped"),
     ],
 )
-def test_a_record_that_is_not_its_original_with_one_mark_differs(spark: SparkSession, changed: Headers) -> None:
+def test_any_other_change_makes_a_replicated_record_differ(spark: SparkSession, changed: Headers) -> None:
     assert seen(spark, TARGET, changed) != seen(spark, SOURCE, [("h", b"x")])
 
 
@@ -73,9 +71,7 @@ def test_a_record_that_is_not_its_original_with_one_mark_differs(spark: SparkSes
         pytest.param(TARGET, [MARK_BACK, ("h", None), MARK], LOOPED, id="went both ways"),
     ],
 )
-def test_a_record_has_the_role_that_its_marks_give_it(
-    spark: SparkSession, side: str, headers: Headers | None, role: str
-) -> None:
+def test_marks_decide_the_role_of_a_record(spark: SparkSession, side: str, headers: Headers | None, role: str) -> None:
     assert seen(spark, side, headers)[0] == role
 
 
@@ -84,7 +80,7 @@ def test_without_a_guard_marks_are_headers_like_any_other(spark: SparkSession) -
     assert seen(spark, TARGET, [MARK], None) != seen(spark, SOURCE, [], None)
 
 
-def test_sums_leave_out_what_takes_no_part_and_count_it(spark: SparkSession) -> None:
+def test_sums_leave_out_records_that_are_not_compared_and_count_them(spark: SparkSession) -> None:
     rows = [
         (None, None, "ledger", 0, number, NOW, headers)
         for number, headers in enumerate([[MARK], [MARK, MARK_BACK], [MARK_BACK], None])
@@ -97,7 +93,7 @@ def test_sums_leave_out_what_takes_no_part_and_count_it(spark: SparkSession) -> 
     assert (row.low, row.high) == (only.low, only.high)
 
 
-def test_only_compared_records_are_paired_and_unmarked_ones_noted_beside_them(spark: SparkSession) -> None:
+def test_only_compared_records_are_paired_and_unmarked_ones_are_noted(spark: SparkSession) -> None:
     rows = [
         (SOURCE, COMPARED, 1, 10),
         (SOURCE, ASIDE, 2, 11),
@@ -137,7 +133,7 @@ def test_records_that_both_sides_had_before_the_start_need_no_mark(
     assert {row.kind: row.records for row in found} == expected
 
 
-def test_a_record_of_a_ring_is_the_same_on_every_round_whatever_marks_it_gained(spark: SparkSession) -> None:
+def test_a_record_of_a_ring_has_the_same_digest_in_every_round(spark: SparkSession) -> None:
     rows = [
         (b"k", b"v", "ledger", 0, number, NOW, headers)
         for number, headers in enumerate([[("h", b"x")], [("h", b"x"), MARK], [MARK, ("h", b"x"), MARK], [MARK]])
@@ -147,7 +143,7 @@ def test_a_record_of_a_ring_is_the_same_on_every_round_whatever_marks_it_gained(
     assert once == twice == thrice != other
 
 
-def test_new_records_are_told_from_copies_of_old_ones_by_partition(spark: SparkSession) -> None:
+def test_new_records_are_distinguished_from_copies_by_partition(spark: SparkSession) -> None:
     rows = [(SOURCE, "ledger", 0, offset, digest) for offset, digest in enumerate([7, 7, 8, 7, 9, 9, 8])]
     rows += [(SOURCE, "ledger", 1, 5, 7), (TARGET, "ledger", 0, 5, 7)]
     frame = spark.createDataFrame(rows, "side string, topic string, partition int, offset bigint, digest bigint")

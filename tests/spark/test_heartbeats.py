@@ -1,14 +1,14 @@
-"""Heartbeats: fresh, in the past, with gaps, and how long they took."""
+"""Heartbeats: fresh, old, with gaps, and how long they took."""
 
 import time
 
 import pytest
 
+from components.contract.report import CheckOutcome, Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
 from spark.checks import heartbeats
 from spark.checks.heartbeats import Heartbeat, Observation, gaps_ms, judge, percentile, stale_seconds, window_records
-from spark.report import CheckOutcome, Verdict
 from tests.spark import forging
 from tests.spark.documents import a_flow
 from tests.spark.outcomes import Check, named
@@ -38,8 +38,8 @@ def test_old_heartbeats_fail_by_the_emit_interval() -> None:
     assert stale_seconds(60) == 600
 
 
-def test_old_heartbeats_that_arrive_are_not_called_those_of_a_connector_that_does_not_run() -> None:
-    """A clock that is behind, or a flow that is, makes each of them old when it comes."""
+def test_old_heartbeats_that_arrive_are_not_blamed_on_a_stopped_connector() -> None:
+    """If a clock or the flow is behind, each heartbeat is old when it arrives."""
     looks = Observation([(NOW - 2_000, {0: 1}), (NOW - 1_000, {0: 2})])
     (finding,) = judge(PARAMETERS, beats(41_000, 40_000), looks, NOW).findings
     assert finding.code == "heartbeat-stale"
@@ -47,13 +47,13 @@ def test_old_heartbeats_that_arrive_are_not_called_those_of_a_connector_that_doe
     assert "does not run" not in finding.message
 
 
-def test_no_heartbeat_of_this_flow_fails_though_others_pass_through() -> None:
+def test_a_flow_without_heartbeats_fails_even_if_other_flows_have_some() -> None:
     outcome = judge(PARAMETERS, [], Observation(), NOW, others=50)
     assert codes(outcome) == ["no-heartbeat"]
     assert outcome.counts["ofOtherFlows"] == 50
 
 
-def test_a_gap_in_the_past_is_stated_with_its_times() -> None:
+def test_a_gap_in_the_past_is_a_note_with_its_times() -> None:
     outcome = judge(PARAMETERS, beats(20_000, 8_000, 1_000), Observation(), NOW)
     assert (outcome.verdict, codes(outcome)) == (Verdict.PASS, ["heartbeat-gap"])
     assert outcome.samples == (
@@ -63,16 +63,16 @@ def test_a_gap_in_the_past_is_stated_with_its_times() -> None:
     assert gaps_ms([0, 5000, 10_001], 1) == [(5000, 10_001)]
 
 
-def test_clocks_that_differ_cannot_judge_freshness() -> None:
+def test_freshness_cannot_be_judged_if_clocks_differ() -> None:
     assert judge(PARAMETERS, beats(-6_000), Observation(), NOW).verdict is Verdict.ERROR
     assert judge(PARAMETERS, beats(-1_000), Observation(), NOW).verdict is Verdict.PASS
 
 
-def test_records_that_are_no_heartbeats_are_an_error() -> None:
+def test_records_that_are_not_heartbeats_are_an_error() -> None:
     assert codes(judge(PARAMETERS, beats(100), Observation(), NOW, undecodable=2)) == ["heartbeat-undecodable"]
 
 
-def test_a_latency_is_measured_only_for_what_was_seen_to_arrive() -> None:
+def test_latency_is_measured_only_for_heartbeats_that_were_seen_arriving() -> None:
     """The record's timestamp is the source's: the age of an old record says nothing about how long it took."""
     observation = Observation([(NOW, {0: 1}), (NOW + 100, {0: 1}), (NOW + 300, {0: 3})])
     seen = [Heartbeat(NOW - 9_000, 0, 0), Heartbeat(NOW + 40, 0, 1), Heartbeat(NOW + 250, 0, 2)]
@@ -89,14 +89,14 @@ def test_ten_minutes_of_heartbeats_are_read_within_bounds() -> None:
     assert [window_records(seconds) for seconds in (1, 60, 0.01)] == [600, 100, 5000]
 
 
-def test_heartbeats_that_are_produced_to_the_target_say_that_they_prove_the_workers_only() -> None:
+def test_heartbeats_produced_to_the_target_are_noted_as_showing_only_the_workers() -> None:
     of_workers = PARAMETERS.model_copy(update={"produced_to": "target"})
     outcome = judge(of_workers, beats(1_000), Observation(), NOW)
     assert (outcome.verdict, codes(outcome)) == (Verdict.PASS, ["heartbeats-of-workers"])
     assert "source connector" not in str(judge(of_workers, beats(11_000), Observation(), NOW).findings[-1])
 
 
-def test_heartbeats_of_other_flows_do_not_hide_this_flows_however_many(
+def test_any_number_of_other_flows_heartbeats_do_not_hide_this_flows(
     check: Check, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One topic carries the heartbeats of every flow from a source, each at its own interval."""

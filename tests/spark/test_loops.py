@@ -1,15 +1,16 @@
-"""What is a loop and what only looks like one, by what arrived on both sides."""
+"""What is a loop and what only looks like one, judged by what arrives on both sides."""
 
 import pytest
 
+from components.contract.report import Severity
+from components.kafka.positions import TopicPartition
+from components.kafka.rings import Ring
 from spark.checks.loops import Arrivals, Loop, judge, loop_findings
 from spark.guards import SOURCE, TARGET
-from spark.positions import TopicPartition
-from spark.report import Severity
-from spark.rings import Ring
+from tests.spark.documents import a_pair
 
 LEDGER = TopicPartition("ledger", 0)
-RING = Ring(("useast", "uswest", "useast"))
+RING = Ring(tuple(flow.leg for flow in a_pair(guarded=False)))
 ROUND = Arrivals(records=300, distinct=10, new=40, returned=40)
 
 
@@ -39,18 +40,18 @@ def test_copies_that_arrive_on_both_sides_are_a_loop(source: Arrivals, target: A
         pytest.param(Arrivals(100, 50, 50, 50), Arrivals(50, 50, 0, 0), id="a failback copies everything once"),
     ],
 )
-def test_what_only_looks_like_a_loop_is_none(source: Arrivals, target: Arrivals) -> None:
+def test_what_only_looks_like_a_loop_is_not_reported(source: Arrivals, target: Arrivals) -> None:
     assert loops(source, target) == []
 
 
-def test_two_partitions_that_each_go_round_on_one_side_are_no_loop() -> None:
+def test_two_partitions_that_each_repeat_on_one_side_are_not_a_loop() -> None:
     still, other = Arrivals(5, 5, 0, 0), TopicPartition("ledger", 1)
     sides = {(SOURCE, LEDGER): ROUND, (TARGET, LEDGER): still, (SOURCE, other): still, (TARGET, other): ROUND}
     assert judge(sides, {"ledger": RING}) == []
 
 
-def test_a_loop_is_named_with_its_way_and_its_copies() -> None:
+def test_a_loop_is_reported_with_its_path_and_its_copies() -> None:
     (finding,) = loop_findings(loops(ROUND, ROUND), "useast", "uswest")
     assert (finding.code, finding.severity, finding.count) == ("records-loop", Severity.FAIL, 80)
-    assert "ledger: records go round useast -> uswest -> useast without end" in finding.message
+    assert "ledger: records loop through useast -> uswest -> useast forever" in finding.message
     assert "useast holds 300 copies of 10 records" in finding.message

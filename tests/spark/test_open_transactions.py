@@ -1,13 +1,13 @@
-"""Transactions that are open while the job runs, on a real broker: waited for, and told when nobody ends them."""
+"""Transactions that are open while the job runs: it waits for them, and reports those that nobody ends."""
 
 from contextlib import AbstractContextManager
 
 import pytest
 
+from components.contract.report import Severity, Verdict
+from components.kafka.positions import OffsetRange, TopicPartition
 from infra.local.endpoints import Endpoints, Region
 from spark.checks.open_transactions import open_transaction_findings, unread
-from spark.positions import OffsetRange, TopicPartition
-from spark.report import Severity, Verdict
 from tests.spark.outcomes import Check, CheckWhile, Doing, failures, named
 from tests.spark.scenes import RECORDS, Scene, transaction
 
@@ -16,7 +16,7 @@ OPEN = 15
 
 
 def open_transaction(scene: Scene, region: Region, topic: str, partition: int = 0) -> AbstractContextManager[Doing]:
-    """The records after RECORDS, in a transaction that is open until what it yields commits it; aborted otherwise."""
+    """The records after RECORDS, in a transaction that stays open until the yielded function commits it."""
     return transaction(scene, region, topic, partition, range(RECORDS, RECORDS + OPEN))
 
 
@@ -26,22 +26,22 @@ def test_offsets_are_unread_from_the_first_open_transaction_on() -> None:
     assert unread(logs, {ORDERS: 55, other: 60}) == {ORDERS: OffsetRange(40, 55)}
 
 
-def test_an_open_transaction_is_told_with_its_place_its_meaning_and_a_remedy() -> None:
+def test_an_open_transaction_is_reported_with_its_place_and_a_remedy() -> None:
     found = {TopicPartition("orders", 2): OffsetRange(7, 9), ORDERS: OffsetRange(40, 55)}
     one, other = open_transaction_findings({**found, TopicPartition("bills", 1): OffsetRange(0, 4)}, "useast")
     assert (one.code, one.severity, one.count) == ("open-transaction", Severity.ERROR, 4)
     assert one.message.startswith("bills on useast: 4 offsets in 1 partitions cannot be read")
     assert other.count == 17
     assert "partition 0 from offset 40 on, 15 offsets; partition 2 from offset 7 on, 2 offsets" in other.message
-    assert "an exactly-once source connector too" in other.message
+    assert "so does an exactly-once source connector" in other.message
     assert "kafka-transactions.sh abort --topic orders --partition 0 --start-offset 40" in other.message
 
 
 @pytest.mark.parametrize("replicated", [False, True], ids=["read committed", "read uncommitted"])
-def test_a_transaction_that_stays_open_on_the_source_is_an_error_by_name(
+def test_a_transaction_that_stays_open_on_the_source_is_an_error(
     check: Check, endpoints: Endpoints, replicated: bool
 ) -> None:
-    """What lies before it is equal: a pass would hide that the rest was never looked at."""
+    """Everything before it is equal: a pass would hide that the rest was never read."""
     scene = Scene(endpoints, f"source-open-{replicated}".lower()).replicate()
     if replicated:
         scene.write(scene.target, scene.remote(scene.name), 0, range(RECORDS, RECORDS + OPEN))
@@ -84,7 +84,7 @@ def test_a_transaction_that_is_committed_in_time_is_counted_whole(
     assert counts["unreadOffsets"] == 0
 
 
-def test_a_transaction_that_stays_open_on_the_target_is_told_beside_what_it_hides(
+def test_a_transaction_that_stays_open_on_the_target_is_reported_with_what_it_hides(
     check: Check, endpoints: Endpoints
 ) -> None:
     scene = Scene(endpoints, "target-open").replicate()
@@ -99,7 +99,7 @@ def test_a_transaction_that_stays_open_on_the_target_is_told_beside_what_it_hide
     assert (counts["sourceRecords"], counts["targetRecords"]) == (records, records - OPEN)
 
 
-def test_records_that_the_target_commits_in_time_are_waited_for_and_counted(
+def test_the_job_waits_for_and_counts_records_that_the_target_commits_in_time(
     check_while: CheckWhile, endpoints: Endpoints
 ) -> None:
     scene = Scene(endpoints, "target-late").replicate()

@@ -1,4 +1,4 @@
-"""The parameter document: what is accepted, and that bad input is told by key and never by value."""
+"""The parameter document: what is accepted, and that bad input is reported by key and never by value."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from spark.documents import chosen_flows, parse_document, read_document
 from spark.errors import ParametersError
-from spark.parameters import load, parse
 from tests.spark.documents import a_cluster, a_document, a_flow_document
 
 A_PART = {"name": "bulk", "connector": "orders-source-bulk", "topics": ["logs-.*"]}
@@ -15,12 +15,12 @@ A_PART = {"name": "bulk", "connector": "orders-source-bulk", "topics": ["logs-.*
 
 def refusal(document: Any) -> str:
     with pytest.raises(ParametersError) as raised:
-        parse(document if isinstance(document, str) else json.dumps(document), "params.json")
+        parse_document(document if isinstance(document, str) else json.dumps(document), "params.json")
     return str(raised.value)
 
 
 def test_the_document_of_the_program_is_accepted_whole() -> None:
-    parameters = parse(json.dumps(a_document()), "params.json")
+    parameters = parse_document(json.dumps(a_document()), "params.json")
     (flow,) = parameters.flows
     assert (flow.name, flow.heartbeats.target_topic, flow.checkpoints.sync_interval_seconds) == (
         "orders",
@@ -70,7 +70,7 @@ def test_what_is_wrong_is_named_by_its_key(changes: dict[str, Any], key: str) ->
 
 
 def test_a_password_written_where_a_reference_belongs_is_not_repeated() -> None:
-    """The message ends in a terminal and in the logs of a pipeline."""
+    """The message ends up in a terminal and in the logs of a pipeline."""
     login = {"type": "plain", "username": "validator", "password": "hunter2"}
     assert "hunter2" not in refusal(a_document(a_flow_document(source=a_cluster(authentication=login))))
 
@@ -79,35 +79,50 @@ def test_another_schema_version_is_refused() -> None:
     assert "schemaVersion" in refusal({**a_document(), "schemaVersion": 2})
 
 
-def test_text_that_is_not_json_is_told_by_its_line() -> None:
+def test_text_that_is_not_json_is_reported_by_line() -> None:
     assert refusal("{\n nonsense").startswith("parameters-not-json: line 2")
 
 
-def test_a_file_that_is_not_there_is_told_by_its_path(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_by_path(tmp_path: Path) -> None:
     with pytest.raises(ParametersError, match=r"parameters-unreadable: No such file .* absent\.json|absent\.json"):
-        load(tmp_path / "absent.json")
+        read_document(tmp_path / "absent.json")
+
+
+@pytest.mark.parametrize(("type_", "side"), [("oauth", "source"), ("custom", "target")])
+def test_a_login_that_the_job_cannot_use_is_refused_with_what_to_set(type_: str, side: str) -> None:
+    alias = {"source": "useast", "target": "uswest"}[side]
+    message = refusal(a_document(a_flow_document(**{side: a_cluster(alias, authentication={"type": type_})})))
+    assert message.startswith("parameters-invalid: ")
+    assert f"flows.0.{side}.authentication: the job cannot log in by {type_}" in message
+    assert "validation.authentication" in message
+
+
+def test_the_document_of_a_stack_without_flows_is_refused() -> None:
+    assert refusal({**a_document(), "flows": []}).startswith("parameters-invalid: flows: ")
 
 
 def test_one_flow_can_be_chosen_and_an_unknown_one_names_the_known() -> None:
-    parameters = parse(json.dumps(a_document(a_flow_document(), a_flow_document(name="ledger"))), "params.json")
-    assert [flow.name for flow in parameters.only("ledger").flows] == ["ledger"]
-    assert len(parameters.only(None).flows) == 2
+    parameters = parse_document(
+        json.dumps(a_document(a_flow_document(), a_flow_document(name="ledger"))), "params.json"
+    )
+    assert [flow.name for flow in chosen_flows(parameters, "ledger")] == ["ledger"]
+    assert len(chosen_flows(parameters, None)) == 2
     with pytest.raises(ParametersError, match=r"unknown-flow: no flow is named 'billing'.*orders, ledger"):
-        parameters.only("billing")
+        chosen_flows(parameters, "billing")
 
 
-def test_a_document_from_before_there_were_shapes_is_an_undivided_unguarded_flow() -> None:
-    (flow,) = parse(json.dumps(a_document()), "params.json").flows
+def test_a_document_without_shapes_is_an_undivided_flow_without_a_guard() -> None:
+    (flow,) = parse_document(json.dumps(a_document()), "params.json").flows
     assert (flow.replication, flow.shape, flow.guard, flow.parts) == ("orders", "flow", None, ())
     assert (flow.offset_syncs.enabled, flow.transformed, flow.start_from) == (True, False, "earliest")
 
 
-def test_a_chosen_flow_still_knows_the_flows_through_which_its_records_may_come_back() -> None:
+def test_choosing_a_flow_keeps_the_flows_through_which_its_records_may_return() -> None:
     pair = [
         {**a_flow_document(), "name": name, "replication": "ledger"}
         for name in ("ledger-to-uswest", "ledger-to-useast")
     ]
-    parameters = parse(json.dumps(a_document(a_flow_document(), *pair)), "params.json")
-    assert [flow.name for flow in parameters.only("ledger").flows] == ["ledger-to-uswest", "ledger-to-useast"]
-    one = parameters.only("ledger-to-uswest")
-    assert ([flow.name for flow in one.flows], len(one.whole)) == (["ledger-to-uswest"], 3)
+    parameters = parse_document(json.dumps(a_document(a_flow_document(), *pair)), "params.json")
+    assert [flow.name for flow in chosen_flows(parameters, "ledger")] == ["ledger-to-uswest", "ledger-to-useast"]
+    (one,) = chosen_flows(parameters, "ledger-to-uswest")
+    assert (one.name, len(parameters.flows)) == ("ledger-to-uswest", 3)

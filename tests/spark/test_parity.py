@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
+from components.contract.parameters import GuardParameters
+from components.contract.report import Severity
+from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.parity import counted_records, final_records, not_compared, nothing_to_compare, went_both_ways
 from spark.checks.parity_findings import Difference
 from spark.checks.parity_readings import FirstPass, Sums
-from spark.parameters import GuardParameters
-from spark.positions import OffsetRange, TopicPartition
-from spark.report import Severity
 
 LEDGER = TopicPartition("ledger", 0)
 GUARD = GuardParameters(filter="replicated-from-uswest", mark="replicated-from-useast")
@@ -22,7 +22,7 @@ def test_records_that_take_no_part_do_not_make_two_sides_differ() -> None:
     assert a_pass(Sums(5, 1, 2, aside=7), Sums(5, 1, 2, aside=9, looped=1)).disagreeing == []
 
 
-def test_records_with_both_marks_are_told_with_their_way() -> None:
+def test_records_with_both_marks_are_reported_with_their_path() -> None:
     (finding,) = went_both_ways(a_pass(Sums(5), Sums(5, looped=3)), GUARD, "useast", "uswest")
     assert (finding.code, finding.severity, finding.count) == ("records-loop", Severity.FAIL, 3)
     assert "3 records on uswest" in finding.message
@@ -30,7 +30,7 @@ def test_records_with_both_marks_are_told_with_their_way() -> None:
     assert went_both_ways(a_pass(Sums(5), Sums(5)), GUARD, "useast", "uswest") == []
 
 
-def test_an_empty_source_is_an_error_but_one_that_only_received_is_none() -> None:
+def test_an_empty_source_is_an_error_but_one_that_only_received_is_not() -> None:
     (empty,) = nothing_to_compare(a_pass(Sums(), Sums()))
     assert (empty.code, empty.severity) == ("empty-range", Severity.ERROR)
     (received,) = nothing_to_compare(a_pass(Sums(aside=9), Sums(aside=1)))
@@ -38,7 +38,7 @@ def test_an_empty_source_is_an_error_but_one_that_only_received_is_none() -> Non
     assert nothing_to_compare(a_pass(Sums(1), Sums())) == []
 
 
-def test_transformed_records_are_not_judged_unless_none_came() -> None:
+def test_transformed_records_are_not_judged_unless_none_arrived() -> None:
     (differ,) = not_compared(a_pass(Sums(5, 1, 1), Sums(4, 9, 9)))
     assert (differ.code, differ.severity) == ("records-not-compared", Severity.NOTE)
     (none,) = not_compared(a_pass(Sums(5, 1, 1), Sums()))
@@ -46,13 +46,13 @@ def test_transformed_records_are_not_judged_unless_none_came() -> None:
     assert not_compared(a_pass(Sums(5, 1, 1), Sums(5, 1, 1))) == []
 
 
-def test_records_that_came_while_the_job_waited_are_counted() -> None:
+def test_records_that_arrive_while_the_job_waits_are_counted() -> None:
     """The first pass saw 40 of 100 records, the comparison found no difference: 100 were compared, not 40."""
     first = a_pass(Sums(100, 1, 1), Sums(40, 2, 2))
     assert final_records(first, []) == {"sourceRecords": 100, "targetRecords": 100, "agreeingPartitions": 1}
 
 
-def test_what_the_target_holds_is_told_by_the_differences() -> None:
+def test_the_differences_show_what_the_target_holds() -> None:
     kinds = {"missing-hole": 7, "missing-tail": 5, "unmarked": 3, "duplicated": 20, "extra": 2, "extra-head": 1}
     differences = [Difference(LEDGER, kind, records, 0, 9) for kind, records in kinds.items()]
     counts = final_records(a_pass(Sums(100, 1, 1), Sums(40, 2, 2)), differences)

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from components.contract.report import Severity
+from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.parity_findings import (
     Difference,
     Sides,
@@ -12,8 +14,6 @@ from spark.checks.parity_findings import (
     unread_on_source,
     unread_on_target,
 )
-from spark.positions import OffsetRange, TopicPartition
-from spark.report import Severity
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -73,7 +73,7 @@ def sides(
         ),
     ],
 )
-def test_a_difference_is_named_for_what_caused_it(kind: str, given: Sides, code: str, severity: Severity) -> None:
+def test_a_difference_is_named_after_its_cause(kind: str, given: Sides, code: str, severity: Severity) -> None:
     (finding,) = parity_findings([Difference(ORDERS, kind, 3, 5, 7)], {ORDERS: given})
     assert (finding.code, finding.severity, finding.count) == (code, severity, 3)
 
@@ -97,7 +97,7 @@ def test_records_of_an_open_transaction_are_not_called_extra(kind: str) -> None:
     assert unread_on_source(found, given) == {ORDERS: OffsetRange(90, 100)}
 
 
-def test_offsets_that_could_not_be_read_are_told_where_they_explain_a_difference() -> None:
+def test_unread_offsets_are_reported_if_they_explain_a_difference() -> None:
     given = {ORDERS: replace(sides(), source_unread=OffsetRange(90, 100), target_unread=OffsetRange(70, 80))}
     lagging = [Difference(ORDERS, "missing-tail", 3, 5, 7)]
     assert unread_on_target(lagging, given) == {ORDERS: OffsetRange(70, 80)}

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from components.contract.parameters import FlowParameters
+from components.contract.report import Verdict
 from spark.checks.parts import behind, check_division, labels
-from spark.parameters import FlowParameters
-from spark.report import Verdict
 from tests.spark.documents import Json, a_cluster, a_flow
 
 TOPICS = ["logs-a", "logs-b", "orders", "other"]
@@ -27,7 +27,7 @@ def found(flow: FlowParameters, *others: FlowParameters) -> dict[str, str]:
     return {each.code: each.message for each in check_division(flow, (flow, *others), TOPICS).findings}
 
 
-def test_topics_that_each_belong_to_one_connector_pass_with_their_number() -> None:
+def test_topics_that_each_belong_to_one_connector_pass_and_are_counted() -> None:
     outcome = check_division(several(a_part("bulk", "logs-.*"), a_part("core", "orders")), (), TOPICS)
     assert (outcome.verdict, outcome.findings) == (Verdict.PASS, ())
     assert (outcome.counts["parts"], outcome.counts["topics"]) == (2, 3)
@@ -40,9 +40,9 @@ def test_a_topic_of_two_connectors_is_refused_by_name() -> None:
     )
 
 
-def test_a_topic_of_the_flow_that_no_connector_takes_is_told() -> None:
+def test_a_topic_of_the_flow_that_no_connector_takes_is_reported() -> None:
     flow = a_flow(topics=["logs-.*", "orders"], parts=[a_part("bulk", "logs-.*")])
-    assert found(flow)["topic-in-no-part"].startswith("orders is a topic of orders, but of none of its parts")
+    assert found(flow)["topic-in-no-part"].startswith("orders is a topic of orders, but belongs to none of its parts")
 
 
 def test_a_connector_that_selects_nothing_is_noted() -> None:
@@ -50,14 +50,14 @@ def test_a_connector_that_selects_nothing_is_noted() -> None:
     assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.PASS, ["part-without-topic"])
 
 
-def test_a_topic_of_two_parts_of_a_split_is_told_by_both_and_by_no_third() -> None:
+def test_a_topic_of_two_parts_of_a_split_is_reported_by_both_and_by_no_third() -> None:
     first, second, third = a_split("logs-1", "logs-.*"), a_split("logs-2", "logs-b"), a_split("logs-3", "orders")
     assert "part logs-1 (namespace mirror-orders) and part logs-2" in found(first, second, third)["topic-in-two-parts"]
     assert "topic-in-two-parts" in found(second, first, third)
     assert found(third, first, second) == {}
 
 
-def test_the_other_direction_and_another_replication_share_topics_freely() -> None:
+def test_another_direction_or_replication_may_have_the_same_topics() -> None:
     first = a_split("logs-1", "logs-.*")
     back = a_split("logs-back", "logs-.*", source=a_cluster("uswest"), target=a_cluster("useast"))
     assert found(first, back, a_split("archive", "logs-.*", replication="archive")) == {}

@@ -1,6 +1,6 @@
 """Many small ranges in few reads."""
 
-from spark.positions import OffsetRange, TopicPartition
+from components.kafka.positions import OffsetRange, TopicPartition
 from spark.readers import layers
 
 ORDERS, PAYMENTS = TopicPartition("orders", 0), TopicPartition("payments", 1)
@@ -13,7 +13,7 @@ def test_ranges_of_different_partitions_are_read_at_once() -> None:
 
 
 def test_ranges_that_overlap_are_joined_so_that_no_record_comes_twice() -> None:
-    """A record that came twice would be counted twice."""
+    """A record that is read twice would be counted twice."""
     assert layers([(ORDERS, OffsetRange(10, 20)), (ORDERS, OffsetRange(0, 15))]) == [{ORDERS: OffsetRange(0, 20)}]
 
 

@@ -1,4 +1,4 @@
-"""MirrorMaker's binary records, decoded from bytes that are written here by hand."""
+"""MirrorMaker's binary records, decoded from bytes that are written out here."""
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -48,13 +48,13 @@ def test_a_checkpoint_is_decoded_with_and_without_metadata(spark: SparkSession) 
 
 
 def test_a_negative_partition_does_not_end_the_job(spark: SparkSession) -> None:
-    """Its 32 bits do not fit an int as they stand, and one overflow would fail the whole read."""
+    """Its 32 bits do not fit a signed int, and one overflow would fail the whole read."""
     pair = (forging.offset_sync_key("orders", -1), forging.offset_sync_value(1, 2))
     (row,) = records.offset_syncs(frame(spark, pair)).collect()
     assert row.partition == -1
 
 
-def test_what_is_not_such_a_record_is_null_in_every_decoded_column(spark: SparkSession) -> None:
+def test_a_record_of_another_format_is_null_in_every_decoded_column(spark: SparkSession) -> None:
     """It must be counted as undecodable, not taken for an offset."""
     key, value = forging.checkpoint_key("g", "t", 0), forging.checkpoint_value(1, 2)
     broken = [

@@ -10,12 +10,10 @@ from jsonschema import Draft202012Validator
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 from rich.console import Console
 
-from spark.advice import advice
-from spark.job import Options, run
-from spark.parameters import Parameters
-from spark.publish import config_map
-from spark.report import (
+from components.contract.parameters import Parameters
+from components.contract.report import (
     SAMPLES,
+    CheckName,
     CheckOutcome,
     Finding,
     FlowOutcome,
@@ -25,11 +23,14 @@ from spark.report import (
     fail,
     note,
 )
-from spark.table import print_report, report_text
-from spark.validate import entry, show
+from spark.command_line import entry, show
+from spark.job import Options, run
+from spark.report.advice import advice
+from spark.report.printing import print_report, report_text
+from spark.report.publish import config_map
 from tests.spark.documents import a_document, a_flow, a_pair
 
-SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "spark" / "report.schema.json").read_text())
+SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "spark" / "report" / "schema.json").read_text())
 
 
 def a_check(*findings: Finding, name: str = "parity") -> CheckOutcome:
@@ -56,7 +57,9 @@ def a_report(*flows: FlowOutcome, failure: Finding | None = None) -> Report:
         pytest.param([], Verdict.ERROR, 2, id="nothing checked is never a pass"),
     ],
 )
-def test_the_exit_code_says_the_worst(checks: list[CheckOutcome], verdict: Verdict, exit_code: int) -> None:
+def test_the_exit_code_is_that_of_the_worst_verdict(
+    checks: list[CheckOutcome], verdict: Verdict, exit_code: int
+) -> None:
     report = a_report(an_outcome(*checks))
     assert (report.verdict, report.exit_code) == (verdict, exit_code)
 
@@ -75,14 +78,18 @@ def test_a_run_without_flows_and_a_flow_without_a_cluster_are_errors() -> None:
         pytest.param(a_report(failure=error("spark-not-started", "…")), id="a job that could not start"),
     ],
 )
-def test_the_report_has_the_form_of_its_schema(report: Report) -> None:
+def test_the_report_matches_its_schema(report: Report) -> None:
     Draft202012Validator(SCHEMA).validate(report.document())
 
 
-def test_the_schema_refuses_a_report_that_lost_a_verdict() -> None:
+def test_the_schema_refuses_an_unknown_verdict() -> None:
     document = a_report(an_outcome(a_check())).document()
     document["verdict"] = "unknown"
     assert not Draft202012Validator(SCHEMA).is_valid(document)
+
+
+def test_the_schema_lists_every_check() -> None:
+    assert SCHEMA["$defs"]["check"]["properties"]["name"]["enum"] == list(CheckName)
 
 
 def test_no_more_than_twenty_samples_are_reported() -> None:
@@ -116,9 +123,7 @@ def test_the_published_map_carries_verdict_digest_and_time() -> None:
         pytest.param({"verdict": "pass", "digest": "sha256:0e", "time": "T2"}, None, id="another-model"),
     ],
 )
-def test_the_published_map_says_since_when_the_flow_passes_without_a_break(
-    before: dict[str, str], since: str | None
-) -> None:
+def test_the_published_map_says_since_when_the_flow_passes(before: dict[str, str], since: str | None) -> None:
     published = config_map(an_outcome(a_check()), before)
     assert published.data is not None
     assert published.data["passingSince"] == (since or "2026-01-02T03:04:05+00:00")
@@ -142,7 +147,7 @@ def a_part(name: str, *checks: CheckOutcome) -> FlowOutcome:
     return replace(an_outcome(*checks), name=name, replication="logs", shape="split")
 
 
-def test_the_parts_of_a_replication_are_summed_and_the_one_that_is_behind_is_named() -> None:
+def test_the_parts_of_a_replication_are_summed_up_and_the_late_one_is_named() -> None:
     report = a_report(
         an_outcome(a_check()), a_part("logs-1", a_check()), a_part("logs-2", a_check(fail("part-behind", "…", 7)))
     )
@@ -164,7 +169,7 @@ def test_the_parts_of_a_replication_are_summed_and_the_one_that_is_behind_is_nam
     assert "logs: 2 flows, 20 source and 0 target records, fail; behind: logs-2" in out.getvalue()
 
 
-def test_what_a_consumer_of_a_prefixless_pair_must_do_is_said_in_table_and_report() -> None:
+def test_table_and_report_advise_consumers_of_a_prefixless_pair() -> None:
     there, _ = a_pair()
     words = advice(there)
     assert any("not translated" in each for each in words)
@@ -184,7 +189,7 @@ def test_a_flow_of_another_shape_needs_no_advice() -> None:
 
 
 def test_a_pipe_gets_each_finding_on_one_line_however_long() -> None:
-    """A name that is folded is one that no search finds."""
+    """A search does not find a name that is folded over two lines."""
     names = " ".join(f"orders-{number}" for number in range(200))
     text = report_text(a_report(an_outcome(a_check(fail("missing-records", names)))))
     assert f"missing-records: {names}" in text
@@ -203,13 +208,13 @@ def test_only_a_terminal_folds_the_table(
     assert (names in capsys.readouterr().out) is not terminal
 
 
-def test_a_mistake_of_the_job_ends_with_two_not_with_what_says_that_problems_were_found(
+def test_a_bug_of_the_job_exits_with_two_not_with_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     def broken(*_: object) -> Report:
         raise KeyError("orders")
 
-    monkeypatch.setattr("spark.validate.run", broken)
+    monkeypatch.setattr("spark.command_line.run", broken)
     parameters = tmp_path / "parameters.json"
     parameters.write_text(json.dumps(a_document()))
     assert entry(["--parameters", str(parameters)]) == 2
@@ -221,7 +226,8 @@ def test_a_jvm_that_dies_is_an_error_of_the_report(monkeypatch: pytest.MonkeyPat
         raise Py4JNetworkError("answer is empty")
 
     monkeypatch.setattr("spark.job.session", dying)
-    report = run(Parameters.model_validate(a_document()), Options())
+    document = Parameters.model_validate(a_document())
+    report = run(document, document.flows, Options())
     assert report.exit_code == 2
     assert report.error is not None
     assert report.error.code == "spark-lost"

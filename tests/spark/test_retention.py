@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from components.contract.report import Verdict
+from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.retention import Loss, Replicated, judge, losses
 from spark.checks.translation import Sync, SyncHistory
-from spark.positions import OffsetRange, TopicPartition
-from spark.report import Verdict
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -31,12 +31,12 @@ def test_a_source_that_starts_at_the_replicated_position_lost_nothing() -> None:
     assert losses(replicated(Sync(0, 0), source=(60, 100), target=(0, 60))) == []
 
 
-def test_a_source_that_starts_beyond_the_replicated_position_lost_what_lies_between() -> None:
+def test_a_source_that_starts_after_the_replicated_position_lost_the_records_between() -> None:
     (loss,) = losses(replicated(Sync(0, 0), source=(80, 100), target=(0, 60)))
     assert (loss.first, loss.end, loss.certain) == (60, 80, True)
 
 
-def test_a_jump_between_two_syncs_is_a_loss_that_replication_went_on_after() -> None:
+def test_a_jump_between_two_syncs_is_a_past_loss() -> None:
     found = losses(replicated(Sync(0, 0), Sync(90, 60, 1_700), source=(90, 100), target=(0, 70)))
     assert found == [Loss(ORDERS, 60, 90, True, 1_700)]
     outcome = judge([replicated(Sync(0, 0), Sync(90, 60, 1_700), source=(90, 100), target=(0, 70))])
@@ -52,7 +52,7 @@ def test_a_jump_between_two_syncs_is_a_loss_that_replication_went_on_after() -> 
         pytest.param({"policy": "compact"}, id="compaction"),
     ],
 )
-def test_a_jump_that_markers_or_compaction_explain_is_stated_only(changes: dict[str, Any]) -> None:
+def test_a_jump_that_markers_or_compaction_explain_is_a_note(changes: dict[str, Any]) -> None:
     outcome = judge([replicated(Sync(0, 0), Sync(90, 60), source=(90, 100), target=(0, 70), **changes)])
     assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.PASS, ["possible-markers"])
 
@@ -61,7 +61,7 @@ def test_a_jump_over_offsets_that_the_source_still_holds_is_left_to_parity() -> 
     assert losses(replicated(Sync(0, 0), Sync(90, 60), source=(0, 100), target=(0, 70))) == []
 
 
-def test_a_jump_that_the_target_has_removed_too_is_past() -> None:
+def test_a_jump_that_has_expired_on_the_target_is_ignored() -> None:
     assert losses(replicated(Sync(0, 0), Sync(90, 60), source=(90, 100), target=(65, 70))) == []
 
 
@@ -86,13 +86,11 @@ def test_an_emptied_topic_with_many_jumps_may_have_had_transactions() -> None:
     ],
 )
 @pytest.mark.parametrize("source", [(101, 101), (101, 120)], ids=["emptied", "with records since"])
-def test_one_offset_that_was_not_replicated_is_what_a_marker_takes(
-    syncs: tuple[Sync, ...], target_end: int, source: tuple[int, int]
-) -> None:
+def test_a_gap_of_one_offset_is_a_marker(syncs: tuple[Sync, ...], target_end: int, source: tuple[int, int]) -> None:
     """A topic that was written in one transaction, all of which has expired, has lost nothing."""
     found = losses(replicated(*syncs, source=source, target=(0, target_end)))
     assert [(loss.count, loss.certain) for loss in found] == [(1, False)]
 
 
-def test_without_any_offset_sync_nothing_can_be_said() -> None:
+def test_without_any_offset_sync_the_check_is_an_error() -> None:
     assert judge([replicated(source=(0, 10), target=(0, 10))]).verdict is Verdict.ERROR

@@ -1,12 +1,12 @@
-"""Missing, stuck and foreign offsets, and for how long each could only be early."""
+"""Missing, stuck and foreign offsets, and for how long each may only be late."""
 
 from dataclasses import replace
 
 import pytest
 
+from components.kafka.positions import TopicPartition
 from spark.checks.standing import Patience, Standing, standings
 from spark.checks.translation import Checkpoint, Position, Sync, SyncHistory
-from spark.positions import TopicPartition
 from tests.spark.documents import a_flow
 
 ORDERS = TopicPartition("orders", 0)
@@ -20,7 +20,7 @@ def found(position: Position, syncs: SyncHistory = SYNCS, committed_at_first: in
     )
 
 
-def test_a_translated_and_synced_group_is_as_it_should_be() -> None:
+def test_a_translated_and_synced_group_has_no_finding() -> None:
     assert found(POSITION) == []
 
 
@@ -59,28 +59,28 @@ def test_a_translated_and_synced_group_is_as_it_should_be() -> None:
         ),
     ],
 )
-def test_each_standing_has_its_name_and_its_patience(
+def test_each_standing_has_its_code_and_its_patience(
     position: Position, syncs: SyncHistory, code: str, patience: float
 ) -> None:
     (standing,) = found(position, syncs)
     assert (standing.finding.code, standing.patience_seconds) == (code, patience)
 
 
-def test_a_checkpoint_between_old_syncs_is_not_called_stuck() -> None:
-    """The connector keeps older syncs ever more sparsely: coarse is by design and must not fail a working flow."""
+def test_a_checkpoint_between_old_syncs_is_not_reported_as_stuck() -> None:
+    """The connector keeps fewer and fewer of the older syncs: a coarse translation must not fail a working flow."""
     lagging = replace(POSITION, committed=60, checkpoint=Checkpoint(60, 1), on_target=1)
     assert found(lagging, committed_at_first=60) == []
 
 
-def test_a_checkpoint_is_not_called_stuck_once_newer_syncs_lie_ahead_of_its_group() -> None:
-    """They came while the job looked: the connector may have forgotten the sync that owed the group its offset."""
+def test_a_checkpoint_with_newer_syncs_ahead_is_not_reported_as_stuck() -> None:
+    """They arrived while the job waited: the connector may have forgotten the sync that owed the group its offset."""
     position = replace(POSITION, checkpoint=Checkpoint(40, 41), on_target=41)
     newer = SyncHistory((*SYNCS.syncs, Sync(5000, 5000)))
     result = standings([position], {(position.group, ORDERS): 105}, {ORDERS: SYNCS}, {ORDERS: newer}, a_flow())
     assert result == []
 
 
-def test_a_group_that_was_set_back_while_looking_owes_nothing() -> None:
+def test_a_group_that_was_reset_during_the_run_owes_nothing() -> None:
     position = replace(POSITION, committed=50, checkpoint=Checkpoint(50, 1), on_target=1)
     assert found(position, committed_at_first=105) == []
 

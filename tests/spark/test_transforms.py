@@ -59,11 +59,11 @@ def test_records_that_differ_have_different_digests(
     assert digest(spark, **one) != digest(spark, **other)
 
 
-def test_no_headers_is_one_thing_however_it_is_written(spark: SparkSession) -> None:
+def test_null_headers_and_empty_headers_have_the_same_digest(spark: SparkSession) -> None:
     assert digest(spark, headers=None) == digest(spark, headers=[])
 
 
-def test_the_target_is_compared_under_the_sources_topic_name(spark: SparkSession) -> None:
+def test_records_of_the_target_have_the_sources_topic_name(spark: SparkSession) -> None:
     rows = [(b"k", b"v", "useast.orders", 1, 7, NOW, None)]
     (row,) = transforms.digests(spark.createDataFrame(rows, _RECORDS), TARGET, "useast.").collect()
     assert (row.side, row.topic, row.partition, row.offset) == (TARGET, "orders", 1, 7)
@@ -76,7 +76,7 @@ def digests(spark: SparkSession, source: list[tuple[int, int]], target: list[tup
     return frame.selectExpr("*", "offset * 10 as time_ms", "'compared' as role")
 
 
-def test_sums_do_not_depend_on_order_but_on_every_copy(spark: SparkSession) -> None:
+def test_sums_ignore_the_order_and_count_every_copy(spark: SparkSession) -> None:
     big = -(2**63)
     frame = digests(spark, [(0, 5), (1, -1), (2, big)], [(7, big), (8, 5), (9, -1)])
     source, target = sorted(transforms.partition_sums(frame).collect(), key=lambda row: str(row.side))
@@ -121,7 +121,7 @@ def differences(
         pytest.param([], [(0, 2)], {"extra": (1, 0, 0)}, id="an empty source"),
     ],
 )
-def test_differences_are_told_apart(
+def test_every_kind_of_difference_is_distinguished(
     spark: SparkSession,
     source: list[tuple[int, int]],
     target: list[tuple[int, int]],
@@ -130,8 +130,8 @@ def test_differences_are_told_apart(
     assert differences(spark, source, target) == expected
 
 
-def test_a_record_that_the_source_has_aborted_is_not_from_somewhere_else(spark: SparkSession) -> None:
-    """Its twin that was committed stands for one copy on the target, the aborted one for the other."""
+def test_a_record_that_the_source_aborted_is_not_reported_as_extra(spark: SparkSession) -> None:
+    """The committed record explains one copy on the target, the aborted one the other."""
     both = digests(spark, [(0, 1), (3, 3)], [(0, 1), (1, 2), (2, 1), (3, 3), (4, 9)])
     everything = transforms.uncommitted(digests(spark, [(0, 1), (1, 2), (2, 1), (3, 3)], []))
     judged = spark.createDataFrame([("orders", 0, 99, 0)], _JUDGED)
@@ -160,7 +160,7 @@ def test_records_that_may_still_be_on_their_way_are_not_judged(spark: SparkSessi
                      id="a twin from before the start is not the one that arrived"),
     ],
 )  # fmt: skip
-def test_records_before_the_start_of_a_flow_are_told_from_missing_ones(
+def test_records_before_the_start_are_distinguished_from_missing_ones(
     spark: SparkSession,
     source: list[tuple[int, int]],
     target: list[tuple[int, int]],
@@ -170,7 +170,7 @@ def test_records_before_the_start_of_a_flow_are_told_from_missing_ones(
     assert differences(spark, source, target, started=started) == expected
 
 
-def test_the_times_of_a_side_are_of_its_compared_records(spark: SparkSession) -> None:
+def test_the_times_of_a_side_are_those_of_its_compared_records(spark: SparkSession) -> None:
     frame = digests(spark, [(3, 5), (4, 6)], []).selectExpr(
         "* except (role)", "if(offset = 3, 'aside', 'compared') as role"
     )
@@ -186,7 +186,7 @@ def test_samples_are_the_first_twenty_and_the_count_is_of_all(spark: SparkSessio
 
 
 def test_the_newest_checkpoint_counts_even_when_it_goes_back(spark: SparkSession) -> None:
-    """A checkpoint follows its group when that is set back: the newest record wins, not the largest offset."""
+    """A checkpoint follows a group that is reset: the newest record counts, not the highest offset."""
     rows = [
         ("g", "useast.orders", 0, 100, 90, 5),
         ("g", "useast.orders", 0, 50, 41, 9),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.translation import (
     Candidates,
     Checkpoint,
@@ -16,7 +17,6 @@ from spark.checks.translation import (
     prove,
     source_range,
 )
-from spark.positions import OffsetRange, TopicPartition
 
 ORDERS = TopicPartition("orders", 0)
 LOG = OffsetRange(0, 1000)
@@ -46,20 +46,20 @@ def code(proof: Proof) -> str | None:
     return proof.finding.code if proof.finding else None
 
 
-def test_a_record_before_the_commit_proves_the_translation_and_counts_what_is_read_again() -> None:
+def test_a_record_before_the_commit_proves_the_translation_and_is_counted_as_read_again() -> None:
     found = Landing(Record(101, 5, "A1"), after=False)
     proof = proof_of(a_position(105, 101), found, [Record(101, 5, "A1"), Record(102, 6, "A2")])
     assert (proof.proven, proof.source_offset, proof.read_again) == (True, 101, 4)
 
 
-def test_a_group_that_stands_past_the_end_reads_no_more_again_than_there_is() -> None:
+def test_a_group_past_the_end_reads_no_more_again_than_there_is() -> None:
     found = Landing(Record(991, 5, "A1"), after=False)
     proof = proof_of(a_position(5_000, 991), found, [Record(991, 5, "A1")])
     assert (proof.proven, proof.read_again) == (True, 9)
 
 
-def test_a_record_after_the_commit_is_a_skip_and_says_how_many() -> None:
-    """A consumer moved to the target would never see them, and nothing else reports it."""
+def test_a_record_after_the_commit_is_a_skip_with_a_count() -> None:
+    """A consumer that moves to the target would never see them, and nothing else reports it."""
     proof = proof_of(a_position(100, 140), Landing(Record(140, 5, "A1"), after=False), [Record(140, 5, "A1")])
     assert code(proof) == "offset-skips-records"
     assert proof.finding is not None
@@ -77,7 +77,7 @@ def test_a_record_after_the_commit_is_a_skip_and_says_how_many() -> None:
 def test_only_records_are_skipped_not_markers_or_what_compaction_removed(
     records: list[int], read_from: int, skipped: int
 ) -> None:
-    """A group whose commit stands before a transaction marker must not fail a flow that is right."""
+    """A group whose commit is at a transaction marker must not fail a flow that works."""
     candidates = [Record(offset, 5, f"A{offset}") for offset in records]
     found = Landing(Record(93, 5, "A140"), after=False)
     proof = proof_of(a_position(100, 93), found, candidates, read=OffsetRange(read_from, 173))
@@ -100,7 +100,7 @@ def test_a_checkpoint_past_the_end_is_named_as_such() -> None:
     assert code(proof_of(a_position(100, 1001), None, [])) == "checkpoint-past-end"
 
 
-def test_what_retention_removed_is_unproven_and_not_wrong() -> None:
+def test_what_retention_removed_is_unproven_not_wrong() -> None:
     found = Landing(Record(100, 5, "A1"), after=False)
     gone = proof_of(a_position(100, 100), None, [], target=OffsetRange(500, 1000))
     assert code(gone) == "target-expired"
@@ -109,7 +109,7 @@ def test_what_retention_removed_is_unproven_and_not_wrong() -> None:
     assert not gone.proven
 
 
-def test_a_record_that_is_not_where_it_must_be_is_another_record() -> None:
+def test_a_record_that_is_not_where_it_must_be_differs() -> None:
     found = Landing(Record(100, 5, "A1"), after=False)
     wrong = proof_of(a_position(100, 100), found, [Record(100, 5, "B7")], Guess(100, True))
     assert code(wrong) == "translated-record-differs"
@@ -130,15 +130,15 @@ def test_a_record_that_is_not_found_is_unproven_when(guess: Guess | None, compac
     assert not proof.proven
 
 
-def test_of_equal_records_the_expected_one_counts_and_else_the_furthest() -> None:
-    """Identical records must neither hide a skip nor make one up."""
+def test_of_equal_records_the_expected_one_counts_else_the_highest() -> None:
+    """Identical records must neither hide a skip nor pretend one."""
     found = Landing(Record(100, 5, "A1"), after=False)
     twins = [Record(90, 5, "A1"), Record(130, 5, "A1")]
     assert proof_of(a_position(100, 100), found, twins, Guess(90, True)).source_offset == 90
     assert code(proof_of(a_position(100, 100), found, twins)) == "offset-skips-records"
 
 
-def test_a_consumer_lands_on_the_next_record_over_a_marker_or_else_behind_the_last() -> None:
+def test_a_consumer_lands_on_the_record_after_a_marker_or_after_the_last() -> None:
     records = [Record(98, 1, "A"), Record(102, 2, "B")]
     assert landing(100, records) == Landing(records[1], after=False)
     assert landing(103, records) == Landing(records[1], after=True)
@@ -146,25 +146,25 @@ def test_a_consumer_lands_on_the_next_record_over_a_marker_or_else_behind_the_la
 
 
 class TestSyncHistory:
-    def test_between_equal_differences_the_place_is_exact(self) -> None:
+    def test_between_syncs_of_equal_difference_the_guess_is_exact(self) -> None:
         history = SyncHistory((Sync(100, 0), Sync(150, 50)))
         assert history.guess(20) == Guess(120, True)
         assert history.guess(60) == Guess(160, True)
 
-    def test_across_a_difference_the_place_is_a_guess_but_exact_at_the_sync(self) -> None:
+    def test_across_a_change_of_difference_only_the_sync_itself_is_exact(self) -> None:
         history = SyncHistory((Sync(100, 0), Sync(160, 50)))
         assert history.guess(20) == Guess(120, False)
         assert history.guess(0) == Guess(100, True)
 
-    def test_before_the_oldest_sync_the_place_is_a_guess(self) -> None:
+    def test_before_the_oldest_sync_the_guess_is_not_exact(self) -> None:
         assert SyncHistory((Sync(100, 50),)).guess(20) == Guess(70, False)
         assert SyncHistory().guess(20) is None
 
-    def test_syncs_from_before_the_remote_topic_was_made_again_are_forgotten(self) -> None:
+    def test_syncs_from_before_the_remote_topic_was_recreated_are_ignored(self) -> None:
         history = SyncHistory((Sync(0, 0), Sync(500, 500), Sync(600, 0)))
         assert history.guess(10) == Guess(610, True)
 
-    def test_only_the_latest_sync_owes_a_translation(self) -> None:
+    def test_only_the_latest_sync_demands_a_translation(self) -> None:
         history = SyncHistory((Sync(0, 0), Sync(100, 90)))
         assert (history.owed(99), history.owed(100), history.owed(105)) == (None, 90, 91)
         assert SyncHistory().owed(5) is None

@@ -1,0 +1,44 @@
+"""All effects of a change, from every theme, gravest first."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from components.changes.connector_restarts import connector_effects
+from components.changes.deployment_state import DeploymentState
+from components.changes.effect import Effect
+from components.changes.namespaces_and_users import namespace_and_user_effects
+from components.changes.offset_translation import translation_effects
+from components.changes.records import record_effects
+from components.changes.remote_names import remote_name_effects
+from components.changes.source_offsets import source_offset_effects
+from components.changes.stack_change import StackChange
+from components.changes.topics import topic_effects
+from components.changes.worker_restarts import worker_effects
+
+_THEMES = (
+    topic_effects,
+    source_offset_effects,
+    remote_name_effects,
+    translation_effects,
+    record_effects,
+    connector_effects,
+    worker_effects,
+    namespace_and_user_effects,
+)
+
+#: Takes a flow's name and one of its keys, and returns the key's path in the topology file.
+TopologyPath = Callable[[str, str], str]
+
+
+def all_effects(
+    before: Iterable[DeploymentState], after: Iterable[DeploymentState], topology_path: TopologyPath
+) -> tuple[Effect, ...]:
+    """Return the effects of a change to a stack, gravest first, then by flow.
+
+    Deployments that do not change may be left out: their topics continue in them, so no effect is lost.
+    """
+    change = StackChange(tuple(before), tuple(after))
+    effects = [
+        replace(effect, where=topology_path(effect.flow, effect.where)) for theme in _THEMES for effect in theme(change)
+    ]
+    return tuple(sorted(effects, key=lambda effect: (-effect.severity.rank, effect.flow, effect.code, effect.what)))

@@ -1,0 +1,292 @@
+"""What a deployment's Kubernetes objects make Connect run: workers, connectors, and the configuration that they read.
+
+KafkaConnectors with their ConfigMaps and a KafkaMirrorMaker2 are read into the same types.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from components.kafka.mirror_connectors import ROLE_OF_CLASS
+from components.kafka.replication_policy import Policy, ReplicationPolicy
+from components.render.connections import CONFIG_MAP_PROVIDER
+from components.render.planned_objects import Manifest
+from components.render.transforms import GUARD_FILTER
+
+#: Fields of a worker resource that do not affect its pods. The operator sets log levels in running workers.
+#: Source: Strimzi KafkaConnectAssemblyOperator, AbstractConnectOperator.
+_NOT_IN_PODS = frozenset({"replicas", "logging", "bootstrapServers", "config", "template", "connectCluster", "mirrors"})
+_NOT_IN_PODS |= {"target", "clusters", "groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic"}
+_POD_TEMPLATES = frozenset({"pod", "connectContainer", "initContainer"})
+_GROUP_PROPERTIES = frozenset({"group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic"})
+_PLACEHOLDER = re.compile(rf"\$\{{{CONFIG_MAP_PROVIDER}:(?P<namespace>[^/}}]+)/(?P<name>[^:}}]+):(?P<key>[^}}]+)\}}")
+
+#: The objects of a deployment by role and part.
+Objects = Mapping[str, Manifest]
+
+
+@dataclass(frozen=True)
+class DeployedWorkers:
+    """The workers of one KafkaConnect or KafkaMirrorMaker2.
+
+    `group` is the Connect group, `offsets_topic` where it keeps its source offsets and `target_address` the bootstrap
+    address of the cluster that holds them. `config` leaves out the names of the group and its topics. `pods` holds
+    everything in the spec whose change restarts the pods.
+    """
+
+    kind: str
+    api_version: str
+    name: str
+    namespace: str
+    group: str
+    offsets_topic: str
+    target_address: str
+    replicas: int
+    config: Mapping[str, Any]
+    pods: Mapping[str, Any]
+    logging: Any = None
+
+
+@dataclass(frozen=True)
+class DeployedConnector:
+    """A connector as Connect runs it.
+
+    `role` is "source", "checkpoint" or "heartbeat"; `part` tells several source connectors of a flow apart. `config` is
+    the configuration with values in place of placeholders, `submitted` what the operator compares and sends to Connect.
+    """
+
+    flow: str
+    role: str
+    part: str
+    name: str
+    workers: DeployedWorkers
+    state: str
+    config: Mapping[str, str]
+    submitted: Mapping[str, Any]
+
+    @property
+    def source_alias(self) -> str:
+        return self.config.get("source.cluster.alias", "")
+
+    @property
+    def target_alias(self) -> str:
+        return self.config.get("target.cluster.alias", "")
+
+    @property
+    def source_address(self) -> str:
+        return self.config.get("source.cluster.bootstrap.servers", "")
+
+    @cached_property
+    def topics(self) -> tuple[str, ...]:
+        return self.names("topics")
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """Return the names or patterns that a property lists."""
+        return tuple(name for name in self.config.get(key, "").split(",") if name)
+
+    @property
+    def topics_key(self) -> str:
+        """Key of the flow that selects the topics of a source connector."""
+        return f"connectors.sources.{self.part}.topics" if self.part else "topics"
+
+    @property
+    def guarded(self) -> bool:
+        """Whether the loop guard is among the transforms."""
+        return GUARD_FILTER in self.names("transforms")
+
+    @property
+    def emits(self) -> bool:
+        """Whether a checkpoint or heartbeat connector has a task. Source: MirrorCheckpointConnector.taskConfigs."""
+        return self.is_on(f"emit.{self.role}s.enabled")
+
+    def is_on(self, switch: str) -> bool:
+        """Return whether a property that is on by default has not been switched off."""
+        return self.config.get(switch, "true").lower() != "false"
+
+    @property
+    def identity_policy(self) -> bool:
+        return self.config.get("replication.policy.class", "").endswith("IdentityReplicationPolicy")
+
+    @property
+    def policy(self) -> ReplicationPolicy:
+        kind = Policy.IDENTITY if self.identity_policy else Policy.DEFAULT
+        separator = self.config.get("replication.policy.separator", ".")
+        return ReplicationPolicy(kind, separator, self.source_alias, self.target_alias)
+
+    @property
+    def start_from(self) -> str:
+        """`earliest` or `latest`: where a partition without an offset in Connect starts."""
+        return self.config.get("source.consumer.auto.offset.reset", "earliest")
+
+
+@dataclass(frozen=True)
+class DeploymentState:
+    """Everything in a deployment from which effects of a change are derived."""
+
+    name: str
+    workers: tuple[DeployedWorkers, ...] = ()
+    connectors: tuple[DeployedConnector, ...] = ()
+    namespaces: frozenset[str] = frozenset()
+    quotas: Mapping[str, Manifest] = field(default_factory=dict)
+    users: Mapping[str, Manifest] = field(default_factory=dict)
+
+    @property
+    def first_flow(self) -> str:
+        """Name of the flow under which effects on the whole deployment are reported."""
+        return next((connector.flow for connector in self.connectors), self.name)
+
+
+def deployment_state(name: str, objects: Objects, flows_by_source: Mapping[str, str] | None = None) -> DeploymentState:
+    """Return what the objects of a deployment make Connect run.
+
+    `flows_by_source` maps a source's alias to the flow of its mirror in a KafkaMirrorMaker2, which does not name flows.
+    """
+    workers = {each["metadata"]["name"]: _workers(each) for each in _of_kind(objects, "KafkaConnect").values()}
+    mirrors = [(each, _workers(each)) for each in _of_kind(objects, "KafkaMirrorMaker2").values()]
+    config_maps = {
+        (each["metadata"]["namespace"], each["metadata"]["name"]): each["data"]
+        for each in _of_kind(objects, "ConfigMap").values()
+    }
+    connectors = [
+        _connector(key, body, workers[cluster], config_maps)
+        for key, body in _of_kind(objects, "KafkaConnector").items()
+        if (cluster := body["metadata"]["labels"].get("strimzi.io/cluster")) in workers
+    ]
+    connectors += [connector for body, group in mirrors for connector in _mirrored(body, group, flows_by_source or {})]
+    return DeploymentState(
+        name,
+        (*workers.values(), *(group for _, group in mirrors)),
+        tuple(connectors),
+        frozenset(each["metadata"]["name"] for each in _of_kind(objects, "Namespace").values()),
+        _of_kind(objects, "ResourceQuota") | _of_kind(objects, "LimitRange"),
+        {each["metadata"]["name"]: each for each in _of_kind(objects, "KafkaUser").values()},
+    )
+
+
+def _of_kind(objects: Objects, kind: str) -> dict[str, Manifest]:
+    return {key: each for key, each in objects.items() if each["kind"] == kind}
+
+
+def _workers(body: Manifest) -> DeployedWorkers:
+    """Read the workers of a KafkaConnect or KafkaMirrorMaker2, in either API version."""
+    spec = body["spec"]
+    cluster = _worker_cluster(spec)
+    config = dict(cluster.get("config", {}))
+    pods = {key: value for key, value in spec.items() if key not in _NOT_IN_PODS}
+    pods |= {f"template.{key}": value for key, value in spec.get("template", {}).items() if key in _POD_TEMPLATES}
+    pods |= {f"{end.get('alias', '')}.{key}": end.get(key) for end in _ends(spec) for key in ("tls", "authentication")}
+    return DeployedWorkers(
+        body["kind"],
+        body["apiVersion"],
+        body["metadata"]["name"],
+        body["metadata"]["namespace"],
+        str(cluster.get("groupId") or config.get("group.id", "")),
+        str(cluster.get("offsetStorageTopic") or config.get("offset.storage.topic", "")),
+        str(cluster.get("bootstrapServers", "")),
+        int(spec.get("replicas", 1)),
+        {key: value for key, value in config.items() if key not in _GROUP_PROPERTIES},
+        {key: value for key, value in pods.items() if value is not None},
+        spec.get("logging"),
+    )
+
+
+def _worker_cluster(spec: Manifest) -> Manifest:
+    """Return the part of a spec that names the cluster of its workers."""
+    if "connectCluster" in spec:
+        return next((each for each in spec["clusters"] if each["alias"] == spec["connectCluster"]), {})
+    target: Manifest = spec.get("target", spec)
+    return target
+
+
+def _ends(spec: Manifest) -> Iterator[Manifest]:
+    """Yield the clusters whose certificates and logins the operator gives to the workers of a KafkaMirrorMaker2."""
+    yield from spec.get("clusters", ())
+    if "target" in spec:
+        yield spec["target"]
+        yield from (mirror["source"] for mirror in spec["mirrors"])
+
+
+def _connector(
+    key: str, body: Manifest, workers: DeployedWorkers, config_maps: Mapping[tuple[str, str], Mapping[str, str]]
+) -> DeployedConnector:
+    spec = body["spec"]
+
+    def value(found: re.Match[str]) -> str:
+        data = config_maps.get((found["namespace"], found["name"]), {})
+        return str(data.get(found["key"], found[0]))
+
+    # The revision of credentials is not a property; it explains why a connector restarts.
+    revisions = {
+        f"{side}.credentials.revision": data["credentials.revision"]
+        for side in ("source", "target")
+        for (_, name), data in config_maps.items()
+        if "credentials.revision" in data and f"/{name}:alias}}" in str(spec["config"].get(f"{side}.cluster.alias"))
+    }
+    config = {name: _PLACEHOLDER.sub(value, _text(given)) for name, given in spec["config"].items()}
+    role = ROLE_OF_CLASS.get(spec["class"].rpartition(".")[2], "")
+    return DeployedConnector(
+        body["metadata"]["labels"].get("app.kubernetes.io/part-of", ""),
+        role,
+        key.removeprefix(f"{role}-connector").removeprefix("-") if role == "source" else "",
+        body["metadata"]["name"],
+        workers,
+        spec.get("state", "running"),
+        config | revisions,
+        {**spec["config"], "class": spec["class"], "tasksMax": spec.get("tasksMax")},
+    )
+
+
+def _mirrored(body: Manifest, workers: DeployedWorkers, flows: Mapping[str, str]) -> Iterator[DeployedConnector]:
+    """Yield the connectors that the operator creates for a KafkaMirrorMaker2. Source: KafkaMirrorMaker2Connectors."""
+    spec, name = body["spec"], body["metadata"]["name"]
+    target = _worker_cluster(spec)
+    by_alias = {each["alias"]: each for each in spec.get("clusters", ())}
+    for mirror in spec["mirrors"]:
+        source = mirror.get("source") or by_alias[mirror["sourceCluster"]]
+        presumed_flow = name if len(spec["mirrors"]) == 1 else f"{name}-from-{source['alias']}"
+        flow = flows.get(source["alias"], presumed_flow)
+        for kind, role in ROLE_OF_CLASS.items():
+            connector = mirror.get(f"{role}Connector")
+            if connector is None:
+                continue
+            config = {key: _text(value) for key, value in connector["config"].items()}
+            config |= _ends_of_mirror(source, target) | _selection(mirror, role)
+            yield DeployedConnector(
+                flow,
+                role,
+                "",
+                f"{source['alias']}->{target['alias']}.{kind}",
+                workers,
+                connector.get("state", "running"),
+                config,
+                {**config, "class": kind, "tasksMax": connector.get("tasksMax"), **_logins(source, target)},
+            )
+
+
+def _ends_of_mirror(source: Manifest, target: Manifest) -> dict[str, str]:
+    return {
+        "source.cluster.alias": source["alias"],
+        "source.cluster.bootstrap.servers": source["bootstrapServers"],
+        "target.cluster.alias": target["alias"],
+        "target.cluster.bootstrap.servers": target["bootstrapServers"],
+    }
+
+
+def _logins(source: Manifest, target: Manifest) -> dict[str, Any]:
+    ends = {"source": source, "target": target}
+    return {f"{side}.{key}": end.get(key) for side, end in ends.items() for key in ("tls", "authentication")}
+
+
+def _selection(mirror: Manifest, role: str) -> dict[str, str]:
+    fields = {"topics": "topicsPattern", "topics.exclude": "topicsExcludePattern"}
+    if role == "checkpoint":
+        fields |= {"groups": "groupsPattern", "groups.exclude": "groupsExcludePattern"}
+    if role == "heartbeat":
+        return {}
+    return {key: mirror[name] for key, name in fields.items() if name in mirror}
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,73 @@
+"""One effect of a change on replication, how grave it is, and the words that effects share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from components.kafka.topic_names import is_name
+
+_NAMED_AT_MOST = 5
+
+
+class Severity(StrEnum):
+    """How grave an effect is, mildest first.
+
+    none: records and offsets continue as before. restart: replication stops for seconds, or for minutes while workers
+    come and go, and resumes where it stopped. re-read: records are replicated twice, or consumers would reread records
+    after a failover. data: records or translated offsets are skipped, left behind, orphaned or changed.
+    """
+
+    NONE = "none"
+    RESTART = "restart"
+    RE_READ = "re-read"
+    DATA = "data"
+
+    @property
+    def rank(self) -> int:
+        return list(Severity).index(self)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a change does to one flow.
+
+    `what` says it in Kafka's terms. `where` is a path in the topology file, or one that begins with the flow's name if
+    only the objects are known.
+    """
+
+    severity: Severity
+    code: str
+    flow: str
+    where: str
+    what: str
+
+
+def gravest(effects: Sequence[Effect]) -> Severity:
+    """Return the highest severity; `none` without effects."""
+    return max((effect.severity for effect in effects), key=lambda severity: severity.rank, default=Severity.NONE)
+
+
+def number(count: int, noun: str) -> str:
+    """Return a count with its noun, such as `3 groups`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def counted(names: Sequence[str], noun: str) -> str:
+    """Return how many names and patterns there are, such as `2 topics and 1 pattern of topics`."""
+    patterns = [name for name in names if not is_name(name)]
+    literals = len(names) - len(patterns)
+    parts = [number(literals, noun)] if literals or not patterns else []
+    if patterns:
+        parts.append(number(len(patterns), "pattern") + f" of {noun}s")
+    return " and ".join(parts)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the names themselves, or the first five of many."""
+    shown = ", ".join(f"`{name}`" for name in names[:_NAMED_AT_MOST])
+    return shown if len(names) <= _NAMED_AT_MOST else f"{shown} and {len(names) - _NAMED_AT_MOST} more"
+
+
+def verb(names: Sequence[str], one: str, several: str) -> str:
+    """Return the form of a verb that agrees with the number of names."""
+    return one if len(names) == 1 else several

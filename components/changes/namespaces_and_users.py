@@ -1,0 +1,89 @@
+"""Kubernetes objects around Connect that replication depends on: namespaces, quotas, and the users of Kafka."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from components.changes.deployment_state import DeploymentState
+from components.changes.effect import Effect, Severity, listed, number
+from components.changes.stack_change import StackChange
+from components.render.planned_objects import Manifest
+
+
+def namespace_and_user_effects(change: StackChange) -> Iterator[Effect]:
+    """Yield what happens to namespaces, quotas and KafkaUsers."""
+    yield from _namespaces(change)
+    old, new = ({each.name: each for each in side} for side in (change.before, change.after))
+    for name in {**new, **old}:
+        before, after = old.get(name, DeploymentState(name)), new.get(name, DeploymentState(name))
+        if name in old and name in new:
+            yield from _quotas(before.quotas, after.quotas, after.first_flow)
+        yield from _users(before.users, after.users, name)
+
+
+def _namespaces(change: StackChange) -> Iterator[Effect]:
+    """Yield what happens to namespaces in which workers run, by whichever deployment declares the namespace."""
+    old, new = (
+        {namespace: each for each in side for namespace in each.namespaces} for side in (change.before, change.after)
+    )
+    used_before, used_after = (
+        {workers.namespace: each for each in side for workers in each.workers} for side in (change.before, change.after)
+    )
+    for namespace in sorted((old.keys() - new.keys()) & used_after.keys()):
+        what = (
+            f"namespace {namespace} is deleted with everything in it, including objects of others, while workers still "
+            "run there: replication stops until it exists again"
+        )
+        yield Effect(Severity.DATA, "namespace-deleted", used_after[namespace].first_flow, "namespace.create", what)
+    for namespace in sorted((new.keys() - old.keys()) & used_before.keys()):
+        what = f"namespace {namespace} is created by this stack; `up` fails if it exists already"
+        yield Effect(Severity.NONE, "namespace-created", new[namespace].first_flow, "namespace.create", what)
+    for namespace in sorted(new.keys() & old.keys()):
+        if new[namespace].name != old[namespace].name:
+            owner, earlier_owner = new[namespace].first_flow, old[namespace].first_flow
+            what = (
+                f"namespace {namespace} is created for `{owner}` instead of `{earlier_owner}`: `up` creates before it "
+                f"deletes, so it fails because the namespace exists; give the namespace of `{owner}` another name"
+            )
+            yield Effect(Severity.NONE, "namespace-taken-over", owner, "namespace.create", what)
+
+
+def _quotas(before: Mapping[str, Manifest], after: Mapping[str, Manifest], flow: str) -> Iterator[Effect]:
+    old, new = ({key: quota["spec"] for key, quota in side.items()} for side in (before, after))
+    if old != new:
+        what = "the namespace's quota changes: running pods stay, and a pod that starts must fit into the new quota"
+        yield Effect(Severity.NONE, "quota-changes", flow, "quota", what)
+
+
+def _users(before: Mapping[str, Manifest], after: Mapping[str, Manifest], deployment: str) -> Iterator[Effect]:
+    for user in sorted({*before, *after}):
+        old, new = before.get(user), after.get(user)
+        if new is None:
+            what = f"the User Operator deletes user `{user}` and its ACLs: clients that log in as it are refused"
+            yield Effect(Severity.DATA, "user-removed", deployment, "", what)
+        elif old is None:
+            acls = number(len(_acls(new)), "ACL")
+            what = f"the User Operator creates user `{user}` with {acls} and removes any other ACLs of that user"
+            yield Effect(Severity.NONE, "user-added", deployment, "", what)
+        else:
+            yield from _changed_user(user, old, new, deployment)
+
+
+def _changed_user(user: str, old: Manifest, new: Manifest, deployment: str) -> Iterator[Effect]:
+    if removed := [acl for acl in _acls(old) if acl not in _acls(new)]:
+        what = f"user `{user}` loses {number(len(removed), 'ACL')} that no flow needs any more: {listed(removed)}"
+        yield Effect(Severity.NONE, "acls-removed", deployment, "", what)
+    if added := [acl for acl in _acls(new) if acl not in _acls(old)]:
+        what = f"user `{user}` gets {number(len(added), 'ACL')}: {listed(added)}"
+        yield Effect(Severity.NONE, "acls-added", deployment, "", what)
+    if old["spec"].get("authentication") != new["spec"].get("authentication"):
+        what = f"user `{user}` authenticates differently: connectors are refused until they use its new credentials"
+        yield Effect(Severity.RESTART, "user-logs-in-otherwise", deployment, "", what)
+
+
+def _acls(user: Manifest) -> list[str]:
+    """Return a user's ACLs as prose, one for each resource with all its operations."""
+    rules: list[dict[str, Any]] = user["spec"].get("authorization", {}).get("acls", [])
+    return [
+        f"{', '.join(rule['operations'])} on {rule['resource']['type']} {rule['resource'].get('name', '')}".strip()
+        for rule in rules
+    ]

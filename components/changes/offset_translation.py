@@ -1,0 +1,132 @@
+"""Consumer groups, offset syncs and checkpoints: whether committed offsets still translate to the target.
+
+MirrorMaker writes a checkpoint only if it advances, and syncs group offsets only to groups without members on the
+target. Source: MirrorCheckpointTask, OffsetSyncStore, OffsetSyncWriter.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from components.changes.coverage import is_covered
+from components.changes.deployment_state import DeployedConnector
+from components.changes.effect import Effect, Severity, counted, listed, verb
+from components.changes.stack_change import StackChange
+
+_LAG = "offset.lag.max"
+_REFRESH = "refresh.groups.enabled"
+
+
+def translation_effects(change: StackChange) -> Iterator[Effect]:
+    """Yield what happens to the translation of committed offsets, by flow."""
+    for pair in change.connector_pairs_of("checkpoint"):
+        before, after = (each if each is not None and each.emits else None for each in pair)
+        if before is None or after is None:
+            yield from _checkpoint_connector(before, after)
+        else:
+            yield from _groups(before, after)
+            yield from _group_offsets(before, after)
+            yield from _refresh(before, after)
+    seen: set[str] = set()
+    for before, after in change.connector_pairs_of("source"):
+        if before is not None and after is not None and after.flow not in seen:
+            seen.add(after.flow)
+            yield from _offset_syncs(change, before, after)
+
+
+def _checkpoint_connector(before: DeployedConnector | None, after: DeployedConnector | None) -> Iterator[Effect]:
+    if after is not None:
+        what = _translated(after.names("groups"))
+        yield Effect(Severity.NONE, "checkpoints-start", after.flow, "connectors.checkpoint", what)
+    if before is not None:
+        what = _orphaned(before.names("groups"), before.target_alias)
+        yield Effect(Severity.DATA, "checkpoints-stop", before.flow, "connectors.checkpoint", what)
+
+
+def _translated(groups: Sequence[str]) -> str:
+    return f"offsets of {counted(groups, 'group')} start being translated: {listed(groups)}"
+
+
+def _orphaned(groups: Sequence[str], target: str) -> str:
+    return (
+        f"offsets of {counted(groups, 'group')} are orphaned: {listed(groups)}; what is committed for them on {target} "
+        "no longer advances while replication continues"
+    )
+
+
+def _groups(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
+    old, new = before.names("groups"), after.names("groups")
+    if started := [group for group in new if not is_covered(group, old)]:
+        yield Effect(Severity.NONE, "groups-start", after.flow, "groups", _translated(started))
+    if stopped := [group for group in old if not is_covered(group, new)]:
+        kept = [group for group in new if group not in old and is_covered(group, stopped)]
+        still = f". {listed(kept)} {verb(kept, 'is', 'are')} still translated" if kept else ""
+        what = _orphaned(stopped, after.target_alias) + still
+        yield Effect(Severity.DATA, "groups-stop", after.flow, "groups", what)
+    old, new = before.names("groups.exclude"), after.names("groups.exclude")
+    if added := [pattern for pattern in new if pattern not in old]:
+        what = f"offsets of groups that match {listed(added)} are orphaned: they are no longer translated"
+        yield Effect(Severity.DATA, "groups-stop", after.flow, "groupsExclude", what)
+    if removed := [pattern for pattern in old if pattern not in new]:
+        what = f"offsets of groups that match {listed(removed)} start being translated"
+        yield Effect(Severity.NONE, "groups-start", after.flow, "groupsExclude", what)
+
+
+def _group_offsets(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
+    key = "sync.group.offsets.enabled"
+    old, new = (each.config.get(key, "false") for each in (before, after))
+    groups = counted(after.names("groups"), "group")
+    if (old, new) == ("true", "false"):
+        what = (
+            f"offsets of {groups} are no longer committed on {after.target_alias}: after a failover, consumers resume "
+            "from the offsets that are committed there now and reread everything since"
+        )
+        yield Effect(Severity.RE_READ, "group-offsets-stop", after.flow, "syncGroupOffsets", what)
+    if (old, new) == ("false", "true"):
+        what = f"translated offsets of {groups} are committed on {after.target_alias} while no member is active there"
+        yield Effect(Severity.NONE, "group-offsets-start", after.flow, "syncGroupOffsets", what)
+
+
+def _refresh(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
+    """Source: MirrorCheckpointConfig.refreshGroupsInterval."""
+    if before.is_on(_REFRESH) and not after.is_on(_REFRESH):
+        what = (
+            f"connector `{after.name}` no longer looks for new groups: offsets of groups that appear later are not "
+            "translated until it restarts"
+        )
+        where = f"connectors.checkpoint.config.{_REFRESH}"
+        yield Effect(Severity.RE_READ, "groups-not-refreshed", after.flow, where, what)
+
+
+def _offset_syncs(change: StackChange, before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
+    groups = change.translated_groups(before.flow, change.before)
+    offsets = f"offsets of {counted(groups, 'group')}" if groups else "offsets"
+    (old_side, old_topic), (new_side, new_topic) = _offset_syncs_topic(before), _offset_syncs_topic(after)
+    if old_topic and not new_topic:
+        what = f"offset syncs stop: {offsets} are orphaned, and checkpoints no longer advance"
+        yield Effect(Severity.DATA, "offset-syncs-stop", after.flow, "offsetSyncs.enabled", what)
+    elif new_topic and not old_topic:
+        what = f"offset syncs start in `{new_topic}` with the next records: earlier offsets are not translated"
+        yield Effect(Severity.NONE, "offset-syncs-start", after.flow, "offsetSyncs.enabled", what)
+    elif (old_side, old_topic) != (new_side, new_topic):
+        what = (
+            f"offset syncs move from `{old_topic}` on the {old_side} to `{new_topic}` on the {new_side}, which has no "
+            f"history: {offsets} do not advance on {after.target_alias} until the groups pass the first new sync"
+        )
+        yield Effect(Severity.RE_READ, "offset-syncs-move", after.flow, "offsetSyncs.location", what)
+    elif new_topic and before.config.get(_LAG) != after.config.get(_LAG):
+        old_lag, new_lag = (each.config.get(_LAG, "100") for each in (before, after))
+        what = (
+            f"`{_LAG}` is {new_lag} instead of {old_lag}: at most that many records pass between two offset syncs, and "
+            "a group at the end of a partition rereads no more than that"
+        )
+        yield Effect(Severity.NONE, "offset-lag-changes", after.flow, "offsetSyncs.lagMax", what)
+
+
+def _offset_syncs_topic(connector: DeployedConnector) -> tuple[str, str]:
+    """Return side and name of the offset-syncs topic, both "" without one.
+
+    Source: MirrorConnectorConfig.offsetSyncsTopic.
+    """
+    if not connector.is_on("emit.offset-syncs.enabled"):
+        return ("", "")
+    side = connector.config.get("offset-syncs.topic.location", "source")
+    return side, connector.policy.offset_syncs_topic(on_source=side == "source")

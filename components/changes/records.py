@@ -1,0 +1,117 @@
+"""What changes in the records: transforms, the loop guard, transactions, heartbeats, and where new partitions start."""
+
+from collections.abc import Iterator, Mapping
+
+from components.changes.deployment_state import DeployedConnector
+from components.changes.effect import Effect, Severity, counted, listed
+from components.changes.stack_change import StackChange
+from components.render.transforms import RESERVED_NAMES
+
+_ISOLATION = "source.consumer.isolation.level"
+_HEARTBEATS = "heartbeats.replication.enabled"
+
+
+def record_effects(change: StackChange) -> Iterator[Effect]:
+    """Yield what changes in records; a flow's source connectors differ only in their topics, so one speaks for all."""
+    reported: set[tuple[str, str]] = set()
+    sources = [(before, after) for before, after in change.connector_pairs_of("source") if before and after]
+    for before, after in sources:
+        for effect in (*_guard(before, after), *_transforms(before, after), *_start_from(before, after)):
+            if (effect.flow, effect.code) not in reported:
+                reported.add((effect.flow, effect.code))
+                yield effect
+        yield from _isolation(before, after)
+        yield from _heartbeat_replication(before, after)
+    for pair in change.connector_pairs_of("heartbeat"):
+        yield from _heartbeat_connector(*(each if each is not None and each.emits else None for each in pair))
+
+
+def _guard(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
+    if before.guarded == after.guarded:
+        return
+    if after.guarded:
+        code = "loop-guard-added"
+        what = (
+            f"records from {after.target_alias} are dropped by their marker header from now on; records replicated "
+            "earlier carry no marker and are not recognised if they are read again"
+        )
+    else:
+        code = "loop-guard-removed"
+        what = (
+            f"records from {after.target_alias} are no longer dropped: where the topics are replicated back under the "
+            "same names, every record circulates endlessly"
+        )
+    yield Effect(Severity.DATA, code, after.flow, "loopGuard", what)
+
+
+def _transforms(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
+    if before.guarded != after.guarded and _user_chain(before) == _user_chain(after):
+        return
+    old, new = _user_transforms(before), _user_transforms(after)
+    if changed := sorted(key for key in {*old, *new} if old.get(key) != new.get(key)):
+        what = (
+            f"records are transformed differently from now on ({listed(changed)}); records already in the remote "
+            "topics stay unchanged"
+        )
+        yield Effect(Severity.DATA, "transforms-change", after.flow, "transforms", what)
+
+
+def _user_chain(connector: DeployedConnector) -> list[str]:
+    return [name for name in connector.names("transforms") if name not in RESERVED_NAMES]
+
+
+def _user_transforms(connector: DeployedConnector) -> Mapping[str, str]:
+    """Return the properties of the user's transforms and predicates; the guard's depend on aliases only."""
+    properties = {
+        key: value
+        for key, value in connector.config.items()
+        if key.startswith(("transforms.", "predicates.")) and key.split(".")[1] not in RESERVED_NAMES
+    }
+    chain = _user_chain(connector)
+    return {**properties, "transforms": ",".join(chain)} if chain else properties
+
+
+def _start_from(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
+    if before.start_from != after.start_from:
+        what = (
+            f"partitions that were never replicated start from {after.start_from} instead of {before.start_from}; all "
+            "others continue where they are"
+        )
+        yield Effect(Severity.NONE, "start-from-changes", after.flow, "startFrom", what)
+
+
+def _isolation(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
+    old, new = (each.config.get(_ISOLATION, "read_uncommitted") for each in (before, after))
+    if old == new:
+        return
+    severity, consequence = Severity.DATA, "are replicated from now on"
+    if new == "read_committed":
+        severity = Severity.NONE
+        consequence = "are skipped from now on, and an open transaction holds back the records that follow it"
+    what = f"records of aborted transactions in {counted(after.topics, 'topic')} {consequence}"
+    yield Effect(severity, "isolation-changes", after.flow, "exactlyOnce", what)
+
+
+def _heartbeat_replication(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
+    if before.is_on(_HEARTBEATS) == after.is_on(_HEARTBEATS):
+        return
+    code, replicates = "heartbeats-not-replicated", "no longer replicates"
+    if after.is_on(_HEARTBEATS):
+        code, replicates = "heartbeats-replicated", "replicates"
+    what = f"connector `{after.name}` {replicates} heartbeats to {after.target_alias}"
+    yield Effect(Severity.NONE, code, after.flow, "replicateHeartbeats", what)
+
+
+def _heartbeat_connector(before: DeployedConnector | None, after: DeployedConnector | None) -> Iterator[Effect]:
+    key = "connectors.heartbeat"
+    if before is not None and after is None:
+        what = "heartbeats stop: nothing shows any more that the flow works while it has no records to replicate"
+        yield Effect(Severity.NONE, "heartbeats-stop", before.flow, key, what)
+    if after is not None and before is None:
+        yield Effect(Severity.NONE, "heartbeats-start", after.flow, key, "heartbeats start")
+    if before is not None and after is not None and before.workers.kind != after.workers.kind:
+        what = (
+            f"heartbeats come from `{after.name}` under {after.workers.kind} instead of `{before.name}`; a "
+            "KafkaMirrorMaker2 produces them to the target, every other connector to the source"
+        )
+        yield Effect(Severity.NONE, "heartbeats-move", after.flow, key, what)

@@ -1,0 +1,97 @@
+"""Where Connect keeps how far a source connector has read, and what happens when it no longer finds that.
+
+Connect keeps source offsets in the workers' offsets topic on the target by connector name, and MirrorMaker adds source
+alias, topic and partition. A partition without an offset starts at its beginning.
+Source: OffsetStorageReaderImpl, MirrorUtils.wrapPartition, MirrorSourceTask.initializeConsumer.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from components.changes.effect import Effect, Severity, counted, listed, verb
+from components.changes.stack_change import StackChange
+from components.changes.topic_matching import ContinuedTopics, same_cluster
+
+
+def source_offset_effects(change: StackChange) -> Iterator[Effect]:
+    """Yield topics that are replicated again because Connect has no offsets for them, and offsets of another source."""
+    running = {(after.workers.group, after.name) for _, after in change.connector_pairs if after is not None}
+    for pair in change.matching.continued:
+        lost = _lost_offsets(pair, (pair.before.workers.group, pair.before.name) in running)
+        if lost is not None:
+            yield _replicated_again(pair, lost)
+        # A target at a new address may still be the same cluster; its offsets then remain valid.
+        if lost is None or lost.code == "target-cluster-changes":
+            yield from _other_source(pair)
+
+
+def loses_offsets(pair: ContinuedTopics) -> bool:
+    """Return whether Connect has no offsets for the topics after the change."""
+    return pair.before.source_alias != pair.after.source_alias or _lost_offsets(pair, False) is not None
+
+
+def skips_to_the_end(topics: Sequence[str]) -> str:
+    """Return what happens to topics without offsets in a flow that starts from `latest`."""
+    continues = verb(topics, "continues", "continue")
+    return f"{counted(topics, 'topic')} {continues} at the end, skipping records produced in the meantime"
+
+
+@dataclass(frozen=True)
+class _LostOffsets:
+    """Why Connect finds no offsets: the effect's code, the key that causes it, and the reason."""
+
+    code: str
+    key: str
+    reason: str
+
+
+def _lost_offsets(pair: ContinuedTopics, old_connector_runs: bool) -> _LostOffsets | None:
+    before, after = pair.before, pair.after
+    old, new = before.workers, after.workers
+    if not same_cluster(old.target_address, new.target_address):
+        reason = (
+            f"workers keep their offsets on the target, and {new.target_address} has none unless it is the same "
+            f"cluster as {old.target_address}"
+        )
+        return _LostOffsets("target-cluster-changes", "target", reason)
+    if old.kind != new.kind:
+        reason = (
+            f"offsets are kept by connector name, which is `{before.name}` under {old.kind} and `{after.name}` under "
+            f"{new.kind}"
+        )
+        return _LostOffsets("kind-changes", "kind", reason)
+    if old.offsets_topic != new.offsets_topic:
+        reason = f"offsets are kept in `{old.offsets_topic}`, but the workers now read `{new.offsets_topic}`"
+        return _LostOffsets("worker-group-changes", "", reason)
+    if before.name == after.name:
+        return None
+    if old_connector_runs:
+        moves = verb(pair.topics, "it moves", "they move")
+        reason = f"{moves} from connector `{before.name}` to `{after.name}`, and offsets are kept by connector name"
+        return _LostOffsets("topics-move", after.topics_key, reason)
+    reason = f"offsets are kept by connector name, and `{before.name}` is now called `{after.name}`"
+    return _LostOffsets("connector-renamed", "", reason)
+
+
+def _replicated_again(pair: ContinuedTopics, lost: _LostOffsets) -> Effect:
+    flow, topics = pair.after.flow, pair.topics
+    if pair.after.start_from == "latest":
+        what = f"{skips_to_the_end(topics)}: {listed(topics)}; {lost.reason}"
+        return Effect(Severity.DATA, lost.code, flow, lost.key, what)
+    again = f"{counted(topics, 'topic')} {verb(topics, 'is', 'are')} replicated again from the beginning"
+    same_names = all(pair.before.policy.remote(topic) == pair.after.policy.remote(topic) for topic in topics)
+    twice = lost.code != "target-cluster-changes" and same_names
+    suffix = ". Records that are already in the remote topics will be there twice" if twice else ""
+    return Effect(Severity.RE_READ, lost.code, flow, lost.key, f"{again}: {listed(topics)}; {lost.reason}{suffix}")
+
+
+def _other_source(pair: ContinuedTopics) -> Iterator[Effect]:
+    before, after = pair.before, pair.after
+    same_alias = before.source_alias == after.source_alias
+    if same_alias and not same_cluster(before.source_address, after.source_address):
+        what = (
+            f"{after.source_alias} is now at {after.source_address} instead of {before.source_address}: if that is "
+            f"another cluster, Connect's offsets for {counted(pair.topics, 'topic')} point to other records there, and "
+            "records are skipped or replicated twice"
+        )
+        yield Effect(Severity.DATA, "source-cluster-changes", after.flow, "source", what)

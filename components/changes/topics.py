@@ -1,0 +1,111 @@
+"""Topics that start or stop being replicated, and flows that are added or removed as a whole."""
+
+from collections.abc import Iterator
+
+from components.changes.coverage import is_covered
+from components.changes.deployment_state import DeployedConnector
+from components.changes.effect import Effect, Severity, counted, listed, verb
+from components.changes.stack_change import StackChange
+from components.kafka.topic_names import is_name
+
+_REFRESH = "refresh.topics.enabled"
+
+
+def topic_effects(change: StackChange) -> Iterator[Effect]:
+    """Yield starts and stops by source connector; a flow that is added or removed has one effect."""
+    for connector, topics in change.matching.started:
+        if connector.flow in change.added_flows:
+            yield _added(change, connector, topics)
+        else:
+            yield _started(connector, topics)
+    for connector, topics in change.matching.stopped:
+        if connector.flow in change.removed_flows:
+            yield _removed(change, connector, topics)
+        else:
+            yield _stopped(change, connector, topics)
+    for pair in change.matching.continued:
+        yield from _exclusions(pair.before, pair.after)
+        yield from _refresh(pair.before, pair.after)
+
+
+def _started(connector: DeployedConnector, topics: list[str]) -> Effect:
+    what = f"{counted(topics, 'topic')} {verb(topics, 'starts', 'start')} replicating from {_start(connector, topics)}"
+    return Effect(Severity.NONE, "topics-start", connector.flow, connector.topics_key, what)
+
+
+def _start(connector: DeployedConnector, topics: list[str]) -> str:
+    """Return where topics start and which they are, and whether the connector has to be resumed first."""
+    not_yet = "" if connector.state == "running" else f", once `{connector.name}` runs (it is {connector.state})"
+    return f"{_beginning(connector)}: {listed(topics)}{not_yet}"
+
+
+def _beginning(connector: DeployedConnector) -> str:
+    return "latest, skipping existing records" if connector.start_from == "latest" else connector.start_from
+
+
+def _stopped(change: StackChange, connector: DeployedConnector, topics: list[str]) -> Effect:
+    is_one = len(topics) == 1 and is_name(topics[0])
+    plural, stay, get = ("", "stays", "gets") if is_one else ("s", "stay", "get")
+    remote = listed([connector.policy.remote(topic) for topic in topics])
+    groups = change.translated_groups(connector.flow, change.before)
+    offsets = ", and committed offsets there no longer advance" if groups else ""
+    # Other producers may still write to it, above all under the identity policy.
+    what = (
+        f"{counted(topics, 'topic')} {verb(topics, 'is', 'are')} no longer replicated: remote topic{plural} {remote} "
+        f"{stay} on {connector.target_alias} but {get} no more records from {connector.source_alias}{offsets}"
+        f"{_still_replicated(change, connector, topics)}"
+    )
+    return Effect(Severity.DATA, "topics-stop", connector.flow, connector.topics_key, what)
+
+
+def _still_replicated(change: StackChange, connector: DeployedConnector, topics: list[str]) -> str:
+    """Return the names and narrower patterns that continue although a pattern that selected them is removed."""
+    continuing = [topic for pair in change.matching.continued if pair.before is connector for topic in pair.topics]
+    kept = [topic for topic in continuing if is_covered(topic, topics)]
+    return f". {listed(kept)} {verb(kept, 'is', 'are')} still replicated" if kept else ""
+
+
+def _added(change: StackChange, connector: DeployedConnector, topics: list[str]) -> Effect:
+    groups = change.translated_groups(connector.flow, change.after)
+    translated = f"; offsets of {counted(groups, 'group')} are translated" if groups else ""
+    what = (
+        f"replication from {connector.source_alias} to {connector.target_alias} begins: {counted(topics, 'topic')} "
+        f"from {_start(connector, topics)}{translated}"
+    )
+    return Effect(Severity.NONE, "replication-added", connector.flow, connector.topics_key, what)
+
+
+def _removed(change: StackChange, connector: DeployedConnector, topics: list[str]) -> Effect:
+    groups = change.translated_groups(connector.flow, change.before)
+    offsets = f", and offsets of {counted(groups, 'group')} are no longer translated" if groups else ""
+    what = (
+        f"replication from {connector.source_alias} to {connector.target_alias} ends: {counted(topics, 'topic')} "
+        f"{verb(topics, 'is', 'are')} no longer replicated{offsets}; remote topics and committed offsets stay in Kafka"
+    )
+    return Effect(Severity.DATA, "replication-removed", connector.flow, "", what)
+
+
+def _exclusions(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
+    """Yield changed exclusions, which matter only to patterns: an excluded name has already started or stopped."""
+    if all(is_name(topic) for topic in after.topics):
+        return
+    old, new = before.names("topics.exclude"), after.names("topics.exclude")
+    if added := [pattern for pattern in new if pattern not in old]:
+        what = (
+            f"topics that match {listed(added)} are excluded from now on: their remote topics stay on "
+            f"{after.target_alias} but get no more records from {after.source_alias}"
+        )
+        yield Effect(Severity.DATA, "exclusions-added", after.flow, "topicsExclude", what)
+    if removed := [pattern for pattern in old if pattern not in new]:
+        what = f"selected topics that match {listed(removed)} start replicating from {_beginning(after)}"
+        yield Effect(Severity.NONE, "exclusions-removed", after.flow, "topicsExclude", what)
+
+
+def _refresh(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
+    """Source: MirrorSourceConfig.refreshTopicsInterval."""
+    if before.is_on(_REFRESH) and not after.is_on(_REFRESH):
+        what = (
+            f"connector `{after.name}` no longer looks for new topics and partitions: those created later are not "
+            "replicated until it restarts"
+        )
+        yield Effect(Severity.DATA, "topics-not-refreshed", after.flow, f"connectors.source.config.{_REFRESH}", what)

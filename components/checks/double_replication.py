@@ -1,0 +1,83 @@
+"""Two connectors that do the same work: records that are replicated twice, and group offsets with two sources."""
+
+from collections.abc import Iterator, Sequence
+
+from components.contract.problems import Problem, Severity
+from components.flows.expansion import ExpandedFlow
+from components.flows.selections import group_selection, topic_lists, topic_selection
+from components.kafka.overlap import Overlap, SharedName, Undecided, overlap_of_selections
+from components.kafka.pairs import OverlappingPair, pairs_that_overlap
+from components.kafka.replication_policy import Policy
+from components.kafka.selection import Selection
+from components.topology.model import Flow
+
+
+def check_double_replication(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
+    """No two source connectors from one source to one target select a common topic."""
+    directions: dict[tuple[str, str], dict[str, Selection]] = {}
+    for flow in flows:
+        selections = directions.setdefault((flow.settings.source, flow.settings.target), {})
+        for key, topics in topic_lists(flow.settings).items():
+            selections[flow.where(key)] = topic_selection(flow.settings, topics)
+    for (source, target), selections in directions.items():
+        for pair in pairs_that_overlap(selections):
+            yield _topics_overlap(source, target, pair)
+
+
+def _topics_overlap(source: str, target: str, pair: OverlappingPair) -> Problem:
+    both = f"`{pair.second_pattern}` and `{pair.first_pattern}` of {pair.first}"
+    why = "Every record of a topic that both select would be written twice."
+    match pair.overlap:
+        case SharedName(example):
+            return Problem(
+                pair.second,
+                "topics-overlap",
+                f"{both} both select `{example}` from {source} to {target}",
+                why,
+                "narrow one of the patterns, or add the topic to `topicsExclude` of one replication.",
+            )
+        case Undecided(reason):
+            return Problem(
+                pair.second,
+                "topics-may-overlap",
+                f"it cannot be decided whether {both} select a common topic: {reason}",
+                why,
+                "write one of the patterns without that construct, or make sure yourself that no topic matches both.",
+                Severity.WARNING,
+            )
+
+
+def check_group_offsets(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
+    """No two flows from different sources sync the offsets of one group in one topic of the target."""
+    by_target: dict[str, list[ExpandedFlow]] = {}
+    for flow in flows:
+        if _syncs_under_the_same_names(flow.settings):
+            by_target.setdefault(flow.settings.target, []).append(flow)
+    for together in by_target.values():
+        by_name = {flow.name: flow for flow in together}
+        for pair in pairs_that_overlap({flow.name: topic_selection(flow.settings) for flow in together}):
+            first, second = by_name[pair.first], by_name[pair.second]
+            if first.settings.source == second.settings.source:
+                continue
+            groups = overlap_of_selections(group_selection(first.settings), group_selection(second.settings))
+            if isinstance(groups, SharedName):
+                yield _offsets_mixed(first, second, pair.overlap, groups.example)
+
+
+def _syncs_under_the_same_names(flow: Flow) -> bool:
+    checkpoints = flow.connectors.checkpoint.enabled and flow.offset_syncs.enabled
+    return flow.policy is Policy.IDENTITY and checkpoints and flow.sync_group_offsets
+
+
+def _offsets_mixed(first: ExpandedFlow, second: ExpandedFlow, topics: Overlap, group: str) -> Problem:
+    which = f"`{topics.example}`" if isinstance(topics, SharedName) else "a topic that both may select"
+    sources = f"{first.settings.source} and {second.settings.source}"
+    return Problem(
+        second.where("groups"),
+        "group-offsets-mixed",
+        f"this and {first.where('groups')} both sync offsets of groups such as `{group}` in {which} from {sources}",
+        f"On {second.settings.target} the topic holds records of both sources. A group's offset only moves forward, so "
+        "it follows the source that is ahead, and after a failover consumers would skip records of the other one.",
+        "select different groups in the two, set `syncGroupOffsets: false`, or use the default policy.",
+        Severity.WARNING,
+    )

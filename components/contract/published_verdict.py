@@ -1,0 +1,60 @@
+"""A flow's newest verdict, as the job publishes it in a ConfigMap beside the flow and the program reads it.
+
+May be imported by anything; imports nothing of ours but the report.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import TypeAdapter
+
+from components.contract.report import SCHEMA_VERSION, CheckOutcome, FlowOutcome, Verdict
+
+#: The ConfigMaps' labels, and the selector that finds them.
+LABELS = {"app.kubernetes.io/managed-by": "replication-validation"}
+SELECTOR = "app.kubernetes.io/managed-by=replication-validation"
+_CHECKS = TypeAdapter(tuple[CheckOutcome, ...])
+
+
+@dataclass(frozen=True)
+class PublishedVerdict:
+    """The verdict of one run for one flow. `digest` is that of the deployed model.
+
+    `passing_since` is the time from which on every verdict of this model was a pass; None unless this one is. Times are
+    in ISO 8601.
+    """
+
+    verdict: Verdict
+    digest: str
+    time: str
+    checks: tuple[CheckOutcome, ...]
+    passing_since: str | None = None
+
+
+def config_map_name(flow: str) -> str:
+    return f"{flow}-validation"
+
+
+def verdict_data(flow: FlowOutcome, passing_since: str | None) -> dict[str, str]:
+    """The ConfigMap's data for an outcome."""
+    since = {"passingSince": passing_since} if passing_since is not None else {}
+    report = json.dumps({"schemaVersion": SCHEMA_VERSION, **flow.document()}, indent=2, sort_keys=True)
+    return {
+        "verdict": flow.verdict.value,
+        "digest": flow.digest,
+        "time": flow.checked_at,
+        **since,
+        "report.json": report,
+    }
+
+
+def read_verdict(data: Mapping[str, str]) -> PublishedVerdict:
+    """The verdict that a ConfigMap's data holds. Raises KeyError, TypeError or ValueError for data of another form."""
+    return PublishedVerdict(
+        Verdict(data["verdict"]),
+        data["digest"],
+        data["time"],
+        _CHECKS.validate_python(json.loads(data["report.json"])["checks"]),
+        data.get("passingSince"),
+    )

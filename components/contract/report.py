@@ -1,0 +1,231 @@
+"""The validation job's report: findings, outcomes, verdicts and the exit code. The job writes it, the program reads it.
+
+`spark/report/schema.json` describes the document; its version is SCHEMA_VERSION. May be imported by anything; imports
+nothing of ours.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+SCHEMA_VERSION = 1
+SAMPLES = 20
+Scalar: TypeAlias = str | int | float | bool | None
+Json: TypeAlias = Scalar | list["Json"] | dict[str, "Json"]
+
+
+class Verdict(StrEnum):
+    """pass: proven; fail: a problem was found; error: something could not be checked."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    ERROR = "error"
+
+
+class CheckName(StrEnum):
+    """The checks, in the order in which a report lists them."""
+
+    DIVISION = "topics-divided"
+    ACCESS = "access"
+    HEARTBEATS = "heartbeats-arrive"
+    OFFSETS = "offsets-translate"
+    PARITY = "parity"
+    RETENTION = "nothing-lost-to-retention"
+
+
+class Severity(StrEnum):
+    """How a finding affects its check's verdict; a note does not."""
+
+    FAIL = "fail"
+    ERROR = "error"
+    NOTE = "note"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding: `code` is stable, `message` names the topic or group, `count` is in records or objects."""
+
+    code: str
+    severity: Severity
+    message: str
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class CheckOutcome:
+    """The outcome of one check. `counts` show what was looked at. Samples never hold a key or a value."""
+
+    name: str
+    summary: str
+    counts: Mapping[str, int | float]
+    findings: tuple[Finding, ...] = ()
+    samples: tuple[Mapping[str, Scalar], ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        severities = {finding.severity for finding in self.findings}
+        if Severity.FAIL in severities:
+            return Verdict.FAIL
+        return Verdict.ERROR if Severity.ERROR in severities else Verdict.PASS
+
+    def document(self) -> dict[str, Json]:
+        return {
+            "name": self.name,
+            "verdict": self.verdict.value,
+            "summary": self.summary,
+            "counts": dict(self.counts),
+            "findings": [_finding_document(finding) for finding in self.findings],
+            "samples": [dict(sample) for sample in self.samples[:SAMPLES]],
+        }
+
+
+@dataclass(frozen=True)
+class FlowOutcome:
+    """The outcome of one flow: its checks, or the error that kept all of them from running.
+
+    `replication` names the replication that the flow is a direction or a part of. `advice` is for whoever relies on the
+    flow. `not_run` holds the reason by check.
+    """
+
+    name: str
+    namespace: str
+    digest: str
+    source: str
+    target: str
+    policy: str
+    checked_at: str
+    checks: tuple[CheckOutcome, ...] = ()
+    error: Finding | None = None
+    not_run: Mapping[str, str] = field(default_factory=dict)
+    replication: str = ""
+    shape: str = "flow"
+    advice: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.error is not None or not self.checks:
+            return Verdict.ERROR
+        return worst(check.verdict for check in self.checks)
+
+    def document(self) -> dict[str, Json]:
+        return {
+            "name": self.name,
+            "replication": self.replication or self.name,
+            "shape": self.shape,
+            "namespace": self.namespace,
+            "digest": self.digest,
+            "source": self.source,
+            "target": self.target,
+            "policy": self.policy,
+            "checkedAt": self.checked_at,
+            "verdict": self.verdict.value,
+            "error": _finding_document(self.error) if self.error else None,
+            "checks": [check.document() for check in self.checks],
+            "notRun": dict(self.not_run),
+            "advice": list(self.advice),
+        }
+
+
+@dataclass(frozen=True)
+class ReplicationOutcome:
+    """The flows of one replication together: both directions of a pair, or every part of a split."""
+
+    name: str
+    flows: tuple[FlowOutcome, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        return worst(flow.verdict for flow in self.flows)
+
+    @property
+    def behind(self) -> tuple[str, ...]:
+        """The flows with a part that is behind."""
+        return tuple(
+            flow.name
+            for flow in self.flows
+            if any(finding.code == "part-behind" for check in flow.checks for finding in check.findings)
+        )
+
+    def total(self, count: str) -> int:
+        """The sum of a count of records over all checks of all flows."""
+        return int(sum(check.counts.get(count, 0) for flow in self.flows for check in flow.checks))
+
+    def document(self) -> dict[str, Json]:
+        return {
+            "name": self.name,
+            "shape": self.flows[0].shape,
+            "verdict": self.verdict.value,
+            "flows": [flow.name for flow in self.flows],
+            "sourceRecords": self.total("sourceRecords"),
+            "targetRecords": self.total("targetRecords"),
+            "behind": list(self.behind),
+        }
+
+
+def replication_outcomes(flows: Iterable[FlowOutcome]) -> tuple[ReplicationOutcome, ...]:
+    """The replications that have more than one flow."""
+    members: dict[str, list[FlowOutcome]] = {}
+    for flow in flows:
+        members.setdefault(flow.replication, []).append(flow)
+    return tuple(ReplicationOutcome(name, tuple(each)) for name, each in members.items() if len(each) > 1)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that one run found."""
+
+    stack: str
+    generated_at: str
+    duration_seconds: float
+    flows: tuple[FlowOutcome, ...]
+    error: Finding | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.error is not None or not self.flows:
+            return Verdict.ERROR
+        return worst(flow.verdict for flow in self.flows)
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.verdict]
+
+    def document(self) -> dict[str, Json]:
+        """The report as JSON, as spark/report/schema.json describes it."""
+        return {
+            "schemaVersion": SCHEMA_VERSION,
+            "stack": self.stack,
+            "generatedAt": self.generated_at,
+            "durationSeconds": round(self.duration_seconds, 1),
+            "verdict": self.verdict.value,
+            "exitCode": self.exit_code,
+            "error": _finding_document(self.error) if self.error else None,
+            "flows": [flow.document() for flow in self.flows],
+            "replications": [replication.document() for replication in replication_outcomes(self.flows)],
+        }
+
+
+EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 2}
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """fail before error before pass: a problem stays a problem even if another check could not run."""
+    given = set(verdicts)
+    return next((each for each in (Verdict.FAIL, Verdict.ERROR) if each in given), Verdict.PASS)
+
+
+def fail(code: str, message: str, count: int = 1) -> Finding:
+    return Finding(code, Severity.FAIL, message, count)
+
+
+def error(code: str, message: str, count: int = 1) -> Finding:
+    return Finding(code, Severity.ERROR, message, count)
+
+
+def note(code: str, message: str, count: int = 1) -> Finding:
+    return Finding(code, Severity.NOTE, message, count)
+
+
+def _finding_document(finding: Finding) -> dict[str, Json]:
+    return {**asdict(finding), "severity": finding.severity.value}

@@ -1,0 +1,1 @@
+"""Replications as flows: their settings, derived names, resolved clusters and digests."""

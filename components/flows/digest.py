@@ -1,0 +1,71 @@
+"""Digests of what is replicated and how: equal in all environments that should behave alike.
+
+They include aliases, names, topics, groups, policies, transforms, states and all properties. They leave out what
+differs between environments by nature: addresses, credentials, sizes, where workers run and how they are monitored.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from components.flows.expansion import ExpandedFlow, expand
+from components.flows.resolved import ResolvedFlow, StrimziApi, strimzi
+from components.topology.model import Flow, Topology
+
+#: Settings of the workers for their size, placement and monitoring.
+_WORKERS = {
+    *("replicas", "resources", "jvm_options", "image", "image_pull_secret"),
+    *("template", "rack", "readiness_probe", "liveness_probe", "logging", "metrics", "tracing"),
+}
+_TASKS = {"tasks_max"}
+#: Settings of a flow for its size and placement, not for what it does.
+_ENVIRONMENT: Mapping[str, Any] = {
+    "namespace": True,
+    "quota": True,
+    "connect": _WORKERS,
+    "connectors": {"source": _TASKS, "sources": {"__all__": _TASKS}, "checkpoint": _TASKS, "heartbeat": _TASKS},
+    "tuning": {"round_trip_milliseconds", "acknowledge_milliseconds", "bytes_per_second_per_partition"},
+}
+
+
+def flow_digest(flow: ResolvedFlow) -> str:
+    """`sha256:` and the hex digest of the flow's canonical JSON."""
+    return _digest(_content(flow.expanded, flow.api))
+
+
+def flow_digests(topology: Topology) -> dict[str, str]:
+    """The digest of every flow of a topology by name; it needs neither addresses nor configuration."""
+    api = strimzi(topology.strimzi).api
+    return {flow.name: _digest(_content(flow, api)) for flow in expand(topology)}
+
+
+def model_digest(topology: Topology) -> str:
+    """The digest of all flows of a topology, the same in every region that deploys a part of it."""
+    return _digest(flow_digests(topology))
+
+
+def _content(flow: ExpandedFlow, api: StrimziApi) -> dict[str, Any]:
+    return {
+        "name": flow.name,
+        # What runs the flow decides under which names Connect stores its offsets.
+        "replication": flow.replication,
+        "shape": flow.shape.value,
+        "api": api.value,
+        "flow": flow.settings.model_dump(mode="json", exclude=_ENVIRONMENT),
+        "order": _order(flow.settings),
+    }
+
+
+def _order(flow: Flow) -> dict[str, list[str]]:
+    """The order of named settings for which order matters, because canonical JSON sorts the names."""
+    return {
+        "before": list(flow.transforms.before),
+        "after": list(flow.transforms.after),
+        "sources": list(flow.connectors.sources),
+    }
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"

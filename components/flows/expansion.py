@@ -1,0 +1,182 @@
+"""Replications -> flows. A pair becomes two guarded flows, a split one flow for each Connect cluster, and a
+KafkaMirrorMaker2 one flow for each mirror.
+
+Everything after this step works on flows only.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from components.kafka.replication_policy import Policy
+from components.topology.clusters import Model
+from components.topology.connectors import Connectors, OptionalConnector
+from components.topology.model import (
+    Delivery,
+    Flow,
+    FromSourceToTarget,
+    MirrorMaker2,
+    MirrorSource,
+    OffsetSyncs,
+    OnKubernetes,
+    PrefixlessPair,
+    Replication,
+    Split,
+    SplitPart,
+    Topology,
+)
+from components.topology.workers import NamespaceChoice
+
+
+class Shape(StrEnum):
+    """The kind of replication that a flow belongs to."""
+
+    FLOW = "flow"
+    PREFIXLESS_PAIR = "prefixlessPair"
+    SPLIT = "split"
+    MIRROR_MAKER2 = "mirrorMaker2"
+
+
+@dataclass(frozen=True)
+class ExpandedFlow:
+    """One flow of a replication: its name, its settings, and which replication and part of it declares it.
+
+    `workers` is the name of the Connect workers that run the flow. `owner` is the name that all flows of one
+    KafkaMirrorMaker2 share; it differs from `workers` where heartbeats have workers of their own. `elsewhere` maps a
+    key of the settings to its path in the replication where the two differ.
+    """
+
+    name: str
+    replication: str
+    shape: Shape
+    settings: Flow
+    part: str = ""
+    workers: str = ""
+    elsewhere: Mapping[str, str] = field(default_factory=dict, compare=False)
+    owner: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "workers", self.workers or self.name)
+        object.__setattr__(self, "owner", self.owner or self.workers)
+
+    @property
+    def shared(self) -> bool:
+        """Whether several flows share the workers."""
+        return self.owner != self.name
+
+    def where(self, key: str = "") -> str:
+        """The path of one of the flow's keys in the topology file, as the kind of its replication spells it."""
+        top, _, rest = key.partition(".")
+        place = (f"replications.{self.replication}", self.elsewhere.get(top, top), rest)
+        return ".".join(part for part in place if part)
+
+
+def expand(topology: Topology) -> tuple[ExpandedFlow, ...]:
+    """Every flow of a topology, in the order of the file."""
+    return tuple(flow for name, replication in topology.replications.items() for flow in flows_of(name, replication))
+
+
+def flows_of(name: str, replication: Replication) -> Iterator[ExpandedFlow]:
+    """The flows of one replication."""
+    match replication:
+        case Flow():
+            yield ExpandedFlow(name, name, Shape.FLOW, replication)
+        case PrefixlessPair():
+            for source, target in _directions(replication.between):
+                half = _half(replication, source, target)
+                yield ExpandedFlow(f"{name}-to-{target}", name, Shape.PREFIXLESS_PAIR, half, target, elsewhere=_BETWEEN)
+        case Split():
+            for part, flow in _parts(replication).items():
+                elsewhere = {"": f"parts.{part}", **_below(f"parts.{part}", SplitPart)}
+                yield ExpandedFlow(f"{name}-{part}", name, Shape.SPLIT, flow, part, elsewhere=elsewhere)
+        case MirrorMaker2():
+            yield from _mirrors(name, replication)
+
+
+_BETWEEN = {"source": "between", "target": "between"}
+
+
+def _below(path: str, model: type[Model]) -> dict[str, str]:
+    """The path of each key of a part of a replication."""
+    return {str(each.alias): f"{path}.{each.alias}" for each in model.model_fields.values()}
+
+
+def _directions(between: tuple[str, str]) -> tuple[tuple[str, str], tuple[str, str]]:
+    first, second = between
+    return (first, second), (second, first)
+
+
+def _mirrors(name: str, replication: MirrorMaker2) -> Iterator[ExpandedFlow]:
+    """The flows of a KafkaMirrorMaker2, whose clusters are declared in one way only (`checks.mirrors`)."""
+    shape = Shape.MIRROR_MAKER2
+    if replication.between is not None:
+        for source, target in _directions(replication.between):
+            flow = _mirror(replication, source, target, {})
+            yield ExpandedFlow(f"{name}-to-{target}", name, shape, flow, target, elsewhere=_BETWEEN)
+    elif replication.sources:
+        for alias, of_source in replication.sources.items():
+            flow = _mirror(replication, alias, replication.target or "", dict(of_source))
+            path = f"sources.{alias}"
+            elsewhere = {"": path, "source": path, **_below(path, MirrorSource)}
+            yield ExpandedFlow(f"{name}-from-{alias}", name, shape, flow, alias, name, elsewhere)
+    else:
+        flow = _mirror(replication, replication.source or "", replication.target or "", {})
+        yield ExpandedFlow(name, name, shape, flow)
+
+
+def _mirror(replication: MirrorMaker2, source: str, target: str, of_source: Mapping[str, Any]) -> Flow:
+    given: dict[str, Any] = {"topics": replication.topics, "connectors": replication.connectors}
+    given |= {**_shared(FromSourceToTarget, replication), **_shared(OnKubernetes, replication), **of_source}
+    given["connectors"] = Connectors(**dict(given["connectors"]))
+    return Flow(kind="flow", source=source, target=target, **given)
+
+
+def _shared(base: type[Model], replication: Model) -> dict[str, Any]:
+    """The settings that a replication, or a part of one, shares with a flow because both have this base."""
+    return {name: getattr(replication, name) for name in base.model_fields}
+
+
+def _half(pair: PrefixlessPair, source: str, target: str) -> Flow:
+    return Flow(
+        kind="flow",
+        source=source,
+        target=target,
+        topics=pair.topics,
+        topics_exclude=pair.topics_exclude,
+        policy=Policy.IDENTITY,
+        sync_group_offsets=False,
+        loop_guard=True,
+        transforms=pair.transforms,
+        # Both sides write to the topic, so an offset of one side means nothing on the other.
+        offset_syncs=OffsetSyncs(enabled=False),
+        namespace=NamespaceChoice(create=pair.create_namespaces),
+        connect=pair.connect,
+        connectors=Connectors(
+            source=pair.connectors.source,
+            checkpoint=OptionalConnector(enabled=False),
+            heartbeat=pair.connectors.heartbeat,
+        ),
+        **_shared(Delivery, pair),
+    )
+
+
+def _parts(split: Split) -> Mapping[str, Flow]:
+    flows: dict[str, Flow] = {}
+    for index, (name, part) in enumerate(split.parts.items()):
+        first = index == 0
+        heartbeat = part.connectors.heartbeat.model_copy(
+            update={"enabled": first and part.connectors.heartbeat.enabled}
+        )
+        flows[name] = Flow(
+            kind="flow",
+            source=split.source,
+            target=split.target,
+            topics=part.topics,
+            # If two source connectors replicated heartbeats, each heartbeat would be written twice.
+            replicate_heartbeats=first,
+            connectors=part.connectors.model_copy(update={"heartbeat": heartbeat}),
+            **_shared(OnKubernetes, part),
+            **_shared(FromSourceToTarget, split),
+        )
+    return flows

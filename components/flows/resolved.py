@@ -1,0 +1,207 @@
+"""A flow with its two clusters and their addresses, from which objects and the job's parameters are rendered."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from components.contract.problems import Problem, ReplicationError
+from components.flows.expansion import ExpandedFlow, expand
+from components.flows.heartbeats import Heartbeats, heartbeats_on
+from components.flows.naming import namespace_name, secret_name
+from components.kafka.replication_policy import Side
+from components.topology.clusters import Cluster, ConfigValue, KeystoreTrust, OAuthAuthentication
+from components.topology.credentials import TOKEN_TRUST_KEY, credentials
+from components.topology.model import Flow, Topology
+
+
+class StrimziApi(StrEnum):
+    """API version of Strimzi's custom resources."""
+
+    V1 = "v1"
+    V1BETA2 = "v1beta2"
+
+    @property
+    def has_heartbeat_mirrors(self) -> bool:
+        """Whether a KafkaMirrorMaker2 has heartbeat connectors of its own. Source: KafkaMirrorMaker2MirrorSpec."""
+        return self is StrimziApi.V1BETA2
+
+
+#: First operator version that serves the API `v1`.
+V1_SINCE = (0, 49)
+#: First operator version whose worker files contain placeholders instead of values.
+PLACEHOLDERS_SINCE = (0, 46)
+#: First operator version whose workers trust the target by PEM certificates instead of a truststore file.
+PEM_SINCE = (0, 47)
+
+
+@dataclass(frozen=True)
+class Strimzi:
+    """The operator: the API version of its resources, and its own version if the topology names it."""
+
+    api: StrimziApi
+    version: tuple[int, int] | None = None
+
+    @property
+    def keeps_values(self) -> bool:
+        """Whether connectors can read the target's credentials from the worker's own property file.
+
+        Later files contain placeholders, which Kafka does not resolve a second time. Source: Strimzi 0.45
+        kafka_connect_config_generator.sh, 0.46 KafkaConnectConfigurationBuilder.
+        """
+        return self._before(PLACEHOLDERS_SINCE)
+
+    @property
+    def keeps_stores(self) -> bool:
+        """Whether workers keep certificates in keystore and truststore files instead of as PEM."""
+        return self._before(PEM_SINCE)
+
+    def has(self, since: tuple[int, int]) -> bool:
+        """Whether the operator is of this version or later."""
+        return not self._before(since)
+
+    def _before(self, version: tuple[int, int]) -> bool:
+        """Whether the operator is older; if only its API version is known, `v1beta2` counts as older."""
+        return self.api is StrimziApi.V1BETA2 if self.version is None else self.version < version
+
+
+def strimzi(setting: str) -> Strimzi:
+    """The operator that a topology's `strimzi` names by its own version or by its API version.
+
+    Source: Strimzi 0.49 release notes.
+    """
+    if setting in set(StrimziApi):
+        return Strimzi(StrimziApi(setting))
+    major, minor = (int(part) for part in setting.split(".")[:2])
+    return Strimzi(StrimziApi.V1 if (major, minor) >= V1_SINCE else StrimziApi.V1BETA2, (major, minor))
+
+
+@dataclass(frozen=True)
+class ResolvedFlow:
+    """One flow, ready to be rendered: `source` and `target` have plain bootstrap addresses."""
+
+    expanded: ExpandedFlow
+    source: Cluster
+    target: Cluster
+    strimzi: Strimzi
+    heartbeats: Heartbeats = field(default=Heartbeats(), compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.expanded.name
+
+    @property
+    def settings(self) -> Flow:
+        return self.expanded.settings
+
+    @property
+    def workers(self) -> str:
+        """Name of the Connect workers that run the flow; the names of their objects derive from it."""
+        return self.expanded.workers
+
+    @property
+    def namespace(self) -> str:
+        """Kubernetes namespace of the flow's objects."""
+        return namespace_name(self.workers, self.settings)
+
+    def secrets_owner(self, side: Side) -> str:
+        """Whose name the rendered Secrets of a cluster have; mirrors of one KafkaMirrorMaker2 share their target's."""
+        return self.expanded.owner if side == "target" else self.name
+
+    def own_secret(self, side: Side) -> str:
+        """Name of the Secret with a cluster's credentials from the stack's configuration."""
+        return secret_name(self.secrets_owner(side), side)
+
+    @property
+    def heartbeat_topics(self) -> frozenset[str]:
+        """Heartbeat topics on the source: its own and those from further upstream."""
+        return self.heartbeats.on(self.settings.source)
+
+    @property
+    def heartbeats_on(self) -> Side:
+        """The cluster that heartbeats are produced to."""
+        return heartbeats_on(self.expanded, in_mirrors=self.api.has_heartbeat_mirrors)
+
+    @property
+    def api(self) -> StrimziApi:
+        return self.strimzi.api
+
+    def cluster(self, side: Side) -> Cluster:
+        return self.source if side == "source" else self.target
+
+    def alias(self, side: Side) -> str:
+        return self.settings.source if side == "source" else self.settings.target
+
+
+def bootstrap_address(cluster: Cluster) -> str:
+    """Bootstrap servers of a resolved cluster."""
+    if isinstance(cluster.bootstrap_servers, ConfigValue):
+        raise TypeError(f"bootstrap servers of configuration key {cluster.bootstrap_servers.config} are not resolved")
+    return cluster.bootstrap_servers
+
+
+def resolve_flows(topology: Topology, region: str | None, addresses: Mapping[str, str]) -> tuple[ResolvedFlow, ...]:
+    """The flows whose target is in `region` (None: all flows), with addresses from the stack's configuration.
+
+    Raises ReplicationError for addresses that the configuration does not have. The topology must have passed its
+    checks.
+    """
+    operator = strimzi(topology.strimzi)
+    chosen = [
+        flow for flow in expand(topology) if region is None or topology.clusters[flow.settings.target].region == region
+    ]
+    aliases = {alias for flow in chosen for alias in (flow.settings.source, flow.settings.target)}
+    clusters = {alias: topology.clusters[alias] for alias in sorted(aliases)}
+    missing: list[Problem] = []
+    for alias, cluster in clusters.items():
+        value = cluster.bootstrap_servers
+        if isinstance(value, ConfigValue) and value.config in addresses:
+            clusters[alias] = cluster.model_copy(update={"bootstrap_servers": addresses[value.config]})
+        elif isinstance(value, ConfigValue):
+            missing.append(missing_config(f"clusters.{alias}.bootstrapServers", value.config, secret=False))
+    if missing:
+        raise ReplicationError(missing)
+    heartbeats = Heartbeats(expand(topology), operator.api.has_heartbeat_mirrors)
+    return tuple(
+        ResolvedFlow(flow, clusters[flow.settings.source], clusters[flow.settings.target], operator, heartbeats)
+        for flow in sorted(chosen, key=lambda flow: flow.name)
+    )
+
+
+def missing_config(where: str, key: str, *, secret: bool) -> Problem:
+    """The problem of a configuration key that the topology names but the stack file does not have."""
+    return Problem(
+        where,
+        "missing-config",
+        f"configuration key `{key}` is not set",
+        "The topology reads this value from the stack's configuration.",
+        f"run `pulumi config set {'--secret ' if secret else ''}replication:{key} VALUE` for this stack.",
+    )
+
+
+def config_secrets(cluster: Cluster) -> dict[str, ConfigValue]:
+    """The connectors' credentials that come from the stack's configuration, by their key in the rendered Secret."""
+    held: dict[str, object] = {**credentials(cluster.authentication)}
+    if isinstance(cluster.authentication, OAuthAuthentication):
+        held[TOKEN_TRUST_KEY] = cluster.authentication.trust
+    trust = cluster.tls.trust if cluster.tls else None
+    held |= {"truststore.password": trust.password} if isinstance(trust, KeystoreTrust) else {"ca.crt": trust}
+    return _configured(held)
+
+
+def validation_config_secrets(cluster: Cluster) -> dict[str, ConfigValue]:
+    """The validation job's credentials that come from the stack's configuration, by their key in the Secret."""
+    if cluster.validation is None:
+        return {}
+    return _configured({**credentials(cluster.validation.authentication), "ca.crt": cluster.validation.trust})
+
+
+def _configured(held: Mapping[str, object]) -> dict[str, ConfigValue]:
+    return {key: value for key, value in held.items() if isinstance(value, ConfigValue)}
+
+
+def config_values(cluster: Cluster) -> Iterator[ConfigValue]:
+    """All addresses and credentials of a cluster that come from the stack's configuration."""
+    if isinstance(cluster.bootstrap_servers, ConfigValue):
+        yield cluster.bootstrap_servers
+    yield from config_secrets(cluster).values()
+    yield from validation_config_secrets(cluster).values()

@@ -1,0 +1,55 @@
+"""What the settings of a flow select, as `components.kafka` compares it."""
+
+from components.flows.naming import replication_policy
+from components.kafka.patterns import pattern_error
+from components.kafka.selection import DEFAULT_GROUPS_EXCLUDE, DEFAULT_TOPICS_EXCLUDE, Selection
+from components.topology.model import Flow
+
+
+def all_topics(flow: Flow) -> tuple[str, ...]:
+    """The flow's topics, over all its source connectors."""
+    return tuple(topic for topics in topic_lists(flow).values() for topic in topics)
+
+
+def topic_lists(flow: Flow) -> dict[str, tuple[str, ...]]:
+    """The topics of each source connector of a flow, by their key in the topology file."""
+    if flow.connectors.sources:
+        return {f"connectors.sources.{part}.topics": source.topics for part, source in flow.connectors.sources.items()}
+    return {"topics": flow.topics}
+
+
+def pattern_lists(flow: Flow) -> dict[str, tuple[str, ...]]:
+    """Every list of names and patterns of a flow, by its key in the topology file."""
+    return {
+        **topic_lists(flow),
+        "topicsExclude": flow.topics_exclude,
+        "groups": flow.groups,
+        "groupsExclude": flow.groups_exclude,
+    }
+
+
+def excluded_topics(flow: Flow) -> tuple[str, ...]:
+    return (*DEFAULT_TOPICS_EXCLUDE, *flow.topics_exclude)
+
+
+def excluded_groups(flow: Flow) -> tuple[str, ...]:
+    return (*DEFAULT_GROUPS_EXCLUDE, *flow.groups_exclude)
+
+
+def topic_selection(flow: Flow, topics: tuple[str, ...] | None = None) -> Selection:
+    """What a flow replicates because its topics, or the given ones of them, select it.
+
+    Patterns that the checks refuse (`pattern_error`) are left out, so that each is one problem and not many.
+    """
+    given = all_topics(flow) if topics is None else topics
+    never = replication_policy(flow).never_selected
+    return Selection(_accepted(given), (*_accepted(excluded_topics(flow)), *never))
+
+
+def group_selection(flow: Flow) -> Selection:
+    """The groups whose offsets a flow translates, without patterns that the checks refuse."""
+    return Selection(_accepted(flow.groups), _accepted(excluded_groups(flow)))
+
+
+def _accepted(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(pattern for pattern in patterns if pattern_error(pattern) is None)

@@ -1,0 +1,153 @@
+"""How Kafka's authorizer applies ACLs: which ones imply others, and what a user lacks of the access that it needs.
+
+Source: StandardAuthorizerData (implied operations, wildcards, prefixes; a denial outranks every grant).
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import NamedTuple
+
+EVERYONE = "User:*"
+EVERY_NAME = "*"
+#: The only name of the resource type `cluster`. Source: org.apache.kafka.common.resource.Resource.CLUSTER_NAME.
+CLUSTER_NAME = "kafka-cluster"
+_IMPLIED_BY = {
+    "DESCRIBE": frozenset({"READ", "WRITE", "DELETE", "ALTER"}),
+    "DESCRIBE_CONFIGS": frozenset({"ALTER_CONFIGS"}),
+}
+
+
+def implying(operation: str) -> frozenset[str]:
+    """Operations whose grant also grants this one. Source: IMPLIES_DESCRIBE, IMPLIES_DESCRIBE_CONFIGS."""
+    return _IMPLIED_BY.get(operation, frozenset())
+
+
+def wider_resources(pattern: str, name: str) -> Iterator[tuple[str, str]]:
+    """Pattern type and name of every ACL that covers all the resources of another ACL, and more."""
+    if name == EVERY_NAME:
+        return
+    yield "literal", EVERY_NAME
+    for end in range(len(name) + (pattern == "literal")):
+        yield "prefixed", name[:end]
+
+
+class AclEntry(NamedTuple):
+    """One ACL of a cluster, in Kafka's own words."""
+
+    principal: str
+    resource: str
+    pattern: str
+    name: str
+    operation: str
+    permission: str = "ALLOW"
+    host: str = "*"
+
+
+@dataclass(frozen=True)
+class Need:
+    """Operations that a user must be allowed on a resource."""
+
+    principal: str
+    resource: str
+    pattern: str
+    name: str
+    operations: tuple[str, ...]
+
+    @property
+    def one_name(self) -> bool:
+        return self.pattern == "literal" and self.name != EVERY_NAME
+
+    def concerns(self, name: str) -> bool:
+        """Whether the need is about a resource of that name."""
+        if self.pattern == "prefixed":
+            return name.startswith(self.name)
+        return self.name in (EVERY_NAME, name)
+
+    def of(self, name: str) -> "Need":
+        """The same need for only one of its names."""
+        return replace(self, pattern="literal", name=name)
+
+    def __str__(self) -> str:
+        if self.resource == "CLUSTER":
+            return "the cluster"
+        kind = self.resource.lower().replace("_", " ")
+        if self.pattern == "prefixed":
+            return f"every {kind} that begins with {self.name}"
+        return f"every {kind}" if self.name == EVERY_NAME else f"{kind} {self.name}"
+
+
+class Standing(StrEnum):
+    """Why a need is not met. `narrow`: it is met for everything that exists, but not for what is created later."""
+
+    MISSING = "missing"
+    DENIED = "denied"
+    NARROW = "narrow"
+    OF_HOSTS = "of-hosts"
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A need, or a part of it, that the ACLs do not meet, and why."""
+
+    need: Need
+    standing: Standing
+
+
+def gaps(need: Need, entries: Sequence[AclEntry], existing: Collection[str]) -> list[Gap]:
+    """What the ACLs do not plainly grant of a need; `existing` holds the names of the resources that the flow uses."""
+    about = [each for each in entries if each.principal in (need.principal, EVERYONE)]
+    about = [each for each in about if each.resource == need.resource]
+    found: dict[Standing, tuple[list[str], set[str]]] = {}
+    for operation in need.operations:
+        standing, concerned = _standing(need, operation, about, existing)
+        if standing is not None:
+            operations, names = found.setdefault(standing, ([], set()))
+            operations.append(operation)
+            names.update(concerned)
+    result = []
+    for standing, (operations, names) in found.items():
+        missed = replace(need, operations=tuple(operations))
+        result += [Gap(part, standing) for part in map(missed.of, sorted(names))] or [Gap(missed, standing)]
+    return result
+
+
+def _standing(
+    need: Need, operation: str, about: Sequence[AclEntry], existing: Iterable[str]
+) -> tuple[Standing | None, list[str]]:
+    """Why one operation is not granted, and for which names if not for the whole need; None if it is granted."""
+    concerned = [] if need.one_name else [name for name in existing if need.concerns(name)]
+    denials = [each for each in about if each.permission == "DENY" and _denies(each, operation)]
+    grants = [each for each in about if each.permission == "ALLOW" and _gives(each, operation)]
+    if _covered(denials, need):
+        return _by_hosts(denials, need, Standing.DENIED), []
+    if denied := [name for name in concerned if _covered(denials, need.of(name))]:
+        return Standing.DENIED, denied
+    if _covered(grants, need):
+        return _by_hosts(grants, need, None), []
+    without = [name for name in concerned if not _covered(grants, need.of(name))]
+    if concerned and not without:
+        return Standing.NARROW, []
+    return Standing.MISSING, without
+
+
+def _by_hosts(entries: Sequence[AclEntry], need: Need, plainly: Standing | None) -> Standing | None:
+    """An ACL for certain hosts is not judged: which hosts the workers run on is not known here."""
+    anywhere = [each for each in entries if each.host == "*"]
+    return plainly if _covered(anywhere, need) else Standing.OF_HOSTS
+
+
+def _gives(entry: AclEntry, operation: str) -> bool:
+    return entry.operation in {"ALL", operation} | implying(operation)
+
+
+def _denies(entry: AclEntry, operation: str) -> bool:
+    # A client that may not see a topic or group cannot use it either.
+    return entry.operation in {"ALL", operation} or (
+        entry.operation == "DESCRIBE" and operation in implying("DESCRIBE")
+    )
+
+
+def _covered(entries: Iterable[AclEntry], need: Need) -> bool:
+    covering = {(need.pattern, need.name), *wider_resources(need.pattern, need.name)}
+    return any((each.pattern.lower(), each.name) in covering for each in entries)

@@ -1,0 +1,15 @@
+"""The three connectors of MirrorMaker: their roles and classes."""
+
+from typing import Literal
+
+ConnectorRole = Literal["source", "checkpoint", "heartbeat"]
+
+CONNECTOR_CLASSES: dict[ConnectorRole, str] = {
+    "source": "org.apache.kafka.connect.mirror.MirrorSourceConnector",
+    "checkpoint": "org.apache.kafka.connect.mirror.MirrorCheckpointConnector",
+    "heartbeat": "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector",
+}
+#: Role of each connector by its class's name without the package, which is also the end of a mirror's connector name.
+ROLE_OF_CLASS: dict[str, ConnectorRole] = {
+    connector_class.rpartition(".")[2]: role for role, connector_class in CONNECTOR_CLASSES.items()
+}

@@ -1,0 +1,210 @@
+"""Whether two patterns or two selections have a topic name in common.
+
+The answer is a proof for all names, an example, or the reason why it is undecided.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+
+from components.kafka.automata import Automaton, automaton, union
+from components.kafka.characters import EVERY, UndecidableError
+from components.kafka.patterns import matches, matches_any
+from components.kafka.selection import Selection
+from components.kafka.topic_names import LONGEST_NAME, TOPIC_CHARACTERS, is_name, is_topic_name
+
+#: Texts that match a pattern such as `.*` but cannot be topic names. Source: Topic.validate.
+_NO_TOPICS = (r"\.{1}", r"\.{2}")
+
+#: Pairs of states to look at before giving up, which takes some tenths of a second.
+_PAIRS = 50_000
+#: Examples to try if the automaton had to leave a construct out.
+_EXAMPLES = 200
+
+
+@dataclass(frozen=True)
+class Disjoint:
+    """The two have no topic name in common."""
+
+
+@dataclass(frozen=True)
+class SharedName:
+    """Both have this name, and no shorter one."""
+
+    example: str
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """It could not be decided; the reason is a clause without a full stop."""
+
+    reason: str
+
+
+Overlap = Disjoint | SharedName | Undecided
+
+
+def selects_no_topic(entry: str, excluded: tuple[str, ...]) -> bool:
+    """Whether a name or pattern certainly selects no topic, given what is excluded."""
+    if is_name(entry):
+        return not is_topic_name(entry) or matches_any(excluded, entry)
+    return isinstance(overlap_of_patterns(entry, ".*", excluded), Disjoint)
+
+
+def overlap_of_patterns(first: str, second: str, excluded: Iterable[str] = ()) -> Overlap:
+    """Whether some topic name matches both patterns and is not excluded."""
+    return _decide(first, second, _distinct(tuple(excluded)))
+
+
+def overlap_of_selections(first: Selection, second: Selection) -> Overlap:
+    """Whether both selections contain some topic name."""
+    excluded = (*first.excluded, *second.excluded)
+    undecided: Undecided | None = None
+    for one in first.patterns:
+        for other in second.patterns:
+            found = overlap_of_patterns(one, other, excluded)
+            if isinstance(found, SharedName):
+                return found
+            if isinstance(found, Undecided):
+                undecided = undecided or found
+    return undecided or Disjoint()
+
+
+@lru_cache(maxsize=1 << 12)
+def _distinct(excluded: tuple[str, ...]) -> tuple[str, ...]:
+    """The exclusions in one order, together with the texts that cannot be topic names."""
+    return tuple(sorted({*_NO_TOPICS, *excluded}))
+
+
+@lru_cache(maxsize=1 << 18)
+def _decide(first: str, second: str, excluded: tuple[str, ...]) -> Overlap:
+    """First compare the automata alone, then without the excluded names.
+
+    An automaton accepts at least the names that its pattern matches, and only exact exclusions are taken away. So if no
+    common name is found, there is none. A name that is found counts only if Python's matcher confirms it.
+    """
+    try:
+        one, other = automaton(first), automaton(second)
+        shortest = next(_common_names(one, other, None), None)
+        if shortest is None:
+            return Disjoint()
+        if _is_common(first, second, excluded, shortest):
+            return SharedName(shortest)
+        outside, loose = _taken_away(excluded)
+        found = False
+        for example in islice(_common_names(one, other, union((outside, *one.without, *other.without))), _EXAMPLES):
+            found = True
+            if _is_common(first, second, excluded, example):
+                return SharedName(example)
+    except UndecidableError as error:
+        return Undecided(str(error))
+    if not found:
+        return Disjoint()
+    return Undecided(_reason((first, one.loose), (second, other.loose), *loose))
+
+
+def _is_common(first: str, second: str, excluded: tuple[str, ...], name: str) -> bool:
+    return matches(first, name) and matches(second, name) and not matches_any(excluded, name)
+
+
+def _reason(*loose: tuple[str, str]) -> str:
+    named = [f"`{pattern}` has {construct}" for pattern, construct in loose if construct]
+    return f"{' and '.join(named) or 'the search found no example'}, which cannot be decided in general"
+
+
+@lru_cache(maxsize=1 << 12)
+def _taken_away(excluded: tuple[str, ...]) -> tuple[Automaton, tuple[tuple[str, str], ...]]:
+    """The union of all exact exclusions, and the other exclusions, each with the construct that makes it inexact.
+
+    Inexact exclusions are only applied to examples.
+    """
+    exact: list[Automaton] = []
+    loose: list[tuple[str, str]] = []
+    for pattern in excluded:
+        try:
+            one = automaton(pattern)
+        except UndecidableError:
+            loose.append((pattern, "a construct that cannot be compared"))
+            continue
+        if one.is_exact:
+            exact.append(one)
+        else:
+            loose.append((pattern, one.loose or "a look-around"))
+    return union(exact), tuple(loose)
+
+
+def _common_names(first: Automaton, second: Automaton, without: Automaton | None) -> Iterator[str]:
+    """Names that two automata accept and a third does not, shortest first, one for each pair of states they end in."""
+    outside = _Outside(without)
+    start = (0, 0, outside.start)
+    came_from: dict[tuple[int, int, int], tuple[tuple[int, int, int], str] | None] = {start: None}
+    level = [start]
+    for _ in range(LONGEST_NAME):
+        following: list[tuple[int, int, int]] = []
+        for state in level:
+            if len(came_from) > _PAIRS:
+                raise UndecidableError("there are too many ways to match both")
+            for mask, reached in _steps(first, second, outside, state):
+                if reached in came_from:
+                    continue
+                came_from[reached] = (state, TOPIC_CHARACTERS[(mask & -mask).bit_length() - 1])
+                following.append(reached)
+                if reached[0] in first.accepting and reached[1] in second.accepting and not outside.matches(reached[2]):
+                    yield _spelled(came_from, reached)
+        level = following
+
+
+def _steps(
+    first: Automaton, second: Automaton, outside: "_Outside", state: tuple[int, int, int]
+) -> list[tuple[int, tuple[int, int, int]]]:
+    """Steps from a pair of states; those over characters that read well in an example come first."""
+    steps = []
+    for one, one_target in first.edges[state[0]]:
+        for other, other_target in second.edges[state[1]]:
+            if common := one & other:
+                for part, after in outside.parts(state[2]):
+                    if mask := common & part:
+                        steps.append((mask, (one_target, other_target, after)))
+    return sorted(steps, key=lambda step: step[0] & -step[0])
+
+
+def _spelled(
+    came_from: dict[tuple[int, int, int], tuple[tuple[int, int, int], str] | None], state: tuple[int, int, int]
+) -> str:
+    characters = []
+    while step := came_from[state]:
+        state, character = step
+        characters.append(character)
+    return "".join(reversed(characters))
+
+
+class _Outside:
+    """The names to take away, as an automaton that is made deterministic while it is walked.
+
+    A set of states is an integer with one bit for each state.
+    """
+
+    def __init__(self, taken_away: Automaton | None) -> None:
+        self.edges = taken_away.edges if taken_away else ()
+        self.start = 1 if taken_away else 0
+        self._accepting = sum(1 << state for state in taken_away.accepting) if taken_away else 0
+        self._parts: dict[int, list[tuple[int, int]]] = {}
+
+    def matches(self, states: int) -> bool:
+        return bool(states & self._accepting)
+
+    def parts(self, states: int) -> list[tuple[int, int]]:
+        """The characters, grouped by the set of states that they lead to."""
+        if states not in self._parts:
+            parts = {EVERY: 0}
+            for state in (index for index in range(states.bit_length()) if states >> index & 1):
+                for mask, target in self.edges[state]:
+                    parts = {
+                        part: after | (1 << target if inside else 0)
+                        for whole, after in parts.items()
+                        for part, inside in ((whole & mask, True), (whole & ~mask, False))
+                        if part
+                    }
+            self._parts[states] = list(parts.items())
+        return self._parts[states]

@@ -1,0 +1,28 @@
+"""Partitions and ranges of offsets."""
+
+from typing import NamedTuple
+
+
+class TopicPartition(NamedTuple):
+    """A partition of a topic on one cluster."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class OffsetRange(NamedTuple):
+    """The offsets [start, end) of a partition."""
+
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """Number of offsets, which is the number of records if no offset is skipped."""
+        return max(0, self.end - self.start)
+
+    def within(self, other: "OffsetRange") -> "OffsetRange":
+        return OffsetRange(max(self.start, other.start), min(self.end, other.end))

@@ -1,0 +1,127 @@
+"""How MirrorMaker names topics on the target, and which topics it never replicates.
+
+The rules are written as patterns, so that the checks can compare them with other patterns and the job can apply them
+to the names that a cluster holds.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from components.kafka.positions import TopicPartition
+
+#: One of a flow's two clusters.
+Side = Literal["source", "target"]
+SIDES: tuple[Side, Side] = ("source", "target")
+
+HEARTBEATS_TOPIC = "heartbeats"
+OFFSET_SYNCS_TOPIC = "mm2-offset-syncs"
+#: Topics that no flow replicates, with any separator. Source: ReplicationPolicy.isInternalTopic.
+INTERNAL_TOPICS = (r"\..*", "__.*", r".*[\-\.]internal")
+
+
+class Policy(StrEnum):
+    """How a topic is named on the target."""
+
+    DEFAULT = "default"
+    IDENTITY = "identity"
+
+
+POLICY_CLASSES = {
+    Policy.DEFAULT: "org.apache.kafka.connect.mirror.DefaultReplicationPolicy",
+    Policy.IDENTITY: "org.apache.kafka.connect.mirror.IdentityReplicationPolicy",
+}
+
+
+@dataclass(frozen=True)
+class ReplicationPolicy:
+    """The replication policy of one flow, whose source and target are given by their aliases.
+
+    Source: DefaultReplicationPolicy, IdentityReplicationPolicy.
+    """
+
+    kind: Policy
+    separator: str
+    source: str
+    target: str
+
+    @property
+    def prefix(self) -> str:
+        """What a prefixed topic has on the target before its name on the source."""
+        return f"{self.source}{self.separator}"
+
+    @property
+    def prefixed_ending(self) -> str:
+        """How a topic's name must end to be prefixed.
+
+        The identity policy prefixes only names that look like a heartbeat topic's.
+        Source: IdentityReplicationPolicy.looksLikeHeartbeat.
+        """
+        return "" if self.kind is Policy.DEFAULT else HEARTBEATS_TOPIC
+
+    def prefix_of(self, topic: str) -> str:
+        """The prefix that a topic, or the topics of a pattern, get on the target; empty if none."""
+        return self.prefix if topic.endswith(self.prefixed_ending) else ""
+
+    def remote(self, topic: str) -> str:
+        """Name on the target of the source's topic. Source: ReplicationPolicy.formatRemoteTopic."""
+        return self.prefix_of(topic) + topic
+
+    def remote_partition(self, partition: TopicPartition) -> TopicPartition:
+        return TopicPartition(self.remote(partition.topic), partition.partition)
+
+    def original(self, topic: str) -> str:
+        """Name on the source of the target's topic; the same name if it is not a remote topic of this flow."""
+        return topic.removeprefix(self.prefix_of(topic))
+
+    def offset_syncs_topic(self, *, on_source: bool) -> str:
+        """Topic of offset syncs, which is named after the cluster that does not hold it.
+
+        Source: ReplicationPolicy.offsetSyncsTopic, MirrorConnectorConfig.offsetSyncsTopic.
+        """
+        other = self.target if on_source else self.source
+        return self.separator.join((OFFSET_SYNCS_TOPIC, other, "internal"))
+
+    @property
+    def checkpoints_topic(self) -> str:
+        """Topic of checkpoints, on the target. Source: ReplicationPolicy.checkpointsTopic."""
+        return self.separator.join((self.source, "checkpoints", "internal"))
+
+    @property
+    def never_selected(self) -> tuple[str, ...]:
+        """Patterns of the topics that this flow does not replicate even if its topics select them.
+
+        Internal topics are never replicated, and topics that came from the target never go back. Heartbeats are
+        replicated whether they are selected or not. Source: MirrorSourceConnector.shouldReplicateTopic and isCycle,
+        DefaultReplicationPolicy.isMM2InternalTopic.
+        """
+        separator, last = re.escape(self.separator), re.escape(self.separator[-1])
+        internal = () if self.separator in {".", "-"} else (f".*{separator}internal",)
+        # Java's split drops empty parts at the end, so `uswest.` has no prefix and is no cycle.
+        came_from_target = HEARTBEATS_TOPIC if self.kind is Policy.IDENTITY else f"[^{last}].*"
+        return (
+            *INTERNAL_TOPICS,
+            *internal,
+            f"(.*{separator})?{HEARTBEATS_TOPIC}",
+            f"(.*{separator})?{re.escape(self.target)}{separator}.*{came_from_target}",
+        )
+
+
+def clusters_passed(topic: str, separator: str) -> list[str]:
+    """Aliases of the clusters that a prefixed topic came through, the last one first."""
+    return topic.split(separator)[:-1]
+
+
+def upstream_hops(topics: Iterable[str], separator: str) -> dict[str, int]:
+    """The smallest number of hops to every upstream cluster, by alias, according to the target's heartbeat topics.
+
+    Source: MirrorClient.replicationHops, MirrorClient.upstreamClusters.
+    """
+    hops: dict[str, int] = {}
+    for topic in topics:
+        if topic.rsplit(separator, 1)[-1] == HEARTBEATS_TOPIC:
+            for count, alias in enumerate(clusters_passed(topic, separator), start=1):
+                hops[alias] = min(count, hops.get(alias, count))
+    return hops

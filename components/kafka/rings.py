@@ -1,0 +1,182 @@
+"""Rings of flows, through which a record would come back to the cluster where it was written.
+
+MirrorMaker stops a cycle by the prefix of a remote topic. The identity policy adds no prefix, so only a loop guard
+stops its cycles. There are two questions. A check asks whether the selections of some flows close a ring, before any
+topic is known. The job asks which of the topics that exist go round such a ring.
+"""
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from components.kafka.overlap import Disjoint, SharedName, overlap_of_selections
+from components.kafka.replication_policy import Policy, ReplicationPolicy
+from components.kafka.selection import Selection
+
+#: How often an example must go round before it counts as endless; prefixes make its name longer every time.
+_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class LoopGuard:
+    """Headers of a loop guard: it drops records with the header `drops` and adds the header `adds` to all others."""
+
+    drops: str
+    adds: str
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A flow as one leg of a ring: where it leads, the topics that it selects, and its guard if it has one."""
+
+    flow: str
+    policy: ReplicationPolicy
+    topics: Selection
+    guard: LoopGuard | None = None
+
+    @property
+    def source(self) -> str:
+        return self.policy.source
+
+    @property
+    def target(self) -> str:
+        return self.policy.target
+
+    @property
+    def prefix(self) -> str:
+        """What the flow adds to the names of ordinary topics; empty under the identity policy."""
+        return self.policy.prefix_of("")
+
+
+@dataclass(frozen=True)
+class Ring:
+    """The legs of a ring, in order from the flow that was asked about."""
+
+    legs: tuple[Leg, ...]
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Headers that the guards of the ring add to each record."""
+        return tuple(sorted({leg.guard.adds for leg in self.legs if leg.guard is not None}))
+
+    def __str__(self) -> str:
+        return " -> ".join([self.legs[0].source, *(leg.target for leg in self.legs)])
+
+
+LegsBySource = Mapping[str, Sequence[Leg]]
+
+
+def legs_by_source(legs: Iterable[Leg]) -> LegsBySource:
+    """Legs by the alias of the cluster that they start from."""
+    found: dict[str, list[Leg]] = {}
+    for leg in legs:
+        found.setdefault(leg.source, []).append(leg)
+    return found
+
+
+def ring_of_selections(first: Leg, legs: LegsBySource) -> Ring | None:
+    """A shortest ring that begins with `first` and on which each leg may select what the legs before it replicate.
+
+    Guards are not considered. If a leg adds a prefix, the ring counts only if an example goes round it.
+    """
+
+    def follows(way: Sequence[Leg], leg: Leg) -> bool:
+        added = "".join(each.prefix for each in reversed(way))
+        return not _disjoint(way[-1], way[-1].prefix, leg) and not _disjoint(first, added, leg)
+
+    def closes(way: Sequence[Leg]) -> bool:
+        return not any(leg.prefix for leg in way) or topic_that_goes_round(Ring(tuple(way))) is not None
+
+    return _shortest_ring(first, legs, follows, closes)
+
+
+def rings_of_topics(first: Leg, legs: Iterable[Leg], topics: Iterable[str]) -> dict[str, Ring]:
+    """A shortest ring for each topic that `first` and other legs replicate under its own name, and no guard stops."""
+    if first.policy.kind is not Policy.IDENTITY:
+        return {}
+    identity = [leg for leg in legs if leg.policy.kind is Policy.IDENTITY]
+    found = {}
+    # A name that looks like a heartbeat topic's gets a prefix, by which MirrorMaker stops the cycle.
+    for topic in (each for each in topics if first.policy.remote(each) == each):
+        ring = _unguarded_ring(first, [leg for leg in identity if topic in leg.topics])
+        if ring is not None:
+            found[topic] = ring
+    return found
+
+
+def topic_that_goes_round(ring: Ring) -> str | None:
+    """A topic that passes every leg of a ring again and again, if one is found among the examples of two legs."""
+    legs = ring.legs
+    for index, leg in enumerate(legs):
+        following = legs[(index + 1) % len(legs)]
+        found = overlap_of_selections(_prefixed(leg.topics, leg.prefix), following.topics)
+        if isinstance(found, SharedName):
+            topic = found.example.removeprefix(leg.prefix)
+            if _goes_round(topic, [*legs[index:], *legs[:index]]):
+                return topic
+    return None
+
+
+def _goes_round(topic: str, legs: Sequence[Leg]) -> bool:
+    for leg in (*legs,) * _ROUNDS:
+        if topic not in leg.topics:
+            return False
+        topic = leg.policy.remote(topic)
+    return True
+
+
+def _unguarded_ring(first: Leg, carrying: Sequence[Leg]) -> Ring | None:
+    """A shortest ring along legs that drop nothing that a guard on one of the carrying legs marks."""
+    marks = {leg.guard.adds for leg in carrying if leg.guard is not None}
+    unguarded = [leg for leg in carrying if leg.guard is None or leg.guard.drops not in marks]
+    return _shortest_ring(first, legs_by_source(unguarded)) if first in unguarded else None
+
+
+def _shortest_ring(
+    first: Leg,
+    legs: LegsBySource,
+    follows: Callable[[Sequence[Leg], Leg], bool] = lambda _way, _leg: True,
+    closes: Callable[[Sequence[Leg]], bool] = lambda _way: True,
+) -> Ring | None:
+    """Search breadth first from `first` back to its source.
+
+    `follows` says whether a leg may come after the way so far, `closes` whether a way back to the source counts.
+    """
+    came_from: dict[str, Leg | None] = {first.flow: None}
+    queue = deque([first])
+    while queue:
+        here = queue.popleft()
+        way = _way_to(here, came_from)
+        if here.target == first.source:
+            if closes(way):
+                return Ring(tuple(way))
+            continue
+        for leg in legs.get(here.target, ()):
+            if leg.flow not in came_from and follows(way, leg):
+                came_from[leg.flow] = here
+                queue.append(leg)
+    return None
+
+
+def _way_to(leg: Leg, came_from: Mapping[str, Leg | None]) -> list[Leg]:
+    way = [leg]
+    while (before := came_from[way[-1].flow]) is not None:
+        way.append(before)
+    return way[::-1]
+
+
+def _disjoint(before: Leg, added: str, after: Leg) -> bool:
+    """Whether `after` selects no topic of `before`, with the prefix that has been added to its name since."""
+    return isinstance(overlap_of_selections(_prefixed(before.topics, added), after.topics), Disjoint)
+
+
+def _prefixed(selection: Selection, prefix: str) -> Selection:
+    if not prefix:
+        return selection
+    begin = re.escape(prefix)
+    patterns, excluded = (
+        tuple(f"{begin}(?:{pattern})" for pattern in each) for each in (selection.patterns, selection.excluded)
+    )
+    # No topic has an empty name, although `.*` matches one.
+    return Selection(patterns, (*excluded, begin))

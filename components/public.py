@@ -1,0 +1,20 @@
+"""The public surface: everything that `from components import NAME` offers, and nothing else."""
+
+from components.contract.problems import Problem as Problem
+from components.contract.problems import ReplicationError as ReplicationError
+from components.resources.kafka_users import KafkaUsers as KafkaUsers
+from components.resources.kafka_users import KafkaUsersArgs as KafkaUsersArgs
+from components.resources.replications import BidirectionalPrefixlessPair as BidirectionalPrefixlessPair
+from components.resources.replications import BidirectionalPrefixlessPairArgs as BidirectionalPrefixlessPairArgs
+from components.resources.replications import ConnectClusterSplit as ConnectClusterSplit
+from components.resources.replications import ConnectClusterSplitArgs as ConnectClusterSplitArgs
+from components.resources.replications import KafkaMirrorMaker2 as KafkaMirrorMaker2
+from components.resources.replications import KafkaMirrorMaker2Args as KafkaMirrorMaker2Args
+from components.resources.replications import ReplicationFlow as ReplicationFlow
+from components.resources.replications import ReplicationFlowArgs as ReplicationFlowArgs
+from components.topology.clusters import Cluster as Cluster
+from components.topology.model import Flow as Flow
+from components.topology.model import MirrorMaker2 as MirrorMaker2
+from components.topology.model import PrefixlessPair as PrefixlessPair
+from components.topology.model import Split as Split
+from components.topology.model import Topology as Topology

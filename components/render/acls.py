@@ -1,0 +1,200 @@
+"""The minimal Kafka ACLs of a flow's users, for its workers and connectors, derived from the model."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from components.flows.expansion import Shape
+from components.flows.heartbeats import EVERYTHING
+from components.flows.kafka_version import kafka_version
+from components.flows.naming import (
+    group_id,
+    heartbeat_workers_name,
+    offset_syncs_topic_name,
+    replication_policy,
+    storage_topic_name,
+)
+from components.flows.resolved import ResolvedFlow, resolve_flows
+from components.flows.selections import all_topics
+from components.kafka.acls import CLUSTER_NAME, EVERY_NAME, implying, wider_resources
+from components.kafka.patterns import literal_beginning
+from components.kafka.replication_policy import HEARTBEATS_TOPIC
+from components.render.connector_config import chooses_heartbeats
+from components.topology.clusters import ConfigValue
+from components.topology.model import ExactlyOnce, Flow, OffsetSyncsLocation, Topology
+from components.topology.principals import kafka_principal
+
+ResourceType = Literal["topic", "group", "transactional_id", "cluster"]
+PatternType = Literal["literal", "prefixed"]
+
+
+@dataclass(frozen=True, order=True)
+class Acl:
+    """Operations that one principal is allowed on one resource of one cluster, from any host.
+
+    `operations` are Kafka's own names, in upper case. Source: KIP-11, KIP-290.
+    """
+
+    cluster: str
+    principal: str
+    resource: ResourceType
+    pattern: PatternType
+    name: str
+    operations: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _User:
+    """One of a flow's two users."""
+
+    cluster: str
+    principal: str
+
+    def may(self, resource: ResourceType, name: str, *operations: str, pattern: PatternType = "literal") -> Acl:
+        return Acl(self.cluster, self.principal, resource, pattern, name, operations)
+
+    def topic(self, name: str, *operations: str) -> Acl:
+        return self.may("topic", name, *operations)
+
+    def matching(self, resource: ResourceType, pattern: str, *operations: str, prefix: str = "") -> Acl:
+        """Return the ACL for a name or pattern; ACLs have no regular expressions, so a pattern becomes its prefix."""
+        literal, is_whole = literal_beginning(pattern)
+        name = prefix + literal
+        if not name:
+            return self.may(resource, EVERY_NAME, *operations)
+        return self.may(resource, name, *operations, pattern="literal" if is_whole else "prefixed")
+
+
+def flows_without_addresses(topology: Topology, region: str | None = None) -> tuple[ResolvedFlow, ...]:
+    """Return the flows of a region (of all without one); addresses that only a stack's configuration has stay empty.
+
+    No ACL depends on an address.
+    """
+    addresses = [cluster.bootstrap_servers for cluster in topology.clusters.values()]
+    return resolve_flows(topology, region, {each.config: "" for each in addresses if isinstance(each, ConfigValue)})
+
+
+def flow_acls(flow: ResolvedFlow) -> tuple[Acl, ...]:
+    """Return the minimal ACLs of a flow's Kafka users; tests prove on real brokers that they suffice.
+
+    A cluster whose principal is unknown, such as that of a certificate, gets none.
+    """
+    source = _User(flow.settings.source, kafka_principal(flow.source) or "")
+    target = _User(flow.settings.target, kafka_principal(flow.target) or "")
+    acls = [
+        # Preparing workers already have a transactional leader; the tasks' ids are granted too, for the next step.
+        *_worker(target, flow.workers, flow.settings.exactly_once is not ExactlyOnce.DISABLED),
+        *_source_connector(flow, source, target),
+        *_offset_syncs(flow.settings, source, target),
+        *_checkpoint_connector(flow.settings, source, target),
+        *_heartbeat_connector(flow, source, target),
+    ]
+    return merged_acls(acl for acl in acls if acl.principal)
+
+
+def _worker(user: _User, workers: str, exactly_once: bool) -> Iterator[Acl]:
+    for role in ("configs", "offsets", "status"):
+        topic = storage_topic_name(workers, role)
+        yield user.topic(topic, "READ", "WRITE", "CREATE", "DESCRIBE_CONFIGS")
+    yield user.may("group", group_id(workers), "READ")
+    if exactly_once:
+        # For the tasks, and for the leader, which writes the connectors' configuration. Source: KIP-618.
+        yield user.may("transactional_id", f"{group_id(workers)}-", "WRITE", pattern="prefixed")
+        yield user.may("transactional_id", f"connect-cluster-{group_id(workers)}", "WRITE")
+
+
+def _source_connector(flow: ResolvedFlow, source: _User, target: _User) -> Iterator[Acl]:
+    settings = flow.settings
+    chosen = chooses_heartbeats(kafka_version(settings.connect, flow.strimzi))
+    heartbeats = sorted(flow.heartbeat_topics) if settings.replicate_heartbeats or not chosen else []
+    remote = ("CREATE", "WRITE", "ALTER", "ALTER_CONFIGS")
+    policy = replication_policy(settings)
+    for pattern in all_topics(settings):
+        yield source.matching("topic", pattern, "READ", "DESCRIBE_CONFIGS")
+        yield target.matching("topic", pattern, *remote, prefix=policy.prefix_of(pattern))
+    for topic in heartbeats:
+        if topic.endswith(EVERYTHING):
+            beginning = topic.removesuffix(EVERYTHING)
+            yield source.may("topic", beginning, "READ", "DESCRIBE_CONFIGS", pattern="prefixed")
+            yield target.may("topic", f"{policy.prefix}{beginning}", *remote, pattern="prefixed")
+        else:
+            yield source.topic(topic, "READ", "DESCRIBE_CONFIGS")
+            yield target.topic(policy.remote(topic), *remote)
+    if settings.sync_topic_acls:
+        # Source: MirrorSourceConnector.listTopicAclBindings and updateTopicAcls.
+        yield source.may("cluster", CLUSTER_NAME, "DESCRIBE")
+        yield target.may("cluster", CLUSTER_NAME, "ALTER")
+
+
+def _offset_syncs(flow: Flow, source: _User, target: _User) -> Iterator[Acl]:
+    if flow.offset_syncs.enabled:
+        user = source if flow.offset_syncs.location is OffsetSyncsLocation.SOURCE else target
+        yield user.topic(offset_syncs_topic_name(flow), "CREATE", "WRITE")
+        if flow.connectors.checkpoint.enabled:
+            yield user.topic(offset_syncs_topic_name(flow), "READ")
+
+
+def _checkpoint_connector(flow: Flow, source: _User, target: _User) -> Iterator[Acl]:
+    if not flow.connectors.checkpoint.enabled:
+        return
+    yield target.topic(replication_policy(flow).checkpoints_topic, "CREATE", "READ", "WRITE")
+    for group in flow.groups:
+        yield source.matching("group", group, "DESCRIBE")
+    if flow.sync_group_offsets:
+        # A consumer needs these to commit. Source: MirrorCheckpointTask.syncGroupOffset, KafkaApis.handleOffsetCommit.
+        for group in flow.groups:
+            yield target.matching("group", group, "READ")
+        for pattern in all_topics(flow):
+            yield target.matching("topic", pattern, "READ", prefix=replication_policy(flow).prefix_of(pattern))
+
+
+def _heartbeat_connector(flow: ResolvedFlow, source: _User, target: _User) -> Iterator[Acl]:
+    if not flow.settings.connectors.heartbeat.enabled:
+        return
+    in_one_resource = flow.expanded.shape is Shape.MIRROR_MAKER2
+    if flow.heartbeats_on == "target":
+        # A KafkaMirrorMaker2 has one producer for all its connectors, that of the target.
+        yield target.topic(HEARTBEATS_TOPIC, "CREATE", "WRITE")
+        return
+    yield source.topic(HEARTBEATS_TOPIC, "CREATE", "WRITE")
+    if flow.settings.exactly_once is ExactlyOnce.ENABLED and not in_one_resource:
+        # Its transactions and offsets are on the cluster that gets its records. Source: KIP-618.
+        yield source.topic(storage_topic_name(flow.workers, "offsets"), "READ", "WRITE", "CREATE", "DESCRIBE_CONFIGS")
+        yield source.may("transactional_id", f"{group_id(flow.workers)}-", "WRITE", pattern="prefixed")
+    if in_one_resource:
+        yield from _worker(target, heartbeat_workers_name(flow.workers), exactly_once=False)
+
+
+def merged_acls(acls: Iterable[Acl]) -> tuple[Acl, ...]:
+    """Merge ACLs of the same resource, drop operations that another ACL already allows, and sort them."""
+    operations: dict[Acl, set[str]] = {}
+    for acl in acls:
+        operations.setdefault(replace(acl, operations=()), set()).update(acl.operations)
+    by_resource = {_resource(acl, acl.pattern, acl.name): allowed for acl, allowed in operations.items()}
+    minimal = (
+        replace(acl, operations=tuple(sorted(_needed(acl, allowed, by_resource))))
+        for acl, allowed in operations.items()
+    )
+    return tuple(sorted(acl for acl in minimal if acl.operations))
+
+
+_Resource = tuple[str, str, str, str, str]
+
+
+def _resource(acl: Acl, pattern: str, name: str) -> _Resource:
+    return (acl.cluster, acl.principal, acl.resource, pattern, name)
+
+
+def _needed(acl: Acl, allowed: set[str], by_resource: Mapping[_Resource, set[str]]) -> set[str]:
+    """Return an ACL's operations that neither a wider ACL of the same user nor another operation grants.
+
+    Wider ACLs are looked up, since a topology has too many ACLs to compare each with every other.
+    """
+    resources = (_resource(acl, pattern, name) for pattern, name in wider_resources(acl.pattern, acl.name))
+    wider = {operation for resource in resources for operation in by_resource.get(resource, ())}
+    return {each for each in allowed - wider if not implying(each) & (allowed | wider)}
+
+
+def operation_title(operation: str) -> str:
+    """Return an operation as Strimzi and Kafka's commands write it, such as `DescribeConfigs`."""
+    return operation.replace("_", " ").title().replace(" ", "")

@@ -1,0 +1,127 @@
+"""What differs between the API versions of Strimzi's resources, one function for each difference."""
+
+from collections.abc import Mapping
+
+from components.flows.naming import group_id, storage_topic_name
+from components.flows.resolved import ResolvedFlow, StrimziApi
+from components.kafka.replication_policy import Side
+from components.render.connections import OPERATOR_SECRET_PROVIDER, login_properties, vault
+from components.render.planned_objects import Manifest
+from components.topology.clusters import (
+    Authentication,
+    Cluster,
+    ConfigValue,
+    CustomAuthentication,
+    KeystoreTrust,
+    OAuthAuthentication,
+    PlainAuthentication,
+    PropertyValue,
+    ScramAuthentication,
+    SecretKey,
+    SecretPattern,
+    TlsAuthentication,
+)
+from components.topology.credentials import TOKEN_TRUST_KEY, credentials, secret_key
+
+#: The names of a Connect group and its topics: worker properties in `v1beta2`, fields of the resource in `v1`.
+#: Source: Strimzi KafkaConnectSpec, KafkaMirrorMaker2TargetClusterSpec.
+_GROUP_FIELDS = {
+    "group.id": "groupId",
+    "config.storage.topic": "configStorageTopic",
+    "offset.storage.topic": "offsetStorageTopic",
+    "status.storage.topic": "statusStorageTopic",
+}
+
+#: Fields of KafkaClientAuthenticationOAuth, by the keys that `credentials` returns.
+_OAUTH_CREDENTIALS = {"client.secret": "clientSecret", "refresh.token": "refreshToken", "access.token": "accessToken"}
+
+
+def strimzi_api_version(flow: ResolvedFlow) -> str:
+    """Return the `apiVersion` of a flow's Strimzi resources."""
+    return f"kafka.strimzi.io/{flow.api}"
+
+
+def group_fields(flow: ResolvedFlow, config: Mapping[str, PropertyValue]) -> Manifest:
+    """Return the group id and storage topics of a flow's workers together with their `config`."""
+    names: dict[str, PropertyValue] = {
+        "group.id": group_id(flow.workers),
+        "config.storage.topic": storage_topic_name(flow.workers, "configs"),
+        "offset.storage.topic": storage_topic_name(flow.workers, "offsets"),
+        "status.storage.topic": storage_topic_name(flow.workers, "status"),
+    }
+    match flow.api:
+        case StrimziApi.V1:
+            return {**{_GROUP_FIELDS[key]: value for key, value in names.items()}, "config": dict(config)}
+        case StrimziApi.V1BETA2:
+            return {"config": {**names, **config}}
+
+
+def security_fields(flow: ResolvedFlow, side: Side) -> Manifest:
+    """Return `tls` and `authentication` for the connection to one of a flow's clusters.
+
+    Under `v1`, OAuth and custom logins refer to Secrets by placeholders, which the workers' own Role must allow, and to
+    the certificates of a token endpoint by a path, which `secrets.mounts` provides. Source: Strimzi ClientTls,
+    KafkaClientAuthentication.
+    """
+    cluster = flow.cluster(side)
+    fields = {} if cluster.tls is None else {"tls": {"trustedCertificates": _trusted(flow, side, cluster)}}
+    if cluster.authentication is not None:
+        fields["authentication"] = _authentication(flow, side, cluster.authentication)
+    return fields
+
+
+def _trusted(flow: ResolvedFlow, side: Side, cluster: Cluster) -> list[Manifest]:
+    match cluster.tls.trust if cluster.tls else None:
+        case SecretPattern() as trust:
+            return [{"secretName": trust.secret, "pattern": trust.pattern}]
+        case SecretKey() | ConfigValue() as trust:
+            return [_certificate(secret_key(trust, flow.own_secret(side), "ca.crt"))]
+        case KeystoreTrust() | None:
+            return []
+
+
+def _certificate(reference: SecretKey) -> Manifest:
+    return {"secretName": reference.secret, "certificate": reference.key}
+
+
+def _authentication(flow: ResolvedFlow, side: Side, authentication: Authentication) -> Manifest:
+    match authentication:
+        case PlainAuthentication() | ScramAuthentication():
+            reference = secret_key(authentication.password, flow.own_secret(side), "password")
+            return {
+                "type": authentication.type,
+                "username": authentication.username,
+                "passwordSecret": {"secretName": reference.secret, "password": reference.key},
+            }
+        case TlsAuthentication():
+            return {
+                "type": "tls",
+                "certificateAndKey": {
+                    "secretName": authentication.secret,
+                    "certificate": authentication.certificate,
+                    "key": authentication.key,
+                },
+            }
+        case OAuthAuthentication() if flow.api is StrimziApi.V1BETA2:
+            return _oauth(authentication, flow.own_secret(side))
+        case OAuthAuthentication() | CustomAuthentication():
+            login = login_properties(authentication, vault(flow, side, OPERATOR_SECRET_PROVIDER))
+            sasl = authentication.sasl if isinstance(authentication, CustomAuthentication) else True
+            return {"type": "custom", "sasl": sasl, "config": login}
+
+
+def _oauth(authentication: OAuthAuthentication, own: str) -> Manifest:
+    """Source: Strimzi KafkaClientAuthenticationOAuth."""
+    plain = {
+        "clientId": authentication.client_id,
+        "tokenEndpointUri": authentication.token_endpoint_uri,
+        "scope": authentication.scope,
+        "audience": authentication.audience,
+    }
+    fields: Manifest = {"type": "oauth", **{key: value for key, value in plain.items() if value is not None}}
+    for own_key, credential in credentials(authentication).items():
+        found = secret_key(credential, own, own_key)
+        fields[_OAUTH_CREDENTIALS[own_key]] = {"secretName": found.secret, "key": found.key}
+    if authentication.trust is not None:
+        fields["tlsTrustedCertificates"] = [_certificate(secret_key(authentication.trust, own, TOKEN_TRUST_KEY))]
+    return fields

@@ -1,0 +1,74 @@
+"""Named layers of a configuration, and the one function that merges them: a later layer wins, and origins are kept.
+
+Of ours it imports only the type of a property's value.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from components.topology.clusters import PropertyValue
+
+Config = dict[str, PropertyValue]
+
+
+class LayerName(StrEnum):
+    """Layers of a connector's or worker's configuration, lowest first; a later one wins.
+
+    Users can override the first two. The next three are the user's own, and the rest belong to the model: `checks`
+    refuses a user's property that one of them would override.
+    """
+
+    DEFAULT = "project default"
+    PRESET = "preset"
+    CONNECTOR = "connector"
+    PART = "part"
+    WORKER = "worker"
+    FIXED = "fixed"
+    CLUSTERS = "clusters"
+    AGREEMENT = "agreement"
+    SELECTION = "selection"
+    MODEL = "model"
+
+
+@dataclass(frozen=True)
+class LayerValue:
+    """A value, and why it is set: a reason, or the path in the topology file that decides it."""
+
+    value: PropertyValue
+    why: str
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The properties that one layer sets."""
+
+    name: LayerName
+    properties: Mapping[str, LayerValue]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A property's effective value, the layer that set it, and why."""
+
+    value: PropertyValue
+    layer: LayerName
+    why: str
+
+
+def layer(name: LayerName, values: Mapping[str, PropertyValue], why: str) -> Layer:
+    """Return a layer whose properties all have the same reason."""
+    return Layer(name, {key: LayerValue(value, why) for key, value in values.items()})
+
+
+def merged(layers: Iterable[Layer]) -> dict[str, Setting]:
+    """Return every property of the layers with its effective setting; a later layer wins."""
+    settings: dict[str, Setting] = {}
+    for each in layers:
+        settings |= {key: Setting(entry.value, each.name, entry.why) for key, entry in each.properties.items()}
+    return settings
+
+
+def values(layers: Iterable[Layer]) -> Config:
+    """Return every property of the layers with its effective value."""
+    return {key: setting.value for key, setting in merged(layers).items()}

@@ -1,0 +1,250 @@
+"""A cluster's connection as Kafka client properties: plain values, and placeholders for everything in a Secret.
+
+Connectors read plain values from a ConfigMap and credentials from Secrets, or both from the worker's own file.
+"""
+
+import re
+from dataclasses import dataclass
+
+from components.contract.parameters import SecurityProtocol
+from components.flows.expansion import Shape
+from components.flows.resolved import ResolvedFlow, bootstrap_address
+from components.kafka.replication_policy import Side
+from components.render.secrets import mounted_path
+from components.topology.clusters import (
+    Authentication,
+    Cluster,
+    ConfigValue,
+    Credential,
+    CustomAuthentication,
+    KeystoreTrust,
+    OAuthAuthentication,
+    PlainAuthentication,
+    ScramAuthentication,
+    SecretKey,
+    SecretPattern,
+    TlsAuthentication,
+)
+from components.topology.credentials import credentials, secret_key
+
+#: Aliases of the configuration providers in every worker.
+CONFIG_MAP_PROVIDER = "cfmap"
+SECRET_PROVIDER = "secret"
+#: Alias of the provider that reads the worker's own property file, if that holds values.
+FILE_PROVIDER = "file"
+#: Alias of the provider that the operator configures for every worker whose file holds placeholders.
+#: Source: Strimzi KafkaConnectConfigurationBuilder.printConfigProviders.
+OPERATOR_SECRET_PROVIDER = "strimzisecrets"
+
+#: Source: Strimzi kafka_connect_run.sh.
+WORKER_FILE = "/tmp/strimzi-connect.properties"
+
+_LOGIN_MODULES = {
+    "plain": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "scram-sha-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "scram-sha-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "oauth": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
+}
+#: Source: strimzi-kafka-oauth, which every Strimzi image contains.
+_OAUTH_CALLBACK = "io.strimzi.kafka.oauth.client.JaasClientOauthLoginCallbackHandler"
+
+_SECRET_PLACEHOLDER = re.compile(
+    rf"\$\{{(?:{SECRET_PROVIDER}|{OPERATOR_SECRET_PROVIDER}):"
+    r"(?:(?P<namespace>[^/:}]+)/)?(?P<secret>[^/:}]+):(?P<key>[^}]+)\}"
+)
+
+
+@dataclass(frozen=True)
+class Vault:
+    """Where the credentials of one cluster are, and the provider that reads them.
+
+    `own_secret` is the Secret that this project creates; `token_trust` is the path of the PEM certificates for the
+    cluster's token endpoint, or "".
+    """
+
+    provider: str
+    namespace: str
+    own_secret: str
+    token_trust: str
+
+    def placeholder(self, credential: Credential, own_key: str) -> str:
+        reference = secret_key(credential, self.own_secret, own_key)
+        return self.placeholder_of(reference.secret, reference.key)
+
+    def placeholder_of(self, secret: str, key: str) -> str:
+        return f"${{{self.provider}:{self.namespace}/{secret}:{key}}}"
+
+
+def vault(flow: ResolvedFlow, side: Side, provider: str = SECRET_PROVIDER) -> Vault:
+    """Return the vault of one of a flow's clusters."""
+    return Vault(provider, flow.namespace, flow.own_secret(side), mounted_path(flow, side, "token-trust"))
+
+
+def security_protocol(cluster: Cluster, authentication: Authentication | None) -> SecurityProtocol:
+    """Return Kafka's `security.protocol` for a cluster and the way to log in to it."""
+    match authentication:
+        case PlainAuthentication() | ScramAuthentication() | OAuthAuthentication():
+            sasl = True
+        case CustomAuthentication():
+            sasl = authentication.sasl
+        case TlsAuthentication() | None:
+            sasl = False
+    if cluster.tls is None:
+        return "SASL_PLAINTEXT" if sasl else "PLAINTEXT"
+    return "SASL_SSL" if sasl else "SSL"
+
+
+def connection_properties(flow: ResolvedFlow, side: Side) -> dict[str, str]:
+    """Return every client property of a connector's connection to a cluster, never with a value from a Secret."""
+    cluster = flow.cluster(side)
+    if side == "target" and flow.strimzi.keeps_values:
+        return {key: f"${{{FILE_PROVIDER}:{WORKER_FILE}:{key}}}" for key in _worker_file_keys(cluster)}
+    properties = {
+        "bootstrap.servers": bootstrap_address(cluster),
+        "security.protocol": security_protocol(cluster, cluster.authentication),
+        **_trust_properties(flow, side),
+    }
+    if cluster.authentication is not None:
+        properties |= login_properties(cluster.authentication, vault(flow, side))
+    return properties
+
+
+def open_properties(flow: ResolvedFlow, side: Side) -> dict[str, str]:
+    """Return the properties of a connection that are plain values, without placeholders."""
+    return {key: value for key, value in connection_properties(flow, side).items() if "${" not in value}
+
+
+def login_properties(authentication: Authentication, vault: Vault) -> dict[str, str]:
+    """Return the client properties of an authentication, with placeholders for secrets."""
+    match authentication:
+        case PlainAuthentication() | ScramAuthentication():
+            password = vault.placeholder(authentication.password, "password")
+            return {
+                "sasl.mechanism": authentication.type.upper(),
+                "sasl.jaas.config": _jaas(authentication, username=authentication.username, password=password),
+            }
+        case TlsAuthentication():
+            chain, key = (
+                vault.placeholder_of(authentication.secret, key)
+                for key in (authentication.certificate, authentication.key)
+            )
+            return {
+                "ssl.keystore.type": "PEM",
+                "ssl.keystore.certificate.chain": chain,
+                "ssl.keystore.key": key,
+            }
+        case OAuthAuthentication():
+            return {
+                "sasl.mechanism": "OAUTHBEARER",
+                "sasl.jaas.config": _jaas(authentication, **_oauth_options(authentication, vault)),
+                "sasl.login.callback.handler.class": _OAUTH_CALLBACK,
+            }
+        case CustomAuthentication():
+            return {key: _read_by(vault, value) for key, value in authentication.config.items()}
+
+
+def _read_by(vault: Vault, value: str) -> str:
+    """Return a user's property with its Secret placeholders rewritten for the vault's provider and namespace."""
+
+    def placeholder(found: re.Match[str]) -> str:
+        namespace = found["namespace"] or vault.namespace
+        return f"${{{vault.provider}:{namespace}/{found['secret']}:{found['key']}}}"
+
+    return _SECRET_PLACEHOLDER.sub(placeholder, value)
+
+
+def _oauth_options(authentication: OAuthAuthentication, vault: Vault) -> dict[str, str]:
+    """Source: strimzi-kafka-oauth, ClientConfig."""
+    options = {
+        "oauth.client.id": authentication.client_id,
+        "oauth.token.endpoint.uri": authentication.token_endpoint_uri,
+        "oauth.scope": authentication.scope,
+        "oauth.audience": authentication.audience,
+        **{
+            f"oauth.{key}": vault.placeholder(credential, key)
+            for key, credential in credentials(authentication).items()
+        },
+        "oauth.ssl.truststore.location": vault.token_trust,
+        "oauth.ssl.truststore.type": "PEM" if vault.token_trust else None,
+    }
+    return {key: value for key, value in options.items() if value}
+
+
+def _jaas(authentication: Authentication, **options: str) -> str:
+    quoted = " ".join(f'{key}="{value}"' for key, value in options.items())
+    return f"{_LOGIN_MODULES[authentication.type]} required {quoted};"
+
+
+def _trust_properties(flow: ResolvedFlow, side: Side) -> dict[str, str]:
+    tls = flow.cluster(side).tls
+    match tls.trust if tls else None:
+        case KeystoreTrust() as trust:
+            return {
+                "ssl.truststore.type": trust.format.value,
+                "ssl.truststore.location": mounted_path(flow, side, "truststore"),
+                "ssl.truststore.password": vault(flow, side).placeholder(trust.password, "truststore.password"),
+            }
+        case SecretKey() | ConfigValue() as trust:
+            certificates = vault(flow, side).placeholder(trust, "ca.crt")
+            return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": certificates}
+        case SecretPattern() as trust if flow.expanded.shape is Shape.MIRROR_MAKER2:
+            # The operator collects the certificates that the pattern matches, and writes this property itself.
+            operator_vault = vault(flow, side, OPERATOR_SECRET_PROVIDER)
+            certificates = operator_vault.placeholder_of(trust.secret, trust.pattern)
+            return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": certificates}
+        case SecretPattern():
+            # `checks.versions` refuses it wherever a connector would read it; a KafkaMirrorMaker2 has a field for it.
+            return {"ssl.truststore.type": "PEM"}
+        case None:
+            return {}
+
+
+def _worker_file_keys(cluster: Cluster) -> list[str]:
+    """Return the target's client properties that a worker's file with values contains.
+
+    Source: Strimzi 0.45 kafka_connect_config_generator.sh.
+    """
+    keys = ["bootstrap.servers", "security.protocol"]
+    if cluster.tls is not None and cluster.tls.trust is not None:
+        keys += [f"ssl.truststore.{key}" for key in ("location", "password", "type")]
+    match cluster.authentication:
+        case PlainAuthentication() | ScramAuthentication():
+            keys += ["sasl.mechanism", "sasl.jaas.config"]
+        case OAuthAuthentication():
+            keys += ["sasl.mechanism", "sasl.jaas.config", "sasl.login.callback.handler.class"]
+        case TlsAuthentication():
+            keys += [f"ssl.keystore.{key}" for key in ("location", "password", "type")]
+        case CustomAuthentication() | None:
+            pass
+    return keys
+
+
+def secrets_read(flow: ResolvedFlow, side: Side) -> set[str]:
+    """Return the names of the Secrets that connectors read for one cluster."""
+    values = connection_properties(flow, side).values()
+    return {secret for value in values for _, secret in placeholder_secrets(value, flow.namespace)}
+
+
+def secrets_in_properties(flow: ResolvedFlow) -> set[str]:
+    """Return the names of Secrets in the workers' namespace that users refer to in worker and connector properties."""
+    here, connectors = flow.namespace, flow.settings.connectors
+    configs = [
+        flow.settings.connect.config,
+        *(each.config for each in (connectors.source, connectors.checkpoint, connectors.heartbeat)),
+        *(each.config for each in connectors.sources.values()),
+    ]
+    named = {pair for config in configs for value in config.values() for pair in placeholder_secrets(str(value), here)}
+    return {secret for namespace, secret in named if namespace == here}
+
+
+def placeholder_secrets(value: str, namespace: str) -> set[tuple[str, str]]:
+    """Return namespace and name of every Secret that placeholders in a text name; `namespace` is the default.
+
+    Source: Strimzi kafka-kubernetes-config-provider.
+    """
+    return {(found["namespace"] or namespace, found["secret"]) for found in _SECRET_PLACEHOLDER.finditer(value)}
+
+
+def config_map_placeholder(namespace: str, config_map: str, key: str) -> str:
+    """Return a placeholder for the worker's ConfigMap provider. Source: Strimzi kafka-kubernetes-config-provider."""
+    return f"${{{CONFIG_MAP_PROVIDER}:{namespace}/{config_map}:{key}}}"

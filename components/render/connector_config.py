@@ -1,0 +1,203 @@
+"""The configuration of a connector as layers of plain values.
+
+Both resources that declare connectors use them: KafkaConnector with placeholders for what its ConfigMaps hold
+(`kafka_connectors`), KafkaMirrorMaker2 without what it has fields for.
+"""
+
+from collections.abc import Mapping
+from operator import attrgetter
+
+from pydantic.alias_generators import to_snake
+
+from components.flows.expansion import ExpandedFlow
+from components.flows.kafka_version import kafka_version
+from components.flows.resolved import ResolvedFlow
+from components.flows.selections import all_topics, excluded_groups, excluded_topics
+from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.replication_policy import POLICY_CLASSES, SIDES, Side
+from components.properties.definitions import Owner, definitions
+from components.render.config_layers import Config, Layer, LayerName, LayerValue, layer, values
+from components.render.connections import connection_properties
+from components.render.kafka_connect import BYTE_CONVERTERS
+from components.render.presets import preset_settings
+from components.render.transforms import transform_properties
+from components.topology.clusters import PropertyValue
+from components.topology.connectors import Connector
+from components.topology.model import ExactlyOnce, Flow, StartFrom
+
+_Entries = dict[str, LayerValue]
+#: Property -> its value, and the key of the flow that decides it.
+_Decisions = dict[str, tuple[PropertyValue, str]]
+
+#: Properties whose value is that of a key of the flow.
+_DECIDING_KEYS: Mapping[ConnectorRole, Mapping[str, str]] = {
+    "source": {
+        "refresh.topics.interval.seconds": "intervals.refreshTopicsSeconds",
+        "sync.topic.acls.enabled": "syncTopicAcls",
+    },
+    "checkpoint": {
+        "refresh.groups.interval.seconds": "intervals.refreshGroupsSeconds",
+        "emit.checkpoints.interval.seconds": "intervals.emitCheckpointsSeconds",
+        "sync.group.offsets.enabled": "syncGroupOffsets",
+        "sync.group.offsets.interval.seconds": "intervals.syncGroupOffsetsSeconds",
+    },
+    "heartbeat": {"emit.heartbeats.interval.seconds": "intervals.emitHeartbeatsSeconds"},
+}
+
+_OWN_FACTOR = "-1 takes the cluster's own replication factor; Kafka's default is too high for a small cluster"
+
+#: Defaults that a user can override.
+DEFAULTS: dict[ConnectorRole, _Entries] = {
+    "source": {
+        "replication.factor": LayerValue(-1, _OWN_FACTOR),
+        "offset-syncs.topic.replication.factor": LayerValue(-1, _OWN_FACTOR),
+    },
+    "checkpoint": {"checkpoints.topic.replication.factor": LayerValue(-1, _OWN_FACTOR)},
+    "heartbeat": {"heartbeats.topic.replication.factor": LayerValue(-1, _OWN_FACTOR)},
+}
+
+
+def connector_layers(flow: ResolvedFlow, role: ConnectorRole, part: str = "") -> tuple[Layer, ...]:
+    """Return the layers of one connector, lowest first; `part` names one of several source connectors.
+
+    Credentials are placeholders that name Secrets; every other value is plain.
+    """
+    return (
+        *changeable_layers(flow.expanded, role, part),
+        layer(LayerName.FIXED, BYTE_CONVERTERS, "every record passes as bytes, unchanged"),
+        Layer(LayerName.CLUSTERS, _clusters(flow, role)),
+        Layer(LayerName.AGREEMENT, _agreement(flow, role)),
+        Layer(LayerName.SELECTION, _selection(flow, role, part)),
+        Layer(LayerName.MODEL, _model(flow, role, part)),
+    )
+
+
+def changeable_layers(flow: ExpandedFlow, role: ConnectorRole, part: str = "") -> tuple[Layer, ...]:
+    """Return the layers below the model's: our defaults and presets, and what the user sets over them."""
+    common: Connector = getattr(flow.settings.connectors, role)
+    of_part = flow.settings.connectors.sources[part].config if part else {}
+    return (
+        Layer(LayerName.DEFAULT, _defaults(flow.settings, role)),
+        Layer(LayerName.PRESET, preset_settings(flow.settings, role)),
+        layer(LayerName.CONNECTOR, common.config, flow.where(f"connectors.{role}.config")),
+        layer(LayerName.PART, of_part, flow.where(f"connectors.sources.{part}.config")),
+    )
+
+
+def connector_settings(flow: ResolvedFlow, role: ConnectorRole, part: str = "") -> Config:
+    """Return a connector's configuration without what a KafkaMirrorMaker2 has fields for: clusters, topics, groups."""
+    fields = {LayerName.CLUSTERS, LayerName.SELECTION}
+    return values(each for each in connector_layers(flow, role, part) if each.name not in fields)
+
+
+def _defaults(flow: Flow, role: ConnectorRole) -> _Entries:
+    # The connector refuses every property of offset syncs if they are switched off.
+    return {
+        key: value
+        for key, value in DEFAULTS[role].items()
+        if flow.offset_syncs.enabled or not key.startswith("offset-syncs.")
+    }
+
+
+def _clusters(flow: ResolvedFlow, role: ConnectorRole) -> _Entries:
+    aliases = _decided(flow, {f"{side}.cluster.alias": (flow.alias(side), side) for side in SIDES})
+    if role == "heartbeat" and flow.heartbeats_on == "source":
+        # Heartbeats must start on the source. The connector's own clients take `target.cluster.`, but its records go
+        # through the worker's producer: without the override they would silently land on the target.
+        reached: list[tuple[Side, str]] = [("source", prefix) for prefix in heartbeat_prefixes(flow.settings)]
+    else:
+        reached = [(side, f"{side}.cluster.") for side in SIDES]
+    return aliases | {key: value for side, prefix in reached for key, value in _connection(flow, side, prefix).items()}
+
+
+def heartbeat_prefixes(flow: Flow) -> tuple[str, ...]:
+    """Return the prefixes of the heartbeat connector's clients that talk to the source.
+
+    Under exactly-once, Connect keeps the connector's offsets where its records go, in the same transactions.
+    Source: KIP-618, Worker.offsetStoreForExactlyOnceSourceTask.
+    """
+    always = ("target.cluster.", "producer.override.")
+    if flow.exactly_once is ExactlyOnce.ENABLED:
+        return (*always, "consumer.override.", "admin.override.")
+    return always
+
+
+def _connection(flow: ResolvedFlow, side: Side, prefix: str) -> _Entries:
+    properties = connection_properties(flow, side)
+    where = f"clusters.{flow.alias(side)}"
+    return {f"{prefix}{key}": LayerValue(value, f"{where}.{_connection_key(key)}") for key, value in properties.items()}
+
+
+def _connection_key(key: str) -> str:
+    """Return the key of a cluster in the topology file that decides a client property."""
+    if key == "bootstrap.servers":
+        return "bootstrapServers"
+    return "tls" if key.startswith(("ssl.truststore.", "security.protocol")) else "authentication"
+
+
+def _agreement(flow: ResolvedFlow, role: ConnectorRole) -> _Entries:
+    """Return the properties that all connectors of a flow must agree on. Source: MirrorConnectorConfig."""
+    settings = flow.settings
+    decisions: _Decisions = {
+        "replication.policy.class": (POLICY_CLASSES[settings.policy], "policy"),
+        "replication.policy.separator": (settings.separator, "separator"),
+    }
+    if role != "heartbeat" and settings.offset_syncs.enabled:
+        decisions["offset-syncs.topic.location"] = (settings.offset_syncs.location.value, "offsetSyncs.location")
+    return _decided(flow, decisions)
+
+
+def _selection(flow: ResolvedFlow, role: ConnectorRole, part: str) -> _Entries:
+    """Return topics and groups; the checkpoint connector gets the topics of all source connectors."""
+    if role == "heartbeat":
+        return {}
+    settings = flow.settings
+    topics = settings.connectors.sources[part].topics if part else all_topics(settings)
+    topics_key = f"connectors.sources.{part}.topics" if part else "connectors.sources"
+    lists = {
+        "topics": (topics, topics_key if settings.connectors.sources else "topics"),
+        "topics.exclude": (excluded_topics(settings), "topicsExclude"),
+    }
+    if role == "checkpoint":
+        lists["groups"] = (settings.groups, "groups")
+        lists["groups.exclude"] = (excluded_groups(settings), "groupsExclude")
+    return _decided(flow, {name: (",".join(names), key) for name, (names, key) in lists.items()})
+
+
+def _model(flow: ResolvedFlow, role: ConnectorRole, part: str) -> _Entries:
+    decisions: _Decisions = {
+        name: (attrgetter(to_snake(key))(flow.settings), key) for name, key in _DECIDING_KEYS[role].items()
+    }
+    return _decided(flow, decisions | (_source(flow, part) if role == "source" else {}))
+
+
+def _source(flow: ResolvedFlow, part: str) -> _Decisions:
+    settings = flow.settings
+    decisions: _Decisions = {}
+    if settings.offset_syncs.enabled:
+        decisions["offset.lag.max"] = (settings.offset_syncs.lag_max, "offsetSyncs.lagMax")
+    else:
+        decisions["emit.offset-syncs.enabled"] = (False, "offsetSyncs.enabled")
+    # Exactly one source connector replicates heartbeats; two would write each of them twice.
+    is_first = part == next(iter(settings.connectors.sources), "")
+    replicates_heartbeats = settings.replicate_heartbeats and is_first
+    if not replicates_heartbeats and chooses_heartbeats(kafka_version(settings.connect, flow.strimzi)):
+        key = "connectors.sources" if settings.replicate_heartbeats else "replicateHeartbeats"
+        decisions["heartbeats.replication.enabled"] = (False, key)
+    if settings.start_from is StartFrom.LATEST:
+        # A task seeks only in partitions with an offset; elsewhere its consumer's reset policy decides.
+        decisions["source.consumer.auto.offset.reset"] = (settings.start_from.value, "startFrom")
+    if settings.exactly_once is ExactlyOnce.ENABLED:
+        decisions["exactly.once.support"] = ("required", "exactlyOnce")
+        decisions["source.consumer.isolation.level"] = ("read_committed", "exactlyOnce")
+    return decisions | {key: (value, "transforms") for key, value in transform_properties(settings).items()}
+
+
+def chooses_heartbeats(version: str) -> bool:
+    """Return whether source connectors of this version can skip heartbeats; older ones always replicate them."""
+    return "heartbeats.replication.enabled" in definitions(version, Owner.SOURCE)
+
+
+def _decided(flow: ResolvedFlow, decisions: _Decisions) -> _Entries:
+    """Return the values, each with the path in the topology file that decides it."""
+    return {name: LayerValue(value, flow.expanded.where(key)) for name, (value, key) in decisions.items()}

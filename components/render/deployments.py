@@ -1,0 +1,77 @@
+"""Flows grouped into deployments, every Kubernetes object of a deployment, and what a stack outputs for each flow."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from components.flows.digest import flow_digest
+from components.flows.expansion import Shape
+from components.flows.naming import mirror_connector_name, replication_policy
+from components.flows.resolved import ResolvedFlow
+from components.kafka.mirror_connectors import CONNECTOR_CLASSES
+from components.render.config_maps import config_map_object, connector_config_maps
+from components.render.kafka_connect import connect_object
+from components.render.kafka_connectors import connector_objects
+from components.render.kafka_mirror_maker2 import heartbeat_connectors, mirror_maker2_objects, mirror_roles
+from components.render.namespaces import namespace_objects
+from components.render.planned_objects import PlannedObject
+from components.render.rbac import access_objects
+from components.render.secrets import secret_objects
+
+FlowOutputs = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """The flows that share one set of workers: one flow, or all mirrors of a KafkaMirrorMaker2.
+
+    `name` is that of the workers.
+    """
+
+    name: str
+    flows: tuple[ResolvedFlow, ...]
+
+
+def deployments(flows: Iterable[ResolvedFlow]) -> tuple[Deployment, ...]:
+    """Group flows into deployments, in the order of the flows."""
+    by_workers: dict[str, list[ResolvedFlow]] = {}
+    for flow in flows:
+        by_workers.setdefault(flow.workers, []).append(flow)
+    return tuple(Deployment(workers, tuple(members)) for workers, members in by_workers.items())
+
+
+def deployment_objects(deployment: Deployment) -> tuple[PlannedObject, ...]:
+    """Return every object of a deployment, each after the objects that it needs."""
+    if deployment.flows[0].expanded.shape is Shape.MIRROR_MAKER2:
+        return mirror_maker2_objects(deployment.flows)
+    return tuple(planned for flow in deployment.flows for planned in flow_objects(flow))
+
+
+def flow_objects(flow: ResolvedFlow) -> tuple[PlannedObject, ...]:
+    """Return the objects of a flow that has a KafkaConnect of its own, each after the objects that it needs."""
+    return (
+        *namespace_objects(flow),
+        *(config_map_object(config_map, flow.name) for config_map in connector_config_maps(flow)),
+        *secret_objects(flow),
+        *access_objects(flow),
+        connect_object(flow),
+        *connector_objects(flow),
+    )
+
+
+def flow_outputs(flow: ResolvedFlow) -> FlowOutputs:
+    """Return a flow's namespace, connector names, remote topics (patterns stay patterns) and digest; no secrets."""
+    return {
+        "namespace": flow.namespace,
+        "connectors": _connector_names(flow),
+        "remoteTopics": [replication_policy(flow.settings).remote(topic) for topic in flow.settings.topics],
+        "digest": flow_digest(flow),
+    }
+
+
+def _connector_names(flow: ResolvedFlow) -> list[str]:
+    """Return the names of a flow's connectors in Connect; the operator names those of a KafkaMirrorMaker2."""
+    if flow.expanded.shape is not Shape.MIRROR_MAKER2:
+        return [planned.name for planned in connector_objects(flow)]
+    names = [mirror_connector_name(flow.settings, CONNECTOR_CLASSES[role]) for role in mirror_roles(flow)]
+    return names + [planned.name for planned in heartbeat_connectors(flow)]

@@ -1,0 +1,196 @@
+"""The validation job's parameters for a flow: everything it needs to read both clusters, credentials by reference."""
+
+from dataclasses import asdict
+
+from components.contract.parameters import (
+    AclParameters,
+    CertificateAuthentication,
+    CheckpointParameters,
+    ClusterParameters,
+    FlowParameters,
+    GuardParameters,
+    HeartbeatParameters,
+    OffsetSyncParameters,
+    Parameters,
+    PartParameters,
+    PasswordAuthentication,
+    Reference,
+    SecretReference,
+    UnsupportedAuthentication,
+)
+from components.contract.parameters import Authentication as JobAuthentication
+from components.contract.parameters import Trust as JobTrust
+from components.flows.digest import flow_digest
+from components.flows.naming import (
+    connector_name,
+    offset_syncs_topic_name,
+    replication_policy,
+    secret_name,
+    validation_secret_name,
+)
+from components.flows.resolved import ResolvedFlow, bootstrap_address
+from components.flows.selections import all_topics, excluded_groups, excluded_topics
+from components.kafka.replication_policy import HEARTBEATS_TOPIC, Side
+from components.render.acls import Acl, flow_acls
+from components.render.connections import security_protocol
+from components.render.transforms import marker_header
+from components.topology.clusters import (
+    Authentication,
+    ConfigValue,
+    CustomAuthentication,
+    KeystoreTrust,
+    OAuthAuthentication,
+    PlainAuthentication,
+    ScramAuthentication,
+    SecretKey,
+    SecretPattern,
+    TlsAuthentication,
+    Trust,
+)
+from components.topology.credentials import secret_key
+from components.topology.model import Flow
+
+
+def job_parameters(stack: str, flows: tuple[ResolvedFlow, ...]) -> Parameters:
+    """The document for every flow of a stack."""
+    return Parameters(schema_version=1, stack=stack, flows=tuple(map(flow_parameters, flows)))
+
+
+def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
+    """One flow's entry of the document."""
+    settings = flow.settings
+    return FlowParameters(
+        name=flow.name,
+        replication=flow.expanded.replication,
+        shape=flow.expanded.shape.value,
+        namespace=flow.namespace,
+        digest=flow_digest(flow),
+        policy=settings.policy,
+        start_from=settings.start_from.value,
+        separator=settings.separator,
+        source=_cluster(flow, "source"),
+        target=_cluster(flow, "target"),
+        topics=tuple(all_topics(settings)),
+        topics_exclude=tuple(excluded_topics(settings)),
+        groups=settings.groups,
+        groups_exclude=tuple(excluded_groups(settings)),
+        heartbeats=_heartbeats(flow),
+        offset_syncs=OffsetSyncParameters(
+            enabled=settings.offset_syncs.enabled,
+            cluster=settings.offset_syncs.location.value,
+            topic=offset_syncs_topic_name(settings),
+            lag_max=settings.offset_syncs.lag_max,
+        ),
+        checkpoints=_checkpoints(settings),
+        acls=tuple(_acl(acl, flow) for acl in flow_acls(flow)),
+        guard=_guard(settings),
+        transformed=bool(settings.transforms.before or settings.transforms.after),
+        parts=tuple(
+            PartParameters(name=part, connector=connector_name(flow.name, "source", part), topics=source.topics)
+            for part, source in settings.connectors.sources.items()
+        ),
+        refresh_topics_seconds=settings.intervals.refresh_topics_seconds,
+        refresh_groups_seconds=settings.intervals.refresh_groups_seconds,
+    )
+
+
+def _heartbeats(flow: ResolvedFlow) -> HeartbeatParameters:
+    return HeartbeatParameters(
+        enabled=flow.settings.connectors.heartbeat.enabled,
+        interval_seconds=flow.settings.intervals.emit_heartbeats_seconds,
+        produced_to=flow.heartbeats_on,
+        source_topic=HEARTBEATS_TOPIC,
+        target_topic=heartbeats_on_target(flow),
+    )
+
+
+def _checkpoints(flow: Flow) -> CheckpointParameters:
+    return CheckpointParameters(
+        enabled=flow.connectors.checkpoint.enabled,
+        topic=replication_policy(flow).checkpoints_topic,
+        interval_seconds=flow.intervals.emit_checkpoints_seconds,
+        sync_group_offsets=flow.sync_group_offsets,
+        sync_interval_seconds=flow.intervals.sync_group_offsets_seconds,
+    )
+
+
+def _acl(acl: Acl, flow: ResolvedFlow) -> AclParameters:
+    side: Side = "source" if acl.cluster == flow.alias("source") else "target"
+    return AclParameters(**{**asdict(acl), "cluster": side})
+
+
+def heartbeats_on_target(flow: ResolvedFlow) -> str:
+    """The target's topic that holds the flow's heartbeats."""
+    if flow.heartbeats_on == "target":
+        return HEARTBEATS_TOPIC
+    return replication_policy(flow.settings).remote(HEARTBEATS_TOPIC)
+
+
+def _guard(flow: Flow) -> GuardParameters | None:
+    if not flow.loop_guard:
+        return None
+    return GuardParameters(filter=marker_header(flow.target), mark=marker_header(flow.source))
+
+
+def _cluster(flow: ResolvedFlow, side: Side) -> ClusterParameters:
+    """How the job reaches a cluster: with the cluster's `validation` settings, otherwise as the connectors do."""
+    cluster = flow.cluster(side)
+    namespace = flow.namespace
+    owner = flow.secrets_owner(side)
+    own, connectors = validation_secret_name(owner, side), secret_name(owner, side)
+    login = _login(cluster.authentication, namespace, connectors)
+    trust = _trust(cluster.tls.trust if cluster.tls else None, namespace, connectors)
+    authentication: Authentication | None = cluster.authentication
+    if cluster.validation is not None and cluster.validation.authentication is not None:
+        authentication = cluster.validation.authentication
+        login = _login(authentication, namespace, own)
+    if cluster.validation is not None and cluster.validation.trust is not None:
+        trust = _trust(cluster.validation.trust, namespace, own)
+    return ClusterParameters(
+        alias=flow.alias(side),
+        bootstrap_servers=bootstrap_address(cluster),
+        security_protocol=security_protocol(cluster, authentication),
+        trust=trust,
+        authentication=login,
+    )
+
+
+def _trust(trust: Trust | None, namespace: str, own: str) -> JobTrust | None:
+    match trust:
+        case KeystoreTrust():
+            return JobTrust(
+                format=trust.format.value,
+                certificates=_reference(namespace, SecretKey(secret=trust.secret, key=trust.key)),
+                password=_reference(namespace, secret_key(trust.password, own, "truststore.password")),
+            )
+        case SecretKey() | ConfigValue():
+            return JobTrust(format="PEM", certificates=_reference(namespace, secret_key(trust, own, "ca.crt")))
+        case SecretPattern() | None:
+            # The job reads one key; `checks.clusters` warns about a pattern.
+            return None
+
+
+def _login(authentication: Authentication | None, namespace: str, own: str) -> JobAuthentication | None:
+    match authentication:
+        case PlainAuthentication() | ScramAuthentication():
+            return PasswordAuthentication(
+                type=authentication.type,
+                username=authentication.username,
+                password=_reference(namespace, secret_key(authentication.password, own, "password")),
+            )
+        case TlsAuthentication():
+            secret = authentication.secret
+            return CertificateAuthentication(
+                type="tls",
+                certificate=_reference(namespace, SecretKey(secret=secret, key=authentication.certificate)),
+                key=_reference(namespace, SecretKey(secret=secret, key=authentication.key)),
+            )
+        case OAuthAuthentication() | CustomAuthentication():
+            # `checks.clusters` warns about it.
+            return UnsupportedAuthentication(type=authentication.type)
+        case None:
+            return None
+
+
+def _reference(namespace: str, reference: SecretKey) -> Reference:
+    return Reference(secret=SecretReference(namespace=namespace, name=reference.secret, key=reference.key))

@@ -1,0 +1,88 @@
+"""The KafkaConnect of a flow: workers next to the target that can read the flow's ConfigMaps and Secrets."""
+
+from components.flows.resolved import ResolvedFlow, bootstrap_address
+from components.kafka.replication_policy import SIDES, Side
+from components.render.api_versions import group_fields, security_fields, strimzi_api_version
+from components.render.config_layers import Config, Layer, LayerName, layer, values
+from components.render.connections import CONFIG_MAP_PROVIDER, FILE_PROVIDER, SECRET_PROVIDER, WORKER_FILE
+from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
+from components.render.secrets import mounts
+from components.render.worker_fields import joined_templates, worker_fields
+from components.topology.model import ExactlyOnce
+
+#: Passes every record as bytes; Strimzi's default converters are JSON and would change it.
+BYTE_CONVERTERS: Config = dict.fromkeys(
+    ("key.converter", "value.converter", "header.converter"),
+    "org.apache.kafka.connect.converters.ByteArrayConverter",
+)
+
+#: Worker properties that a user can override.
+_OWN_FACTORS: Config = {
+    "config.storage.replication.factor": -1,
+    "offset.storage.replication.factor": -1,
+    "status.storage.replication.factor": -1,
+}
+
+#: Worker properties that a flow needs. Heartbeats need the override policy: a worker of the target produces them to the
+#: source.
+WORKER_OWNED: Config = {
+    "config.providers": f"{CONFIG_MAP_PROVIDER},{SECRET_PROVIDER}",
+    f"config.providers.{CONFIG_MAP_PROVIDER}.class": "io.strimzi.kafka.KubernetesConfigMapConfigProvider",
+    f"config.providers.{SECRET_PROVIDER}.class": "io.strimzi.kafka.KubernetesSecretConfigProvider",
+    "connector.client.config.override.policy": "All",
+}
+
+#: Added where connectors read the target's connection from the worker's own file; no other file is allowed.
+#: Source: KIP-993.
+_WORKER_FILE_PROVIDER: Config = {
+    "config.providers": f"{CONFIG_MAP_PROVIDER},{SECRET_PROVIDER},{FILE_PROVIDER}",
+    f"config.providers.{FILE_PROVIDER}.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+    f"config.providers.{FILE_PROVIDER}.param.allowed.paths": WORKER_FILE,
+}
+
+#: Worker property for exactly-once source connectors. Source: KIP-618.
+EXACTLY_ONCE_SUPPORT = "exactly.once.source.support"
+
+
+def worker_layers(flow: ResolvedFlow) -> tuple[Layer, ...]:
+    """Return the layers of the worker configuration, lowest first, without what Strimzi writes itself."""
+    exactly_once = flow.settings.exactly_once
+    owned = WORKER_OWNED | (_WORKER_FILE_PROVIDER if flow.strimzi.keeps_values else {})
+    support = {EXACTLY_ONCE_SUPPORT: exactly_once.value} if exactly_once is not ExactlyOnce.DISABLED else {}
+    return (
+        layer(LayerName.DEFAULT, _OWN_FACTORS, "-1 takes the target cluster's own replication factor"),
+        layer(LayerName.DEFAULT, BYTE_CONVERTERS, "every record passes as bytes, unless a connector says otherwise"),
+        layer(LayerName.WORKER, flow.settings.connect.config, flow.expanded.where("connect.config")),
+        layer(LayerName.FIXED, owned, "connectors read ConfigMaps and Secrets, and heartbeats go to the source"),
+        layer(LayerName.MODEL, support, flow.expanded.where("exactlyOnce")),
+    )
+
+
+def connect_object(flow: ResolvedFlow, *others: ResolvedFlow) -> PlannedObject:
+    """Return the KafkaConnect of a flow, which also runs the connectors of `others`.
+
+    Source: Strimzi KafkaConnectSpec.
+    """
+    # Older operators mount the target's files themselves.
+    sides: tuple[Side, ...] = ("source",) if flow.strimzi.keeps_values else SIDES
+    files: Manifest = {}
+    for each in (flow, *others):
+        files = joined_templates(files, mounts(each, sides))
+    spec: Manifest = {
+        "replicas": flow.settings.connect.replicas,
+        "bootstrapServers": bootstrap_address(flow.target),
+        **group_fields(flow, values(worker_layers(flow))),
+        **security_fields(flow, "target"),
+        **worker_fields(flow.settings.connect, files),
+    }
+    body = manifest(
+        strimzi_api_version(flow),
+        "KafkaConnect",
+        flow.workers,
+        flow.namespace,
+        flow.name,
+        spec=spec,
+    )
+    # Without it the operator ignores every KafkaConnector of this Connect cluster.
+    body["metadata"]["annotations"] = {"strimzi.io/use-connector-resources": "true"}
+    return PlannedObject(ObjectRole.CONNECT, body, after=(ObjectRole.TARGET_CREDENTIALS, ObjectRole.SOURCE_CREDENTIALS))

@@ -1,0 +1,103 @@
+"""The KafkaConnectors of a flow.
+
+A connector's configuration is the merge of its layers (`connector_config`), with placeholders for the values that the
+flow's ConfigMaps hold.
+"""
+
+from typing import Any
+
+from components.flows.naming import connector_name
+from components.flows.resolved import ResolvedFlow
+from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
+from components.kafka.replication_policy import SIDES
+from components.render.api_versions import strimzi_api_version
+from components.render.config_layers import Config, values
+from components.render.config_maps import (
+    ConnectorConfigMap,
+    cluster_config_map,
+    replication_config_map,
+    topics_config_maps,
+)
+from components.render.connector_config import connector_layers, heartbeat_prefixes
+from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
+from components.topology.connectors import Connector
+
+
+def connector_objects(flow: ResolvedFlow) -> list[PlannedObject]:
+    """Return a flow's KafkaConnectors: one source (or one for each of `sources`), and the others unless disabled."""
+    connectors = flow.settings.connectors
+    parts = list(connectors.sources) or [""]
+    objects = [_connector_object(flow, "source", part) for part in parts]
+    if connectors.checkpoint.enabled:
+        objects.append(_connector_object(flow, "checkpoint"))
+    if connectors.heartbeat.enabled:
+        objects.append(_connector_object(flow, "heartbeat"))
+    return objects
+
+
+def connector_fields(connector: Connector) -> Manifest:
+    """Return the fields, apart from the configuration, that a KafkaConnector and a mirror's connector share."""
+    restart: dict[str, Any] = {"enabled": connector.auto_restart.enabled}
+    if connector.auto_restart.max_restarts is not None:
+        restart["maxRestarts"] = connector.auto_restart.max_restarts
+    return {"tasksMax": connector.tasks_max, "state": connector.state.value, "autoRestart": restart}
+
+
+def connector_config(flow: ResolvedFlow, role: ConnectorRole, part: str = "") -> Config:
+    """Return the whole configuration of one connector; `part` names one of several source connectors."""
+    placeholders = _placeholders(flow, role, part)
+    return {key: placeholders.get(key, value) for key, value in values(connector_layers(flow, role, part)).items()}
+
+
+def _placeholders(flow: ResolvedFlow, role: ConnectorRole, part: str) -> dict[str, str]:
+    """Return a placeholder for everything that a connector can read from the flow's ConfigMaps, by property."""
+    replication = replication_config_map(flow)
+    placeholders = {key: replication.placeholder(key) for key in replication.data}
+    if several := topics_config_maps(flow):
+        chosen = [several[part]] if part else list(several.values())
+        placeholders["topics"] = ",".join(config_map.placeholder("topics") for config_map in chosen)
+    ends = {side: cluster_config_map(flow, side) for side in SIDES}
+    placeholders |= {f"{side}.cluster.alias": end.placeholder("alias") for side, end in ends.items()}
+    if role == "heartbeat":
+        # Its own clients and the worker's producer talk to the source.
+        return placeholders | _connection(ends["source"], *heartbeat_prefixes(flow.settings))
+    for side, end in ends.items():
+        placeholders |= _connection(end, f"{side}.cluster.")
+    return placeholders
+
+
+def _connection(config_map: ConnectorConfigMap, *prefixes: str) -> dict[str, str]:
+    # The revision is not a client property; it changes the name of the ConfigMap, and with it the connector.
+    keys = [key for key in config_map.data if key not in {"alias", "credentials.revision"}]
+    return {f"{prefix}{key}": config_map.placeholder(key) for prefix in prefixes for key in keys}
+
+
+def _connector_object(flow: ResolvedFlow, role: ConnectorRole, part: str = "") -> PlannedObject:
+    connectors = flow.settings.connectors
+    connector: Connector = connectors.sources[part] if part else getattr(connectors, role)
+    body = manifest(
+        strimzi_api_version(flow),
+        "KafkaConnector",
+        connector_name(flow.name, role, part),
+        flow.namespace,
+        flow.name,
+        spec={
+            "class": CONNECTOR_CLASSES[role],
+            **connector_fields(connector),
+            "config": connector_config(flow, role, part),
+        },
+    )
+    body["metadata"]["labels"]["strimzi.io/cluster"] = flow.workers
+    # A connector that starts before its ConfigMaps, its Secrets or the right to read them fails, and the operator
+    # retries it only after a minute.
+    after = (
+        ObjectRole.CONNECT,
+        ObjectRole.ACCESS_BINDING,
+        ObjectRole.SOURCE_CONFIG,
+        ObjectRole.TARGET_CONFIG,
+        ObjectRole.REPLICATION_CONFIG,
+        ObjectRole.TOPICS_CONFIG,
+        ObjectRole.SOURCE_CREDENTIALS,
+        ObjectRole.TARGET_CREDENTIALS,
+    )
+    return PlannedObject(ObjectRole(f"{role}-connector"), body, after=after, part=part)

@@ -1,0 +1,196 @@
+"""The KafkaMirrorMaker2 of a deployment: workers next to the target, with a mirror for each flow that they run.
+
+The API version `v1` has no heartbeat connectors in a KafkaMirrorMaker2, so they run in a KafkaConnect of their own.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from components.flows.naming import heartbeat_workers_name, mirror_maker2_account_name
+from components.flows.resolved import ResolvedFlow, StrimziApi, bootstrap_address
+from components.flows.selections import excluded_groups, excluded_topics
+from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.replication_policy import Side
+from components.render.api_versions import group_fields, security_fields, strimzi_api_version
+from components.render.config_layers import Config, values
+from components.render.config_maps import config_map_object, connector_config_maps
+from components.render.connections import FILE_PROVIDER, WORKER_FILE, placeholder_secrets
+from components.render.connector_config import connector_settings
+from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT, connect_object, worker_layers
+from components.render.kafka_connectors import connector_fields, connector_objects
+from components.render.namespaces import namespace_objects
+from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
+from components.render.rbac import access_objects, read_access_objects
+from components.render.secrets import cluster_secrets, mounts
+from components.render.worker_fields import joined_templates, worker_fields
+from components.topology.model import ExactlyOnce
+from components.topology.workers import NamespaceChoice
+
+Mirrors = Sequence[ResolvedFlow]
+
+#: Source: Strimzi 0.45 kafka_mirror_maker_2_run.sh.
+_CONNECTORS_FILE = "/tmp/strimzi-mirrormaker2-connector.properties"
+_ALLOWED_FILES = f"config.providers.{FILE_PROVIDER}.param.allowed.paths"
+
+
+def mirror_maker2_objects(mirrors: Mirrors) -> tuple[PlannedObject, ...]:
+    """Return the objects of the mirrors that share one KafkaMirrorMaker2, each after the objects that it needs."""
+    first = mirrors[0]
+    resource = _resource(mirrors)
+    return (
+        *namespace_objects(first),
+        *(_of_mirror(mirror, planned) for mirror in mirrors for planned in cluster_secrets(mirror, "source")),
+        *cluster_secrets(first, "target"),
+        *_access(first, resource.manifest),
+        resource,
+        *_heartbeats(mirrors),
+    )
+
+
+def _of_mirror(mirror: ResolvedFlow, planned: PlannedObject) -> PlannedObject:
+    """Return an object that each mirror has, told apart from those of the other mirrors."""
+    return replace(planned, part=mirror.expanded.part) if mirror.expanded.shared else planned
+
+
+def _resource(mirrors: Mirrors) -> PlannedObject:
+    """Source: Strimzi KafkaMirrorMaker2Spec."""
+    first = mirrors[0]
+    connect = first.settings.connect
+    mounted: Manifest = {}
+    for mirror in mirrors:
+        for side in _mounted(mirror, first):
+            mounted = joined_templates(mounted, mounts(mirror, [side]))
+    spec = {"replicas": connect.replicas, **_CLUSTERS[first.api](mirrors), **worker_fields(connect, mounted)}
+    body = manifest(
+        strimzi_api_version(first),
+        "KafkaMirrorMaker2",
+        first.workers,
+        first.namespace,
+        first.expanded.replication,
+        spec=spec,
+    )
+    after = (ObjectRole.TARGET_CREDENTIALS, ObjectRole.SOURCE_CREDENTIALS, ObjectRole.ACCESS_BINDING)
+    return PlannedObject(ObjectRole.MIRROR_MAKER2, body, after=after)
+
+
+def _mounted(mirror: ResolvedFlow, first: ResolvedFlow) -> tuple[Side, ...]:
+    """Return the clusters whose files workers must mount; older operators mount those of every cluster themselves."""
+    if mirror.api is StrimziApi.V1BETA2:
+        return ()
+    return ("target", "source") if mirror is first else ("source",)
+
+
+def _v1_clusters(mirrors: Mirrors) -> Manifest:
+    return {
+        "target": _target(mirrors[0]),
+        "mirrors": [{"source": _cluster(mirror, "source"), **_mirror(mirror)} for mirror in mirrors],
+    }
+
+
+def _v1beta2_clusters(mirrors: Mirrors) -> Manifest:
+    target = mirrors[0].settings.target
+    return {
+        "connectCluster": target,
+        "clusters": [*(_cluster(mirror, "source") for mirror in mirrors), _target(mirrors[0])],
+        "mirrors": [
+            {"sourceCluster": mirror.settings.source, "targetCluster": target, **_mirror(mirror)} for mirror in mirrors
+        ],
+    }
+
+
+_CLUSTERS = {StrimziApi.V1: _v1_clusters, StrimziApi.V1BETA2: _v1beta2_clusters}
+
+
+def _target(flow: ResolvedFlow) -> Manifest:
+    return {**_cluster(flow, "target"), **group_fields(flow, mirror_worker_config(flow))}
+
+
+def _cluster(flow: ResolvedFlow, side: Side) -> Manifest:
+    return {
+        "alias": flow.alias(side),
+        "bootstrapServers": bootstrap_address(flow.cluster(side)),
+        **security_fields(flow, side),
+    }
+
+
+def mirror_worker_config(flow: ResolvedFlow) -> Config:
+    """Return the configuration of the workers, without what Strimzi writes itself.
+
+    Where workers keep values in files, the connectors' credentials are in a second file, which the same provider reads.
+    Source: Strimzi 0.45 KafkaMirrorMaker2Connectors.
+    """
+    config = values(worker_layers(flow))
+    if flow.strimzi.keeps_values:
+        config[_ALLOWED_FILES] = f"{WORKER_FILE},{_CONNECTORS_FILE}"
+    return config
+
+
+def mirror_roles(flow: ResolvedFlow) -> tuple[ConnectorRole, ...]:
+    """Return the connectors of a mirror that the KafkaMirrorMaker2 itself runs."""
+    connectors = flow.settings.connectors
+    checkpoint: tuple[ConnectorRole, ...] = ("checkpoint",) if connectors.checkpoint.enabled else ()
+    heartbeat = connectors.heartbeat.enabled and flow.api.has_heartbeat_mirrors
+    return ("source", *checkpoint, "heartbeat") if heartbeat else ("source", *checkpoint)
+
+
+def _mirror(flow: ResolvedFlow) -> Manifest:
+    settings = flow.settings
+    fields: Manifest = {
+        "topicsPattern": ",".join(settings.topics),
+        "topicsExcludePattern": ",".join(excluded_topics(settings)),
+    }
+    roles = mirror_roles(flow)
+    if "checkpoint" in roles:
+        fields["groupsPattern"] = ",".join(settings.groups)
+        fields["groupsExcludePattern"] = ",".join(excluded_groups(settings))
+    return fields | {f"{role}Connector": _connector(flow, role) for role in roles}
+
+
+def _connector(flow: ResolvedFlow, role: ConnectorRole) -> Manifest:
+    fields = connector_fields(getattr(flow.settings.connectors, role))
+    return {**fields, "config": connector_settings(flow, role)}
+
+
+def _access(first: ResolvedFlow, body: Manifest) -> list[PlannedObject]:
+    """Return the right to read Secrets that placeholders name; the operator grants those that the fields name."""
+    secrets = {secret for _, secret in placeholder_secrets(json.dumps(body["spec"]), first.namespace)}
+    account = mirror_maker2_account_name(first.workers)
+    return read_access_objects(first, account, [], secrets) if secrets else []
+
+
+def _heartbeats(mirrors: Mirrors) -> Iterator[PlannedObject]:
+    """Yield one KafkaConnect for the heartbeats of all mirrors with its connectors, if the resource cannot run them."""
+    flows = [with_heartbeat_workers(mirror) for mirror in mirrors if heartbeat_connectors(mirror)]
+    if not flows:
+        return
+    for flow in flows:
+        for config_map in connector_config_maps(flow):
+            yield _of_mirror(flow, config_map_object(config_map, flow.name))
+    yield from (replace(planned, part="heartbeats") for planned in access_objects(*flows))
+    yield connect_object(*flows)
+    for mirror in mirrors:
+        yield from (_of_mirror(mirror, planned) for planned in heartbeat_connectors(mirror))
+
+
+def heartbeat_connectors(mirror: ResolvedFlow) -> list[PlannedObject]:
+    """Return the KafkaConnector for a mirror's heartbeats, if the KafkaMirrorMaker2 cannot run it."""
+    if mirror.api.has_heartbeat_mirrors:
+        return []
+    planned = connector_objects(with_heartbeat_workers(mirror))
+    return [each for each in planned if each.role is ObjectRole.HEARTBEAT_CONNECTOR]
+
+
+def with_heartbeat_workers(mirror: ResolvedFlow) -> ResolvedFlow:
+    """Return a mirror's flow as its heartbeat workers run it: with one worker, and without transactions."""
+    connect = mirror.settings.connect
+    config = {key: value for key, value in connect.config.items() if key != EXACTLY_ONCE_SUPPORT}
+    settings = mirror.settings.model_copy(
+        update={
+            "namespace": NamespaceChoice(name=mirror.namespace, create=False),
+            "connect": connect.model_copy(update={"replicas": 1, "config": config}),
+            "exactly_once": ExactlyOnce.DISABLED,
+        }
+    )
+    workers = heartbeat_workers_name(mirror.workers)
+    return replace(mirror, expanded=replace(mirror.expanded, workers=workers, settings=settings))

@@ -1,0 +1,87 @@
+"""KafkaUsers: the replications' users, with their ACLs, of clusters that Strimzi's User Operator manages.
+
+A KafkaUser belongs in the Kubernetes cluster of its Kafka cluster's region, whichever stack deploys the flows.
+"""
+
+from components.flows.naming import kafka_user_password_secret_name
+from components.flows.resolved import StrimziApi, strimzi
+from components.render.acls import Acl, flow_acls, flows_without_addresses, merged_acls, operation_title
+from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
+from components.topology.clusters import (
+    Cluster,
+    ConfigValue,
+    KafkaUserDeclaration,
+    ScramAuthentication,
+    TlsAuthentication,
+)
+from components.topology.model import Topology
+from components.topology.principals import kafka_user_name
+
+#: The objects' `part-of` label, in place of a flow's name.
+PART_OF = "kafka-users"
+_PASSWORD_KEY = "password"
+_RESOURCE_TYPES = {"topic": "topic", "group": "group", "transactional_id": "transactionalId", "cluster": "cluster"}
+_PATTERN_TYPES = {"literal": "literal", "prefixed": "prefix"}
+
+
+def kafka_user_objects(topology: Topology, region: str | None) -> tuple[PlannedObject, ...]:
+    """Return the KafkaUsers of a region's clusters (of all without one), and Secrets for the configured passwords.
+
+    The `part` of an object is its cluster's alias. A cluster that no flow uses gets none. The topology must have passed
+    its checks.
+    """
+    if not any(cluster.kafka_user for cluster in topology.clusters.values()):
+        return ()
+    # A user has one KafkaUser with all its ACLs, including those for flows of other stacks.
+    acls = merged_acls(acl for flow in flows_without_addresses(topology) for acl in flow_acls(flow))
+    api = strimzi(topology.strimzi).api
+    objects: list[PlannedObject] = []
+    for alias, cluster in topology.clusters.items():
+        own = [acl for acl in acls if acl.cluster == alias]
+        if cluster.kafka_user is not None and own and region in (None, cluster.region):
+            objects += _objects(alias, cluster, cluster.kafka_user, own, api)
+    return tuple(objects)
+
+
+def _objects(
+    alias: str, cluster: Cluster, declared: KafkaUserDeclaration, acls: list[Acl], api: StrimziApi
+) -> list[PlannedObject]:
+    name = kafka_user_name(cluster) or ""
+    spec: Manifest = {
+        "authentication": _authentication(cluster, declared, name),
+        "authorization": {"type": "simple", "acls": [_rule(acl) for acl in acls]},
+    }
+    body = manifest(f"kafka.strimzi.io/{api}", "KafkaUser", name, declared.namespace, PART_OF, spec=spec)
+    body["metadata"]["labels"]["strimzi.io/cluster"] = declared.cluster
+    user = PlannedObject(ObjectRole.KAFKA_USER, body, after=(ObjectRole.KAFKA_USER_PASSWORD,), part=alias)
+    password = _configured_password(cluster)
+    if password is None:
+        return [user]
+    secret = manifest("v1", "Secret", kafka_user_password_secret_name(name), declared.namespace, PART_OF, type="Opaque")
+    values = {_PASSWORD_KEY: password.config}
+    return [PlannedObject(ObjectRole.KAFKA_USER_PASSWORD, secret, secret_values=values, part=alias), user]
+
+
+def _authentication(cluster: Cluster, declared: KafkaUserDeclaration, name: str) -> Manifest:
+    """Source: Strimzi KafkaUserScramSha512ClientAuthentication, KafkaUserTls(External)ClientAuthentication."""
+    if isinstance(cluster.authentication, TlsAuthentication):
+        return {"type": "tls-external" if declared.external_certificate else "tls"}
+    if _configured_password(cluster) is None:
+        return {"type": "scram-sha-512"}
+    reference = {"name": kafka_user_password_secret_name(name), "key": _PASSWORD_KEY}
+    return {"type": "scram-sha-512", "password": {"valueFrom": {"secretKeyRef": reference}}}
+
+
+def _configured_password(cluster: Cluster) -> ConfigValue | None:
+    authentication = cluster.authentication
+    password = authentication.password if isinstance(authentication, ScramAuthentication) else None
+    return password if isinstance(password, ConfigValue) else None
+
+
+def _rule(acl: Acl) -> Manifest:
+    """Source: Strimzi AclRule; its `operation` is deprecated, `operations` replaces it."""
+    resource = {"type": _RESOURCE_TYPES[acl.resource]}
+    if acl.resource != "cluster":
+        resource |= {"name": acl.name, "patternType": _PATTERN_TYPES[acl.pattern]}
+    operations = [operation_title(operation) for operation in acl.operations]
+    return {"type": "allow", "resource": resource, "operations": operations, "host": "*"}

@@ -1,0 +1,88 @@
+"""A Kubernetes object as a plain dict, with its role in the flow and the objects that must exist before it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+Manifest = dict[str, Any]
+
+
+class ObjectRole(StrEnum):
+    """Role of an object in its flow; its Pulumi name is `<flow>-<role>[-<part>]`, so renaming a role needs an alias."""
+
+    NAMESPACE = "namespace"
+    QUOTA = "quota"
+    LIMITS = "limits"
+    SOURCE_CONFIG = "source-config"
+    TARGET_CONFIG = "target-config"
+    REPLICATION_CONFIG = "replication-config"
+    TOPICS_CONFIG = "topics-config"
+    SOURCE_CREDENTIALS = "source-credentials"
+    TARGET_CREDENTIALS = "target-credentials"
+    SOURCE_VALIDATION = "source-validation"
+    TARGET_VALIDATION = "target-validation"
+    CONNECT = "connect"
+    MIRROR_MAKER2 = "mirror-maker2"
+    ACCESS_ROLE = "access-role"
+    ACCESS_BINDING = "access-binding"
+    SOURCE_CONNECTOR = "source-connector"
+    CHECKPOINT_CONNECTOR = "checkpoint-connector"
+    HEARTBEAT_CONNECTOR = "heartbeat-connector"
+    KAFKA_USER = "user"
+    KAFKA_USER_PASSWORD = "user-password"
+
+
+@dataclass(frozen=True)
+class PlannedObject:
+    """One Kubernetes object of a flow.
+
+    `secret_values` maps each key of a Secret to the configuration key that holds its value; the manifest of such a
+    Secret has no data. `after` lists the roles whose objects must exist first. `part` tells objects of one role apart,
+    such as several source connectors.
+    """
+
+    role: ObjectRole
+    manifest: Manifest
+    after: tuple[ObjectRole, ...] = ()
+    secret_values: Mapping[str, str] = field(default_factory=dict)
+    part: str = ""
+
+    @property
+    def key(self) -> str:
+        """Role and part, which identify the object within its deployment."""
+        return f"{self.role}-{self.part}" if self.part else self.role.value
+
+    @property
+    def name(self) -> str:
+        return str(self.manifest["metadata"]["name"])
+
+    @property
+    def kind(self) -> str:
+        return str(self.manifest["kind"])
+
+
+def waits(objects: Iterable[PlannedObject]) -> dict[str, tuple[str, ...]]:
+    """Return, for each object's key, the keys of the objects that must exist first.
+
+    These are the namespace and the objects whose roles `after` lists.
+    """
+    earlier_keys: dict[str, tuple[str, ...]] = {}
+    earlier: list[PlannedObject] = []
+    for planned in objects:
+        needed = (ObjectRole.NAMESPACE, *planned.after)
+        earlier_keys[planned.key] = tuple(each.key for role in needed for each in earlier if each.role is role)
+        earlier.append(planned)
+    return earlier_keys
+
+
+def manifest(api_version: str, kind: str, name: str, namespace: str | None, flow_name: str, **body: Any) -> Manifest:
+    """Return a Kubernetes object with the labels that every object of a flow carries."""
+    metadata: dict[str, Any] = {"name": name}
+    if namespace is not None:
+        metadata["namespace"] = namespace
+    metadata["labels"] = {
+        "app.kubernetes.io/managed-by": "kafka-replication",
+        "app.kubernetes.io/part-of": flow_name,
+    }
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}

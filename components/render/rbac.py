@@ -1,0 +1,47 @@
+"""Role and RoleBinding with which workers read exactly the ConfigMaps and Secrets that their connectors need."""
+
+from collections.abc import Iterable, Sequence
+
+from components.flows.naming import role_name, service_account_name
+from components.flows.resolved import ResolvedFlow
+from components.kafka.replication_policy import SIDES
+from components.render.config_maps import connector_config_maps
+from components.render.connections import secrets_in_properties, secrets_read
+from components.render.planned_objects import ObjectRole, PlannedObject, manifest
+
+_RBAC = "rbac.authorization.k8s.io"
+
+
+def access_objects(*flows: ResolvedFlow) -> list[PlannedObject]:
+    """Return what lets the workers that these flows share read everything that their connectors refer to."""
+    config_maps = [config_map.name for flow in flows for config_map in connector_config_maps(flow)]
+    secrets = {name for flow in flows for side in SIDES for name in secrets_read(flow, side)}
+    secrets |= {name for flow in flows for name in secrets_in_properties(flow)}
+    return read_access_objects(flows[0], service_account_name(flows[0].workers), config_maps, secrets)
+
+
+def read_access_objects(
+    flow: ResolvedFlow, account: str, config_maps: Sequence[str], secrets: Iterable[str]
+) -> list[PlannedObject]:
+    """Return a Role with `get` on these objects of a flow's namespace, bound to a service account there."""
+    namespace, name = flow.namespace, role_name(flow.workers)
+    names = {"configmaps": list(config_maps), "secrets": sorted(set(secrets))}
+    rules = [
+        {"apiGroups": [""], "resources": [resource], "resourceNames": read, "verbs": ["get"]}
+        for resource, read in names.items()
+        if read
+    ]
+    role = manifest(f"{_RBAC}/v1", "Role", name, namespace, flow.name, rules=rules)
+    binding = manifest(
+        f"{_RBAC}/v1",
+        "RoleBinding",
+        name,
+        namespace,
+        flow.name,
+        roleRef={"apiGroup": _RBAC, "kind": "Role", "name": name},
+        subjects=[{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+    )
+    return [
+        PlannedObject(ObjectRole.ACCESS_ROLE, role),
+        PlannedObject(ObjectRole.ACCESS_BINDING, binding, after=(ObjectRole.ACCESS_ROLE,)),
+    ]

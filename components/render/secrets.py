@@ -1,0 +1,78 @@
+"""Secrets: those created from the stack's configuration, and those that workers mount as files.
+
+Only keys appear here, never values. Binary truststores need files, and so do the PEM certificates for a token endpoint:
+the options of a login module cannot hold line breaks.
+"""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from components.flows.naming import validation_secret_name
+from components.flows.resolved import ResolvedFlow, config_secrets, validation_config_secrets
+from components.kafka.replication_policy import SIDES, Side
+from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
+from components.topology.clusters import ConfigValue, KeystoreTrust, OAuthAuthentication, SecretKey
+from components.topology.credentials import TOKEN_TRUST_KEY, secret_key
+
+#: A JKS or PKCS#12 truststore, or the PEM certificates that authenticate a token endpoint.
+FilePurpose = Literal["truststore", "token-trust"]
+#: Directory in which Strimzi mounts additional volumes. Source: Strimzi AdditionalVolume.
+_MOUNT_ROOT = "/mnt"
+
+
+def secret_objects(flow: ResolvedFlow) -> list[PlannedObject]:
+    """Return the Secrets for the connectors and the validation job whose values the configuration holds."""
+    return [planned for side in SIDES for planned in cluster_secrets(flow, side)]
+
+
+def cluster_secrets(flow: ResolvedFlow, side: Side) -> list[PlannedObject]:
+    """Return the Secrets with the credentials of one of a flow's clusters."""
+    cluster, validation = flow.cluster(side), validation_secret_name(flow.secrets_owner(side), side)
+    return [
+        *_secret(flow, ObjectRole(f"{side}-credentials"), flow.own_secret(side), config_secrets(cluster)),
+        *_secret(flow, ObjectRole(f"{side}-validation"), validation, validation_config_secrets(cluster)),
+    ]
+
+
+def _secret(flow: ResolvedFlow, role: ObjectRole, name: str, values: dict[str, ConfigValue]) -> list[PlannedObject]:
+    if not values:
+        return []
+    body = manifest("v1", "Secret", name, flow.namespace, flow.name, type="Opaque")
+    return [PlannedObject(role, body, secret_values={key: value.config for key, value in values.items()})]
+
+
+def mounts(flow: ResolvedFlow, sides: Iterable[Side]) -> Manifest:
+    """Return the part of the workers' template that mounts the files for the connections to these clusters."""
+    volumes = []
+    paths = []
+    for side in sides:
+        for purpose, reference in _files(flow, side).items():
+            name = volume_name(flow, side, purpose)
+            items = [{"key": reference.key, "path": reference.key}]
+            volumes.append({"name": name, "secret": {"secretName": reference.secret, "items": items}})
+            paths.append({"name": name, "mountPath": f"{_MOUNT_ROOT}/{name}"})
+    return {"pod": {"volumes": volumes}, "connectContainer": {"volumeMounts": paths}} if volumes else {}
+
+
+def volume_name(flow: ResolvedFlow, side: Side, purpose: str) -> str:
+    """Return the name of a volume; mirrors of one KafkaMirrorMaker2 share pods, so theirs contain the mirror's part."""
+    return "-".join((side, purpose, flow.expanded.part) if flow.expanded.shared else (side, purpose))
+
+
+def mounted_path(flow: ResolvedFlow, side: Side, purpose: FilePurpose) -> str:
+    """Return the path at which workers find a file for a cluster's connection, "" if it needs none."""
+    reference = _files(flow, side).get(purpose)
+    return f"{_MOUNT_ROOT}/{volume_name(flow, side, purpose)}/{reference.key}" if reference else ""
+
+
+def _files(flow: ResolvedFlow, side: Side) -> dict[FilePurpose, SecretKey]:
+    """Return the Secret keys that a cluster's connection needs as files."""
+    cluster = flow.cluster(side)
+    trust = cluster.tls.trust if cluster.tls else None
+    files: dict[FilePurpose, SecretKey] = {}
+    if isinstance(trust, KeystoreTrust):
+        files["truststore"] = SecretKey(secret=trust.secret, key=trust.key)
+    if isinstance(cluster.authentication, OAuthAuthentication) and cluster.authentication.trust is not None:
+        own_secret = flow.own_secret(side)
+        files["token-trust"] = secret_key(cluster.authentication.trust, own_secret, TOKEN_TRUST_KEY)
+    return files

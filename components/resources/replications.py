@@ -1,0 +1,134 @@
+"""One component for each kind of replication; each raises ReplicationError with every problem before it registers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pulumi
+
+from components.contract.parameters import JsonObject
+from components.render.deployments import FlowOutputs
+from components.render.job_parameters import flow_parameters
+from components.resources.registration import ReplicationArgs, known_output, register_objects, resolve_replication
+from components.topology.model import Flow, MirrorMaker2, PrefixlessPair, Split
+
+FLOW_TYPE = "replication:kafka:Flow"
+MIRROR_MAKER2_TYPE = "replication:kafka:MirrorMaker2"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplicationFlowArgs(ReplicationArgs):
+    """A flow with what it needs."""
+
+    flow: Flow
+
+
+class ReplicationFlow(pulumi.ComponentResource):
+    """Replication of topics and groups from one source to one target, with the Connect cluster that runs it.
+
+    `outputs` has the keys `namespace`, `connectors`, `remoteTopics` and `digest`; `validation` holds the parameters of
+    the validation job.
+    """
+
+    outputs: pulumi.Output[FlowOutputs]
+    validation: pulumi.Output[JsonObject]
+
+    def __init__(self, name: str, args: ReplicationFlowArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        (flow,) = resolve_replication(name, args.flow, args)
+        super().__init__(FLOW_TYPE, name, None, _with_alias(MIRROR_MAKER2_TYPE, opts))
+        outputs = register_objects([flow], args.secrets, self)[flow.name]
+        self.outputs = known_output(outputs)
+        self.validation = known_output(flow_parameters(flow).document())
+        self.register_outputs(dict(outputs))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BidirectionalPrefixlessPairArgs(ReplicationArgs):
+    """A pair with what it needs.
+
+    `targets` selects the halves to deploy by the alias of their target (all without it); a stack of one region deploys
+    one. `providers` holds a Kubernetes provider for each target, if the halves go to two Kubernetes clusters.
+    """
+
+    pair: PrefixlessPair
+    targets: frozenset[str] | None = None
+    providers: Mapping[str, pulumi.ProviderResource] = field(default_factory=dict)
+
+
+class BidirectionalPrefixlessPair(pulumi.ComponentResource):
+    """Active/active replication of the same topics under the same names, without loops.
+
+    `outputs` maps the name of each half to its outputs, as a ReplicationFlow has them.
+    """
+
+    outputs: pulumi.Output[dict[str, FlowOutputs]]
+
+    def __init__(
+        self, name: str, args: BidirectionalPrefixlessPairArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        flows = resolve_replication(name, args.pair, args)
+        super().__init__("replication:kafka:PrefixlessPair", name, None, opts)
+        outputs: dict[str, FlowOutputs] = {}
+        for flow in flows:
+            target = flow.settings.target
+            if args.targets is None or target in args.targets:
+                provider = args.providers.get(target)
+                # The objects of a half inherit its provider.
+                options = pulumi.ResourceOptions(parent=self, provider=provider)
+                half = pulumi.ComponentResource(FLOW_TYPE, flow.name, None, options)
+                outputs |= register_objects([flow], args.secrets, half)
+                half.register_outputs(outputs[flow.name])
+        self.outputs = known_output(outputs)
+        self.register_outputs(outputs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectClusterSplitArgs(ReplicationArgs):
+    """A split with what it needs."""
+
+    split: Split
+
+
+class ConnectClusterSplit(pulumi.ComponentResource):
+    """One flow by several Connect clusters, each in a namespace of its own with its own size and quota.
+
+    `outputs` maps the name of each part to its outputs, as a ReplicationFlow has them.
+    """
+
+    outputs: pulumi.Output[dict[str, FlowOutputs]]
+
+    def __init__(self, name: str, args: ConnectClusterSplitArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        flows = resolve_replication(name, args.split, args)
+        super().__init__("replication:kafka:Split", name, None, opts)
+        outputs = register_objects(flows, args.secrets, self)
+        self.outputs = known_output(outputs)
+        self.register_outputs(outputs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KafkaMirrorMaker2Args(ReplicationArgs):
+    """Mirrors with what they need; `targets` selects the resources by their target's alias (all without it)."""
+
+    mirrors: MirrorMaker2
+    targets: frozenset[str] | None = None
+
+
+class KafkaMirrorMaker2(pulumi.ComponentResource):
+    """One KafkaMirrorMaker2 for each target, and next to it what its API version cannot express.
+
+    `outputs` maps the name of each mirror to its outputs, as a ReplicationFlow has them.
+    """
+
+    outputs: pulumi.Output[dict[str, FlowOutputs]]
+
+    def __init__(self, name: str, args: KafkaMirrorMaker2Args, opts: pulumi.ResourceOptions | None = None) -> None:
+        flows = resolve_replication(name, args.mirrors, args)
+        super().__init__(MIRROR_MAKER2_TYPE, name, None, _with_alias(FLOW_TYPE, opts))
+        selected = [flow for flow in flows if args.targets is None or flow.settings.target in args.targets]
+        outputs = register_objects(selected, args.secrets, self)
+        self.outputs = known_output(outputs)
+        self.register_outputs(outputs)
+
+
+def _with_alias(other_type: str, opts: pulumi.ResourceOptions | None) -> pulumi.ResourceOptions:
+    """Return options that keep what a component of another type with this name owned, above all the namespace."""
+    return pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(aliases=[pulumi.Alias(type_=other_type)]))

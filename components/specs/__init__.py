@@ -1,1 +1,0 @@
-"""Model -> plain Kubernetes objects, one module an object; pure. May import `resolved` and what that imports."""

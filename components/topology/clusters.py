@@ -1,0 +1,258 @@
+"""The clusters of a topology file: address, trust, authentication, and references to credentials.
+
+Frozen pydantic models, camelCase in YAML. Imports nothing of ours.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+
+def _no_boolean(value: Any) -> Any:
+    """Refuse true and false, which Python counts as 1 and 0 and YAML reads from `yes` and `no`."""
+    if isinstance(value, bool):
+        raise PydanticCustomError("int_type", "Input should be a valid integer")
+    return value
+
+
+#: Kubernetes and Kafka store whole numbers in 32 bits.
+_WholeNumber = Annotated[int, BeforeValidator(_no_boolean), Field(le=2**31 - 1)]
+NonNegativeInt = Annotated[_WholeNumber, Field(ge=0)]
+PositiveInt = Annotated[_WholeNumber, Field(ge=1)]
+
+
+class Model(BaseModel):
+    """Base of every part of the model: immutable, camelCase in YAML, without unknown keys."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
+    )
+
+
+#: RFC 1123 subdomain.
+SecretName = Annotated[
+    str, Field(max_length=253, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
+]
+#: Key in a Secret or ConfigMap; Kubernetes allows only these characters.
+DataKey = Annotated[str, Field(max_length=253, pattern=r"^[-._a-zA-Z0-9]+$")]
+#: Value of a client, worker or connector property in YAML.
+PropertyValue = str | bool | int | float
+Properties = Mapping[str, PropertyValue]
+
+
+SecretReference = Annotated[SecretName, Field(description="Name of the Secret in the replication's namespace.")]
+SecretKeyName = Annotated[DataKey, Field(description="Key in the Secret.")]
+
+
+class SecretKey(Model):
+    """A key of a Kubernetes Secret that exists in the replication's namespace."""
+
+    secret: SecretReference
+    key: SecretKeyName
+
+
+class ConfigValue(Model):
+    """A value from the stack's configuration (`replication:<key>`), where a credential is stored as a secret."""
+
+    config: str = Field(min_length=1, description="Key in the stack's configuration, without `replication:`.")
+
+
+def _reference_kind(value: Any) -> str:
+    return (
+        "config" if isinstance(value, ConfigValue) or (isinstance(value, Mapping) and "config" in value) else "secret"
+    )
+
+
+Credential = Annotated[
+    Annotated[SecretKey, Tag("secret")] | Annotated[ConfigValue, Tag("config")], Discriminator(_reference_kind)
+]
+
+
+class SecretPattern(Model):
+    """All keys of a Kubernetes Secret that match a pattern. Source: Strimzi CertSecretSource."""
+
+    secret: SecretReference
+    pattern: str = Field(min_length=1, description="Glob that matches keys of the Secret, such as `*.crt`.")
+
+
+class KeystoreFormat(StrEnum):
+    """Format of a binary truststore, which workers mount as a file."""
+
+    JKS = "JKS"
+    PKCS12 = "PKCS12"
+
+
+class KeystoreTrust(Model):
+    """A truststore file in a Secret that every worker mounts; only for clusters that are not a target of workers."""
+
+    format: KeystoreFormat = Field(description="Format of the truststore.")
+    secret: SecretReference
+    key: SecretKeyName
+    password: Credential = Field(description="Password of the truststore.")
+
+
+def _trust_kind(value: Any) -> str:
+    if isinstance(value, KeystoreTrust) or (isinstance(value, Mapping) and "format" in value):
+        return "keystore"
+    if isinstance(value, SecretPattern) or (isinstance(value, Mapping) and "pattern" in value):
+        return "pattern"
+    return _reference_kind(value)
+
+
+Trust = Annotated[
+    Annotated[SecretKey, Tag("secret")]
+    | Annotated[SecretPattern, Tag("pattern")]
+    | Annotated[ConfigValue, Tag("config")]
+    | Annotated[KeystoreTrust, Tag("keystore")],
+    Discriminator(_trust_kind),
+]
+
+
+class Tls(Model):
+    """TLS for the connection to a cluster."""
+
+    trust: Trust | None = Field(
+        default=None, description="Certificates that authenticate the brokers; default: the JVM's own authorities."
+    )
+
+
+Username = Annotated[str, Field(min_length=1, description="Name of the user.")]
+Password = Annotated[Credential, Field(description="Reference to the user's password.")]
+
+
+class PlainAuthentication(Model):
+    """SASL PLAIN. Source: KIP-43, Strimzi KafkaClientAuthenticationPlain."""
+
+    type: Literal["plain"]
+    username: Username
+    password: Password
+
+
+class ScramAuthentication(Model):
+    """SASL SCRAM. Source: KIP-84, Strimzi KafkaClientAuthenticationScramSha512."""
+
+    type: Literal["scram-sha-512", "scram-sha-256"]
+    username: Username
+    password: Password
+
+
+class TlsAuthentication(Model):
+    """Mutual TLS with a PEM certificate chain and a PKCS#8 key in one Secret.
+
+    Source: KIP-651, Strimzi KafkaClientAuthenticationTls, which reads both from the same Secret.
+    """
+
+    type: Literal["tls"]
+    secret: SecretReference
+    certificate: DataKey = Field(default="user.crt", description="Key of the certificate chain in the Secret.")
+    key: DataKey = Field(default="user.key", description="Key of the private key in the Secret.")
+    principal: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Principal that the cluster derives from the certificate, such as `CN=mirror`; it gets the ACLs.",
+    )
+
+
+class OAuthAuthentication(Model):
+    """SASL OAUTHBEARER with a fixed access token, or with tokens from a token endpoint.
+
+    Source: KIP-255, Strimzi KafkaClientAuthenticationOAuth; every Strimzi image contains its login callback.
+    """
+
+    type: Literal["oauth"]
+    token_endpoint_uri: str | None = Field(default=None, min_length=1, description="URI of the token endpoint.")
+    client_id: str | None = Field(default=None, min_length=1, description="Client id at the token endpoint.")
+    client_secret: Credential | None = Field(default=None, description="Reference to the client's secret.")
+    access_token: Credential | None = Field(default=None, description="Reference to a fixed access token.")
+    refresh_token: Credential | None = Field(default=None, description="Reference to a refresh token.")
+    scope: str | None = Field(default=None, min_length=1, description="Scope to request with the token.")
+    audience: str | None = Field(default=None, min_length=1, description="Audience to request with the token.")
+    trust: Credential | None = Field(
+        default=None, description="PEM certificates that authenticate the token endpoint; default: the JVM's own."
+    )
+    principal: str | None = Field(
+        default=None, min_length=1, description="Principal that the cluster derives from the token; it gets the ACLs."
+    )
+
+
+class CustomAuthentication(Model):
+    """Any mechanism whose classes are in the workers' image, configured by client properties.
+
+    Secret values are placeholders: `${secret:NAME:KEY}` or `${secret:NAMESPACE/NAME:KEY}`. Source: Strimzi
+    KafkaClientAuthenticationCustom.
+    """
+
+    type: Literal["custom"]
+    sasl: bool = Field(default=True, description="Whether the mechanism uses SASL.")
+    config: Mapping[str, str] = Field(description="Client properties that begin with `sasl.` or `ssl.keystore.`.")
+    principal: str | None = Field(
+        default=None, min_length=1, description="Principal of the user in the cluster; it gets the ACLs."
+    )
+
+
+Authentication = Annotated[
+    PlainAuthentication | ScramAuthentication | TlsAuthentication | OAuthAuthentication | CustomAuthentication,
+    Field(discriminator="type"),
+]
+
+
+def _address_kind(value: Any) -> str:
+    return "config" if isinstance(value, ConfigValue | Mapping) else "address"
+
+
+#: A bootstrap address, or the key of the stack's configuration that holds it.
+Address = Annotated[
+    Annotated[str, Field(min_length=1), Tag("address")] | Annotated[ConfigValue, Tag("config")],
+    Discriminator(_address_kind),
+]
+
+
+class ValidationAccess(Model):
+    """Login and trust of the validation job, where they differ from the connectors'.
+
+    The job reads topics and describes groups.
+    """
+
+    authentication: (
+        Annotated[PlainAuthentication | ScramAuthentication | TlsAuthentication, Field(discriminator="type")] | None
+    ) = Field(default=None, description="Login of the validation job; default: the connectors'.")
+    trust: Credential | None = Field(
+        default=None, description="All PEM certificates in one key, if the cluster's trust names several keys."
+    )
+
+
+class KafkaUserDeclaration(Model):
+    """A KafkaUser to create, for a cluster whose users and ACLs Strimzi's User Operator manages."""
+
+    cluster: str = Field(min_length=1, description="Name of the Strimzi `Kafka` that the user belongs to.")
+    namespace: str = Field(min_length=1, description="Namespace that its User Operator watches.")
+    name: str | None = Field(
+        default=None, min_length=1, description="Name of the KafkaUser; default: the user or the certificate's owner."
+    )
+    external_certificate: bool = Field(
+        default=False, description="Whether someone other than the User Operator issues the client certificate."
+    )
+
+
+class Cluster(Model):
+    """A Kafka cluster and how to connect to it."""
+
+    region: str = Field(min_length=1, description="Region of the cluster; stacks deploy the flows into their region.")
+    bootstrap_servers: Address = Field(
+        description="Bootstrap address, or the key of the stack's configuration that holds it."
+    )
+    tls: Tls | None = Field(default=None, description="TLS; connections are not encrypted without it.")
+    authentication: Authentication | None = Field(default=None, description="How workers and connectors log in.")
+    credentials_revision: NonNegativeInt = Field(
+        default=0, description="Raise it after a Secret is rotated: connectors then restart and read the new value."
+    )
+    validation: ValidationAccess | None = Field(
+        default=None, description="Login and trust of the validation job, where they differ from the connectors'."
+    )
+    kafka_user: KafkaUserDeclaration | None = Field(
+        default=None, description="Create the replications' user as a KafkaUser, with the ACLs that they need."
+    )

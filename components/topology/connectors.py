@@ -1,0 +1,123 @@
+"""The connectors that a topology declares for a replication, and the transforms of replicated records.
+
+Frozen pydantic models, camelCase in YAML. Imports `clusters` only.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from components.topology.clusters import Model, PositiveInt, Properties
+
+#: Name of a part of a replication; it becomes a part of Kubernetes names.
+SubName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
+
+
+TasksMax = Annotated[PositiveInt, Field(description="Maximum number of tasks of the connector.")]
+
+
+class ConnectorState(StrEnum):
+    """Desired state of a connector. Source: Strimzi KafkaConnector `spec.state`, KIP-875."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    STOPPED = "stopped"
+
+
+class AutoRestart(Model):
+    """Whether the operator restarts a failed connector or task. Source: Strimzi AutoRestart."""
+
+    enabled: bool = Field(default=True, description="Restart a connector or task that fails.")
+    max_restarts: PositiveInt | None = Field(
+        default=None, description="Restarts after which the operator gives up; it never does without it."
+    )
+
+
+class Connector(Model):
+    """One connector of a flow."""
+
+    tasks_max: TasksMax = 1
+    state: ConnectorState = Field(default=ConnectorState.RUNNING, description="Whether the connector runs.")
+    auto_restart: AutoRestart = Field(
+        default=AutoRestart(), description="Whether the operator restarts a failed connector or task."
+    )
+    config: Properties = Field(
+        default_factory=dict,
+        description="More properties of the connector; `replicate check` refuses those that the model sets.",
+    )
+
+
+class SourceConnector(Connector):
+    """MirrorSourceConnector."""
+
+    tasks_max: TasksMax = 3
+
+
+class OptionalConnector(Connector):
+    """MirrorCheckpointConnector or MirrorHeartbeatConnector."""
+
+    enabled: bool = Field(default=True, description="Run this connector.")
+
+
+class SourcePart(SourceConnector):
+    """One of several source connectors of a flow; no two may select the same topic."""
+
+    topics: tuple[str, ...] = Field(description="Names or patterns of the topics that this connector replicates.")
+
+
+Source = Annotated[SourceConnector, Field(description="Source connector, which replicates records.")]
+Checkpoint = Annotated[OptionalConnector, Field(description="Checkpoint connector, which translates group offsets.")]
+Heartbeat = Annotated[OptionalConnector, Field(description="Heartbeat connector, which shows that the flow works.")]
+
+
+class PairConnectors(Model):
+    """The connectors of each half of a pair."""
+
+    source: Source = SourceConnector()
+    heartbeat: Heartbeat = OptionalConnector()
+
+
+class MirrorConnectors(PairConnectors):
+    """The connectors of one mirror of a KafkaMirrorMaker2."""
+
+    checkpoint: Checkpoint = OptionalConnector()
+
+
+class Connectors(MirrorConnectors):
+    """The connectors of a flow. `sources` divides its topics between several source connectors.
+
+    `source` then holds what they have in common. The first of `sources` replicates heartbeats.
+    """
+
+    sources: Mapping[SubName, SourcePart] = Field(
+        default_factory=dict, description="Several source connectors, by name, each with topics of its own."
+    )
+
+
+class Predicate(Model):
+    """Condition under which a transform is applied to a record. Source: KIP-585."""
+
+    type: str = Field(min_length=1, description="Java class of the predicate.")
+    config: Properties = Field(default_factory=dict, description="Properties of the predicate.")
+
+
+class Transform(Model):
+    """A Single Message Transform of the user's own."""
+
+    type: str = Field(min_length=1, description="Java class of the transform.")
+    config: Properties = Field(default_factory=dict, description="Properties of the transform.")
+    predicate: Predicate | None = Field(default=None, description="Transform only records that meet this condition.")
+    negate: bool = Field(default=False, description="Transform only records that do not meet the condition.")
+
+
+class Transforms(Model):
+    """The user's transforms of replicated records."""
+
+    before: Mapping[str, Transform] = Field(
+        default_factory=dict, description="Transforms before the loop guard, by name, in their order."
+    )
+    after: Mapping[str, Transform] = Field(
+        default_factory=dict, description="Transforms after the loop guard, by name, in their order."
+    )

@@ -1,0 +1,248 @@
+"""The model of a topology file: every cluster and every replication of one environment.
+
+Frozen pydantic models, camelCase in YAML. Only the form of a file is decided here: `checks` decides whether a topology
+works, and `render` what it becomes. Editors show the descriptions, through `stacks/topology.schema.json`. Imports
+`clusters`, `workers`, `connectors` and the replication policy only.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from components.kafka.replication_policy import Policy
+from components.topology.clusters import Cluster, Model, NonNegativeInt, PositiveInt
+from components.topology.connectors import Connectors, MirrorConnectors, PairConnectors, SubName, Transforms
+from components.topology.workers import ConnectCluster, NamespaceChoice, Quota
+
+#: Keys that several kinds of replication share.
+Topics = Annotated[
+    tuple[str, ...], Field(description="Names or patterns of the topics to replicate; a pattern matches whole names.")
+]
+TopicsExclude = Annotated[
+    tuple[str, ...],
+    Field(description="Names or patterns of topics that are not replicated, in addition to Kafka's own exclusions."),
+]
+Groups = Annotated[
+    tuple[str, ...], Field(description="Names or patterns of the consumer groups whose offsets are translated.")
+]
+GroupsExclude = Annotated[
+    tuple[str, ...],
+    Field(description="Names or patterns of groups that are not translated, in addition to Kafka's own exclusions."),
+]
+Separator = Annotated[
+    str, Field(min_length=1, description="Separates the source's alias from the topic in names that contain both.")
+]
+Source = Annotated[str, Field(description="Alias of the cluster that is replicated.")]
+Target = Annotated[str, Field(description="Alias of the cluster that receives the records; Connect runs next to it.")]
+
+
+class OffsetSyncsLocation(StrEnum):
+    """Cluster that holds the offset-syncs topic. Source: KIP-716."""
+
+    SOURCE = "source"
+    TARGET = "target"
+
+
+class ExactlyOnce(StrEnum):
+    """Exactly-once delivery; running workers must all be `preparing` before they are `enabled`.
+
+    Source: KIP-618, worker property exactly.once.source.support.
+    """
+
+    DISABLED = "disabled"
+    PREPARING = "preparing"
+    ENABLED = "enabled"
+
+
+class StartFrom(StrEnum):
+    """Where to start a partition that has never been replicated.
+
+    `latest` is the partition's end when a task first polls it, for every topic and partition and whenever it is
+    discovered: records produced between its creation and its discovery (`intervals.refreshTopicsSeconds`) are never
+    replicated. A restart before the worker commits the partition's first offset (`offset.flush.interval.ms`) starts at
+    the end again. If retention on the source overtakes replication, `latest` also continues at the end, not at the
+    oldest record. Source: MirrorSourceTask.initializeConsumer, the consumer's `auto.offset.reset`.
+    """
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
+class Preset(StrEnum):
+    """Named client settings; `replicate explain` shows each with its reason."""
+
+    DEFAULT = "default"
+    THROUGHPUT = "throughput"
+    LATENCY = "latency"
+
+
+class Tuning(Model):
+    """Client settings by preset, and the rate that they must reach: a warning says if they cannot."""
+
+    preset: Preset = Field(default=Preset.DEFAULT, description="Client settings to use for the flow.")
+    round_trip_milliseconds: PositiveInt | None = Field(
+        default=None, description="Round trip between source and target."
+    )
+    acknowledge_milliseconds: PositiveInt | None = Field(
+        default=None, description="Time until the target acknowledges a batch from the workers; default: round trip."
+    )
+    bytes_per_second_per_partition: PositiveInt | None = Field(
+        default=None, description="Highest rate of the busiest partition."
+    )
+
+
+class OffsetSyncs(Model):
+    """How offsets on the source are mapped to offsets on the target."""
+
+    enabled: bool = Field(default=True, description="Record which offset on the target belongs to one on the source.")
+    location: OffsetSyncsLocation = Field(
+        default=OffsetSyncsLocation.SOURCE, description="Cluster that holds the offset-syncs topic."
+    )
+    lag_max: NonNegativeInt = Field(
+        default=100, description="Most records of a partition between two offset syncs; 0 translates exactly."
+    )
+
+
+class Intervals(Model):
+    """Intervals of a flow in seconds, with Kafka's own defaults. Source: the connectors' configuration."""
+
+    refresh_topics_seconds: PositiveInt = Field(default=600, description="Time between searches for new topics.")
+    refresh_groups_seconds: PositiveInt = Field(default=600, description="Time between searches for new groups.")
+    emit_checkpoints_seconds: PositiveInt = Field(default=60, description="Time between checkpoints of a group.")
+    sync_group_offsets_seconds: PositiveInt = Field(
+        default=60, description="Time between commits of translated offsets on the target."
+    )
+    emit_heartbeats_seconds: PositiveInt = Field(default=1, description="Time between heartbeats.")
+
+
+class Delivery(Model):
+    """What every kind of replication can set about its records."""
+
+    separator: Separator = "."
+    exactly_once: ExactlyOnce = Field(
+        default=ExactlyOnce.DISABLED, description="Write records and source offsets in one transaction."
+    )
+    start_from: StartFrom = Field(
+        default=StartFrom.EARLIEST, description="Where to start a partition that has never been replicated."
+    )
+    tuning: Tuning = Field(default=Tuning(), description="Client settings, and the rate that they must reach.")
+    intervals: Intervals = Field(default=Intervals(), description="How often connectors look, sync and report.")
+
+
+class FromSourceToTarget(Delivery):
+    """What kinds of replication with one direction have in common."""
+
+    topics_exclude: TopicsExclude = ()
+    groups: Groups = ()
+    groups_exclude: GroupsExclude = ()
+    policy: Policy = Field(default=Policy.DEFAULT, description="How topics are named on the target.")
+    sync_group_offsets: bool = Field(
+        default=True, description="Commit translated offsets on the target for groups that have no active member there."
+    )
+    sync_topic_acls: bool = Field(
+        default=False, description="Copy topic ACLs to the target; not if the Strimzi User Operator manages them."
+    )
+    offset_syncs: OffsetSyncs = Field(
+        default=OffsetSyncs(), description="How offsets on the source are mapped to offsets on the target."
+    )
+
+
+class OnKubernetes(Model):
+    """Where a replication runs, and with which workers."""
+
+    namespace: NamespaceChoice = Field(default=NamespaceChoice(), description="Kubernetes namespace of the objects.")
+    quota: Quota | None = Field(default=None, description="ResourceQuota and LimitRange of the namespace.")
+    connect: ConnectCluster = Field(default=ConnectCluster(), description="Connect workers.")
+
+
+class Flow(FromSourceToTarget, OnKubernetes):
+    """Replication of topics and consumer groups from one source to one target by one Connect cluster."""
+
+    kind: Literal["flow"]
+    source: Source
+    target: Target
+    topics: Topics = ()
+    replicate_heartbeats: bool = Field(default=True, description="Replicate the heartbeats of the source.")
+    loop_guard: bool = Field(
+        default=False, description="Mark replicated records with a header, and drop those that come from the target."
+    )
+    transforms: Transforms = Field(default=Transforms(), description="Transforms of the replicated records.")
+    connectors: Connectors = Field(default=Connectors(), description="Connectors; `sources` divides the topics.")
+
+
+class PrefixlessPair(Delivery):
+    """Two guarded flows with identity policy, one in each direction: active/active under the same topic names.
+
+    Consumer offsets are not translated: on each side a topic holds the records of both, in a different order.
+    """
+
+    kind: Literal["prefixlessPair"]
+    between: tuple[str, str] = Field(description="Aliases of the two clusters.")
+    topics: Topics
+    topics_exclude: TopicsExclude = ()
+    transforms: Transforms = Field(default=Transforms(), description="Transforms of the replicated records.")
+    create_namespaces: bool = Field(default=True, description="Create the namespaces of both halves.")
+    connect: ConnectCluster = Field(default=ConnectCluster(), description="Connect workers of each half.")
+    connectors: PairConnectors = Field(default=PairConnectors(), description="Connectors of each half.")
+
+
+class SplitPart(OnKubernetes):
+    """One Connect cluster of a split, in a namespace of its own."""
+
+    topics: Topics
+    connectors: Connectors = Field(default=Connectors(), description="Connectors; `sources` divides the topics.")
+
+
+class Split(FromSourceToTarget):
+    """The topics of one flow over several Connect clusters; the first part has the heartbeats."""
+
+    kind: Literal["split"]
+    source: Source
+    target: Target
+    parts: Mapping[SubName, SplitPart] = Field(min_length=1, description="Connect clusters, by name.")
+
+
+class MirrorSource(Model):
+    """What a KafkaMirrorMaker2 replicates from one of several sources."""
+
+    topics: Topics
+    topics_exclude: TopicsExclude = ()
+    groups: Groups = ()
+    groups_exclude: GroupsExclude = ()
+    connectors: MirrorConnectors = Field(default=MirrorConnectors(), description="Connectors of this source's mirror.")
+
+
+class MirrorMaker2(FromSourceToTarget, OnKubernetes):
+    """Replication declared as Strimzi's KafkaMirrorMaker2, one resource next to each target.
+
+    Active/passive: `source` and `target`. Active/active: `between`. Several sources of one target: `sources`, with what
+    each is replicated with, and `target`.
+    """
+
+    kind: Literal["mirrorMaker2"]
+    source: str | None = Field(default=None, description="Alias of the cluster that is replicated.")
+    target: str | None = Field(
+        default=None, description="Alias of the cluster that receives the records; Connect runs next to it."
+    )
+    between: tuple[str, str] | None = Field(
+        default=None, description="Aliases of two clusters that replicate to each other."
+    )
+    sources: Mapping[str, MirrorSource] = Field(default_factory=dict, description="Several sources, by alias.")
+    topics: Topics = ()
+    connectors: MirrorConnectors = Field(default=MirrorConnectors(), description="Connectors of each mirror.")
+
+
+Replication = Annotated[Flow | PrefixlessPair | Split | MirrorMaker2, Field(discriminator="kind")]
+
+
+class Topology(Model):
+    """Every cluster and every replication of one environment."""
+
+    strimzi: str = Field(
+        pattern=r"^(v1|v1beta2|\d+\.\d+(\.\d+)?)$",
+        description="Version of the Strimzi operator, such as '1.2', or the API version of its resources.",
+    )
+    clusters: Mapping[str, Cluster] = Field(description="Kafka clusters, by alias.")
+    replications: Mapping[str, Replication] = Field(description="Replications, by name.")

@@ -1,0 +1,224 @@
+"""YAML data -> model, with a Problem for every mistake in the form of the file. Imports the model and problems only."""
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from components.contract.problems import Problem, ReplicationError
+from components.topology.clusters import Model
+from components.topology.model import Topology
+
+#: Alternative types of a value, as pydantic names them in locations.
+_SIMPLE_TYPES = ("str", "bool", "int", "float")
+#: Tags of alternatives, which appear in pydantic's locations but not in the file.
+_TAGS = frozenset(
+    {
+        *("secret", "pattern", "config", "keystore", "address"),
+        *("plain", "scram-sha-512", "scram-sha-256", "tls", "oauth", "custom"),
+        *("flow", "prefixlessPair", "split", "mirrorMaker2"),
+        *_SIMPLE_TYPES,
+        *("inline", "external", "jmxPrometheusExporter", "strimziMetricsReporter"),
+    }
+)
+#: What YAML calls Python's types, and the types that pydantic's errors ask for.
+_GIVEN_TYPES = {
+    dict: "a mapping",
+    list: "a list",
+    str: "text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    type(None): "empty",
+}
+_WANTED_TYPES = {
+    **dict.fromkeys(("model", "dict", "mapping"), "a mapping"),
+    **dict.fromkeys(("list", "tuple"), "a list"),
+    "string": "text",
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+}
+M = TypeVar("M", bound=Model)
+_CREDENTIALS = frozenset({"password", "certificates", "trust", "clientSecret", "accessToken", "refreshToken"})
+
+
+def parse_topology(data: object) -> Topology:
+    """Build the topology from parsed YAML, or raise a ReplicationError that lists every mistake in its form."""
+    return parse_model(Topology, data)
+
+
+def parse_model(model: type[M], data: object) -> M:
+    """Build a file's model from parsed YAML, or raise a ReplicationError that lists every mistake in its form."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise ReplicationError(_problems(error.errors(), data, model)) from None
+
+
+def _problems(details: Iterable[ErrorDetails], data: object, model: type[Model]) -> Iterator[Problem]:
+    """Yield one problem for each path; pydantic reports one error for each type that a value could have had."""
+    by_path: dict[tuple[str | int, ...], list[ErrorDetails]] = {}
+    for detail in details:
+        location = detail["loc"]
+        by_path.setdefault(location[:-1] if location and location[-1] in _SIMPLE_TYPES else location, []).append(detail)
+    for found in by_path.values():
+        wanted = [_WANTED_TYPES.get(detail["type"].partition("_")[0]) for detail in found]
+        yield _problem(found[0], data, model, " or ".join(each for each in wanted if each))
+
+
+def _problem(detail: ErrorDetails, data: object, model: type[Model], wanted: str) -> Problem:
+    if detail["type"] == "invalid_key" or detail["loc"][-1:] == ("[key]",):
+        return _wrong_key(detail, data)
+    path = _path_in_file(detail["loc"], data)
+    if detail["type"].startswith("union_tag"):
+        path = (*path, str(detail["ctx"]["discriminator"]).strip("'"))
+    where, name = _where(path), _name(path)
+    match detail["type"]:
+        case "missing" if isinstance(path[-1], int):
+            return _wrong_length(_where(path[:-1]), _name(path[:-1]), path[-1], "more")
+        case "too_short" | "too_long":
+            fewer = "more" if detail["type"] == "too_short" else "fewer"
+            return _wrong_length(where, name, len(detail["input"]), fewer)
+        case "missing" | "union_tag_not_found":
+            return Problem(where, "missing-key", f"`{name}` is missing", "It has no default.", f"set `{name}`.")
+        case "extra_forbidden":
+            return _unknown_key(where, path, model)
+        case "greater_than_equal" | "less_than_equal" | "finite_number" | "string_too_short" | "string_too_long":
+            given, why = repr(detail["input"]), f"{detail['msg']}."
+            return Problem(where, "out-of-range", f"`{name}` is {given}", why, f"set `{name}` to an accepted value.")
+        case "enum" | "literal_error" | "union_tag_invalid" | "string_pattern_mismatch" | "quantity":
+            return _not_accepted(where, name, detail)
+    if name in _CREDENTIALS and not isinstance(detail["input"], Mapping | list | None):
+        return _plain_text(where, name)
+    return _wrong_type(where, name, detail, wanted)
+
+
+def _where(path: tuple[str | int, ...]) -> str:
+    return ".".join(str(part) for part in path) or "the top of the file"
+
+
+def _name(path: tuple[str | int, ...]) -> str:
+    """Return the last key of a path, with the index if it leads into a list."""
+    if not path:
+        return "the file"
+    return f"{path[-2]}.{path[-1]}" if isinstance(path[-1], int) and len(path) > 1 else str(path[-1])
+
+
+def _given(value: object) -> str:
+    return _GIVEN_TYPES.get(type(value), f"of type {type(value).__name__}")
+
+
+def _wrong_key(detail: ErrorDetails, data: object) -> Problem:
+    """Return the problem of a name that is not accepted, or of a key that YAML does not read as text."""
+    key, location = detail["input"], detail["loc"][:-1]
+    path = _path_in_file(location if detail["type"] == "invalid_key" else location[:-1], data)
+    if isinstance(key, str):
+        return Problem(
+            _where((*path, key)),
+            "not-accepted",
+            f"the key `{key}` is not accepted here",
+            f"Accepted: {_accepted(detail)}.",
+            "rename it to one of these.",
+        )
+    return Problem(
+        _where(path),
+        "wrong-type",
+        f"a key is {_given(key)}: {key!r}",
+        "Without quotation marks YAML does not read it as text: `no`, `off`, `yes` and `on` become true or false.",
+        "put the key in quotation marks.",
+    )
+
+
+def _wrong_length(where: str, name: str, entries: int, fewer: str) -> Problem:
+    what, why = f"the number of entries in `{name}` is {entries}", f"It needs {fewer}."
+    return Problem(where, "out-of-range", what, why, f"give `{name}` {fewer} entries.")
+
+
+def _plain_text(where: str, name: str) -> Problem:
+    return Problem(
+        where,
+        "plain-text-secret",
+        f"`{name}` is given as plain text",
+        "A topology file is kept in version control, so everyone who can read it could use the credential.",
+        f"set `{name}: {{secret: NAME, key: KEY}}` for an existing Secret, or `{name}: {{config: KEY}}` and "
+        "`pulumi config set --secret replication:KEY`.",
+    )
+
+
+def _wrong_type(where: str, name: str, detail: ErrorDetails, wanted: str) -> Problem:
+    given = detail["input"]
+    is_given = _given(given)
+    if not wanted:
+        why, remedy = f"{detail['msg']}.", f"write `{name}` in the accepted form."
+    elif wanted == "text" and isinstance(given, bool | int | float):
+        why, remedy = "Without quotation marks YAML does not read it as text.", "put it in quotation marks."
+    else:
+        why, remedy = f"It must be {wanted}.", f"write `{name}` as {wanted}."
+    return Problem(where, "wrong-type", f"`{name}` is {is_given}", why, remedy)
+
+
+def _unknown_key(where: str, path: tuple[str | int, ...], model: type[Model]) -> Problem:
+    known = _known_keys(model, path[:-1])
+    near = difflib.get_close_matches(str(path[-1]), known, n=1)
+    remedy = f"did you mean `{near[0]}`?" if near else f"remove it; accepted keys: {', '.join(sorted(set(known)))}."
+    return Problem(where, "unknown-key", f"`{path[-1]}` is not a key here", "It would have no effect.", remedy)
+
+
+def _not_accepted(where: str, name: str, detail: ErrorDetails) -> Problem:
+    given, accepted = detail.get("ctx", {}).get("tag", detail["input"]), _accepted(detail)
+    return Problem(
+        where, "not-accepted", f"`{name}` is {given!r}", f"Accepted: {accepted}.", f"set `{name}` to one of these."
+    )
+
+
+def _accepted(detail: ErrorDetails) -> str:
+    context = detail.get("ctx", {})
+    return str(context.get("expected") or context.get("expected_tags") or f"text like {context.get('pattern')}")
+
+
+def _path_in_file(location: tuple[str | int, ...], data: object) -> tuple[str | int, ...]:
+    """Return a pydantic location without the parts that name alternatives and are not keys of the file."""
+    path: list[str | int] = []
+    here: Any = data
+    for index, part in enumerate(location):
+        last = index == len(location) - 1
+        in_mapping = isinstance(here, Mapping) and part in here
+        if in_mapping and (part not in _TAGS or last or isinstance(here[part], Mapping)):
+            here = here[part]
+        elif isinstance(here, list) and isinstance(part, int):
+            here = here[part] if part < len(here) else None
+        elif part in _TAGS and not (last and isinstance(here, Mapping)):
+            continue
+        path.append(part)
+    return tuple(path)
+
+
+def _known_keys(model: type[Model], path: tuple[str | int, ...]) -> list[str]:
+    """Return the keys that the model accepts at a path of the file."""
+    schema = model.model_json_schema()
+    return [key for definition in _candidates(schema, path) for key in definition.get("properties", {})]
+
+
+def _candidates(schema: Mapping[str, Any], path: tuple[str | int, ...]) -> list[Mapping[str, Any]]:
+    nodes = [schema]
+    for part in path:
+        nodes = [child for node in nodes for child in _children(schema, node, part)]
+    return nodes
+
+
+def _children(schema: Mapping[str, Any], node: Mapping[str, Any], part: str | int) -> list[Mapping[str, Any]]:
+    if isinstance(part, int):
+        child = node.get("items")
+    else:
+        child = node.get("properties", {}).get(part) or node.get("additionalProperties")
+    return _alternatives(schema, child) if isinstance(child, Mapping) else []
+
+
+def _alternatives(schema: Mapping[str, Any], node: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    if "$ref" in node:
+        return _alternatives(schema, schema["$defs"][node["$ref"].rsplit("/", 1)[-1]])
+    branches = node.get("anyOf") or node.get("oneOf") or node.get("allOf")
+    return [found for branch in branches for found in _alternatives(schema, branch)] if branches else [node]

@@ -1,0 +1,44 @@
+"""Which user a replication is in a Kafka cluster: the principal in ACLs, and the name of its KafkaUser.
+
+Imports `clusters` only.
+"""
+
+from components.topology.clusters import Cluster, PlainAuthentication, ScramAuthentication, TlsAuthentication
+
+_COMMON_NAME = "CN="
+_USER = "User:"
+
+
+def kafka_principal(cluster: Cluster) -> str | None:
+    """Return the principal of the connectors' user, such as `User:mirror`, or None if only the cluster knows it.
+
+    Source: KIP-11, ssl.principal.mapping.rules, Strimzi KafkaUserModel.getUserName.
+    """
+    name = _known_name(cluster)
+    return None if name is None else f"{_USER}{name}"
+
+
+def kafka_user_name(cluster: Cluster) -> str | None:
+    """Return the name of the user's KafkaUser: the one given, or else the one that its credentials imply."""
+    if cluster.kafka_user is None:
+        return None
+    if cluster.kafka_user.name is not None:
+        return cluster.kafka_user.name
+    authentication = cluster.authentication
+    if isinstance(authentication, TlsAuthentication):
+        # The User Operator keeps a user's certificate in a Secret with the user's name.
+        return (authentication.principal or authentication.secret).removeprefix(_USER).removeprefix(_COMMON_NAME)
+    return _known_name(cluster)
+
+
+def _known_name(cluster: Cluster) -> str | None:
+    authentication = cluster.authentication
+    if isinstance(authentication, PlainAuthentication | ScramAuthentication):
+        return authentication.username
+    if authentication is None:
+        return None
+    declared = cluster.kafka_user is not None and isinstance(authentication, TlsAuthentication)
+    if authentication.principal is None and declared:
+        return f"{_COMMON_NAME}{kafka_user_name(cluster)}"
+    # Kafka prints a principal with its type, and clients only have the type `User`.
+    return authentication.principal and authentication.principal.removeprefix(_USER)

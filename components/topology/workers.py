@@ -1,0 +1,196 @@
+"""The Kubernetes side of a replication: its namespace, its quota, and the Connect workers that run its connectors.
+
+Frozen pydantic models, camelCase in YAML. Imports `clusters` only.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field, with_config
+from pydantic_core import PydanticCustomError
+from typing_extensions import TypedDict
+
+from components.topology.clusters import DataKey, Model, NonNegativeInt, PositiveInt, Properties
+
+#: A fragment of a Kubernetes object that is passed on unchanged.
+JsonObject = Mapping[str, Any]
+
+#: Source: k8s.io/apimachinery/pkg/api/resource, Quantity; quantities here cannot be negative.
+_QUANTITY = re.compile(r"([0-9]+(\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?")
+
+
+def _quantity(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or not _QUANTITY.fullmatch(str(value)):
+        raise PydanticCustomError(
+            "quantity",
+            "Input should be a quantity",
+            {"expected": "a quantity of Kubernetes, such as `500m`, `4`, `2Gi`"},
+        )
+    # Strimzi's definitions accept whole numbers and text, but no fractions.
+    return str(value) if isinstance(value, float) else value
+
+
+Quantity = Annotated[str | int | float, BeforeValidator(_quantity)]
+
+
+class NamespaceChoice(Model):
+    """Kubernetes namespace of a replication's objects."""
+
+    name: str | None = Field(default=None, description="Name of the namespace; default: `mirror-<replication>`.")
+    create: bool = Field(default=True, description="Create the namespace; without it, it must exist.")
+
+
+class Quota(Model):
+    """ResourceQuota of a namespace, and a LimitRange with defaults for containers."""
+
+    hard: Mapping[str, Quantity] = Field(
+        description="Limits of the whole namespace, such as `limits.memory: 8Gi` or `pods: 4`."
+    )
+    default_limits: Mapping[str, Quantity] = Field(
+        default_factory=dict, description="Limits of containers that declare none."
+    )
+    default_requests: Mapping[str, Quantity] = Field(
+        default_factory=dict, description="Requests of containers that declare none."
+    )
+
+
+ConfigMapName = Annotated[str, Field(min_length=1, description="Name of the ConfigMap in the replication's namespace.")]
+ConfigMapKey = Annotated[DataKey, Field(description="Key of the configuration in the ConfigMap.")]
+
+
+class InlineLogging(Model):
+    """Log levels by logger. Source: Strimzi InlineLogging."""
+
+    type: Literal["inline"]
+    loggers: Mapping[str, str] = Field(description="Log levels, by logger.")
+
+
+class ExternalLogging(Model):
+    """A logging configuration in a ConfigMap of the replication's namespace. Source: Strimzi ExternalLogging."""
+
+    type: Literal["external"]
+    config_map: ConfigMapName
+    key: ConfigMapKey
+
+
+Logging = Annotated[InlineLogging | ExternalLogging, Field(discriminator="type")]
+
+
+class JmxMetrics(Model):
+    """Metrics from the JMX exporter, with rules from a ConfigMap. Source: Strimzi JmxPrometheusExporterMetrics."""
+
+    type: Literal["jmxPrometheusExporter"]
+    config_map: ConfigMapName
+    key: ConfigMapKey
+
+
+class ReporterMetrics(Model):
+    """Metrics from Strimzi's own reporter. Source: StrimziMetricsReporter."""
+
+    type: Literal["strimziMetricsReporter"]
+    allow_list: tuple[str, ...] = Field(default=(), description="Patterns of metric names to report; default: all.")
+
+
+Metrics = Annotated[JmxMetrics | ReporterMetrics, Field(discriminator="type")]
+
+
+class Probe(Model):
+    """Readiness or liveness probe of a worker. Source: Strimzi Probe."""
+
+    initial_delay_seconds: NonNegativeInt | None = Field(default=None, description="Time before the first probe.")
+    timeout_seconds: PositiveInt | None = Field(default=None, description="Time after which a probe has failed.")
+    period_seconds: PositiveInt | None = Field(default=None, description="Time between probes.")
+    success_threshold: PositiveInt | None = Field(default=None, description="Successes in a row that count as one.")
+    failure_threshold: PositiveInt | None = Field(default=None, description="Failures in a row that count as one.")
+
+
+class Rack(Model):
+    """Rack awareness of the workers' consumers. Source: KIP-392, Strimzi Rack."""
+
+    topology_key: str = Field(min_length=1, description="Node label that names the rack, such as a zone.")
+
+
+class Tracing(Model):
+    """Distributed tracing of the workers. Source: Strimzi OpenTelemetryTracing."""
+
+    type: Literal["opentelemetry"]
+
+
+@with_config(ConfigDict(extra="forbid"))
+class Resources(TypedDict, total=False):
+    """Resource requests and limits of a worker's container. Source: Kubernetes ResourceRequirements."""
+
+    limits: Mapping[str, Quantity]
+    requests: Mapping[str, Quantity]
+    claims: list[JsonObject]
+
+
+#: Source: Strimzi JvmOptions.
+JvmOptions = Mapping[Literal["-Xmx", "-Xms", "-XX", "gcLoggingEnabled", "javaSystemProperties"], Any]
+
+
+@with_config(ConfigDict(extra="allow"))
+class PodTemplate(TypedDict, total=False):
+    """The workers' pods; fields that are not listed are passed to Strimzi. Source: Strimzi PodTemplate."""
+
+    volumes: list[JsonObject]
+    imagePullSecrets: list[JsonObject]
+
+
+@with_config(ConfigDict(extra="allow"))
+class ContainerTemplate(TypedDict, total=False):
+    """A container of the workers' pods; fields that are not listed are passed to Strimzi.
+
+    Source: Strimzi ContainerTemplate.
+    """
+
+    env: list[JsonObject]
+    volumeMounts: list[JsonObject]
+
+
+@with_config(ConfigDict(extra="forbid"))
+class Template(TypedDict, total=False):
+    """Templates of the objects that the operator creates. Source: Strimzi KafkaConnectTemplate, both API versions."""
+
+    deployment: JsonObject
+    podSet: JsonObject
+    pod: PodTemplate
+    apiService: JsonObject
+    headlessService: JsonObject
+    connectContainer: ContainerTemplate
+    initContainer: ContainerTemplate
+    podDisruptionBudget: JsonObject
+    serviceAccount: JsonObject
+    clusterRoleBinding: JsonObject
+    buildPod: JsonObject
+    buildContainer: ContainerTemplate
+    buildConfig: JsonObject
+    buildServiceAccount: JsonObject
+    jmxSecret: JsonObject
+
+
+class ConnectCluster(Model):
+    """The Connect workers of a replication, which belong to its target cluster."""
+
+    replicas: PositiveInt = Field(default=3, description="Number of workers.")
+    version: str | None = Field(
+        default=None,
+        pattern=r"^\d+\.\d+\.\d+",
+        description="Kafka version of the workers, such as 4.2.0; default: the operator's.",
+    )
+    image: str | None = Field(default=None, description="Container image of the workers; default: the operator's.")
+    image_pull_secret: str | None = Field(default=None, description="Secret with credentials for the image's registry.")
+    resources: Resources | None = Field(default=None, description="Resource requests and limits of a worker.")
+    jvm_options: JvmOptions | None = Field(default=None, description="Options of the JVM, such as `-Xmx`.")
+    config: Properties = Field(
+        default_factory=dict,
+        description="More properties of the workers; `replicate check` refuses those that the model sets.",
+    )
+    logging: Logging | None = Field(default=None, description="Log levels, or a ConfigMap with a configuration.")
+    metrics: Metrics | None = Field(default=None, description="How the workers report metrics.")
+    readiness_probe: Probe | None = Field(default=None, description="Readiness probe of the workers.")
+    liveness_probe: Probe | None = Field(default=None, description="Liveness probe of the workers.")
+    rack: Rack | None = Field(default=None, description="Rack awareness: consumers read from the nearest replica.")
+    tracing: Tracing | None = Field(default=None, description="Distributed tracing of the workers.")
+    template: Template | None = Field(default=None, description="Templates of the objects that the operator creates.")

@@ -1,0 +1,106 @@
+"""The job's command line. Exit code 0: everything is proven; 1: problems found; 2: something could not be checked."""
+
+import argparse
+import json
+import sys
+import traceback
+from pathlib import Path
+
+from rich.console import Console
+
+from components.contract.problems import CannotRunError
+from components.contract.report import EXIT_CODES, Report, Verdict
+from spark.documents import chosen_flows, read_document
+from spark.job import Options, run
+from spark.report.printing import print_report, report_text
+from spark.report.publish import publish
+from spark.sessions import SessionOptions
+
+EXAMPLE = """example:
+  python spark/validate.py --parameters params.json --flow orders --report report.json --publish
+
+exit code: 0 everything is proven, 1 problems found, 2 something could not be checked"""
+
+
+def parser() -> argparse.ArgumentParser:
+    arguments = argparse.ArgumentParser(
+        prog="validate.py",
+        description="Prove from the records of both clusters that a replication flow works.",
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    arguments.add_argument("--parameters", type=Path, required=True, help="parameter document of the stack (JSON)")
+    arguments.add_argument("--flow", help="check only this flow or replication (default: all of the document)")
+    arguments.add_argument("--report", type=Path, help="write the report here (JSON, see spark/report/schema.json)")
+    arguments.add_argument("--publish", action="store_true", help="write the verdict to ConfigMap <flow>-validation")
+    arguments.add_argument("--json", action="store_true", help="print the report as JSON instead of a table")
+    arguments.add_argument(
+        "--kubeconfig", type=Path, help="for Secrets and --publish (default: $KUBECONFIG, else the pod's)"
+    )
+    arguments.add_argument(
+        "--catch-up-seconds", type=float, default=30, help="how long a target that is behind may take (default: 30)"
+    )
+    session = arguments.add_argument_group("Spark, if not started by spark-submit")
+    session.add_argument("--master", default="local[*]", help="Spark master (default: local[*])")
+    session.add_argument("--jars-dir", type=Path, help="jars of spark/pom.xml (default: $REPLICATE_SPARK_JARS)")
+    session.add_argument("--driver-memory", default="1g", help="heap of the driver (default: 1g)")
+    return arguments
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the job as the command line says, and return the exit code."""
+    arguments = parser().parse_args(argv)
+    console = Console(stderr=True)
+    options = Options(
+        SessionOptions(arguments.master, arguments.jars_dir, arguments.driver_memory),
+        arguments.catch_up_seconds,
+        arguments.kubeconfig,
+        lambda step: console.print(f"  {step} …", style="dim", markup=False, highlight=False, soft_wrap=True),
+    )
+    try:
+        document = read_document(arguments.parameters)
+        report = run(document, chosen_flows(document, arguments.flow), options)
+        write_report(report, arguments.report)
+        show(report, arguments.json)
+        if arguments.publish:
+            for where in publish(report, arguments.kubeconfig):
+                console.print(f"  published {where}", style="dim", markup=False, soft_wrap=True)
+    except CannotRunError as error:
+        console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
+        return EXIT_CODES[Verdict.ERROR]
+    return report.exit_code
+
+
+def write_report(report: Report, path: Path | None) -> None:
+    """Write the report to `path`, if one was given; raises CannotRunError when that fails."""
+    if path is None:
+        return
+    try:
+        path.write_text(json.dumps(report.document(), indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise CannotRunError(
+            "report-not-written",
+            error.strerror or "not writable",
+            str(path),
+            "The report goes to the file that --report names.",
+            "give --report a writable path.",
+        ) from None
+
+
+def show(report: Report, as_json: bool) -> None:
+    """Print the report: folded to the width of a terminal, unfolded into a pipe or a file."""
+    if as_json:
+        print(json.dumps(report.document(), indent=2))
+    elif sys.stdout.isatty():
+        print_report(report, Console())
+    else:
+        print(report_text(report))
+
+
+def entry(argv: list[str] | None = None) -> int:
+    """`main`. A bug of the job exits with 2, because Python's own exit code 1 would mean that problems were found."""
+    try:
+        return main(argv)
+    except Exception:  # noqa: BLE001  # a bug is no verdict
+        traceback.print_exc()
+        return EXIT_CODES[Verdict.ERROR]

@@ -1,0 +1,82 @@
+"""Prints the report as a table on a terminal, and as text to a pipe or a file."""
+
+from io import StringIO
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from components.contract.report import (
+    Finding,
+    FlowOutcome,
+    ReplicationOutcome,
+    Report,
+    Severity,
+    Verdict,
+    replication_outcomes,
+)
+
+_STYLES = {Verdict.PASS: "green", Verdict.FAIL: "red", Verdict.ERROR: "yellow"}
+#: More notes than this of one check are counted, not printed; report.json has all of them.
+_NOTES_SHOWN = 3
+#: Wider than any line, because a search does not find a name that is folded over two lines.
+_UNFOLDED = 1 << 16
+
+
+def report_text(report: Report) -> str:
+    """What `print_report` prints, with each finding on one line, however long."""
+    text = StringIO()
+    print_report(report, Console(file=text, width=_UNFOLDED, force_terminal=False))
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
+def print_report(report: Report, console: Console) -> None:
+    """Print one row per check with its findings below it, and the verdict."""
+    for flow in report.flows:
+        console.print(_title(flow) if flow.error is not None else _flow_table(flow, ruled=console.is_terminal))
+        for name, reason in flow.not_run.items():
+            console.print(f"  {name}: not run, {reason}", style="dim")
+        if flow.error is not None:
+            console.print(f"  error {escape(_line(flow.error))}", style="yellow")
+        for sentence in flow.advice:
+            console.print(f"  {escape(sentence)}", highlight=False)
+    for replication in replication_outcomes(report.flows):
+        console.print(escape(_replication_line(replication)), style=_STYLES[replication.verdict], highlight=False)
+    if report.error is not None:
+        console.print(f"error {escape(_line(report.error))}", style="yellow")
+    style = _STYLES[report.verdict]
+    console.print(f"[bold {style}]{report.verdict.value}[/] in {report.duration_seconds:.1f} s")
+
+
+def _flow_table(flow: FlowOutcome, *, ruled: bool) -> Table:
+    rule = box.SIMPLE_HEAD if ruled else None
+    table = Table(title=_title(flow), title_justify="left", box=rule, expand=False)
+    table.add_column("check", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("what was seen")
+    for check in flow.checks:
+        seen = [escape(check.summary)]
+        notes = [each for each in check.findings if each.severity is Severity.NOTE]
+        wrong = [each for each in check.findings if each.severity is not Severity.NOTE]
+        seen += [f"[red]{escape(_line(each))}[/]" for each in wrong]
+        seen += [f"[dim]{escape(_line(each))}[/]" for each in notes[:_NOTES_SHOWN]]
+        if len(notes) > _NOTES_SHOWN:
+            seen.append(f"[dim]and {len(notes) - _NOTES_SHOWN} more notes[/]")
+        verdict = check.verdict
+        table.add_row(check.name, f"[{_STYLES[verdict]}]{verdict.value}[/]", "\n".join(seen))
+    return table
+
+
+def _title(flow: FlowOutcome) -> str:
+    return escape(f"{flow.name}: {flow.source} -> {flow.target} ({flow.policy} policy), {flow.verdict.value}")
+
+
+def _replication_line(replication: ReplicationOutcome) -> str:
+    behind = f"; behind: {', '.join(replication.behind)}" if replication.behind else ""
+    records = f"{replication.total('sourceRecords')} source and {replication.total('targetRecords')} target records"
+    return f"{replication.name}: {len(replication.flows)} flows, {records}, {replication.verdict.value}{behind}"
+
+
+def _line(finding: Finding) -> str:
+    return f"{finding.code}: {finding.message}"

@@ -1,0 +1,82 @@
+"""Publishes a flow's verdict as a ConfigMap beside the flow, where the promotion of the next region looks for it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from kubernetes import client
+from urllib3.exceptions import HTTPError
+
+from components.contract.published_verdict import LABELS, config_map_name, verdict_data
+from components.contract.report import FlowOutcome, Report, Verdict
+from spark.errors import PublishError
+from spark.kubernetes_access import api_client
+
+TIMEOUT_SECONDS = 10
+
+
+def config_map(flow: FlowOutcome, before: Mapping[str, str] | None = None) -> client.V1ConfigMap:
+    """The ConfigMap of one flow: verdict, digest of the deployed model, time of the check, and the flow's report.
+
+    `before` is the data of the ConfigMap that this one replaces. A pass also says since when every verdict has been a
+    pass for this model.
+    """
+    passing_since = _passing_since(flow, before or {}) if flow.verdict is Verdict.PASS else None
+    return client.V1ConfigMap(
+        api_version="v1",
+        kind="ConfigMap",
+        metadata=client.V1ObjectMeta(name=config_map_name(flow.name), namespace=flow.namespace, labels=LABELS),
+        data=verdict_data(flow, passing_since),
+    )
+
+
+def _passing_since(flow: FlowOutcome, before: Mapping[str, str]) -> str:
+    goes_on = before.get("verdict") == Verdict.PASS.value and before.get("digest") == flow.digest
+    return before.get("passingSince", before["time"]) if goes_on else flow.checked_at
+
+
+def publish(report: Report, kubeconfig: Path | None = None) -> list[str]:
+    """Write one ConfigMap per flow, whatever the verdict, and return their names; raises PublishError.
+
+    A failure replaces an earlier pass: only the newest run is evidence.
+    """
+    core = client.CoreV1Api(api_client(kubeconfig))
+    return [_written(core, flow) for flow in report.flows]
+
+
+def _written(core: client.CoreV1Api, flow: FlowOutcome) -> str:
+    name, namespace = config_map_name(flow.name), flow.namespace
+    where = f"configmap {namespace}/{name}"
+    try:
+        before = _data(core, name, namespace)
+        wanted = config_map(flow, before)
+        if before is None:
+            core.create_namespaced_config_map(namespace, wanted, _request_timeout=TIMEOUT_SECONDS)
+        else:
+            core.replace_namespaced_config_map(name, namespace, wanted, _request_timeout=TIMEOUT_SECONDS)
+    except client.ApiException as error:
+        raise PublishError(
+            "not-published",
+            f"Kubernetes answers {error.reason}",
+            where,
+            "The job publishes the verdict there.",
+            "create the namespace, or let the job's account get, create and update ConfigMaps in it.",
+        ) from None
+    except HTTPError:
+        raise PublishError(
+            "not-published",
+            "the Kubernetes API server does not answer",
+            where,
+            "The job publishes the verdict there.",
+            "check --kubeconfig.",
+        ) from None
+    return where
+
+
+def _data(core: client.CoreV1Api, name: str, namespace: str) -> Mapping[str, str] | None:
+    """The data of a ConfigMap; None if it does not exist."""
+    try:
+        return core.read_namespaced_config_map(name, namespace, _request_timeout=TIMEOUT_SECONDS).data or {}
+    except client.ApiException as error:
+        if error.status != 404:
+            raise
+        return None

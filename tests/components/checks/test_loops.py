@@ -1,0 +1,78 @@
+"""Rings that records would go round endlessly are reported by their path; a policy or a guard can stop them."""
+
+from typing import Any
+
+import pytest
+
+from components.checks import check_topology
+from components.contract.problems import Severity
+from components.topology.parsing import parse_topology
+from tests.builders import a_cluster, a_flow, a_topology
+
+IDENTITY = {"policy": "identity"}
+GUARDED = {**IDENTITY, "loopGuard": True}
+DEFAULT: dict[str, Any] = {}
+
+
+def reported(*ways: tuple[str, dict[str, Any]]) -> list[str]:
+    """The loops that are reported among flows, each given as `source-target` and its settings."""
+    aliases = sorted({alias for way, _ in ways for alias in way.split("-")})
+    clusters = {alias: a_cluster(bootstrapServers=f"{alias}.example.com:9093") for alias in aliases}
+    flows = {}
+    for way, more in ways:
+        source, target = way.split("-")
+        flows[f"{source}{target}"] = a_flow(**{"source": source, "target": target, "topics": [".*"], **more})
+    found = check_topology(parse_topology(a_topology(clusters=clusters, replications=flows)))
+    problems = [problem for problem in found if problem.code == "replication-loop"]
+    assert all(problem.severity is Severity.ERROR for problem in problems)
+    return [problem.what.partition(",")[0].rpartition("the ring ")[2] for problem in problems]
+
+
+@pytest.mark.parametrize(
+    ("ways", "paths"),
+    [
+        pytest.param([("a-b", IDENTITY), ("b-c", IDENTITY), ("c-a", IDENTITY)], ["a -> b -> c -> a"], id="three"),
+        pytest.param(
+            [("a-b", GUARDED), ("b-c", IDENTITY), ("c-a", GUARDED)], ["b -> c -> a -> b"], id="one without the guard"
+        ),
+        pytest.param([("a-b", DEFAULT), ("b-a", IDENTITY)], ["b -> a -> b"], id="a prefix more each time"),
+        pytest.param(
+            [("a-b", IDENTITY), ("b-c", DEFAULT), ("c-a", IDENTITY)], ["a -> b -> c -> a"], id="both policies in three"
+        ),
+        pytest.param(
+            [("a-b", IDENTITY), ("b-a", IDENTITY), ("b-c", DEFAULT), ("c-b", IDENTITY)],
+            ["a -> b -> a", "c -> b -> c"],
+            id="two rings through one cluster",
+        ),
+    ],
+)
+def test_a_ring_that_nothing_stops_is_reported_by_its_path(
+    ways: list[tuple[str, dict[str, Any]]], paths: list[str]
+) -> None:
+    assert reported(*ways) == paths
+
+
+@pytest.mark.parametrize(
+    "ways",
+    [
+        pytest.param([("a-b", DEFAULT), ("b-a", DEFAULT)], id="the default policy knows what came from its target"),
+        pytest.param([("a-b", DEFAULT), ("b-c", IDENTITY), ("c-a", DEFAULT)], id="also behind a flow that keeps names"),
+        pytest.param([("a-b", GUARDED), ("b-c", GUARDED), ("c-a", GUARDED)], id="the guard on every flow"),
+        pytest.param([("a-b", {**DEFAULT, "loopGuard": True}), ("b-a", GUARDED)], id="the guard under both policies"),
+        pytest.param(
+            [("a-b", {"topics": ["orders"]}), ("b-a", {**IDENTITY, "topics": ["orders"]})], id="other names come back"
+        ),
+        pytest.param(
+            [("a-b", {"topics": ["orders"]}), ("b-a", {**IDENTITY, "topics": ["a.orders"]})], id="they go round once"
+        ),
+        pytest.param([("a-b", IDENTITY), ("b-a", {**IDENTITY, "topics": ["__x.*"]})], id="nothing that is replicated"),
+    ],
+)
+def test_a_ring_that_something_stops_is_none(ways: list[tuple[str, dict[str, Any]]]) -> None:
+    assert reported(*ways) == []
+
+
+def test_a_longer_ring_behind_one_that_ends_is_found() -> None:
+    """A record that comes back through b-a has a topic that b-a does not select again."""
+    ending = {"topics": ["orders"]}
+    assert reported(("a-b", IDENTITY), ("b-a", ending), ("b-c", IDENTITY), ("c-a", IDENTITY)) == ["a -> b -> c -> a"]

@@ -1,0 +1,93 @@
+"""Wrong sizes are reported before Kubernetes refuses or kills a worker, and credentials before anyone can read them."""
+
+from typing import Any
+
+import pytest
+
+from components.checks import check_topology
+from components.render.deployments import flow_objects
+from components.topology.parsing import parse_topology
+from tests.builders import a_flow, a_resolved_flow, a_topology
+
+
+def reported(**flow: Any) -> list[tuple[str, str]]:
+    found = check_topology(parse_topology(a_topology(a_flow(**flow))))
+    return [(problem.code, problem.where.removeprefix("replications.orders.")) for problem in found]
+
+
+@pytest.mark.parametrize(
+    "quota",
+    [
+        pytest.param(
+            {"hard": {"requests.cpu": 3}, "defaultLimits": {"cpu": 1}}, id="a default limit is a request, too"
+        ),
+        pytest.param({"hard": {"requests.cpu": "1500m"}, "defaultRequests": {"cpu": 0.5}}, id="millis and a fraction"),
+        pytest.param({"hard": {"limits.memory": "3e9"}, "defaultLimits": {"memory": "1G"}}, id="an exponent"),
+        pytest.param({"hard": {"services.loadbalancers": 0}}, id="what workers do not take"),
+    ],
+)
+def test_workers_that_fit_in_their_quota_as_kubernetes_counts_are_no_problem(quota: dict[str, Any]) -> None:
+    assert reported(quota=quota) == []
+
+
+def test_a_default_limit_does_not_stand_for_a_request_that_the_quota_has_a_default_for() -> None:
+    quota = {"hard": {"requests.cpu": 1}, "defaultLimits": {"cpu": 4}, "defaultRequests": {"cpu": "500m"}}
+    assert reported(quota=quota) == [("quota-exceeded", "quota.hard")]
+
+
+@pytest.mark.parametrize(
+    ("connect", "where"),
+    [
+        pytest.param(
+            {"template": {"connectContainer": {"env": [{"name": "AWS_SECRET_ACCESS_KEY", "value": "hunter2"}]}}},
+            "connect.template.connectContainer.env.0",
+            id="a variable by its name",
+        ),
+        pytest.param(
+            {"template": {"initContainer": {"env": [{"name": "OPTS", "value": "-Dkey.password=hunter2"}]}}},
+            "connect.template.initContainer.env.0",
+            id="an option within a variable",
+        ),
+        pytest.param(
+            {"jvmOptions": {"javaSystemProperties": [{"name": "javax.net.ssl.keyStorePassword", "value": "hunter2"}]}},
+            "connect.jvmOptions.javaSystemProperties.0",
+            id="a system property",
+        ),
+    ],
+)
+def test_a_credential_of_the_workers_environment_is_reported_at_its_place(connect: dict[str, Any], where: str) -> None:
+    assert reported(connect=connect) == [("plain-text-credential", where)]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param({"name": "PASSWORD", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}, id="a reference"),
+        pytest.param({"name": "PASSWORD", "value": "${file:/mnt/p:k}"}, id="a placeholder"),
+        pytest.param({"name": "PASSWORD_FILE", "value": "/mnt/secret"}, id="where it is"),
+        pytest.param({"name": "PARTITION_KEY", "value": "customer"}, id="a key of another kind"),
+    ],
+)
+def test_what_only_sounds_like_a_credential_is_none(entry: dict[str, Any]) -> None:
+    assert reported(connect={"template": {"connectContainer": {"env": [entry]}}}) == []
+
+
+def test_a_heap_that_leaves_room_is_no_problem() -> None:
+    resources = {"requests": {"memory": "2Gi"}, "limits": {"memory": "2Gi"}}
+    assert reported(connect={"jvmOptions": {"-Xms": "1g", "-Xmx": "1536m"}, "resources": resources}) == []
+
+
+def test_a_size_that_the_jvm_does_not_know_is_told() -> None:
+    assert reported(connect={"jvmOptions": {"-Xmx": "2Gi"}}) == [("not-accepted", "connect.jvmOptions.-Xmx")]
+
+
+def test_quantities_are_rendered_as_strimzi_and_kubernetes_take_them() -> None:
+    """Strimzi's definitions accept a fraction only as a string."""
+    flow = a_resolved_flow(
+        connect={"resources": {"limits": {"cpu": 0.5, "memory": "2Gi"}, "requests": {"cpu": 1}}},
+        quota={"hard": {"pods": 3}, "defaultLimits": {"cpu": 1.5}},
+    )
+    rendered = {planned.kind: planned.manifest.get("spec", {}) for planned in flow_objects(flow)}
+    assert rendered["KafkaConnect"]["resources"] == {"limits": {"cpu": "0.5", "memory": "2Gi"}, "requests": {"cpu": 1}}
+    assert rendered["ResourceQuota"] == {"hard": {"pods": "3"}}
+    assert rendered["LimitRange"] == {"limits": [{"type": "Container", "default": {"cpu": "1.5"}}]}

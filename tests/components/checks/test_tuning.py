@@ -1,0 +1,126 @@
+"""Warnings if a partition cannot carry the declared rate, and if records may lose their order."""
+
+from typing import Any
+
+import pytest
+
+from components.checks import check_topology
+from components.contract.problems import Problem
+from components.topology.parsing import parse_topology
+from tests.builders import a_flow, a_topology
+
+MIB = 1024 * 1024
+
+
+def problems(config: dict[str, Any] | None = None, **flow: Any) -> list[Problem]:
+    whole = a_flow(**{"connectors": {"source": {"config": config or {}}}, **flow})
+    return list(check_topology(parse_topology(a_topology(whole))))
+
+
+def tuning(rate: int, round_trip: int = 100, **more: Any) -> dict[str, Any]:
+    return {"roundTripMilliseconds": round_trip, "bytesPerSecondPerPartition": rate, **more}
+
+
+@pytest.mark.parametrize(
+    ("config", "settings", "wanted"),
+    [
+        pytest.param({}, {}, [], id="nothing is declared"),
+        pytest.param({}, {"roundTripMilliseconds": 500}, [], id="no rate is declared"),
+        pytest.param({}, tuning(100_000), [], id="Kafka's defaults carry it"),
+        pytest.param({}, tuning(600_000), ["produce-ceiling"], id="one batch of 16 KiB a round trip does not"),
+        pytest.param({}, tuning(600_000, acknowledgeMilliseconds=5), [], id="it does where the target is near"),
+        pytest.param(
+            {}, tuning(5_000_000), ["fetch-ceiling", "produce-ceiling"], id="a window of 64 KiB a round trip does not"
+        ),
+        pytest.param({}, tuning(20 * MIB, preset="throughput"), [], id="the preset carries 20 MiB a second"),
+        pytest.param(
+            {},
+            tuning(200 * MIB, preset="throughput"),
+            ["fetch-ceiling", "produce-ceiling"],
+            id="the preset does not carry 200 MiB a second",
+        ),
+        pytest.param(
+            {"source.consumer.max.partition.fetch.bytes": MIB},
+            tuning(20 * MIB, preset="throughput"),
+            ["fetch-ceiling"],
+            id="the user's own setting is under the preset's",
+        ),
+        pytest.param(
+            {"consumer.max.partition.fetch.bytes": MIB},
+            tuning(20 * MIB, preset="throughput"),
+            [],
+            id="a shorter prefix than the preset's has no say",
+        ),
+        pytest.param(
+            {"producer.override.batch.size": "${secret:mirror-orders/tuning:batch}"},
+            tuning(600_000),
+            [],
+            id="a value that nobody can see here is not judged",
+        ),
+    ],
+)
+def test_a_ceiling_below_the_declared_rate_is_a_warning(
+    config: dict[str, Any], settings: dict[str, Any], wanted: list[str]
+) -> None:
+    assert sorted(problem.code for problem in problems(config, tuning=settings)) == wanted
+
+
+def test_a_warning_shows_the_numbers_and_what_to_set() -> None:
+    (problem,) = problems(tuning=tuning(600_000))
+    assert problem.severity == "warning"
+    assert "163,840 bytes a second" in problem.what
+    assert "the declared rate is 600,000" in problem.what
+    assert "`batch.size` of 16,384 bytes, 1 in flight," in problem.why
+    assert "`producer.override.batch.size` to at least 12000" in problem.remedy
+    assert "`tuning.preset: throughput`" in problem.remedy
+
+
+def test_what_a_remedy_says_is_enough() -> None:
+    remedied = {
+        "source.consumer.receive.buffer.bytes": -1,
+        "source.consumer.max.partition.fetch.bytes": 2_000_000,
+        "producer.override.batch.size": 400_000,
+        "producer.override.max.in.flight.requests.per.connection": 5,
+        "producer.override.enable.idempotence": True,
+        "producer.override.send.buffer.bytes": -1,
+    }
+    said = [problem.remedy for problem in problems(tuning=tuning(20_000_000))]
+    assert all(
+        any(f"`{key}` to" in remedy and str(value).lower() in remedy for remedy in said)
+        for key, value in remedied.items()
+    )
+    assert not problems(remedied, tuning=tuning(20_000_000))
+
+
+def test_the_workers_own_producer_settings_count() -> None:
+    worker = {"config": {"producer.batch.size": 100_000}}
+    assert not problems(tuning=tuning(600_000), connect=worker)
+
+
+def test_each_of_several_source_connectors_is_judged_by_itself() -> None:
+    bulk = {"topics": ["logs"], "config": {"producer.override.batch.size": 65536}}
+    connectors = {"sources": {"fast": {"topics": ["orders"]}, "bulk": bulk}}
+    (problem,) = problems(topics=[], connectors=connectors, tuning=tuning(600_000))
+    assert "`fast`" in problem.what
+
+
+FLIGHT = "producer.override.max.in.flight.requests.per.connection"
+IDEMPOTENT = "producer.override.enable.idempotence"
+
+
+@pytest.mark.parametrize(
+    ("config", "flow", "wanted"),
+    [
+        pytest.param({FLIGHT: 5}, {}, ["records-may-reorder"], id="Connect turns idempotence off"),
+        pytest.param({FLIGHT: 5, IDEMPOTENT: True}, {}, [], id="idempotence keeps order"),
+        pytest.param({FLIGHT: 6, IDEMPOTENT: True}, {}, ["idempotence-refused"], id="at most five with idempotence"),
+        pytest.param(
+            {IDEMPOTENT: False}, {"tuning": {"preset": "latency"}}, ["records-may-reorder"], id="off over a preset"
+        ),
+        pytest.param(
+            {"producer.override.acks": 1}, {"tuning": {"preset": "latency"}}, ["idempotence-refused"], id="acks of one"
+        ),
+    ],
+)
+def test_settings_that_lose_order_are_told(config: dict[str, Any], flow: dict[str, Any], wanted: list[str]) -> None:
+    assert [problem.code for problem in problems(config, **flow)] == wanted

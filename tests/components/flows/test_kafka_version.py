@@ -1,0 +1,41 @@
+"""Properties are checked for the Kafka that the operator really runs; another one has other properties and defaults."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from components.flows.kafka_version import kafka_version
+from components.flows.resolved import strimzi
+from components.topology.workers import ConnectCluster
+
+
+@pytest.mark.parametrize(
+    ("operator", "kafka"),
+    [
+        ("v1beta2", "3.9"),
+        ("0.45", "3.9"),
+        ("0.46", "4.0"),
+        ("0.47.1", "4.0"),
+        ("0.48", "4.1"),
+        ("0.50", "4.1"),
+        ("0.51", "4.2"),
+        ("v1", "4.2"),
+        ("1.0", "4.2"),
+        ("1.2", "4.3"),
+        ("1.9", "4.3"),
+    ],
+)
+def test_without_a_version_workers_run_the_operators_default(operator: str, kafka: str) -> None:
+    assert kafka_version(ConnectCluster(), strimzi(operator)) == kafka
+
+
+@pytest.mark.parametrize(("version", "kafka"), [("3.9.1", "3.9"), ("3.8.0.1.2", "3.8"), ("4.2.0-custom", "4.2")])
+def test_the_workers_own_version_wins_in_vendors_forms_too(version: str, kafka: str) -> None:
+    assert kafka_version(ConnectCluster(version=version), strimzi("1.2")) == kafka
+
+
+@pytest.mark.parametrize("version", ["latest", "4.2", "", 4.2])
+def test_what_no_operator_takes_for_a_version_is_refused(version: Any) -> None:
+    with pytest.raises(ValidationError):
+        ConnectCluster(version=version)

@@ -1,0 +1,66 @@
+"""Several source connectors in one flow: each has its topics, one has the heartbeats, and checkpoints cover all."""
+
+from typing import Any
+
+from components.flows.resolved import ResolvedFlow
+from components.render.config_maps import topics_config_maps
+from components.render.kafka_connectors import connector_config, connector_objects
+from components.render.rbac import access_objects
+from tests.builders import a_resolved_flow
+
+SOURCES: dict[str, Any] = {
+    "fast": {"topics": ["orders"], "tasksMax": 6},
+    "bulk": {"topics": ["logs-.*"], "config": {"producer.override.compression.type": "zstd"}},
+}
+
+
+def a_divided_flow(sources: dict[str, Any] | None = None, **connectors: Any) -> ResolvedFlow:
+    return a_resolved_flow(topics=[], connectors={"sources": sources or SOURCES, **connectors})
+
+
+def test_each_source_connector_is_a_resource_of_its_own() -> None:
+    found = {planned.key: planned for planned in connector_objects(a_divided_flow())}
+    assert [planned.name for planned in found.values()] == [
+        "orders-source-fast",
+        "orders-source-bulk",
+        "orders-checkpoint",
+        "orders-heartbeat",
+    ]
+    assert found["source-connector-fast"].manifest["spec"]["tasksMax"] == 6
+
+
+def test_topics_are_each_connectors_own_and_the_checkpoint_connector_has_the_union() -> None:
+    resolved = a_divided_flow()
+    maps = {part: config_map.placeholder("topics") for part, config_map in topics_config_maps(resolved).items()}
+    assert connector_config(resolved, "source", "fast")["topics"] == maps["fast"]
+    assert connector_config(resolved, "source", "bulk")["topics"] == maps["bulk"]
+    assert connector_config(resolved, "checkpoint")["topics"] == f"{maps['fast']},{maps['bulk']}"
+
+
+def test_heartbeats_are_replicated_by_exactly_one() -> None:
+    resolved = a_divided_flow()
+    off = [connector_config(resolved, "source", part).get("heartbeats.replication.enabled", True) for part in SOURCES]
+    assert off == [True, False]
+
+
+def test_own_properties_come_over_common_ones() -> None:
+    common = {"config": {"producer.override.compression.type": "lz4", "producer.override.linger.ms": 20}}
+    resolved = a_divided_flow(source=common)
+    found = connector_config(resolved, "source", "bulk")
+    assert found["producer.override.compression.type"] == "zstd"
+    assert found["producer.override.linger.ms"] == 20
+    assert connector_config(resolved, "source", "fast")["producer.override.compression.type"] == "lz4"
+
+
+def test_other_topics_of_one_connector_change_no_other() -> None:
+    before = a_divided_flow()
+    after = a_divided_flow({**SOURCES, "bulk": {**SOURCES["bulk"], "topics": ["logs-.*", "traces"]}})
+    assert connector_config(before, "source", "fast") == connector_config(after, "source", "fast")
+    assert connector_config(before, "source", "bulk") != connector_config(after, "source", "bulk")
+
+
+def test_the_role_names_the_topics_of_every_connector() -> None:
+    resolved = a_divided_flow()
+    role, _ = access_objects(resolved)
+    names = role.manifest["rules"][0]["resourceNames"]
+    assert {config_map.name for config_map in topics_config_maps(resolved).values()} <= set(names)

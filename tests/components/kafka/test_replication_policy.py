@@ -1,0 +1,51 @@
+"""Names of remote topics, and which topics a flow never replicates."""
+
+import pytest
+
+from components.kafka.replication_policy import upstream_hops
+from components.kafka.selection import Selection
+from tests.components.kafka.legs import a_policy
+
+
+def selected(names: list[str], kind: str = "default", separator: str = ".") -> list[str]:
+    """What a flow that selects everything replicates of a cluster's topics."""
+    return Selection((".*",), a_policy(kind, separator).never_selected).of(names)
+
+
+def test_everything_never_includes_what_would_cycle_or_is_internal() -> None:
+    """The job must not wait on the target for a topic that came from there."""
+    names = ["orders", "uswest.orders", "eu.uswest.orders", "heartbeats", "eu.heartbeats", ".hidden", "a.internal"]
+    assert selected([*names, "__consumer_offsets"]) == ["orders"]
+
+
+@pytest.mark.parametrize("kind", ["default", "identity"])
+def test_what_ends_like_an_internal_topic_of_the_flows_separator_is_none_of_its_topics(kind: str) -> None:
+    assert selected(["orders_internal", "orders-internal", "orders"], kind, "_") == ["orders"]
+
+
+def test_the_identity_policy_does_not_stop_a_cycle() -> None:
+    assert selected(["orders", "uswest.orders"], "identity") == ["orders", "uswest.orders"]
+
+
+def test_a_prefix_with_nothing_behind_it_is_a_name_and_no_cycle() -> None:
+    """Java drops empty parts at the end when it splits a name."""
+    assert selected(["uswest.", "uswest..", "uswest.orders."]) == ["uswest.", "uswest.."]
+
+
+def test_remote_topics_carry_the_source_alias_only_under_the_default_policy() -> None:
+    assert a_policy(separator="_").remote("orders") == "useast_orders"
+    assert a_policy("identity").remote("orders") == "orders"
+
+
+def test_the_identity_policy_prefixes_what_looks_like_heartbeats() -> None:
+    """On the target such a topic has another name, and it does not go back."""
+    policy = a_policy("identity")
+    assert policy.remote("device-heartbeats") == "useast.device-heartbeats"
+    assert policy.original("useast.device-heartbeats") == "device-heartbeats"
+    assert policy.original("useast.orders") == "useast.orders"
+    assert selected(["device-heartbeats", "uswest.device-heartbeats"], "identity") == ["device-heartbeats"]
+
+
+def test_heartbeat_topics_name_every_cluster_on_the_way_and_the_shortest_way() -> None:
+    names = ["heartbeats", "useast.heartbeats", "useast.eu.heartbeats", "ap.eu.heartbeats.", "x.y.eu.heartbeats"]
+    assert upstream_hops(names, ".") == {"useast": 1, "eu": 2, "x": 1, "y": 2}

@@ -1,0 +1,62 @@
+"""Rings of flows that keep topic names: whether a guard stops them, and through which clusters they lead."""
+
+from components.kafka.rings import Leg, legs_by_source, ring_of_selections, rings_of_topics, topic_that_goes_round
+from tests.components.kafka.legs import a_leg
+
+
+def found(first: Leg, *others: Leg) -> dict[str, str]:
+    return {topic: str(ring) for topic, ring in rings_of_topics(first, (first, *others), ["ledger", "audit"]).items()}
+
+
+def test_a_pair_without_a_guard_is_a_ring_seen_from_both_sides() -> None:
+    there, back = a_leg("useast", "uswest"), a_leg("uswest", "useast")
+    assert found(there, back) == {"ledger": "useast -> uswest -> useast"}
+    assert found(back, there) == {"ledger": "uswest -> useast -> uswest"}
+
+
+def test_a_guarded_pair_is_none() -> None:
+    there, back = a_leg("useast", "uswest", guarded=True), a_leg("uswest", "useast", guarded=True)
+    assert found(there, back) == {}
+
+
+def test_a_pair_with_one_guard_is_a_ring_in_which_records_gain_marks() -> None:
+    """The guarded half drops marked records, but the other half does not mark any."""
+    there, back = a_leg("useast", "uswest", guarded=True), a_leg("uswest", "useast")
+    ring = rings_of_topics(there, (there, back), ["ledger"])["ledger"]
+    assert (str(ring), ring.marks) == ("useast -> uswest -> useast", ("replicated-from-useast",))
+
+
+def test_a_ring_of_three_is_named_along_its_way() -> None:
+    legs = a_leg("a", "b"), a_leg("b", "c"), a_leg("c", "a")
+    assert found(*legs) == {"ledger": "a -> b -> c -> a"}
+
+
+def test_one_direction_and_other_topics_and_prefixes_close_no_ring() -> None:
+    there = a_leg("useast", "uswest")
+    assert found(there) == {}
+    assert found(there, a_leg("uswest", "useast", "orders")) == {}
+    assert found(there, a_leg("uswest", "useast", kind="default")) == {}
+    assert found(a_leg("a", "b"), a_leg("b", "c"), a_leg("c", "b")) == {}
+
+
+def test_only_the_topics_that_both_ways_carry_are_in_the_ring() -> None:
+    there, back = a_leg("useast", "uswest", ".*"), a_leg("uswest", "useast")
+    assert found(there, back) == {"ledger": "useast -> uswest -> useast"}
+
+
+def test_selections_close_the_ring_that_their_topics_go_round() -> None:
+    """The check and the job must not disagree on what a ring is."""
+    there, back = a_leg("useast", "uswest", "led.*"), a_leg("uswest", "useast", ".*ger")
+    ring = ring_of_selections(there, legs_by_source([there, back]))
+    assert ring is not None
+    assert topic_that_goes_round(ring) == "ledger"
+    assert rings_of_topics(there, [there, back], ["ledger"]) == {"ledger": ring}
+
+
+def test_a_prefix_on_the_way_closes_a_ring_only_for_a_topic_that_every_leg_selects_again() -> None:
+    there, back = a_leg("useast", "uswest", ".*"), a_leg("uswest", "useast", "ledger", kind="default")
+    assert ring_of_selections(there, legs_by_source([there, back])) is None
+    back = a_leg("uswest", "useast", ".*ledger", kind="default")
+    ring = ring_of_selections(there, legs_by_source([there, back]))
+    assert ring is not None
+    assert topic_that_goes_round(ring) == "ledger"

@@ -1,0 +1,251 @@
+"""ACLs of a flow's users: exactly what its parts need, and no more."""
+
+from typing import Any
+
+import pytest
+
+from components.flows.resolved import ResolvedFlow, resolve_flows
+from components.render.acls import Acl, flow_acls, merged_acls
+from components.topology.parsing import parse_topology
+from tests.builders import a_cluster, a_resolved_flow, a_topology
+
+USER = "User:mirror"
+
+
+def test_the_acls_of_a_flow_whole() -> None:
+    remote = ("ALTER", "ALTER_CONFIGS", "CREATE", "READ", "WRITE")
+    storage = ("CREATE", "DESCRIBE_CONFIGS", "READ", "WRITE")
+    read = ("DESCRIBE_CONFIGS", "READ")
+    assert set(flow_acls(a_resolved_flow())) == {
+        Acl("useast", USER, "topic", "literal", "orders", read),
+        Acl("useast", USER, "topic", "prefixed", "payments-", read),
+        Acl("useast", USER, "topic", "literal", "heartbeats", ("CREATE", "DESCRIBE_CONFIGS", "READ", "WRITE")),
+        Acl("useast", USER, "topic", "literal", "mm2-offset-syncs.uswest.internal", ("CREATE", "READ", "WRITE")),
+        Acl("useast", USER, "group", "prefixed", "checkout-", ("DESCRIBE",)),
+        Acl("uswest", USER, "topic", "literal", "mirror-orders-configs-internal", storage),
+        Acl("uswest", USER, "topic", "literal", "mirror-orders-offsets-internal", storage),
+        Acl("uswest", USER, "topic", "literal", "mirror-orders-status-internal", storage),
+        Acl("uswest", USER, "group", "literal", "mirror-orders", ("READ",)),
+        Acl("uswest", USER, "topic", "literal", "useast.orders", remote),
+        Acl("uswest", USER, "topic", "prefixed", "useast.payments-", remote),
+        Acl("uswest", USER, "topic", "literal", "useast.heartbeats", ("ALTER", "ALTER_CONFIGS", "CREATE", "WRITE")),
+        Acl("uswest", USER, "topic", "literal", "useast.checkpoints.internal", ("CREATE", "READ", "WRITE")),
+        Acl("uswest", USER, "group", "prefixed", "checkout-", ("READ",)),
+    }
+
+
+def test_identity_policy_still_writes_prefixed_heartbeats() -> None:
+    acls = flow_acls(a_resolved_flow(policy="identity", topics=["orders"]))
+    written = {acl.name for acl in acls if acl.cluster == "uswest" and "ALTER" in acl.operations}
+    assert written == {"orders", "useast.heartbeats"}
+
+
+TRANSACTIONS = {
+    Acl("uswest", USER, "transactional_id", "prefixed", "mirror-orders-", ("WRITE",)),
+    Acl("uswest", USER, "transactional_id", "literal", "connect-cluster-mirror-orders", ("WRITE",)),
+}
+HEARTBEAT_TRANSACTIONS = {
+    Acl("useast", USER, "transactional_id", "prefixed", "mirror-orders-", ("WRITE",)),
+    Acl(
+        *("useast", USER, "topic", "literal", "mirror-orders-offsets-internal"),
+        ("CREATE", "DESCRIBE_CONFIGS", "READ", "WRITE"),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [("preparing", TRANSACTIONS), ("enabled", TRANSACTIONS | HEARTBEAT_TRANSACTIONS)],
+)
+def test_exactly_once_needs_the_transactions_of_tasks_and_leader(step: str, expected: set[Acl]) -> None:
+    """Without the leader's, workers fail at the first change to a connector; heartbeats have theirs on the
+    source, with the offsets that go with them."""
+    assert difference(exactlyOnce=step) == (expected, set())
+
+
+def difference(**overrides: Any) -> tuple[set[Acl], set[Acl]]:
+    """ACLs that a flow needs in addition to the usual ones, and those that it does not need."""
+    usual, other = set(flow_acls(a_resolved_flow())), set(flow_acls(a_resolved_flow(**overrides)))
+    return other - usual, usual - other
+
+
+def test_topic_acls_are_read_on_the_source_and_created_on_the_target_only_if_they_are_synced() -> None:
+    """testNoBrokerAclAuthorizer, testAclFiltering: a flow that does not copy ACLs needs no rights on the cluster."""
+    assert difference(syncTopicAcls=True) == (
+        {
+            Acl("useast", USER, "cluster", "literal", "kafka-cluster", ("DESCRIBE",)),
+            Acl("uswest", USER, "cluster", "literal", "kafka-cluster", ("ALTER",)),
+        },
+        set(),
+    )
+
+
+def test_offset_syncs_on_the_target_need_nothing_on_the_source() -> None:
+    syncs = ("CREATE", "READ", "WRITE")
+    assert difference(offsetSyncs={"location": "target"}) == (
+        {Acl("uswest", USER, "topic", "literal", "mm2-offset-syncs.useast.internal", syncs)},
+        {Acl("useast", USER, "topic", "literal", "mm2-offset-syncs.uswest.internal", syncs)},
+    )
+
+
+def test_without_synced_groups_nothing_may_commit_on_the_target() -> None:
+    gained, lost = difference(syncGroupOffsets=False)
+    without = ("ALTER", "ALTER_CONFIGS", "CREATE", "WRITE")
+    assert gained == {
+        Acl("uswest", USER, "topic", "literal", "useast.orders", without),
+        Acl("uswest", USER, "topic", "prefixed", "useast.payments-", without),
+    }
+    assert Acl("uswest", USER, "group", "prefixed", "checkout-", ("READ",)) in lost
+
+
+def test_without_checkpoints_nothing_reads_offset_syncs_or_groups() -> None:
+    gained, lost = difference(connectors={"checkpoint": {"enabled": False}})
+    syncs = "mm2-offset-syncs.uswest.internal"
+    assert Acl("useast", USER, "topic", "literal", syncs, ("CREATE", "WRITE")) in gained
+    assert {acl.name for acl in lost} >= {"checkout-", "useast.checkpoints.internal"}
+
+
+def test_a_pair_needs_neither_groups_nor_offset_syncs() -> None:
+    names = {acl.name for flow in flows_of(PAIR) for acl in flow_acls(flow)}
+    assert not {name for name in names if "offset-syncs" in name or "checkpoints" in name}
+    assert {"mirror-ledger-to-useast", "mirror-ledger-to-uswest", "ledger"} <= names
+
+
+PAIR = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["ledger"]}
+MIRRORS = {"kind": "mirrorMaker2", "source": "useast", "target": "uswest", "topics": ["orders"], "groups": ["app"]}
+SPLIT = {
+    "kind": "split",
+    "source": "useast",
+    "target": "uswest",
+    "parts": {"sales": {"topics": ["sales-.*"]}, "logs": {"topics": ["logs-.*"]}},
+}
+
+
+def flows_of(replication: dict[str, Any], **top: Any) -> tuple[ResolvedFlow, ...]:
+    return resolve_flows(parse_topology(a_topology(replication, "ledger", **top)), None, {})
+
+
+def test_each_part_of_a_split_gets_only_what_its_own_topics_need() -> None:
+    """Workers with the same user share its ACLs, but a part that gets a user of its own needs just these."""
+    sales, logs = (
+        flow_acls(flow) for flow in sorted(flows_of(SPLIT), key=lambda flow: flow.expanded.part, reverse=True)
+    )
+    assert not {acl.name for acl in sales} & {"logs-", "useast.logs-"}
+    assert "heartbeats" in {acl.name for acl in sales}
+    assert "heartbeats" not in {acl.name for acl in logs}
+
+
+def test_heartbeats_of_a_kafkamirrormaker2_go_where_its_version_produces_them() -> None:
+    """In v1 it has no heartbeat connector, so they have workers of their own; in v1beta2 they go to the target."""
+    beats: dict[str, set[tuple[str, str]]] = {}
+    for version in ("v1", "v1beta2"):
+        (flow,) = flows_of(MIRRORS, strimzi=version)
+        writes = {acl for acl in flow_acls(flow) if "WRITE" in acl.operations}
+        beats[version] = {(acl.cluster, acl.name) for acl in writes if acl.name in {"heartbeats", OWN_WORKERS}}
+    assert beats == {"v1": {("useast", "heartbeats"), ("uswest", OWN_WORKERS)}, "v1beta2": {("uswest", "heartbeats")}}
+
+
+OWN_WORKERS = "mirror-ledger-heartbeats-configs-internal"
+
+
+def test_several_sources_share_the_workers_of_one_target() -> None:
+    clusters = {alias: a_cluster(alias) for alias in ("useast", "eucentral", "uswest")}
+    sources = {"useast": {"topics": ["a"]}, "eucentral": {"topics": ["b"]}}
+    several = {"kind": "mirrorMaker2", "target": "uswest", "sources": sources, "groups": ["app"]}
+    flows = flows_of(several, strimzi="v1beta2", clusters=clusters)
+    groups = {acl.name for flow in flows for acl in flow_acls(flow) if acl.operations == ("READ",)}
+    assert groups >= {"mirror-ledger"}
+    assert not any("mirror-ledger-from" in acl.name for flow in flows for acl in flow_acls(flow))
+
+
+@pytest.mark.parametrize(
+    ("given", "least"),
+    [
+        pytest.param(
+            [("prefixed", "orders-", ("READ",)), ("literal", "orders-eu", ("READ", "DESCRIBE"))],
+            [("prefixed", "orders-", ("READ",))],
+            id="a name within a beginning",
+        ),
+        pytest.param(
+            [("literal", "*", ("READ",)), ("prefixed", "orders-", ("READ", "WRITE"))],
+            [("literal", "*", ("READ",)), ("prefixed", "orders-", ("WRITE",))],
+            id="only what the wider one lacks",
+        ),
+        pytest.param(
+            [
+                ("literal", "orders", ("DESCRIBE",)),
+                ("literal", "orders", ("ALTER", "ALTER_CONFIGS", "DESCRIBE_CONFIGS")),
+            ],
+            [("literal", "orders", ("ALTER", "ALTER_CONFIGS"))],
+            id="what another operation implies",
+        ),
+        pytest.param(
+            [("literal", "orders", ("READ",)), ("literal", "orders-eu", ("READ",))],
+            [("literal", "orders", ("READ",)), ("literal", "orders-eu", ("READ",))],
+            id="a whole name is no beginning",
+        ),
+    ],
+)
+def test_merged_acls_repeat_nothing(given: list[Any], least: list[Any]) -> None:
+    assert list(merged_acls(Acl("c", USER, "topic", *each) for each in given)) == [
+        Acl("c", USER, "topic", *each) for each in least
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "kind", "name"),
+    [
+        pytest.param("orders", "literal", "orders", id="a name"),
+        pytest.param(r"orders\.eu", "literal", "orders.eu", id="a name with an escaped dot"),
+        pytest.param("orders-.*", "prefixed", "orders-", id="a beginning"),
+        pytest.param("orderss?", "prefixed", "orders", id="an optional last letter is not part of the beginning"),
+        pytest.param("orders|payments", "literal", "*", id="alternatives share no beginning"),
+        pytest.param(".*", "literal", "*", id="everything"),
+        pytest.param("a{2}", "literal", "*", id="a repeated first letter"),
+    ],
+)
+def test_a_pattern_becomes_the_narrowest_acl_that_kafka_knows(pattern: str, kind: str, name: str) -> None:
+    acls = flow_acls(a_resolved_flow(topics=[pattern]))
+    found = {
+        (acl.pattern, acl.name)
+        for acl in acls
+        if acl.cluster == "useast" and acl.operations == ("DESCRIBE_CONFIGS", "READ")
+    }
+    assert found == {(kind, name)}
+
+
+def test_alternatives_keep_the_aliass_prefix_on_the_target() -> None:
+    """A `*` would let the connector write to every topic of the target's own applications."""
+    names = {acl.name for acl in flow_acls(a_resolved_flow(topics=["orders|payments"])) if acl.cluster == "uswest"}
+    assert "useast." in names
+    assert "*" not in names
+
+
+@pytest.mark.parametrize(
+    ("changes", "principal"),
+    [
+        pytest.param({"principal": "CN=mirror"}, {"User:CN=mirror"}, id="as the topology says"),
+        pytest.param({"principal": "User:CN=mirror"}, {"User:CN=mirror"}, id="as Kafka shows it"),
+        pytest.param({}, set(), id="known to the cluster only"),
+    ],
+)
+def test_the_principal_of_a_client_certificate(changes: dict[str, Any], principal: set[str]) -> None:
+    authentication: dict[str, Any] = {"type": "tls", "secret": "client", **changes}
+    clusters = {"useast": a_cluster(authentication=authentication), "uswest": a_cluster("us-west-2")}
+    acls = flow_acls(a_resolved_flow(clusters))
+    assert {acl.principal for acl in acls if acl.cluster == "useast"} == principal
+    assert "uswest" in {acl.cluster for acl in acls}
+
+
+def test_the_certificate_of_a_kafkauser_has_its_name() -> None:
+    declared = {"cluster": "kafka", "namespace": "kafka"}
+    source = a_cluster(authentication={"type": "tls", "secret": "mirror-user"}, kafkaUser=declared)
+    acls = flow_acls(a_resolved_flow({"useast": source, "uswest": a_cluster("us-west-2")}))
+    assert {acl.principal for acl in acls if acl.cluster == "useast"} == {"User:CN=mirror-user"}
+
+
+@pytest.mark.parametrize(("version", "granted"), [("3.9.0", True), ("4.2.0", False)])
+def test_an_older_kafka_that_always_replicates_heartbeats_may_do_so(version: str, granted: bool) -> None:
+    """Without this right its source connector would fail at a topic that nobody selected."""
+    acls = flow_acls(a_resolved_flow(replicateHeartbeats=False, connect={"version": version}))
+    assert ("useast.heartbeats" in {acl.name for acl in acls}) is granted

@@ -1,0 +1,129 @@
+"""A connector's configuration is made of named layers: their order, what each says of itself, and what MirrorMaker 2
+takes of them."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from components.kafka.mirror_connectors import ConnectorRole
+from components.render.config_layers import LayerName, Setting, layer, merged
+from components.render.connector_config import connector_layers, connector_settings
+from components.render.kafka_connectors import connector_config
+from components.render.presets import PRESETS
+from tests.builders import a_resolved_flow
+
+ROLES: tuple[ConnectorRole, ...] = ("source", "checkpoint", "heartbeat")
+ORDER = ["project default", "preset", "connector", "part", "fixed", "clusters", "agreement", "selection", "model"]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_layers_of_a_connector_are_in_order(role: ConnectorRole) -> None:
+    assert [each.name.value for each in connector_layers(a_resolved_flow(), role)] == ORDER
+
+
+@pytest.mark.parametrize(("lower", "higher"), list(itertools.pairwise(ORDER)))
+def test_a_later_layer_wins_and_is_named(lower: str, higher: str) -> None:
+    layers = [layer(LayerName(name), {"offset.lag.max": name}, f"by {name}") for name in (lower, higher)]
+    assert merged(layers) == {"offset.lag.max": Setting(higher, LayerName(higher), f"by {higher}")}
+
+
+SOURCES = {"fast": {"topics": ["orders"], "config": {"admin.timeout.ms": 3}}, "bulk": {"topics": ["logs"]}}
+
+
+@pytest.mark.parametrize(
+    ("part", "flow", "key", "wanted"),
+    [
+        pytest.param(
+            "",
+            {"tuning": {"preset": "throughput"}},
+            "producer.override.linger.ms",
+            (20, "preset"),
+            id="a preset over Kafka's default",
+        ),
+        pytest.param(
+            "",
+            {"connectors": {"source": {"config": {"replication.factor": 2}}}},
+            "replication.factor",
+            (2, "connector"),
+            id="the user over our default",
+        ),
+        pytest.param(
+            "",
+            {
+                "tuning": {"preset": "throughput"},
+                "connectors": {"source": {"config": {"producer.override.linger.ms": 7}}},
+            },
+            "producer.override.linger.ms",
+            (7, "connector"),
+            id="the user over a preset",
+        ),
+        pytest.param(
+            "fast",
+            {"topics": [], "connectors": {"source": {"config": {"admin.timeout.ms": 2}}, "sources": SOURCES}},
+            "admin.timeout.ms",
+            (3, "part"),
+            id="one of several source connectors over what they have in common",
+        ),
+        pytest.param(
+            "",
+            {"connectors": {"source": {"config": {"offset.lag.max": 5}}}},
+            "offset.lag.max",
+            (100, "model"),
+            id="the model over the user, whom checks have told",
+        ),
+    ],
+)
+def test_who_wins(part: str, flow: dict[str, Any], key: str, wanted: tuple[object, str]) -> None:
+    setting = merged(connector_layers(a_resolved_flow(**flow), "source", part))[key]
+    assert (setting.value, setting.layer.value) == wanted
+
+
+def test_what_the_model_owns_names_the_key_of_the_topology_that_decides_it() -> None:
+    settings = merged(connector_layers(a_resolved_flow(), "source"))
+    whys = {key: settings[key].why for key in ("offset.lag.max", "topics", "source.cluster.sasl.jaas.config")}
+    assert whys == {
+        "offset.lag.max": "replications.orders.offsetSyncs.lagMax",
+        "topics": "replications.orders.topics",
+        "source.cluster.sasl.jaas.config": "clusters.useast.authentication",
+    }
+
+
+def test_layers_hold_values_and_references_but_no_placeholder_of_a_config_map() -> None:
+    settings = merged(connector_layers(a_resolved_flow(), "source"))
+    assert settings["source.cluster.bootstrap.servers"].value == "kafka.useast.example.com:9093"
+    assert not [key for key, setting in settings.items() if "${cfmap:" in str(setting.value)]
+    assert "${secret:" in str(settings["source.cluster.sasl.jaas.config"].value)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_mirror_maker_gets_everything_except_connections_topics_and_groups(role: ConnectorRole) -> None:
+    """KafkaMirrorMaker2 has fields for these, and silently drops them from a connector's `config`."""
+    flow = a_resolved_flow()
+    left_out = set(connector_config(flow, role)) - set(connector_settings(flow, role))
+    assert {key for key in left_out if ".cluster." not in key and not key.startswith("producer.override.")} == {
+        "source": {"topics", "topics.exclude"},
+        "checkpoint": {"topics", "topics.exclude", "groups", "groups.exclude"},
+        "heartbeat": set(),
+    }[role]
+    assert not [key for key in connector_settings(flow, role) if ".cluster." in key]
+
+
+def test_replication_from_the_latest_offset_is_the_source_consumers_reset() -> None:
+    latest = a_resolved_flow(startFrom="latest")
+    assert connector_config(latest, "source")["source.consumer.auto.offset.reset"] == "latest"
+    assert not [key for role in ROLES[1:] for key in connector_config(latest, role) if "auto.offset.reset" in key]
+    assert "source.consumer.auto.offset.reset" not in connector_config(a_resolved_flow(), "source")
+
+
+def test_topic_acls_follow_the_flow() -> None:
+    assert connector_config(a_resolved_flow(), "source")["sync.topic.acls.enabled"] is False
+    assert connector_config(a_resolved_flow(syncTopicAcls=True), "source")["sync.topic.acls.enabled"] is True
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_tunes_source_connectors_only_and_gives_a_reason_for_each_setting(preset: str) -> None:
+    flow = a_resolved_flow(tuning={"preset": preset})
+    by_role = {role: connector_layers(flow, role)[1].properties for role in ROLES}
+    assert by_role == {"source": PRESETS[flow.settings.tuning.preset], "checkpoint": {}, "heartbeat": {}}
+    assert all(given.why.endswith(".") for given in by_role["source"].values())

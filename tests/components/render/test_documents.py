@@ -1,0 +1,81 @@
+"""The operators' own documents, declared as a topology: every one of their fields is rendered."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from components.checks import check_topology
+from components.contract.problems import Severity
+from components.flows.resolved import resolve_flows
+from components.render.deployments import deployment_objects, deployments
+from components.render.planned_objects import PlannedObject
+from components.topology.parsing import parse_topology
+
+DOCUMENTS = sorted((Path(__file__).parent / "documents").glob("*.yaml"))
+ANY = "any"
+
+
+def _planned(topology: Any) -> list[PlannedObject]:
+    parsed = parse_topology(topology)
+    problems = [problem for problem in check_topology(parsed) if problem.severity is Severity.ERROR]
+    assert not problems, "\n".join(map(str, problems))
+    flows = resolve_flows(parsed, None, {})
+    return [planned for each in deployments(flows) for planned in deployment_objects(each)]
+
+
+def _missing(expected: Any, found: Any, path: str) -> Iterator[str]:
+    """Every field of `expected` that `found` lacks or has another value for; lists are compared item by item."""
+    if isinstance(expected, Mapping):
+        for key, value in expected.items():
+            here = f"{path}.{key}"
+            if isinstance(found, Mapping) and key in found:
+                yield from _missing(value, found[key], here)
+            else:
+                yield f"{here} is not there"
+    elif isinstance(expected, Sequence) and not isinstance(expected, str):
+        if not isinstance(found, Sequence) or len(found) != len(expected):
+            yield f"{path} has {found!r}"
+        else:
+            for index, value in enumerate(expected):
+                yield from _missing(value, found[index], f"{path}[{index}]")
+    elif expected not in (ANY, found):
+        yield f"{path} is {found!r}, not {expected!r}"
+
+
+def _leaves(expected: Any) -> int:
+    inner = expected.values() if isinstance(expected, Mapping) else expected if isinstance(expected, list) else ()
+    return sum(map(_leaves, inner)) or 1
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.stem)
+def test_every_field_of_the_documents_objects_is_rendered(file: Path) -> None:
+    document = yaml.safe_load(file.read_text())
+    planned = _planned(document["topology"])
+    names = {f"@{each.role}": each.name for each in planned}
+    missing: list[str] = []
+    fields = 0
+    for expected in document["objects"]:
+        role = expected.get("role")
+        (found,) = [
+            each.manifest for each in planned if each.kind == expected["kind"] and role in (None, each.role.value)
+        ]
+        has = _with_names(expected.get("has", {}), names)
+        fields += _leaves(has)
+        missing += _missing(has, found, f"{expected['kind']} {role or ''}".strip())
+    assert not missing, "\n".join(missing)
+    assert fields > 5, "the table holds next to nothing"
+
+
+def _with_names(value: Any, names: Mapping[str, str]) -> Any:
+    """`@<role>` in a text stands for the name of the object with that role."""
+    if isinstance(value, Mapping):
+        return {key: _with_names(inner, names) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_names(inner, names) for inner in value]
+    if isinstance(value, str):
+        for placeholder, name in names.items():
+            value = value.replace(placeholder, name)
+    return value

@@ -1,0 +1,270 @@
+"""KafkaMirrorMaker2: its objects in both API versions, compared as a whole where this project decides them."""
+
+from typing import Any
+
+import pytest
+
+from components.checks import check_topology
+from components.flows.resolved import ResolvedFlow, resolve_flows
+from components.render.deployments import Deployment, deployment_objects, deployments, flow_outputs
+from components.render.job_parameters import flow_parameters
+from components.render.planned_objects import PlannedObject
+from components.resources.exactly_once import enables
+from components.topology.parsing import parse_topology
+from tests.builders import a_cluster, a_topology
+
+CONFIG_SECRET = {"config": "password"}
+
+
+def a_mirror(**overrides: Any) -> dict[str, Any]:
+    given = {"kind": "mirrorMaker2", "source": "useast", "target": "uswest", "topics": ["orders"], "groups": ["web"]}
+    return {key: value for key, value in {**given, **overrides}.items() if value is not None}
+
+
+def three_clusters(**login: Any) -> dict[str, Any]:
+    user = {"type": "plain", "username": "mirror", "password": CONFIG_SECRET}
+    return {
+        alias: a_cluster(region, bootstrapServers=f"kafka.{alias}:9093", authentication={**user, **login})
+        for alias, region in (("useast", "us-east-1"), ("uswest", "us-west-2"), ("eu", "eu-west-1"))
+    }
+
+
+def two_sources(**overrides: Any) -> dict[str, Any]:
+    sources = {
+        "useast": {"topics": ["orders"], "groups": ["web"]},
+        "eu": {"topics": ["ledger"], "groups": ["audit"], "topicsExclude": ["ledger-test"]},
+    }
+    return a_mirror(source=None, topics=None, groups=None, sources=sources, **overrides)
+
+
+def resolved(mirror: dict[str, Any], strimzi: str = "1.2", clusters: Any = None) -> tuple[ResolvedFlow, ...]:
+    topology = parse_topology(a_topology(mirror, clusters=clusters or three_clusters(), strimzi=strimzi))
+    assert list(check_topology(topology)) == []
+    return resolve_flows(topology, None, {})
+
+
+def the_deployments(mirror: dict[str, Any], strimzi: str = "1.2", clusters: Any = None) -> tuple[Deployment, ...]:
+    return deployments(resolved(mirror, strimzi, clusters))
+
+
+def the_objects(mirror: dict[str, Any], strimzi: str = "1.2", clusters: Any = None) -> dict[str, PlannedObject]:
+    """The objects of a replication with one deployment, by key."""
+    (deployment,) = the_deployments(mirror, strimzi, clusters)
+    planned = deployment_objects(deployment)
+    found = {each.key: each for each in planned}
+    assert len(found) == len(planned), "two objects of one role and part would have one Pulumi name"
+    return found
+
+
+def the_spec(mirror: dict[str, Any], strimzi: str = "1.2") -> dict[str, Any]:
+    spec: dict[str, Any] = the_objects(mirror, strimzi)["mirror-maker2"].manifest["spec"]
+    return spec
+
+
+SHARED = ["namespace", "source-credentials-eu", "source-credentials-useast", "target-credentials", "mirror-maker2"]
+
+
+def test_sources_share_their_workers_and_the_secret_of_their_target() -> None:
+    found = the_objects(two_sources(), "0.45")
+    assert sorted(found) == sorted(SHARED)
+    secrets = [found[key].name for key in SHARED[1:4]]
+    assert secrets == [
+        "orders-from-eu-source-credentials",
+        "orders-from-useast-source-credentials",
+        "orders-target-credentials",
+    ]
+    spec = found["mirror-maker2"].manifest["spec"]
+    named = {each["alias"]: each["authentication"]["passwordSecret"]["secretName"] for each in spec["clusters"]}
+    assert named == {"eu": secrets[0], "useast": secrets[1], "uswest": secrets[2]}
+
+
+def test_each_source_is_replicated_as_declared() -> None:
+    mirrors = {each["source"]["alias"]: each for each in the_spec(two_sources())["mirrors"]}
+    assert {alias: each["topicsPattern"] for alias, each in mirrors.items()} == {"useast": "orders", "eu": "ledger"}
+    assert {alias: each["groupsPattern"] for alias, each in mirrors.items()} == {"useast": "web", "eu": "audit"}
+    assert mirrors["eu"]["topicsExcludePattern"] == r".*[\-\.]internal,.*\.replica,__.*,ledger-test"
+    assert mirrors["useast"]["topicsExcludePattern"] == r".*[\-\.]internal,.*\.replica,__.*"
+
+
+@pytest.mark.parametrize("strimzi", ["1.2", "0.45"])
+def test_instances_have_a_group_and_storage_topics_of_their_own(strimzi: str) -> None:
+    spec = the_spec(a_mirror(), strimzi)
+    if strimzi == "1.2":
+        target = spec["target"]
+        found = [target[f"{each}StorageTopic"] for each in ("config", "offset", "status")] + [target["groupId"]]
+    else:
+        config = spec["clusters"][-1]["config"]
+        found = [config[f"{each}.storage.topic"] for each in ("config", "offset", "status")] + [config["group.id"]]
+    topics = [f"mirror-orders-{each}-internal" for each in ("configs", "offsets", "status")]
+    assert found == [*topics, "mirror-orders"]
+
+
+def test_connectors_of_older_operators_may_read_both_files_of_their_workers() -> None:
+    """Such an operator configures its own provider only if no other one is configured."""
+    config = the_spec(a_mirror(), "0.45")["clusters"][-1]["config"]
+    assert config["config.providers"] == "cfmap,secret,file"
+    assert config["config.providers.file.class"] == "org.apache.kafka.common.config.provider.FileConfigProvider"
+    assert config["config.providers.file.param.allowed.paths"].split(",") == [
+        "/tmp/strimzi-connect.properties",
+        "/tmp/strimzi-mirrormaker2-connector.properties",
+    ]
+    assert the_spec(a_mirror())["target"]["config"]["config.providers"] == "cfmap,secret"
+
+
+def test_active_active_is_one_resource_next_to_each_target() -> None:
+    both = the_deployments(a_mirror(source=None, target=None, between=["useast", "uswest"]))
+    specs = [
+        each.manifest["spec"]
+        for one in both
+        for each in deployment_objects(one)
+        if each.manifest["kind"] == "KafkaMirrorMaker2"
+    ]
+    ends = {(spec["mirrors"][0]["source"]["alias"], spec["target"]["alias"]) for spec in specs}
+    assert ends == {("useast", "uswest"), ("uswest", "useast")}
+    assert len({spec["target"]["groupId"] for spec in specs}) == 2
+
+
+def test_heartbeats_of_v1_have_workers_of_their_own() -> None:
+    found = the_objects(two_sources())
+    beside = {key: each.name for key, each in found.items() if key not in SHARED and "config-" not in key}
+    assert beside == {
+        "access-role-heartbeats": "orders-heartbeats-connector-configuration",
+        "access-binding-heartbeats": "orders-heartbeats-connector-configuration",
+        "connect": "orders-heartbeats",
+        "heartbeat-connector-eu": "orders-from-eu-heartbeat",
+        "heartbeat-connector-useast": "orders-from-useast-heartbeat",
+    }
+    connect = found["connect"].manifest
+    assert connect["spec"]["replicas"] == 1
+    assert connect["spec"]["groupId"] == "mirror-orders-heartbeats"
+    assert connect["metadata"]["namespace"] == found["mirror-maker2"].manifest["metadata"]["namespace"]
+    assert found["heartbeat-connector-eu"].manifest["metadata"]["labels"]["strimzi.io/cluster"] == "orders-heartbeats"
+
+
+def test_heartbeat_workers_may_read_only_what_their_connectors_name() -> None:
+    found = the_objects(two_sources())
+    rules = {each["resources"][0]: each["resourceNames"] for each in found["access-role-heartbeats"].manifest["rules"]}
+    maps = [each.name for each in found.values() if each.kind == "ConfigMap"]
+    assert sorted(rules["configmaps"]) == sorted(maps)
+    secrets = [each.name for each in found.values() if each.kind == "Secret"]
+    assert sorted(rules["secrets"]) == sorted([*secrets, "ca"])
+    (subject,) = found["access-binding-heartbeats"].manifest["subjects"]
+    assert subject["name"] == "orders-heartbeats-connect"
+
+
+def test_heartbeats_of_v1beta2_are_a_connector_of_the_resource() -> None:
+    (mirror,) = the_spec(a_mirror(), "0.45")["mirrors"]
+    assert mirror["heartbeatConnector"]["config"]["emit.heartbeats.interval.seconds"] == 1
+
+
+def test_disabled_connectors_are_left_out() -> None:
+    off = {"heartbeat": {"enabled": False}, "checkpoint": {"enabled": False}}
+    found = the_objects(a_mirror(connectors=off, groups=None))
+    assert "connect" not in found
+    (mirror,) = found["mirror-maker2"].manifest["spec"]["mirrors"]
+    assert not {"checkpointConnector", "groupsPattern", "groupsExcludePattern"} & mirror.keys()
+
+
+def test_connectors_have_their_tasks_state_and_restarts() -> None:
+    given = {"tasksMax": 7, "state": "paused", "autoRestart": {"maxRestarts": 4}}
+    (mirror,) = the_spec(a_mirror(connectors={"source": given}))["mirrors"]
+    connector = {key: value for key, value in mirror["sourceConnector"].items() if key != "config"}
+    assert connector == {"tasksMax": 7, "state": "paused", "autoRestart": {"enabled": True, "maxRestarts": 4}}
+
+
+def test_logins_by_placeholder_may_be_read_by_the_workers_own_account() -> None:
+    oauth = {"type": "oauth", "clientId": "mirror", "tokenEndpointUri": "https://sso.example.com/token"}
+    login = {**oauth, "clientSecret": {"secret": "sso", "key": "secret"}}
+    clusters = {
+        alias: {**each, "authentication": login, "validation": {"authentication": each["authentication"]}}
+        for alias, each in three_clusters().items()
+    }
+    off = {"heartbeat": {"enabled": False}}
+    found = the_objects(a_mirror(connectors=off), clusters=clusters)
+    assert found["access-role"].manifest["rules"] == [
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["sso"], "verbs": ["get"]}
+    ]
+    (subject,) = found["access-binding"].manifest["subjects"]
+    assert subject["name"] == "orders-mirrormaker2"
+
+
+@pytest.mark.parametrize(
+    ("strimzi", "heartbeat"),
+    [
+        pytest.param("1.2", "orders-heartbeat", id="beside the resource"),
+        pytest.param("0.45", "useast->uswest.MirrorHeartbeatConnector", id="within it"),
+    ],
+)
+def test_outputs_name_connectors_as_connect_does(strimzi: str, heartbeat: str) -> None:
+    (flow,) = resolved(a_mirror(), strimzi)
+    within = ["useast->uswest.MirrorSourceConnector", "useast->uswest.MirrorCheckpointConnector"]
+    assert flow_outputs(flow)["connectors"] == [*within, heartbeat]
+
+
+@pytest.mark.parametrize(
+    ("strimzi", "produced_to", "topic"),
+    [("1.2", "source", "useast.heartbeats"), ("0.45", "target", "heartbeats")],
+)
+def test_validation_looks_for_heartbeats_where_they_come_from(strimzi: str, produced_to: str, topic: str) -> None:
+    (flow,) = resolved(a_mirror(), strimzi)
+    told = flow_parameters(flow).document()["heartbeats"]
+    assert (told["producedTo"], told["targetTopic"]) == (produced_to, topic)
+
+
+def test_the_job_reads_the_shared_secret_of_the_target() -> None:
+    found = the_objects(two_sources())
+    references = [
+        flow_parameters(flow).document()["target"]["authentication"]["password"] for flow in resolved(two_sources())
+    ]
+    assert {each["secret"]["name"] for each in references} == {found["target-credentials"].name}
+
+
+@pytest.mark.parametrize("strimzi", ["1.2", "0.45"])
+def test_exactly_once_applies_to_the_mirrors_workers_and_not_to_heartbeats(strimzi: str) -> None:
+    """Heartbeats need no transactions, so their workers never need the step that introduces them."""
+    found = the_objects(a_mirror(exactlyOnce="enabled"), strimzi)
+    assert [key for key, planned in found.items() if enables(planned)] == ["mirror-maker2"]
+
+
+def problems_of(mirror: dict[str, Any], strimzi: str = "1.2", beside: Any = None) -> list[tuple[str, str]]:
+    raw = a_topology(mirror, clusters=three_clusters(), strimzi=strimzi)
+    raw["replications"] |= beside or {}
+    return sorted((each.code, each.where) for each in set(check_topology(parse_topology(raw))))
+
+
+def test_a_mistake_in_the_resource_is_reported_once_for_all_its_mirrors() -> None:
+    connect = {"config": {"offset.lag.max": 3}, "resources": {"limits": {"memory": "2Gi"}}}
+    found = problems_of(two_sources(connect=connect, quota={"hard": {"limits.memory": "7Gi"}}), "0.45")
+    assert [where for _, where in found] == ["replications.orders.connect.config.offset.lag.max"]
+
+
+def test_the_worker_of_heartbeats_counts_against_the_quota() -> None:
+    sized = two_sources(quota={"hard": {"pods": 3}})
+    assert problems_of(sized) == [("quota-exceeded", "replications.orders.quota.hard")]
+    assert problems_of(sized, "0.45") == []
+
+
+def test_the_name_of_the_workers_of_heartbeats_is_taken() -> None:
+    other = {"kind": "flow", "source": "eu", "target": "uswest", "topics": ["other"], "groups": ["other"]}
+    assert problems_of(a_mirror(), beside={"orders-heartbeats": other}) == [
+        ("worker-group-shared", "replications.orders-heartbeats")
+    ]
+
+
+def test_the_name_of_the_workers_of_heartbeats_has_room() -> None:
+    raw = a_topology(a_mirror(), name="o" * 41, clusters=three_clusters())
+    (problem,) = set(check_topology(parse_topology(raw)))
+    assert (problem.code, "by at least 1." in problem.remedy) == ("name-too-long", True)
+
+
+def test_active_active_under_the_same_names_is_a_loop() -> None:
+    both = a_mirror(source=None, target=None, between=["useast", "uswest"], policy="identity")
+    (problem,) = check_topology(parse_topology(a_topology(both, clusters=three_clusters())))
+    assert problem.code == "replication-loop"
+    assert problem.remedy.startswith("set `loopGuard: true` on `orders` (as `kind: flow`: `orders`), or use")
+
+
+def test_a_source_that_is_the_target_is_refused() -> None:
+    sources = {"uswest": {"topics": ["orders"], "groups": ["web"]}}
+    found = problems_of(a_mirror(source=None, topics=None, groups=None, sources=sources))
+    assert [code for code, _ in found] == ["equal-aliases"]

@@ -1,0 +1,196 @@
+"""KafkaUsers: in their cluster's region, with the ACLs of every flow, and a password that both sides share."""
+
+from typing import Any
+
+import pulumi
+import pytest
+
+from components import KafkaUsers, KafkaUsersArgs, ReplicationError, Topology
+from components.checks import check_topology
+from components.render.acls import flow_acls
+from components.render.kafka_users import kafka_user_objects
+from components.render.planned_objects import PlannedObject
+from components.topology.parsing import parse_topology
+from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
+from tests.components.recorder import record
+
+DECLARED = {"cluster": "kafka", "namespace": "kafka-east"}
+
+
+def scram(password: dict[str, str], username: str = "mirror") -> dict[str, Any]:
+    return {"type": "scram-sha-512", "username": username, "password": password}
+
+
+def topology(source: dict[str, Any] | None = None, **replications: Any) -> Topology:
+    """Flow `orders` from `useast`, whose user is declared, to `uswest`, whose user is not."""
+    clusters = {"useast": a_cluster(kafkaUser=DECLARED, **(source or {})), "uswest": a_cluster("us-west-2")}
+    parsed = parse_topology({**a_topology(clusters=clusters), "replications": replications or {"orders": a_flow()}})
+    assert list(check_topology(parsed)) == []
+    return parsed
+
+
+def the_user(source: dict[str, Any] | None = None, **replications: Any) -> PlannedObject:
+    return kafka_user_objects(topology(source, **replications), None)[-1]
+
+
+def test_the_whole_kafkauser_of_a_source() -> None:
+    source = {"authentication": scram({"config": "useastPassword"})}
+    secret, user = kafka_user_objects(topology(source, orders=a_flow(topics=["orders"])), "us-east-1")
+    labels = {"app.kubernetes.io/managed-by": "kafka-replication", "app.kubernetes.io/part-of": "kafka-users"}
+    assert secret.manifest["metadata"] == {
+        "name": "mirror-given-password",
+        "namespace": "kafka-east",
+        "labels": labels,
+    }
+    assert secret.secret_values == {"password": "useastPassword"}
+    assert user.manifest == {
+        "apiVersion": "kafka.strimzi.io/v1",
+        "kind": "KafkaUser",
+        "metadata": {
+            "name": "mirror",
+            "namespace": "kafka-east",
+            "labels": {**labels, "strimzi.io/cluster": "kafka"},
+        },
+        "spec": {
+            "authentication": {
+                "type": "scram-sha-512",
+                "password": {"valueFrom": {"secretKeyRef": {"name": "mirror-given-password", "key": "password"}}},
+            },
+            "authorization": {
+                "type": "simple",
+                "acls": [
+                    rule("group", "checkout-", "Describe", pattern="prefix"),
+                    rule("topic", "heartbeats", "Create", "DescribeConfigs", "Read", "Write"),
+                    rule("topic", "mm2-offset-syncs.uswest.internal", "Create", "Read", "Write"),
+                    rule("topic", "orders", "DescribeConfigs", "Read"),
+                ],
+            },
+        },
+    }
+
+
+def rule(kind: str, name: str, *operations: str, pattern: str = "literal") -> dict[str, Any]:
+    resource = {"type": kind, "name": name, "patternType": pattern}
+    return {"type": "allow", "resource": resource, "operations": list(operations), "host": "*"}
+
+
+def test_both_api_versions_have_the_same_user() -> None:
+    versions = {}
+    for version in ("v1", "v1beta2"):
+        (user,) = kafka_user_objects(topology().model_copy(update={"strimzi": version}), None)
+        versions[user.manifest.pop("apiVersion")] = user.manifest
+    assert versions["kafka.strimzi.io/v1"] == versions["kafka.strimzi.io/v1beta2"]
+
+
+@pytest.mark.parametrize(
+    ("region", "count"),
+    [
+        pytest.param("us-east-1", 1, id="the region of the source, where no flow of ours is deployed"),
+        pytest.param("us-west-2", 0, id="another region"),
+        pytest.param(None, 1, id="every region"),
+    ],
+)
+def test_a_user_belongs_to_the_region_of_its_cluster(region: str | None, count: int) -> None:
+    assert len(kafka_user_objects(topology(), region)) == count
+
+
+def test_a_user_has_the_acls_of_all_flows_that_log_in_as_it() -> None:
+    """Otherwise each stack would remove what the flows of the others need."""
+    back = a_flow(source="uswest", target="useast", topics=["audit"])
+    rules = the_user(orders=a_flow(), back=back).manifest["spec"]["authorization"]["acls"]
+    names = {each["resource"]["name"] for each in rules}
+    assert names >= {"orders", "mm2-offset-syncs.uswest.internal", "uswest.audit", "mirror-back-configs-internal"}
+
+
+def test_a_resource_of_the_cluster_has_no_name() -> None:
+    rules = the_user(orders=a_flow(syncTopicAcls=True)).manifest["spec"]["authorization"]["acls"]
+    assert {"type": "allow", "resource": {"type": "cluster"}, "operations": ["Describe"], "host": "*"} in rules
+
+
+def test_a_transactional_id_is_named_as_strimzi_names_it() -> None:
+    back = a_flow(source="uswest", target="useast", exactlyOnce="enabled", connectors={"heartbeat": {"enabled": False}})
+    rules = the_user(back=back).manifest["spec"]["authorization"]["acls"]
+    assert rule("transactionalId", "mirror-back-", "Write", pattern="prefix") in rules
+
+
+@pytest.mark.parametrize(
+    ("authentication", "changes", "expected", "name"),
+    [
+        pytest.param(
+            scram({"secret": "s", "key": "k"}), {}, {"type": "scram-sha-512"}, "mirror", id="the operator's password"
+        ),
+        pytest.param(
+            {"type": "tls", "secret": "mirror-user"}, {}, {"type": "tls"}, "mirror-user", id="its certificate"
+        ),
+        pytest.param(
+            {"type": "tls", "secret": "issued", "principal": "CN=mirror"},
+            {"externalCertificate": True},
+            {"type": "tls-external"},
+            "mirror",
+            id="a certificate of another authority",
+        ),
+    ],
+)
+def test_how_a_user_logs_in(
+    authentication: dict[str, Any], changes: dict[str, Any], expected: dict[str, Any], name: str
+) -> None:
+    source = a_cluster(authentication=authentication, kafkaUser={**DECLARED, **changes})
+    clusters = {"useast": source, "uswest": a_cluster("us-west-2")}
+    (user,) = kafka_user_objects(parse_topology(a_topology(clusters=clusters)), None)
+    assert (user.manifest["spec"]["authentication"], user.name) == (expected, name)
+    principals = {acl.principal for acl in flow_acls(a_resolved_flow(clusters)) if acl.cluster == "useast"}
+    assert principals == ({f"User:CN={name}"} if authentication["type"] == "tls" else {f"User:{name}"})
+
+
+@pytest.mark.parametrize(
+    ("authentication", "changes", "code"),
+    [
+        pytest.param({**scram({"secret": "s", "key": "k"}), "type": "scram-sha-256"}, {}, "kafka-user-authentication"),
+        pytest.param(None, {}, "kafka-user-authentication"),
+        pytest.param(scram({"secret": "s", "key": "k"}), {"externalCertificate": True}, "kafka-user-authentication"),
+        pytest.param(scram({"secret": "s", "key": "k"}, "Mirror_User"), {}, "kafka-user-name"),
+        pytest.param({"type": "tls", "secret": "s", "principal": "CN=a,O=b"}, {}, "kafka-user-name"),
+        pytest.param({"type": "tls", "secret": "s", "principal": "CN=a"}, {"name": "b"}, "kafka-user-name"),
+        pytest.param({"type": "tls", "secret": "s" * 65}, {}, "kafka-user-name"),
+    ],
+    ids=[
+        "SCRAM-SHA-256",
+        "no login",
+        "a certificate beside a password",
+        "a name that Kubernetes does not take",
+        "more than a common name",
+        "another name than the certificate's",
+        "a common name that is too long",
+    ],
+)
+def test_what_the_user_operator_cannot_declare_is_refused(
+    authentication: dict[str, Any] | None, changes: dict[str, Any], code: str
+) -> None:
+    source = a_cluster(authentication=authentication, kafkaUser={**DECLARED, **changes})
+    parsed = parse_topology(a_topology(clusters={"useast": source, "uswest": a_cluster("us-west-2")}))
+    assert [problem.code for problem in check_topology(parsed)] == [code]
+
+
+def test_the_component_creates_the_password_before_the_user() -> None:
+    source = {"authentication": scram({"config": "useastPassword"})}
+    args = KafkaUsersArgs(topology=topology(source), secrets={"useastPassword": pulumi.Output.secret("hunter2")})
+    recorder = record(lambda: _discard(KafkaUsers("kafka-users", args)))
+    component, secret = recorder.named("kafka-users"), recorder.named("kafka-users-user-password-useast")
+    user = recorder.named("kafka-users-user-useast")
+    assert (user.parent, user.dependencies) == (component.urn, (secret.urn,))
+    assert secret.inputs["stringData"] == {"secret": {"password": "hunter2"}}
+    assert recorder.finished[component.urn] == {"users": {"useast": "mirror"}}
+
+
+def test_a_missing_password_is_reported_before_anything_is_registered() -> None:
+    source = {"authentication": scram({"config": "useastPassword"})}
+
+    def program() -> None:
+        with pytest.raises(ReplicationError, match="missing-config: configuration key `useastPassword`"):
+            KafkaUsers("kafka-users", KafkaUsersArgs(topology=topology(source)))
+
+    assert record(program).resources == []
+
+
+def _discard(component: pulumi.ComponentResource) -> None:
+    del component

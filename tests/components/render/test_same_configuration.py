@@ -1,0 +1,221 @@
+"""`kind: flow` and `kind: mirrorMaker2` with the same keys give connectors with the same effective configuration.
+
+Placeholders are resolved as workers do it, truststores are opened, and what the operator adds is included. The test
+compares every property that a connector defines, and every one that reaches its Kafka clients.
+"""
+
+import base64
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, pkcs12
+
+from components.flows.resolved import resolve_flows
+from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
+from components.properties.clients import client_properties, clients
+from components.properties.definitions import Owner, definitions
+from components.render.deployments import deployment_objects, deployments
+from components.topology.parsing import parse_topology
+from infra.local.certificates import Authority
+from infra.local.operator import mirror_maker2, resources
+from infra.local.operator.resources import ConnectResource
+from infra.local.operator.secret_contents import trusted_certificates
+from infra.local.operator.worker_files import WorkerFiles
+from infra.local.operator.worker_properties import text, trust_secret_name
+from tests.builders import a_cluster, a_flow, a_topology
+
+VERSIONS = ("1.2", "0.45")
+KAFKA = {"1.2": "4.2", "0.45": "3.9"}
+PASSWORDS = {"useast": "north", "uswest": "south"}
+_PLACEHOLDER = re.compile(r"\$\{(\w+):([^:}]+):([^}]+)\}")
+_ESCAPED = re.compile(r"\\(.)")
+
+KEYS: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "identity policy": {"policy": "identity", "separator": "_"},
+    "exclusions": {"topicsExclude": ["payments-test"], "groupsExclude": ["checkout-test"]},
+    "offset syncs on the target": {"offsetSyncs": {"location": "target", "lagMax": 0}},
+    "exactly once from the latest": {"exactlyOnce": "enabled", "startFrom": "latest"},
+    "throughput": {"tuning": {"preset": "throughput"}},
+    "topic ACLs": {"syncTopicAcls": True, "syncGroupOffsets": False},
+    "intervals": {"intervals": {"refreshTopicsSeconds": 7, "emitCheckpointsSeconds": 8, "emitHeartbeatsSeconds": 9}},
+    "a user's own properties": {
+        "connectors": {
+            "source": {
+                "config": {"producer.override.linger.ms": 5, "consumer.fetch.min.bytes": 9, "replication.factor": 3}
+            },
+            "checkpoint": {"config": {"source.admin.retries": 4, "admin.retries": 2}},
+        },
+        "connect": {"config": {"producer.acks": 1, "consumer.max.poll.records": 50}},
+    },
+}
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """What workers resolve placeholders from: `held` by provider, then by file or object, then by key."""
+
+    held: Mapping[str, Mapping[str, Mapping[str, str]]]
+    files: Mapping[str, bytes]
+
+    def resolved(self, config: Mapping[str, Any]) -> dict[str, str]:
+        return {key: _PLACEHOLDER.sub(self._value, text(value)) for key, value in config.items()}
+
+    def _value(self, found: re.Match[str]) -> str:
+        provider, place, key = found.groups()
+        return self.held[provider][place][key]
+
+    def with_trust_opened(self, config: Mapping[str, str]) -> dict[str, str]:
+        """The configuration with certificates in place of whatever form of trust it has."""
+        opened = dict(config)
+        for prefix in {key.partition("ssl.truststore.")[0] for key in config if "ssl.truststore.type" in key}:
+            kinds = ("type", "location", "password", "certificates")
+            form = {kind: opened.pop(f"{prefix}ssl.truststore.{kind}", "") for kind in kinds}
+            if form["type"] == "PEM":
+                certificates = x509.load_pem_x509_certificates(form["certificates"].encode())
+            else:
+                store = pkcs12.load_pkcs12(self.files[form["location"]], form["password"].encode())
+                certificates = [each.certificate for each in store.additional_certs]
+            pem = sorted(each.public_bytes(Encoding.PEM).decode() for each in certificates)
+            opened[f"{prefix}ssl.truststore.certificates"] = "".join(pem)
+        return opened
+
+
+@pytest.fixture(scope="module")
+def secrets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict[str, str]]]:
+    """Secrets of both clusters, each with certificates of its own."""
+    found: dict[str, dict[str, str]] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REPLICATE_LOCAL", str(tmp_path_factory.mktemp("local")))
+        for alias, password in PASSWORDS.items():
+            authority = Authority(alias)
+            authority.issue("broker")
+            found[f"{alias}-ca"] = {"ca.crt": authority.certificate.read_text()}
+            found[f"{alias}-user"] = {"password": password}
+        yield found
+
+
+def a_declared(kind: str, strimzi: str, keys: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The objects of a topology's only replication, as an API server has them."""
+    clusters = {
+        alias: a_cluster(
+            bootstrapServers=f"kafka.{alias}.example.com:9093",
+            tls={"trust": {"secret": f"{alias}-ca", "key": "ca.crt"}},
+            authentication={
+                "type": login,
+                "username": "mirror",
+                "password": {"secret": f"{alias}-user", "key": "password"},
+            },
+        )
+        for alias, login in (("useast", "plain"), ("uswest", "scram-sha-512"))
+    }
+    topology = parse_topology(a_topology(a_flow(**{**keys, "kind": kind}), clusters=clusters, strimzi=strimzi))
+    (deployment,) = deployments(resolve_flows(topology, None, {}))
+    served = {"uid": "u-1", "generation": 1}
+    return [
+        {**planned.manifest, "metadata": {**planned.manifest["metadata"], **served}}
+        for planned in deployment_objects(deployment)
+    ]
+
+
+def a_runtime(manifests: list[dict[str, Any]], connect: ConnectResource, secrets: Mapping[str, Any]) -> Runtime:
+    encoded = {
+        name: {key: base64.b64encode(value.encode()).decode() for key, value in data.items()}
+        for name, data in secrets.items()
+    }
+    workers = WorkerFiles(connect, encoded, "store")
+    namespace = connect.namespace
+    readable = {f"{namespace}/{name}": data for name, data in secrets.items()}
+    trusted = {f"{namespace}/{trust_secret_name(connect.name)}": trusted_certificates(connect, encoded)}
+    maps = {
+        f"{namespace}/{each['metadata']['name']}": each["data"] for each in manifests if each["kind"] == "ConfigMap"
+    }
+    files = workers.files()
+    read = {path: _properties(content) for path, content in files.items() if path.endswith(".properties")}
+    held = {"cfmap": maps, "secret": readable, "strimzisecrets": {**readable, **trusted}, "file": read}
+    return Runtime(held, files)
+
+
+def _properties(content: bytes) -> dict[str, str]:
+    pairs = (line.split("=", 1) for line in content.decode().splitlines())
+    return {_ESCAPED.sub(r"\1", key): _ESCAPED.sub(r"\1", value) for key, value in pairs}
+
+
+def effective(config: Mapping[str, str], role: ConnectorRole, keys: Mapping[str, Any], kafka: str) -> dict[str, Any]:
+    """A connector's effective properties, its own and those of each of its clients."""
+    owner = Owner(role)
+    location = keys.get("offsetSyncs", {}).get("location", "source")
+    known = definitions(kafka, owner)
+    own = {key: value for key, value in config.items() if key in known or key.startswith("transforms")}
+    reached = {
+        client.name: {name: value for name, (value, _) in client_properties(client, config, kafka).items()}
+        for client in clients(owner, location, exactly_once="exactlyOnce" in keys)
+    }
+    return {"connector": own, **reached}
+
+
+def of_flow(strimzi: str, keys: Mapping[str, Any], secrets: Any) -> dict[str, dict[str, Any]]:
+    manifests = a_declared("flow", strimzi, keys)
+    (connect,) = [resources.connect_resource(each) for each in manifests if each["kind"] == "KafkaConnect"]
+    runtime = a_runtime(manifests, connect, secrets)
+    return _effective(
+        {
+            each["spec"]["class"]: runtime.with_trust_opened(runtime.resolved(each["spec"]["config"]))
+            for each in manifests
+            if each["kind"] == "KafkaConnector"
+        },
+        keys,
+        KAFKA[strimzi],
+    )
+
+
+def of_mirror(strimzi: str, keys: Mapping[str, Any], secrets: Any) -> dict[str, dict[str, Any]]:
+    manifests = a_declared("mirrorMaker2", strimzi, keys)
+    (item,) = [each for each in manifests if each["kind"] == "KafkaMirrorMaker2"]
+    runtime = a_runtime(manifests, mirror_maker2.connect_resource(item), secrets)
+    configs = {
+        each.connector_class: runtime.with_trust_opened(runtime.resolved(each.config))
+        for each in mirror_maker2.connector_resources(item)
+    }
+    for each in manifests:
+        if each["kind"] == "KafkaConnector":
+            configs[each["spec"]["class"]] = runtime.with_trust_opened(runtime.resolved(each["spec"]["config"]))
+    return _effective(configs, keys, KAFKA[strimzi])
+
+
+def _effective(
+    configs: Mapping[str, Mapping[str, str]], keys: Mapping[str, Any], kafka: str
+) -> dict[str, dict[str, Any]]:
+    return {
+        role: effective(configs[class_name], role, keys, kafka)
+        for role, class_name in CONNECTOR_CLASSES.items()
+        if class_name in configs
+    }
+
+
+@pytest.mark.parametrize("strimzi", VERSIONS)
+@pytest.mark.parametrize("keys", KEYS.values(), ids=list(KEYS))
+def test_a_flow_and_a_mirror_have_the_same_effective_configuration(
+    strimzi: str, keys: dict[str, Any], secrets: Any
+) -> None:
+    flow, mirror = of_flow(strimzi, keys, secrets), of_mirror(strimzi, keys, secrets)
+    assert mirror["source"] == flow["source"]
+    assert mirror["checkpoint"] == flow["checkpoint"]
+    assert flow["source"]["source-consumer"]["sasl.jaas.config"].count("north") == 1
+
+
+@pytest.mark.parametrize("keys", [keys for keys in KEYS.values() if "exactlyOnce" not in keys])
+def test_heartbeats_next_to_a_mirror_are_those_of_a_flow(keys: dict[str, Any], secrets: Any) -> None:
+    assert of_mirror("1.2", keys, secrets)["heartbeat"] == of_flow("1.2", keys, secrets)["heartbeat"]
+
+
+def test_heartbeats_in_a_mirror_differ_only_in_where_they_are_produced(secrets: Any) -> None:
+    flow, mirror = of_flow("0.45", {}, secrets)["heartbeat"], of_mirror("0.45", {}, secrets)["heartbeat"]
+    assert mirror["connector"] == flow["connector"]
+    assert mirror["target-admin"]["bootstrap.servers"] == "kafka.uswest.example.com:9093"
+    assert flow["target-admin"]["bootstrap.servers"] == "kafka.useast.example.com:9093"
+    assert mirror["data-producer"] == {}

@@ -1,0 +1,119 @@
+"""Parameters of the validation job: derived from the same model, credentials by reference only."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.render.job_parameters import flow_parameters, job_parameters
+from components.render.secrets import secret_objects
+from tests.builders import a_cluster, a_resolved_flow
+
+EARLIER = Path(__file__).parent / "job_parameters.json"
+LOGIN = {"type": "plain", "username": "validator", "password": {"secret": "job", "key": "password"}}
+TOKEN = {"type": "oauth", "accessToken": {"secret": "login", "key": "token"}}
+
+
+def test_a_cluster_is_described_without_a_credential() -> None:
+    assert flow_parameters(a_resolved_flow()).document()["source"] == {
+        "alias": "useast",
+        "bootstrapServers": "kafka.useast.example.com:9093",
+        "securityProtocol": "SASL_SSL",
+        "trust": {
+            "format": "PEM",
+            "certificates": {"secret": {"namespace": "mirror-orders", "name": "ca", "key": "ca.crt"}},
+            "password": None,
+        },
+        "authentication": {
+            "type": "scram-sha-512",
+            "username": "mirror",
+            "password": {"secret": {"namespace": "mirror-orders", "name": "mirror", "key": "password"}},
+        },
+    }
+
+
+def test_the_job_has_its_own_user_where_the_cluster_names_one() -> None:
+    validation = {"authentication": {"type": "plain", "username": "validator", "password": {"config": "v"}}}
+    clusters = {"useast": a_cluster(validation=validation), "uswest": a_cluster("us-west-2")}
+    assert flow_parameters(a_resolved_flow(clusters)).document()["source"]["authentication"] == {
+        "type": "plain",
+        "username": "validator",
+        "password": {"secret": {"namespace": "mirror-orders", "name": "orders-source-validation", "key": "password"}},
+    }
+
+
+def test_topics_of_the_flow_are_named_as_its_policy_names_them() -> None:
+    parameters = flow_parameters(a_resolved_flow(policy="identity")).document()
+    assert parameters["policy"] == "identity"
+    assert parameters["heartbeats"]["targetTopic"] == "useast.heartbeats"
+    assert parameters["offsetSyncs"] == {
+        "enabled": True,
+        "cluster": "source",
+        "topic": "mm2-offset-syncs.uswest.internal",
+        "lagMax": 100,
+    }
+    assert parameters["checkpoints"]["topic"] == "useast.checkpoints.internal"
+
+
+def test_where_a_flow_begins_is_told() -> None:
+    assert flow_parameters(a_resolved_flow()).document()["startFrom"] == "earliest"
+    assert flow_parameters(a_resolved_flow(startFrom="latest")).document()["startFrom"] == "latest"
+
+
+def test_the_document_is_exported_key_by_key_as_earlier_releases_exported_it() -> None:
+    """A deployed stack keeps its document in its outputs: the job reads documents of earlier releases."""
+    keystore = {"trust": {"secret": "ca", "key": "ca.p12", "format": "PKCS12", "password": {"config": "p"}}}
+    clusters = {
+        "useast": a_cluster(validation={"authentication": {"type": "tls", "secret": "validator"}}),
+        "uswest": a_cluster("us-west-2", tls=keystore, authentication=TOKEN),
+    }
+    sources = {"bulk": {"topics": ["logs-.*"]}, "rest": {"topics": ["orders"]}}
+    ledger = a_resolved_flow(
+        clusters,
+        "ledger",
+        policy="identity",
+        startFrom="latest",
+        loopGuard=True,
+        topics=[],
+        connectors={"sources": sources},
+    )
+    document = job_parameters("local", (a_resolved_flow(), ledger)).document()
+    assert json.dumps(document, indent=2) + "\n" == EARLIER.read_text()
+
+
+def test_the_document_carries_its_schema_version_and_every_flow() -> None:
+    document = job_parameters("local", (a_resolved_flow(), a_resolved_flow(name="ledger"))).document()
+    assert (document["schemaVersion"], document["stack"]) == (1, "local")
+    assert [flow["name"] for flow in document["flows"]] == ["orders", "ledger"]
+
+
+@pytest.mark.parametrize(
+    ("connectors", "job", "wanted"),
+    [
+        pytest.param({"type": "tls", "secret": "c"}, LOGIN, ("SASL_SSL", "plain"), id="a job that logs in otherwise"),
+        pytest.param({"type": "tls", "secret": "c"}, None, ("SSL", "tls"), id="the connectors' certificate"),
+        pytest.param(TOKEN, LOGIN, ("SASL_SSL", "plain"), id="a user beside the connectors' tokens"),
+        pytest.param(TOKEN, None, ("SASL_SSL", "oauth"), id="tokens, which the job refuses by name"),
+    ],
+)
+def test_the_jobs_protocol_is_that_of_its_own_login(
+    connectors: dict[str, Any], job: dict[str, Any] | None, wanted: tuple[str, str]
+) -> None:
+    validation = {"authentication": job} if job else None
+    cluster = a_cluster(authentication=connectors, validation=validation)
+    found = flow_parameters(a_resolved_flow({"useast": cluster, "uswest": a_cluster("us-west-2")})).document()["source"]
+    assert (found["securityProtocol"], found["authentication"]["type"]) == wanted
+
+
+def test_the_job_reads_certificates_of_its_own_where_the_clusters_are_a_pattern_of_keys() -> None:
+    trust = {"trust": {"secret": "ca", "pattern": "*.crt"}}
+    target = a_cluster("us-west-2", tls=trust, validation={"trust": {"config": "ca"}})
+    flow = a_resolved_flow({"useast": a_cluster(), "uswest": target}, strimzi="0.45")
+    assert flow_parameters(flow).document()["target"]["trust"] == {
+        "format": "PEM",
+        "certificates": {"secret": {"namespace": "mirror-orders", "name": "orders-target-validation", "key": "ca.crt"}},
+        "password": None,
+    }
+    (secret,) = [planned for planned in secret_objects(flow) if planned.name == "orders-target-validation"]
+    assert secret.secret_values == {"ca.crt": "ca"}

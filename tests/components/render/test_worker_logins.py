@@ -1,0 +1,145 @@
+"""Which fields workers get for each login in each API version, and the files that they name."""
+
+from typing import Any
+
+import pytest
+
+from components.flows.resolved import resolve_flows
+from components.render.api_versions import security_fields
+from components.render.deployments import deployment_objects, deployments
+from components.render.kafka_connect import connect_object
+from components.topology.parsing import parse_topology
+from tests.builders import a_cluster, a_topology
+from tests.components.render.logins import (
+    AWS,
+    BEARER,
+    CALLBACK,
+    CUSTOM,
+    IAM,
+    OAUTH,
+    PLAIN,
+    TOKEN,
+    oauth_jaas,
+    password_login,
+    with_login,
+)
+
+
+def password_fields(kind: str) -> dict[str, Any]:
+    secret = {"secretName": "login", "password": "password"}
+    return {"type": kind, "username": "m", "passwordSecret": secret}
+
+
+def custom_fields(config: dict[str, str]) -> dict[str, Any]:
+    return {"type": "custom", "sasl": True, "config": config}
+
+
+CERTIFICATE = {
+    "type": "tls",
+    "certificateAndKey": {"secretName": "login", "certificate": "user.crt", "key": "user.key"},
+}
+CUSTOM_READ = {
+    "sasl.mechanism": "PLAIN",
+    "sasl.jaas.config": f'{PLAIN} required username="m" password="${{strimzisecrets:mirror-orders/login:password}}";',
+}
+WORKERS = [
+    *(
+        pytest.param(password_login(kind), version, password_fields(kind), id=f"{kind} in {version}")
+        for kind in ("plain", "scram-sha-256", "scram-sha-512")
+        for version in ("v1", "v1beta2")
+    ),
+    *(
+        pytest.param({"type": "tls", "secret": "login"}, version, CERTIFICATE, id=f"a client certificate in {version}")
+        for version in ("v1", "v1beta2")
+    ),
+    pytest.param(
+        OAUTH,
+        "v1beta2",
+        {
+            "type": "oauth",
+            "tokenEndpointUri": "https://auth.example.com/token",
+            "clientId": "mirror",
+            "scope": "kafka",
+            "audience": "brokers",
+            "clientSecret": {"secretName": "login", "key": "client"},
+            "tlsTrustedCertificates": [{"secretName": "auth-ca", "certificate": "auth.crt"}],
+        },
+        id="tokens of an endpoint have a type of their own in v1beta2",
+    ),
+    pytest.param(
+        OAUTH,
+        "v1",
+        custom_fields(
+            {
+                "sasl.mechanism": "OAUTHBEARER",
+                "sasl.jaas.config": oauth_jaas("strimzisecrets", "target"),
+                "sasl.login.callback.handler.class": CALLBACK,
+            }
+        ),
+        id="tokens of an endpoint are custom in v1",
+    ),
+    pytest.param(
+        TOKEN,
+        "v1beta2",
+        {"type": "oauth", "accessToken": {"secretName": "orders-target-credentials", "key": "access.token"}},
+        id="a token of its own in v1beta2",
+    ),
+    pytest.param(
+        TOKEN,
+        "v1",
+        custom_fields(
+            {
+                "sasl.mechanism": "OAUTHBEARER",
+                "sasl.jaas.config": f'{BEARER} required oauth.access.token="'
+                '${strimzisecrets:mirror-orders/orders-target-credentials:access.token}";',
+                "sasl.login.callback.handler.class": CALLBACK,
+            }
+        ),
+        id="a token of its own in v1",
+    ),
+    pytest.param(
+        CUSTOM, "v1", custom_fields(CUSTOM_READ), id="a custom login reads Secrets by the operator's provider"
+    ),
+    pytest.param(CUSTOM, "0.48", custom_fields(CUSTOM_READ), id="a custom login in the last v1beta2"),
+    pytest.param(
+        AWS, "v1", custom_fields({"sasl.mechanism": "AWS_MSK_IAM", "sasl.jaas.config": IAM}), id="nothing secret"
+    ),
+]
+
+
+@pytest.mark.parametrize(("login", "strimzi", "wanted"), WORKERS)
+def test_workers_get_a_login_as_their_version_declares_it(
+    login: dict[str, Any], strimzi: str, wanted: dict[str, Any]
+) -> None:
+    assert security_fields(with_login(login, strimzi), "target")["authentication"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("strimzi", "volumes"),
+    [
+        pytest.param("1.2", ["source-token-trust", "target-token-trust"], id="workers too in v1"),
+        pytest.param("0.48", ["source-token-trust", "target-token-trust"], id="connectors of both in v1beta2"),
+        pytest.param("0.45", ["source-token-trust"], id="the operator's own where connectors read its file"),
+    ],
+)
+def test_certificates_of_a_token_endpoint_are_mounted_where_a_login_names_their_path(
+    strimzi: str, volumes: list[str]
+) -> None:
+    template = connect_object(with_login(OAUTH, strimzi)).manifest["spec"]["template"]
+    assert [volume["name"] for volume in template["pod"]["volumes"]] == volumes
+    items = [{"key": "auth.crt", "path": "auth.crt"}]
+    assert template["pod"]["volumes"][0]["secret"] == {"secretName": "auth-ca", "items": items}
+    assert template["connectContainer"]["volumeMounts"][0]["mountPath"] == "/mnt/source-token-trust"
+
+
+def test_workers_of_several_mirrors_heartbeats_mount_what_each_source_needs() -> None:
+    clusters = {"useast": a_cluster(authentication=OAUTH), "eu": a_cluster("eu", authentication=OAUTH)}
+    clusters["uswest"] = a_cluster("us-west-2")
+    topics = {"topics": ["orders"], "groups": ["g"]}
+    mirrors = {"kind": "mirrorMaker2", "sources": {"useast": topics, "eu": topics}, "target": "uswest"}
+    topology = parse_topology(a_topology(mirrors, clusters=clusters))
+    (deployment,) = deployments(resolve_flows(topology, None, {}))
+    objects = {planned.kind: planned.manifest for planned in deployment_objects(deployment)}
+    for kind in ("KafkaConnect", "KafkaMirrorMaker2"):
+        volumes = objects[kind]["spec"]["template"]["pod"]["volumes"]
+        assert {each["name"] for each in volumes} == {"source-token-trust-useast", "source-token-trust-eu"}

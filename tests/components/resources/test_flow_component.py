@@ -1,0 +1,129 @@
+"""ReplicationFlow registers exactly the rendered objects, under itself, in an order that works."""
+
+from typing import Any
+
+import pytest
+
+from components import Cluster, Flow, ReplicationError, ReplicationFlow, ReplicationFlowArgs
+from components.render.deployments import flow_objects
+from tests.builders import a_cluster, a_flow, a_resolved_flow
+from tests.components.recorder import Recorder, record
+
+
+def an_args(secrets: dict[str, str] | None = None, **overrides: Any) -> ReplicationFlowArgs:
+    clusters: dict[str, Any] = {
+        "useast": a_cluster(tls={"trust": {"config": "useastCa"}}, bootstrapServers={"config": "useastBootstrap"}),
+        "uswest": a_cluster("us-west-2"),
+    }
+    return ReplicationFlowArgs(
+        flow=Flow.model_validate(a_flow(**overrides)),
+        clusters={alias: Cluster.model_validate(cluster) for alias, cluster in clusters.items()},
+        strimzi="1.2",
+        secrets={"useastCa": "-----BEGIN CERTIFICATE-----"} if secrets is None else secrets,
+        addresses={"useastBootstrap": "kafka.useast:9093"},
+    )
+
+
+def a_recorded_flow(**overrides: Any) -> Recorder:
+    def program() -> None:
+        ReplicationFlow("orders", an_args(**overrides))
+
+    return record(program)
+
+
+def test_every_object_is_a_child_of_the_component_named_after_its_role() -> None:
+    recorder = a_recorded_flow()
+    component, *children = recorder.resources
+    assert component.token == "replication:kafka:Flow"
+    assert {child.parent for child in children} == {component.urn}
+    assert {child.name for child in children} == {
+        "orders-namespace",
+        "orders-source-config",
+        "orders-target-config",
+        "orders-replication-config",
+        "orders-source-credentials",
+        "orders-access-role",
+        "orders-access-binding",
+        "orders-connect",
+        "orders-source-connector",
+        "orders-checkpoint-connector",
+        "orders-heartbeat-connector",
+    }
+
+
+def test_what_is_registered_is_what_is_rendered() -> None:
+    """A property lost on the way to the engine would not show in a review of rendered files."""
+    recorder = a_recorded_flow()
+    clusters = {
+        "useast": a_cluster(tls={"trust": {"config": "useastCa"}}, bootstrapServers="kafka.useast:9093"),
+        "uswest": a_cluster("us-west-2"),
+    }
+    for planned in flow_objects(a_resolved_flow(clusters)):
+        inputs = dict(recorder.named(f"orders-{planned.role}").inputs)
+        if planned.secret_values:
+            inputs.pop("stringData")
+        assert inputs == planned.manifest
+
+
+def test_a_credential_from_configuration_is_a_secret_input() -> None:
+    inputs = a_recorded_flow().named("orders-source-credentials").inputs
+    assert inputs["stringData"] == {"secret": {"ca.crt": "-----BEGIN CERTIFICATE-----"}}
+
+
+def test_connectors_wait_for_what_they_read() -> None:
+    """Connect resolves placeholders when a connector starts, so one that is created too early fails."""
+    recorder = a_recorded_flow()
+    for role in ("source", "checkpoint", "heartbeat"):
+        waited = {urn.rsplit("::", 1)[-1] for urn in recorder.named(f"orders-{role}-connector").dependencies}
+        assert waited == {
+            "orders-namespace",
+            "orders-connect",
+            "orders-access-binding",
+            "orders-source-config",
+            "orders-target-config",
+            "orders-replication-config",
+            "orders-source-credentials",
+        }
+
+
+def test_an_existing_namespace_is_not_created() -> None:
+    recorder = a_recorded_flow(namespace={"name": "kafka", "create": False})
+    assert not [resource for resource in recorder.resources if resource.token.endswith(":Namespace")]
+    assert recorder.named("orders-connect").inputs["metadata"]["namespace"] == "kafka"
+
+
+def test_outputs_contain_names_and_digest() -> None:
+    (outputs,) = a_recorded_flow().finished.values()
+    assert outputs["namespace"] == "mirror-orders"
+    assert outputs["connectors"] == ["orders-source", "orders-checkpoint", "orders-heartbeat"]
+    assert outputs["remoteTopics"] == ["useast.orders", "useast.payments-.*"]
+    assert outputs["digest"].startswith("sha256:")
+
+
+def test_the_parameters_of_the_validation_job_are_an_output() -> None:
+    told: list[Any] = []
+
+    def program() -> None:
+        ReplicationFlow("orders", an_args()).validation.apply(told.append)
+
+    record(program)
+    assert [each["source"]["bootstrapServers"] for each in told] == ["kafka.useast:9093"]
+
+
+def test_problems_are_raised_before_anything_is_registered() -> None:
+    recorder = Recorder()
+
+    def program() -> None:
+        with pytest.raises(ReplicationError, match="no-topics"):
+            ReplicationFlow("orders", an_args(topics=[]))
+
+    recorder = record(program)
+    assert recorder.resources == []
+
+
+def test_a_missing_secret_is_named_by_its_configuration_key() -> None:
+    def program() -> None:
+        with pytest.raises(ReplicationError, match="missing-config: configuration key `useastCa` is not set"):
+            ReplicationFlow("orders", an_args(secrets={}))
+
+    assert record(program).resources == []

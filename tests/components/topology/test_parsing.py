@@ -1,0 +1,148 @@
+"""Mistakes in the form of a topology file are reported in YAML's terms, with the key and its path in the file."""
+
+from typing import Any
+
+import pytest
+
+from components.contract.problems import ReplicationError
+from components.topology.parsing import parse_topology
+from tests.builders import a_flow, a_topology
+
+
+def told(data: object) -> list[str]:
+    with pytest.raises(ReplicationError) as refused:
+        parse_topology(data)
+    return [str(problem) for problem in refused.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        pytest.param(
+            {"topics": "orders"},
+            "wrong-type: `topics` is text, at replications.orders.topics. It must be a list. Remedy: write `topics` "
+            "as a list.",
+            id="text for a list",
+        ),
+        pytest.param(
+            {"topics": ["orders", 1]},
+            "wrong-type: `topics.1` is a number, at replications.orders.topics.1. Without quotation marks YAML does "
+            "not read it as text. Remedy: put it in quotation marks.",
+            id="a number for text in a list",
+        ),
+        pytest.param(
+            {"connect": ["replicas"]},
+            "wrong-type: `connect` is a list, at replications.orders.connect. It must be a mapping. Remedy: write "
+            "`connect` as a mapping.",
+            id="a list for a mapping",
+        ),
+        pytest.param(
+            {"intervals": {"emitHeartbeatsSeconds": "often"}},
+            "wrong-type: `emitHeartbeatsSeconds` is text, at replications.orders.intervals.emitHeartbeatsSeconds. "
+            "It must be a whole number. Remedy: write `emitHeartbeatsSeconds` as a whole number.",
+            id="text for a number",
+        ),
+        pytest.param(
+            {"connect": {"replicas": True}},
+            "wrong-type: `replicas` is true or false, at replications.orders.connect.replicas. It must be a whole "
+            "number. Remedy: write `replicas` as a whole number.",
+            id="yes for a number, which Python counts as 1",
+        ),
+        pytest.param(
+            {"connectors": {"source": {"tasksMax": 2**31}}},
+            "out-of-range: `tasksMax` is 2147483648, at replications.orders.connectors.source.tasksMax. Input should "
+            "be less than or equal to 2147483647. Remedy: set `tasksMax` to an accepted value.",
+            id="a number that Kubernetes and Kafka cannot hold",
+        ),
+        pytest.param(
+            {"kind": "flows"},
+            "not-accepted: `kind` is 'flows', at replications.orders.kind. Accepted: 'flow', 'prefixlessPair', "
+            "'split', 'mirrorMaker2'. Remedy: set `kind` to one of these.",
+            id="a kind that does not exist, by the name of its key",
+        ),
+        pytest.param(
+            {"connect": {"config": {"topic.creation.enable": [1]}}},
+            "wrong-type: `topic.creation.enable` is a list, at "
+            "replications.orders.connect.config.topic.creation.enable. It must be text or true or false or a whole "
+            "number or a number. Remedy: write `topic.creation.enable` as text or true or false or a whole number or "
+            "a number.",
+            id="none of several types, in one problem",
+        ),
+        pytest.param(
+            {"intervals": {False: 5}},
+            "wrong-type: a key is true or false: False, at replications.orders.intervals. Without quotation marks "
+            "YAML does not read it as text: `no`, `off`, `yes` and `on` become true or false. Remedy: put the key in "
+            "quotation marks.",
+            id="a key of which YAML makes no text",
+        ),
+        pytest.param(
+            {"connectors": {"sources": {"Fast_1": {"topics": ["orders"]}}}},
+            "not-accepted: the key `Fast_1` is not accepted here, at replications.orders.connectors.sources.Fast_1. "
+            "Accepted: text like ^[a-z0-9]([-a-z0-9]*[a-z0-9])?$. Remedy: rename it to one of these.",
+            id="a name that becomes one of Kubernetes",
+        ),
+        pytest.param(
+            {"connect": {"resources": {"limits": {"memory": "2GB"}}}},
+            "not-accepted: `memory` is '2GB', at replications.orders.connect.resources.limits.memory. Accepted: a "
+            "quantity of Kubernetes, such as `500m`, `4`, `2Gi`. Remedy: set `memory` to one of these.",
+            id="a unit that Kubernetes does not know",
+        ),
+        pytest.param(
+            {"connect": {"template": {"pod": {"volumes": None}}}},
+            "wrong-type: `volumes` is empty, at replications.orders.connect.template.pod.volumes. It must be a list. "
+            "Remedy: write `volumes` as a list.",
+            id="an empty list of a template that is joined with ours",
+        ),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_reported_in_yamls_terms(settings: dict[str, Any], words: str) -> None:
+    assert told(a_topology(a_flow(**settings))) == [words]
+
+
+def test_an_empty_file_is_reported_as_empty() -> None:
+    assert told(None) == [
+        "wrong-type: `the file` is empty, at the top of the file. It must be a mapping. Remedy: write `the file` as a "
+        "mapping."
+    ]
+
+
+def test_a_replication_without_a_kind_is_reported() -> None:
+    flow = a_flow()
+    del flow["kind"]
+    assert told(a_topology(flow)) == [
+        "missing-key: `kind` is missing, at replications.orders.kind. It has no default. Remedy: set `kind`."
+    ]
+
+
+@pytest.mark.parametrize(("between", "fewer"), [(["useast"], "more"), (["useast", "uswest", "eu"], "fewer")])
+def test_a_pair_must_have_two_clusters(between: list[str], fewer: str) -> None:
+    pair = {"kind": "prefixlessPair", "between": between, "topics": ["ledger"]}
+    assert told(a_topology(pair)) == [
+        f"out-of-range: the number of entries in `between` is {len(between)}, at replications.orders.between. It needs "
+        f"{fewer}. Remedy: give `between` {fewer} entries."
+    ]
+
+
+@pytest.mark.parametrize("password", ["hunter2", 123456, 12.5, True])
+def test_a_credential_in_the_file_is_reported_without_showing_it(password: object) -> None:
+    topology = a_topology()
+    topology["clusters"]["useast"]["authentication"]["password"] = password
+    (problem,) = told(topology)
+    assert problem.startswith(
+        "plain-text-secret: `password` is given as plain text, at clusters.useast.authentication."
+    )
+    assert str(password) not in problem
+
+
+@pytest.mark.parametrize(
+    ("password", "key"),
+    [({"secret": "Kafka_Mirror", "key": "password"}, "secret"), ({"secret": "mirror", "key": "team/password"}, "key")],
+)
+def test_a_secret_name_that_kubernetes_refuses_is_refused(password: dict[str, str], key: str) -> None:
+    """A slash or a colon in it would also end a placeholder too early."""
+    topology = a_topology()
+    topology["clusters"]["useast"]["authentication"]["password"] = password
+    (problem,) = told(topology)
+    assert problem.startswith(
+        f"not-accepted: `{key}` is {password[key]!r}, at clusters.useast.authentication.password."
+    )
