@@ -7,16 +7,14 @@ from typing import Any
 
 import yaml
 
-from components.model import Topology
-from components.parsing import parse_topology
-from components.resolved import config_values
-from infra.errors import CannotRunError
+from components.contract.problems import CannotRunError
+from components.flows.resolved import config_values
+from components.topology.model import Topology
+from components.topology.parsing import parse_topology
 
-ROOT = Path(__file__).resolve().parent.parent
-STACKS = ROOT / "stacks"
 PROJECT = "replication"
 ALLOW_UNPROVEN = "allowUnproven"
-#: What the project reads of a stack file, beside the keys that `{config: KEY}` in its topology names.
+#: The keys of a stack file that the program reads, besides those that its topology names by `{config: KEY}`.
 SETTINGS = ("topology", "region", "local", ALLOW_UNPROVEN)
 _ACCESS = ("kubernetes:kubeconfig", "kubernetes:context")
 _MERGE = "tag:yaml.org,2002:merge"
@@ -24,7 +22,7 @@ _MERGE = "tag:yaml.org,2002:merge"
 
 @dataclass(frozen=True)
 class StackSettings:
-    """One stack: its topology, its region (all when None), and what its file in `stacks` holds of configuration.
+    """One stack: its topology, its region (None means all regions), and the configuration in its file.
 
     `values` are the plain ones by key without the project's prefix; `secret_keys` names the encrypted ones.
     `encrypted_access` names what of the access to Kubernetes is encrypted, so that Pulumi's engine alone can read it.
@@ -43,17 +41,17 @@ class StackSettings:
 
     @property
     def allow_unproven(self) -> str | None:
-        """Why the stack is deployed although the stacks before it have not proven its model, if it is."""
+        """The reason to deploy the stack although earlier stacks have not proven its model; None if there is none."""
         return self.values.get(ALLOW_UNPROVEN)
 
 
 class _UniqueKeyLoader(yaml.CSafeLoader):
-    """YAML loader in C that refuses a key given twice; YAML itself would keep the last in silence."""
+    """A fast YAML loader that refuses a duplicate key; YAML itself would silently keep the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
-            # A key that is no scalar is refused below; `<<` takes over the keys of another mapping, however often.
+            # A key that is not a scalar is refused below; `<<` may merge any number of mappings.
             if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == _MERGE:
                 continue
             key = self.construct_object(key_node, deep=True)
@@ -63,25 +61,25 @@ class _UniqueKeyLoader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep=deep)
 
 
-def stack_names(stacks: Path = STACKS) -> tuple[str, ...]:
-    """Names of the stacks that have a file, sorted."""
+def stack_names(stacks: Path) -> tuple[str, ...]:
+    """The names of all stacks with a file in a folder, sorted."""
     files = [path.name for path in stacks.glob("Pulumi.*.yaml") if path.is_file()]
     return tuple(sorted(name.removeprefix("Pulumi.").removesuffix(".yaml") for name in files))
 
 
 def shown(path: Path) -> str:
-    """A path as a user finds it: relative to the folder of the command where it lies in it."""
+    """A path as the user would type it: relative to the current folder if it is inside it."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
-def stack_file(stack: str, stacks: Path = STACKS) -> Path:
-    """File with a stack's configuration."""
+def stack_file(stack: str, stacks: Path) -> Path:
+    """The file with a stack's configuration."""
     return stacks / f"Pulumi.{stack}.yaml"
 
 
-def read_settings(stack: str, stacks: Path = STACKS) -> StackSettings:
-    """Settings of a stack from its file, without Pulumi.
+def read_settings(stack: str, stacks: Path) -> StackSettings:
+    """Read the settings of a stack from its file, without Pulumi.
 
     Raises CannotRunError for a file that is missing or is no YAML, ReplicationError for a topology in a wrong form.
     """
@@ -89,6 +87,7 @@ def read_settings(stack: str, stacks: Path = STACKS) -> StackSettings:
     if not path.is_file():
         known = ", ".join(stack_names(stacks)) or "none"
         raise CannotRunError(
+            "unknown-stack",
             f"stack `{stack}` has no file",
             shown(path),
             f"Stacks are: {known}.",
@@ -98,6 +97,7 @@ def read_settings(stack: str, stacks: Path = STACKS) -> StackSettings:
     config = data.get("config") if isinstance(data, Mapping) else None
     if not isinstance(config, Mapping):
         raise CannotRunError(
+            "no-stack-config",
             "no `config`",
             shown(path),
             "A stack file holds the stack's configuration.",
@@ -118,13 +118,13 @@ def _is_encrypted(value: object) -> bool:
 
 
 def _text(value: object) -> str:
-    """A plain value as Pulumi hands it to a program."""
+    """A plain value as Pulumi passes it to a program."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def deployed_settings(stacks: Path = STACKS) -> StackSettings:
-    """Settings of the stack that the Pulumi engine runs, from its configuration and the topology in `stacks`."""
-    # Loading Pulumi takes longer than a check or a render, which do without.
+def deployed_settings(stacks: Path) -> StackSettings:
+    """Settings of the stack that Pulumi's engine is running, from its configuration and its topology."""
+    # Importing Pulumi takes longer than a whole check or render, and neither needs it.
     import pulumi
 
     config = pulumi.Config(PROJECT)
@@ -142,6 +142,7 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
     name = values.get("topology")
     if name is None:
         raise CannotRunError(
+            "no-topology",
             f"stack `{stack}` names no topology",
             shown(stack_file(stack, stacks)),
             "Every stack of an environment reads the same topology file.",
@@ -151,6 +152,7 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
     if not path.is_file():
         known = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml"))) or "none"
         raise CannotRunError(
+            "unknown-topology",
             f"topology `{name}` has no file",
             shown(path),
             f"Topologies are: {known}.",
@@ -168,11 +170,13 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
 
 
 def load_yaml(path: Path) -> object:
-    """Parsed YAML of a file; a key given twice is an error."""
+    """The parsed YAML of a file. Raises CannotRunError for invalid YAML and for a duplicate key."""
     try:
         return yaml.load(path.read_bytes(), _UniqueKeyLoader)
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{shown(path)}:{mark.line + 1}:{mark.column + 1}" if mark else shown(path)
-        what = getattr(error, "problem", None) or (str(error) if isinstance(error, ValueError) else "it is no YAML")
-        raise CannotRunError(str(what), place, "The file cannot be read as YAML.", "correct it there.") from error
+        what = getattr(error, "problem", None) or (str(error) if isinstance(error, ValueError) else "it is not YAML")
+        raise CannotRunError(
+            "invalid-yaml", str(what), place, "The file cannot be read as YAML.", "correct it there."
+        ) from error

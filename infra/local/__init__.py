@@ -1,1 +1,1 @@
-"""The local stack: real Kafka regions and a real Kubernetes API on loopback, one module a part."""
+"""The local stack: two real Kafka regions and a real Kubernetes API on this machine."""

@@ -1,7 +1,6 @@
-"""Gives Kafka users what they may do. Which ACLs a flow needs is not decided here but in components/specs/acls.py."""
+"""Grants ACLs to Kafka users. components/render/acls.py decides which ACLs a flow needs."""
 
 from collections.abc import Iterable
-from concurrent.futures import Future
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs do not re-export them
@@ -13,16 +12,16 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
     ResourceType,
 )
 
-from components.specs.acls import CLUSTER_NAME, Acl
+from components.kafka.acls import CLUSTER_NAME
+from components.render.acls import Acl
 from infra.local.endpoints import Region
 from infra.local.errors import LocalStackError
+from infra.local.transient import REQUEST_SECONDS, retried
 from infra.local.users import ADMIN, APP, VALIDATOR
-
-DEADLINE_SECONDS = 20.0
 
 
 def apply_acls(region: Region, acls: Iterable[Acl]) -> None:
-    """Create those of `acls` that are meant for the region; those that exist already stay as they are.
+    """Create the ACLs of `acls` that belong to the region; existing ones stay as they are.
 
     Raises LocalStackError if the region refuses one.
     """
@@ -30,17 +29,30 @@ def apply_acls(region: Region, acls: Iterable[Acl]) -> None:
     if not wanted:
         return
     admin = AdminClient(region.client_config(ADMIN))
-    for binding, future in admin.create_acls(wanted, request_timeout=DEADLINE_SECONDS).items():
-        _finish(future, f"create {_told(binding)} on {region.alias}")
+
+    def create() -> None:
+        for future in admin.create_acls(wanted, request_timeout=REQUEST_SECONDS).values():
+            future.result(REQUEST_SECONDS)
+
+    try:
+        retried(create)
+    except (KafkaException, TimeoutError) as error:
+        raise LocalStackError(
+            "kafka-refused",
+            f"could not create the ACLs {', '.join(map(_text, wanted))}: {error}",
+            region.alias,
+            "Kafka refused one or did not answer in time.",
+            "check that the region is running (`replicate local status`) and try again",
+        ) from error
 
 
 def standing_acls(alias: str) -> tuple[Acl, ...]:
-    """What the users beside the flows may do: the validation job reads everything, the traffic's clients also write."""
+    """The ACLs of users that belong to no flow: the validation job reads everything, the traffic clients also write."""
     validator, app = f"User:{VALIDATOR}", f"User:{APP}"
     return (
         Acl(alias, validator, "topic", "literal", "*", ("READ", "DESCRIBE", "DESCRIBE_CONFIGS")),
         Acl(alias, validator, "group", "literal", "*", ("DESCRIBE",)),
-        # To see the flows' ACLs, and whether the brokers let everyone use what has none.
+        # To see the flows' ACLs, and whether the brokers allow everyone what has no ACL.
         Acl(alias, validator, "cluster", "literal", CLUSTER_NAME, ("DESCRIBE", "DESCRIBE_CONFIGS")),
         Acl(alias, app, "topic", "literal", "*", ("READ", "WRITE", "CREATE", "DESCRIBE", "DELETE")),
         Acl(alias, app, "group", "literal", "*", ("READ", "DESCRIBE")),
@@ -48,9 +60,9 @@ def standing_acls(alias: str) -> tuple[Acl, ...]:
 
 
 def bindings(acl: Acl) -> list[AclBinding]:
-    """The ACL as Kafka keeps it: one binding an operation, allowed from any host."""
+    """The ACL as Kafka stores it: one binding for each operation, allowed from any host."""
     pattern = ResourcePatternType[acl.pattern.upper()]
-    # librdkafka's word for the cluster is that of the brokers' resource.
+    # librdkafka calls the cluster resource BROKER.
     resource = ResourceType["BROKER" if acl.resource == "cluster" else acl.resource.upper()]
     return [
         AclBinding(resource, acl.name, pattern, acl.principal, "*", AclOperation[operation], AclPermissionType.ALLOW)
@@ -58,15 +70,6 @@ def bindings(acl: Acl) -> list[AclBinding]:
     ]
 
 
-def _told(binding: AclBinding) -> str:
+def _text(binding: AclBinding) -> str:
     operation, resource = AclOperation(binding.operation), ResourceType(binding.restype)
-    return f"the ACL {operation.name} on {resource.name} {binding.name} for {binding.principal}"
-
-
-def _finish(future: "Future[object]", what: str) -> None:
-    try:
-        future.result(DEADLINE_SECONDS)
-    except (KafkaException, TimeoutError) as error:
-        raise LocalStackError(
-            f"could not {what}: {error}", "see that the region runs (`replicate local status`) and run it again"
-        ) from error
+    return f"{operation.name} on {resource.name} {binding.name} for {binding.principal}"

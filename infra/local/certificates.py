@@ -1,4 +1,4 @@
-"""Certificate authorities of the local stack, one a trust domain, and what they sign. All of it PEM, keys PKCS#8."""
+"""The certificate authorities of the local stack and the certificates that they sign, as PEM with PKCS#8 keys."""
 
 import datetime
 import ipaddress
@@ -26,27 +26,27 @@ class KeyPair:
 
 @dataclass(frozen=True)
 class Authority:
-    """A certificate authority. Kubernetes and each region have their own, so that trust in the wrong one fails."""
+    """A certificate authority. Kubernetes and each region have their own, so trusting the wrong one fails."""
 
     name: str
 
     @property
     def directory(self) -> Path:
-        """Where the authority keeps its own files and those that it issued."""
-        return paths.CERTIFICATES / self.name
+        """The folder of the authority's own files and of those that it issued."""
+        return paths.certificates() / self.name
 
     @property
     def certificate(self) -> Path:
-        """What clients trust."""
+        """The certificate that clients trust."""
         return self.directory / "ca.crt"
 
     @property
     def key(self) -> Path:
-        """What signs."""
+        """The key that signs."""
         return self.directory / "ca.key"
 
     def ensure(self) -> None:
-        """Create the authority unless it is there."""
+        """Create the authority unless it exists."""
         if self.certificate.exists() and self.key.exists():
             return
         key = ec.generate_private_key(ec.SECP256R1())
@@ -72,7 +72,7 @@ class Authority:
         write_private(self.certificate, _certificate_pem(certificate))
 
     def issue(self, common_name: str) -> KeyPair:
-        """The key and certificate of `common_name`, made once; good for a server on loopback and for a client."""
+        """The key and certificate of `common_name`, for a server on loopback or a client; created once."""
         self.ensure()
         pair = KeyPair(self.directory / f"{common_name}.crt", self.directory / f"{common_name}.key")
         if pair.certificate.exists() and pair.key.exists():
@@ -80,7 +80,7 @@ class Authority:
         signer = x509.load_pem_x509_certificate(self.certificate.read_bytes())
         signing_key = serialization.load_pem_private_key(self.key.read_bytes(), password=None)
         if not isinstance(signing_key, ec.EllipticCurvePrivateKey):
-            raise TypeError(f"{self.key} holds a {type(signing_key).__name__}, not a key of ours")
+            raise TypeError(f"{self.key} holds a {type(signing_key).__name__}, not an elliptic curve key")
         key = ec.generate_private_key(ec.SECP256R1())
         loopback = x509.IPAddress(ipaddress.IPv4Address("127.0.0.1"))
         certificate = (
@@ -98,7 +98,7 @@ class Authority:
         return pair
 
     def keystore(self, common_name: str) -> Path:
-        """Key, certificate and authority in the one PEM file that Kafka calls a keystore."""
+        """One PEM file with the key, its certificate and the authority's, which Kafka calls a keystore."""
         pair = self.issue(common_name)
         store = self.directory / f"{common_name}.keystore.pem"
         parts = (pair.key, pair.certificate, self.certificate)
@@ -120,7 +120,7 @@ def _certificate(
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        # A clock that is set back a little must not make a fresh certificate invalid.
+        # If the clock is set back a little, a new certificate must stay valid.
         .not_valid_before(now - datetime.timedelta(hours=1))
         .not_valid_after(now + LIFETIME)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)

@@ -1,19 +1,23 @@
-"""How to reach the running local stack: addresses, trust and users. What the rest of the project reads of it."""
+"""How to reach the running local stack: addresses, certificates and users."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from infra.local import paths, processes
+from infra.local import paths
 from infra.local.certificates import Authority, KeyPair
 from infra.local.errors import LocalStackError
+from infra.local.parts import processes
 from infra.local.state import State, load_state
 from infra.local.users import REGIONS, USERS, password_key
+
+LOG_NOTHING_BUT_CRASHES = 2
+"""A level of syslog: critical."""
 
 
 @dataclass(frozen=True)
 class User:
-    """A Kafka user: the same name and password for SASL PLAIN and SCRAM-SHA-512, and a certificate for mutual TLS."""
+    """A Kafka user, who logs in with SASL PLAIN or SCRAM-SHA-512 by password, or with mutual TLS by certificate."""
 
     name: str
     password: str = field(repr=False)
@@ -31,7 +35,7 @@ class Region:
     users: Mapping[str, User]
 
     def client_config(self, user: str) -> dict[str, str | int | float | bool]:
-        """A librdkafka configuration for `user`; it holds the password, so it is never printed."""
+        """A librdkafka configuration for `user`. It contains the password, so never print it."""
         return {
             "bootstrap.servers": self.bootstrap_servers,
             "security.protocol": "SASL_SSL",
@@ -39,12 +43,14 @@ class Region:
             "sasl.username": self.users[user].name,
             "sasl.password": self.users[user].password,
             "ssl.ca.location": str(self.ca_file),
+            # librdkafka would print its log to the terminal; every failure reaches the caller as an exception anyway.
+            "log_level": LOG_NOTHING_BUT_CRASHES,
         }
 
 
 @dataclass(frozen=True)
 class Endpoints:
-    """The whole stack from outside: the admin's kubeconfig, and the regions by alias."""
+    """The addresses of a stack: the administrator's kubeconfig, and the regions by alias."""
 
     kubeconfig: Path
     regions: Mapping[str, Region]
@@ -56,18 +62,24 @@ def load_endpoints() -> Endpoints:
     needed = ("kube-apiserver", *(part_name(alias) for alias in REGIONS))
     dead = [name for name in needed if name not in state.parts or not processes.alive(state.parts[name])]
     if dead:
-        raise LocalStackError(f"the local stack is not running (down: {', '.join(dead)})", "run `replicate local up`")
+        raise LocalStackError(
+            "local-stack-down",
+            f"the local stack is not running (down: {', '.join(dead)})",
+            str(paths.state_file()),
+            "The command works on its clusters.",
+            "run `replicate local up`",
+        )
     return endpoints_of(state)
 
 
 def endpoints_of(state: State) -> Endpoints:
-    """The endpoints that the state describes, whether anything runs there or not."""
+    """The endpoints in a state file, whether or not anything is running there."""
     regions = {alias: region_of(alias, state.ports, state.passwords) for alias in REGIONS}
-    return Endpoints(kubeconfig=paths.KUBECONFIG, regions=regions)
+    return Endpoints(kubeconfig=paths.kubeconfig(), regions=regions)
 
 
 def region_of(alias: str, ports: Mapping[str, int], passwords: Mapping[str, str]) -> Region:
-    """The region with the stack's ports and passwords; certificates are issued if they are not there yet."""
+    """The region with these ports and passwords; issues the certificates that do not exist yet."""
     authority = Authority(alias)
     users = {name: User(name, passwords[password_key(alias, name)], authority.issue(name)) for name in USERS}
     return Region(
@@ -80,5 +92,5 @@ def region_of(alias: str, ports: Mapping[str, int], passwords: Mapping[str, str]
 
 
 def part_name(alias: str) -> str:
-    """The name of the part that is a region's broker, and of its SASL_SSL port."""
+    """The name of a region's broker as a part of the stack, and of its SASL_SSL port."""
     return f"kafka-{alias}"

@@ -1,4 +1,4 @@
-"""The traffic that the demos replicate: topics of the example stacks, and groups that stopped at chosen offsets."""
+"""The traffic that the demos replicate: the topics and consumer groups of each example stack."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from infra.local.traffic import Positions, consume_to, create_topics, end_offset
 
 @dataclass(frozen=True)
 class Example:
-    """Topics with their partitions; for each group, what it reads and at which share of a partition it stops."""
+    """Partitions by topic; by group, the topics that it reads and the share of each partition that it consumes."""
 
     topics: Mapping[str, int]
     groups: Mapping[str, tuple[tuple[str, ...], float]]
@@ -24,10 +24,10 @@ ORDERS = Example(
         "reporting": (("orders", "audit"), 0.5),
     },
 )
-"""For the stack `local`, which selects neither `audit` nor `reporting`."""
+"""For the stack `local`, whose flow selects neither the topic `audit` nor the group `reporting`."""
 
 LEDGER = Example(topics={"ledger": 3}, groups={})
-"""For the stack `local-pair`, on either side."""
+"""For each region of the stack `local-pair`."""
 
 SALES = Example(
     topics={"sales-web": 2, "sales-stores": 1, "clicks": 3, "logs-app": 2},
@@ -44,22 +44,22 @@ STOCK = Example(
 
 @dataclass(frozen=True)
 class Traffic:
-    """What was made: records produced by topic and partition, and offsets committed by group."""
+    """What a run made: the number of records by topic and partition, and the committed offsets by group."""
 
     produced: Mapping[tuple[str, int], int]
     committed: Mapping[str, Positions]
 
 
 def make_example_traffic(region: Region, records_per_topic: int, seed: int, example: Example = ORDERS) -> Traffic:
-    """Create the topics, produce to each, and let each group consume up to its share of these records.
+    """Create the topics, produce to each, and let each group consume its share of the new records.
 
-    A second run produces more and moves the groups on.
+    Every run produces more records and moves the groups on.
     """
     create_topics(region, example.topics)
     before = end_offsets(region, example.topics)
     produced: dict[tuple[str, int], int] = {}
     for topic in example.topics:
-        # Goes on in the sequence where an earlier run ended, so that no two records of a topic are the same.
+        # Continue the sequence where the last run ended, so that no two records of a topic are equal.
         first = sum(end for place, end in before.items() if place[0] == topic)
         for partition, count in produce(region, topic, records_per_topic, seed=seed, first=first).items():
             produced[topic, partition] = count

@@ -1,4 +1,4 @@
-"""How much memory everything took at once: the local stack, this command, and whatever either of them started."""
+"""Measures the peak memory of the local stack, of this command, and of the processes that either started."""
 
 import threading
 from collections.abc import Iterable
@@ -6,19 +6,19 @@ from types import TracebackType
 
 import psutil
 
-from infra.local import processes
-from infra.local.operator_part import workers
-from infra.local.processes import ProcessRecord
+from infra.local.parts import processes
+from infra.local.parts.operator import workers
+from infra.local.parts.processes import ProcessRecord
 from infra.local.state import load_state
 
 SAMPLE_SECONDS = 1.0
 
 
 class MemoryWatch:
-    """Samples the memory of all our processes while its `with` block runs; `peak_bytes` is the highest sum seen.
+    """Samples the memory of all our processes while its `with` block runs; `peak_bytes` is the highest sum.
 
-    A process counts with its proportional set size: pages that processes share are counted once. Where the system
-    does not tell that, with its resident set size, which is never less.
+    A process counts with its proportional set size, which counts a shared page once. Where the system does not
+    provide that, it counts with its resident set size, which is never smaller.
     """
 
     def __init__(self, sample_seconds: float = SAMPLE_SECONDS) -> None:
@@ -38,7 +38,7 @@ class MemoryWatch:
 
     def _run(self) -> None:
         while True:
-            # The parts are read anew each time: they come and go while the demo runs.
+            # Read the parts each time: they start and stop while the demo runs.
             self._take(memory_by_process([*load_state().parts.values(), *workers()]))
             if self._ended.wait(self._sample_seconds):
                 return
@@ -50,7 +50,7 @@ class MemoryWatch:
 
 
 def memory_by_process(records: Iterable[ProcessRecord]) -> dict[str, int]:
-    """Bytes of each recorded process, of this one, and of everything below them, by name and process id."""
+    """The memory in bytes of each recorded process, of this process, and of their children, by name and process id."""
     found: dict[int, tuple[str, psutil.Process]] = {}
     for record in records:
         for process in processes.family(record):

@@ -1,29 +1,55 @@
-"""Where everything of the local stack lies on disk. Imports nothing of ours.
+"""The files and folders of a local stack. Functions, because the command line chooses the project."""
 
-What is built once (binaries, jars, CRDs) lies in the repository's own `.local`; what a running stack owns lies in
-`LOCAL`, which REPLICATE_LOCAL moves, so that a second stack runs apart from the first and builds nothing again.
-"""
-
-import os
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-SOURCES = Path(__file__).resolve().parent
+from infra.project import local_folder
 
-BUILT = ROOT / ".local"
-BIN = BUILT / "bin"
-LIB = BUILT / "lib"
-CRDS = BUILT / "crds"
-STAMPS = BUILT / "stamps"
 
-LOCAL = Path(os.environ.get("REPLICATE_LOCAL") or BUILT).resolve()
-STATE_FILE = LOCAL / "state.json"
-LOCK_FILE = LOCAL / "lock"
-LOGS = LOCAL / "logs"
-DATA = LOCAL / "data"
-CERTIFICATES = LOCAL / "certificates"
-CONTROL_PLANE = LOCAL / "control-plane"
-KUBECONFIG = CONTROL_PLANE / "admin.kubeconfig"
-OPERATOR = LOCAL / "operator"
-PULUMI = LOCAL / "pulumi"
-VALIDATION = LOCAL / "validation"
+def state_file() -> Path:
+    """The processes and ports of the stack; see state.py."""
+    return local_folder() / "state.json"
+
+
+def lock_file() -> Path:
+    """Locked while the stack starts or stops."""
+    return local_folder() / "lock"
+
+
+def logs() -> Path:
+    """One log file for each process."""
+    return local_folder() / "logs"
+
+
+def data() -> Path:
+    """The data of etcd and the brokers."""
+    return local_folder() / "data"
+
+
+def certificates() -> Path:
+    """The certificate authorities and the certificates that they issued."""
+    return local_folder() / "certificates"
+
+
+def control_plane() -> Path:
+    """The configuration files of the API server."""
+    return local_folder() / "control-plane"
+
+
+def kubeconfig() -> Path:
+    """The kubeconfig of the API server's administrator."""
+    return control_plane() / "admin.kubeconfig"
+
+
+def operator() -> Path:
+    """The state of the stand-in for Strimzi's operator."""
+    return local_folder() / "operator"
+
+
+def pulumi() -> Path:
+    """The project, state and passphrase of Pulumi's engine."""
+    return local_folder() / "pulumi"
+
+
+def validation() -> Path:
+    """The parameters and reports of the validation job, by stack."""
+    return local_folder() / "validation"

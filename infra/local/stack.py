@@ -1,4 +1,4 @@
-"""The local stack as a whole: start what is dead, in order of dependency; stop what was started, in reverse."""
+"""Starts and stops the parts of the local stack in order of dependency, and reports their status."""
 
 import shutil
 import time
@@ -8,16 +8,18 @@ from pathlib import Path
 
 from rich.console import Console
 
-from infra.local import control_plane, operator_part, paths, processes
-from infra.local.artifacts import Artifacts, ensure
+from infra.local import paths
+from infra.local.build.artifacts import Artifacts, ensure
 from infra.local.endpoints import Endpoints, endpoints_of
-from infra.local.kafka import KAFKA_PARTS, new_cluster_id
-from infra.local.locks import exclusive
-from infra.local.parts import Part, Site
-from infra.local.processes import ProcessRecord
-from infra.local.starting import finish_part, serves_now, settle_ports, start_part
+from infra.local.parts import control_plane, processes
+from infra.local.parts import operator as operator_part
+from infra.local.parts.kafka import KAFKA_PARTS, new_cluster_id
+from infra.local.parts.part import Part, Site
+from infra.local.parts.processes import ProcessRecord
+from infra.local.parts.starting import finish_part, serves_now, settle_ports, start_part
 from infra.local.state import State, load_state, save_state
 from infra.local.users import REGIONS, USERS, password_key, with_passwords
+from infra.machine.locks import exclusive
 
 CONTROL_PLANE: tuple[Part, ...] = (
     control_plane.ETCD,
@@ -25,14 +27,14 @@ CONTROL_PLANE: tuple[Part, ...] = (
     control_plane.KUBE_CONTROLLER_MANAGER,
 )
 PARTS: tuple[Part, ...] = (*CONTROL_PLANE, *KAFKA_PARTS, operator_part.OPERATOR)
-"""In order of dependency, as are those of the control plane."""
+"""All parts in order of dependency."""
 
 LOCK_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
 class PartStatus:
-    """A part as it is now. `memory_bytes` is its resident set; None when it does not run."""
+    """The status of a part. `memory_bytes` is its resident set size, None if it is not running."""
 
     name: str
     running: bool
@@ -43,7 +45,7 @@ class PartStatus:
     log: Path | None
 
     def as_json(self) -> dict[str, object]:
-        """For a machine to read; the keys are part of the command line's interface."""
+        """The status as JSON; its keys are part of the command line's interface."""
         return {
             "name": self.name,
             "running": self.running,
@@ -56,17 +58,17 @@ class PartStatus:
 
 
 def up(console: Console) -> Endpoints:
-    """Build what is missing and start what is dead; nothing happens to what runs.
+    """Build what is missing and start the parts that are not running.
 
-    Raises LocalStackError naming the part that failed. Parts that run by then stay up; the next `up` continues.
+    Raises LocalStackError with the part that failed. The parts before it keep running, and the next `up` continues.
     """
     return endpoints_of(start(console, PARTS))
 
 
 def start(console: Console, parts: Sequence[Part]) -> State:
-    """What `up` does, for some of the parts: in their order, with all that they depend on."""
+    """Do what `up` does for some of the parts, given in order of dependency and with all that they depend on."""
     artifacts = ensure(console)
-    with exclusive(paths.LOCK_FILE, console, "starting or stopping the local stack", LOCK_SECONDS):
+    with exclusive(paths.lock_file(), console, "starting or stopping the local stack", LOCK_SECONDS):
         state = _with_identities(load_state())
         save_state(state)
         for position, part in enumerate(parts):
@@ -80,7 +82,7 @@ def _bring_up(console: Console, artifacts: Artifacts, state: State, part: Part, 
     if record is not None and processes.alive(record):
         site = _site(artifacts, state)
         if record.ready and serves_now(site, part):
-            _line(console, part, f"runs already (process {record.pid})")
+            _line(console, part, f"already running (process {record.pid})")
             return state
         state = finish_part(site, state, part)
         _line(console, part, f"ready after {time.monotonic() - began:.1f} s (process {record.pid})")
@@ -95,13 +97,13 @@ def _bring_up(console: Console, artifacts: Artifacts, state: State, part: Part, 
 
 
 def down(console: Console, purge: bool = False) -> None:
-    """Stop every recorded process, last started first; with `purge` remove the stack's data and secrets too."""
-    with exclusive(paths.LOCK_FILE, console, "starting or stopping the local stack", LOCK_SECONDS):
+    """Stop every recorded process, the last started first; with `purge` also delete the stack's data and secrets."""
+    with exclusive(paths.lock_file(), console, "starting or stopping the local stack", LOCK_SECONDS):
         state = load_state()
         for part in reversed(PARTS):
             state = _take_down(console, state, part)
             if part is operator_part.OPERATOR:
-                # After the operator, which would start them again, and even if only they are left.
+                # After the operator, which would start them again; also if no part is left but the workers.
                 _stop_workers(console)
         if purge:
             _purge()
@@ -122,7 +124,7 @@ def _take_down(console: Console, state: State, part: Part) -> State:
 
 
 def status() -> list[PartStatus]:
-    """Every part as it is now, and the operator's workers; parts that were never started are listed as down."""
+    """The status of every part, started or not, and of the operator's workers."""
     state = load_state()
     parts = []
     for part in PARTS:
@@ -167,11 +169,11 @@ def _site(artifacts: Artifacts, state: State) -> Site:
 
 
 def _purge() -> None:
-    servers = (paths.DATA, paths.LOGS, paths.CERTIFICATES, paths.CONTROL_PLANE, paths.OPERATOR)
-    # Pulumi's state tells of objects that were in the API server's data; without them it would be wrong.
-    for folder in (*servers, paths.PULUMI, paths.VALIDATION):
+    servers = (paths.data(), paths.logs(), paths.certificates(), paths.control_plane(), paths.operator())
+    # Pulumi's state describes objects in the API server's data; without that data it would be wrong.
+    for folder in (*servers, paths.pulumi(), paths.validation()):
         shutil.rmtree(folder, ignore_errors=True)
-    paths.STATE_FILE.unlink(missing_ok=True)
+    paths.state_file().unlink(missing_ok=True)
 
 
 def _line(console: Console, part: Part, what: str) -> None:

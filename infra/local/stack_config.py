@@ -1,4 +1,4 @@
-"""What a local stack's configuration takes from the running local stack: addresses, trust, credentials."""
+"""Configuration values that a Pulumi stack takes from the running local stack: addresses, certificates, passwords."""
 
 import secrets
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from infra.local.endpoints import Endpoints
 
 
 def stack_config(endpoints: Endpoints) -> Mapping[str, tuple[str, bool]]:
-    """Configuration value and whether it is a secret, by key: `useastBootstrap`, `useastMirrorPassword`, …"""
+    """(value, whether it is secret) by key: `useastBootstrap`, `useastMirrorPassword`, …"""
     config: dict[str, tuple[str, bool]] = {}
     for alias, region in endpoints.regions.items():
         config[f"{alias}Bootstrap"] = (region.bootstrap_servers, False)
@@ -19,14 +19,9 @@ def stack_config(endpoints: Endpoints) -> Mapping[str, tuple[str, bool]]:
     return config
 
 
-def local_addresses(endpoints: Endpoints) -> Mapping[str, str]:
-    """The values of `stack_config` that are not secret."""
-    return {key: value for key, (value, secret) in stack_config(endpoints).items() if not secret}
-
-
 def passphrase_file() -> Path:
-    """File with the passphrase of the local Pulumi state, made once."""
-    path = paths.PULUMI / "passphrase"
+    """The file with the passphrase of the local Pulumi state, created once."""
+    path = paths.pulumi() / "passphrase"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.touch(mode=0o600)

@@ -1,5 +1,4 @@
-"""Promotion: from which stack to which a model goes, what has to be proven before, and the run that does it.
+"""Promotion: in which order stacks get a model, what has to be proven first, and the run that deploys them.
 
-Imports point one way. The rule (`plan`, `rules`, `evidence`, `cluster`, `state`, `gate`) is below a deployment, which
-is held to it; `run`, `show` and `cli` are above, and deploy.
+`rule/` is below a deployment, which obeys it; `run/` is above, and deploys.
 """

@@ -1,5 +1,6 @@
-"""What a change of a stack would do, object by object and to replication: `replicate diff`.
+"""What a change of a stack would do to its objects and to replication: `replicate diff` and `replicate review`.
 
-Needs neither a cluster nor Pulumi. `bases` finds what to compare with, `snapshots` reads either side, `objects`
-compares objects, `comparison` adds the effects, and the reports only print.
+A comparison needs neither a cluster nor Pulumi: `bases` finds what to compare with, `snapshots` reads both sides,
+`object_changes` compares objects, `comparison` adds the effects, and the reports only print. `live_comparison` compares
+with a cluster and only reads from it.
 """

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from infra.errors import CannotRunError
-from infra.render import MARKER
+from components.contract.problems import CannotRunError
+from infra.review.render import MARKER
 
-#: Where a branch begins, the first of these that is there.
+#: The main branch is the first of these that exists.
 MAIN_BRANCHES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 
 
 @dataclass(frozen=True)
 class Base:
-    """A folder of stack files, or of an earlier render where `rendered`; `label` is how reports call it."""
+    """A folder of stack files, or of an earlier render if `rendered`; `label` is its name in reports."""
 
     label: str
     folder: Path
@@ -30,8 +30,8 @@ class Base:
 def open_base(against: str | None, stacks: Path) -> Iterator[Base]:
     """The folder that `against` names, or the stack files of a git ref in a temporary folder.
 
-    Without it, the commit at which the branch of `stacks` left the main branch: what a pull request would show. On the
-    main branch itself that is its last commit, or the last one that was pushed. Raises CannotRunError.
+    Without it, the commit at which the branch of `stacks` left the main branch, as in a pull request. On the main
+    branch itself that is the last commit, or the last pushed one. Raises CannotRunError.
     """
     if against is not None and Path(against).is_dir():
         yield _folder(Path(against))
@@ -45,7 +45,7 @@ def open_base(against: str | None, stacks: Path) -> Iterator[Base]:
 
 
 def _folder(folder: Path) -> Base:
-    """Stack files, a checkout that has them in `stacks`, or an earlier render of one stack or of several."""
+    """Stack files, a checkout with stack files in `stacks`, or an earlier render of one or several stacks."""
     kustomization = folder / "kustomization.yaml"
     if kustomization.is_file() and kustomization.read_text().startswith(MARKER):
         return Base(str(folder), folder, rendered=True)
@@ -55,10 +55,11 @@ def _folder(folder: Path) -> Base:
         if any(place.glob("Pulumi.*.yaml")) or (place / "topologies").is_dir():
             return Base(str(folder), place)
     raise CannotRunError(
-        "the folder holds neither stack files nor an earlier render",
+        "nothing-to-compare-with",
+        "the folder contains neither stack files nor an earlier render",
         str(folder),
-        "A folder to compare with has Pulumi.STACK.yaml and topologies/, or was written by `replicate render`.",
-        "name another folder, or a git ref; a branch that is called like a folder is refs/heads/NAME.",
+        "A folder to compare with contains Pulumi.STACK.yaml and topologies/, or was written by `replicate render`.",
+        "name another folder or a git ref; for a branch that has the name of a folder, write refs/heads/NAME.",
     )
 
 
@@ -69,10 +70,11 @@ def _merge_base(stacks: Path) -> str:
             if found.returncode == 0:
                 return found.stdout.decode().strip()
     raise CannotRunError(
-        "no commit is known to compare with",
+        "no-base-commit",
+        "there is no commit to compare with",
         str(stacks),
-        f"Without `--against` it is where the branch left the main one, and none of {', '.join(MAIN_BRANCHES)} has a "
-        "commit in common with it; a shallow clone holds too few.",
+        "Without `--against` it is the commit at which the branch left the main branch, and it has no commit in common "
+        f"with any of {', '.join(MAIN_BRANCHES)}. A shallow clone may lack that commit.",
         "name a git ref or a folder with `--against`, or fetch the whole history.",
     )
 
@@ -84,9 +86,10 @@ def branch_point(against: str | None, stacks: Path) -> str:
     found = git(stacks, "merge-base", "HEAD", _commit(against, stacks))
     if found.returncode != 0:
         raise CannotRunError(
+            "no-common-commit",
             f"this branch and `{against}` have no commit in common",
             str(stacks),
-            "A review is of what a branch adds since it left the other; a shallow clone holds too few commits.",
+            "A review shows what a branch added since it left the other; a shallow clone may lack that commit.",
             "name the ref that the branch will be merged into, or fetch the whole history.",
         )
     return found.stdout.decode().strip()
@@ -96,47 +99,55 @@ def _commit(ref: str, stacks: Path, *, or_folder: bool = False) -> str:
     found = git(stacks, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     if found.returncode != 0:
         raise CannotRunError(
-            f"`{ref}` is neither a folder nor a git ref" if or_folder else f"`{ref}` is no git ref",
+            "unknown-git-ref",
+            f"`{ref}` is neither a folder nor a git ref" if or_folder else f"`{ref}` is not a git ref",
             str(stacks),
-            "The stack files of a ref are read from the repository that these are in.",
+            "The stack files of a ref are read from the repository that contains the current ones.",
             f"name a branch, tag or commit that `git rev-parse` knows{', or a folder' if or_folder else ''}.",
         )
     return found.stdout.decode().strip()
 
 
 def extract(commit: str, stacks: Path, folder: Path) -> None:
-    """The stack files of a commit; none if it has no such folder."""
+    """Write the stack files of a commit to `folder`; nothing if the commit does not have the folder."""
     prefix = git(stacks, "rev-parse", "--show-prefix").stdout.decode().strip().rstrip("/")
     tree = f"{commit}:{prefix}"
     if git(stacks, "cat-file", "-e", tree).returncode != 0:
         return
-    # Git archives a part of a tree from the top of the work tree only.
+    # Git can archive a part of a tree only from the top of the work tree.
     top = Path(git(stacks, "rev-parse", "--show-toplevel").stdout.decode().rstrip("\n"))
     archive = git(top, "archive", "--format=tar", tree)
     if archive.returncode != 0:
         raise CannotRunError(
+            "git-failed",
             f"git cannot read `{prefix}` of {commit[:10]}: {archive.stderr.decode().strip()}",
             str(stacks),
             "The stack files of a ref come from `git archive`.",
-            "fetch what the repository lacks.",
+            "fetch the missing commits.",
         )
     with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
         files.extractall(folder, filter="data")
 
 
 def git(stacks: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
-    """Git's answer in the repository of a folder, whatever its exit code; raises CannotRunError where there is none."""
+    """Run git in the repository of a folder; the caller judges the exit code. Raises CannotRunError without git or a
+    repository."""
     executable = shutil.which("git")
     if executable is None:
         raise CannotRunError(
-            "`git` is not installed", "PATH", "Refs are read by it.", "install git, or compare with a folder."
+            "git-missing",
+            "`git` is not installed",
+            "PATH",
+            "It is needed to read refs.",
+            "install git, or compare with a folder.",
         )
     found = subprocess.run([executable, "-C", str(stacks), *arguments], capture_output=True, check=False)
     if found.returncode == 128 and b"not a git repository" in found.stderr:
         raise CannotRunError(
-            "the stack files are in no git repository",
+            "no-git-repository",
+            "the stack files are not in a git repository",
             str(stacks),
-            "Refs are read from the repository that they are in.",
-            "name a folder with `--against`.",
+            "Refs are read from the repository of the stack files.",
+            "keep them in one; without it, `replicate diff --against DIR` compares with a folder.",
         )
     return found

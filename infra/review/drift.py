@@ -1,13 +1,13 @@
-"""One thing of a stack that no longer runs as the stack declares it."""
+"""The type of a drift: one thing that no longer runs as its stack declares it."""
 
 from dataclasses import dataclass
 
-from components.effects.effect import Severity
+from components.changes.effect import Severity
 
 
 @dataclass(frozen=True)
 class Drift:
-    """One thing that no longer matches the stack; `by` and `since` are empty where nobody can say."""
+    """One thing that no longer matches the stack; `by` and `since` are empty if they are unknown."""
 
     severity: Severity
     code: str

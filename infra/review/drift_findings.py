@@ -1,55 +1,58 @@
-"""What runs otherwise than a stack declares it although nobody deployed that. Pure.
+"""What runs differently from what a stack declares although no deployment changed it. Pure.
 
-An edit is told from a change that is not deployed yet by the field's owner: whoever deploys owns what it declared.
+The owner of a field tells an edit from a change that is not deployed yet: a deployer owns what it declared.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.effects.effect import Severity
-from components.effects.running import deployed
-from components.specs.planned import Manifest
-from infra.readiness import readiness_of
+from components.changes.deployment_state import deployment_state
+from components.changes.effect import Severity
+from components.render.planned_objects import Manifest
+from infra.kubernetes.api import reference
+from infra.kubernetes.managed_fields import (
+    Owner,
+    Path,
+    is_deployed,
+    newest_writer,
+    owner_of,
+    owners,
+    status_time,
+)
+from infra.kubernetes.readiness import readiness_of
+from infra.kubernetes.status import condition, failures, is_observed
 from infra.review.drift import Drift
-from infra.review.field_owners import Owner, Path, is_deployed, newest_writer, owner_of, status_time
-from infra.review.live_objects import STRIMZI_GROUP
-from infra.review.objects import FieldChange, field_changes
+from infra.review.live_objects import PART_OF, STRIMZI_GROUP
+from infra.review.object_changes import FieldChange, field_changes
 from infra.review.wording import value_text
 
 _PAUSE = "strimzi.io/pause-reconciliation"
 _WANTED = {"running": "RUNNING", "paused": "PAUSED", "stopped": "STOPPED"}
 
 
-def title(body: Manifest) -> str:
-    metadata = body["metadata"]
-    place = f"{metadata['namespace']}/{metadata['name']}" if metadata.get("namespace") else metadata["name"]
-    return f"{body['kind']} {place}"
-
-
 def redeploy(stack: str) -> str:
-    """What mends an object that is not as it was deployed."""
+    """The remedy for an object that is not as it was deployed."""
     return f"`replicate up {stack} --refresh`: without it, Pulumi compares with its state and sees nothing to do."
 
 
 def undeclared(live: Manifest) -> Iterator[Drift]:
-    """An object with our labels that the stack would not have and that nobody deployed."""
+    """An object with our labels that the stack does not declare and nobody deployed."""
     if is_deployed(live):
         return
+    by = next((owner.manager for owner in owners(live)), "")
     metadata = live["metadata"]
-    entries = [each for each in metadata.get("managedFields") or [] if each.get("subresource") != "status"]
-    by = entries[0].get("manager", "") if entries else ""
-    flow = metadata["labels"].get("app.kubernetes.io/part-of", "")
-    what = f"carries the labels of {flow}, which declares no such object, and was deployed by nobody"
-    remedy = f"delete it: `{_kubectl('delete', live)}`, or take our labels off it."
+    flow = metadata["labels"].get(PART_OF, "")
+    what = f"has the labels of {flow}, which does not declare it, and nobody deployed it"
+    remedy = f"delete it: `{_kubectl('delete', live)}`, or remove our labels from it."
     since = metadata.get("creationTimestamp", "")
-    yield Drift(Severity.RESTART, "object-undeclared", flow, title(live), what, by, since, remedy)
+    yield Drift(Severity.RESTART, "object-undeclared", flow, str(reference(live)), what, by, since, remedy)
 
 
 def edited(stack: str, flow: str, declared: Manifest, live: Manifest) -> Iterator[Drift]:
-    """Declared fields that somebody changed by hand, and fields of a resource's spec that somebody added.
+    """Declared fields that somebody changed by hand, and fields that somebody added to a Strimzi resource's spec.
 
-    A field that somebody removed leaves no trace of who did, and is only a change that a deployment would make. A list
-    is owned as a whole: each of its differences is told, as of whoever wrote it last.
+    A field that somebody removed has no owner left, so it is only a change that a deployment would make. A list has one
+    owner: each difference in it is reported as the work of whoever wrote the list last.
     """
     for path, wanted, seen in _differing(declared, live):
         owner = owner_of(live, path)
@@ -65,59 +68,46 @@ def edited(stack: str, flow: str, declared: Manifest, live: Manifest) -> Iterato
 
 
 def _edit(stack: str, flow: str, live: Manifest, change: FieldChange, owner: Owner) -> Drift:
-    seen = f"is {value_text(change.after)}" if change.after is not None else "is gone"
+    seen = f"is {value_text(change.after)}" if change.after is not None else "was removed"
     wanted = f"declares {value_text(change.before)}" if change.before is not None else "does not declare it"
     what = f"{change.path} {seen}, and the stack {wanted}"
-    return Drift(Severity.RESTART, "field-edited", flow, title(live), what, owner.manager, owner.since, redeploy(stack))
+    where, remedy = str(reference(live)), redeploy(stack)
+    return Drift(Severity.RESTART, "field-edited", flow, where, what, owner.manager, owner.since, remedy)
 
 
 def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner: Owner) -> Drift:
     pointer = "/".join(step.replace("~", "~0").replace("/", "~1") for step in path)
     patch = f'[{{"op":"remove","path":"/{pointer}"}}]'
     remedy = (
-        f"a deployment leaves it, as it is another's: `{_kubectl('patch', live)} --type=json -p '{patch}'`, "
-        "or declare it in the topology."
+        f"remove it: `{_kubectl('patch', live)} --type=json -p '{patch}'`, which no deployment does because somebody "
+        "else owns the field, or declare it in the topology."
     )
     what = f"{change.path} is {value_text(change.after)}, and the stack does not declare it"
-    return Drift(Severity.RESTART, "field-added", flow, title(live), what, owner.manager, owner.since, remedy)
+    where = str(reference(live))
+    return Drift(Severity.RESTART, "field-added", flow, where, what, owner.manager, owner.since, remedy)
 
 
 def running_otherwise(flow: str, live: Manifest) -> Iterator[Drift]:
-    """What a resource's status says: connectors that run otherwise than its spec says, failed ones, not Ready."""
-    where = title(live)
+    """What the status of a resource reports: connectors in another state than the spec wants, failures, not Ready."""
     paused = (live["metadata"].get("annotations") or {}).get(_PAUSE) == "true"
     if paused:
-        owner = owner_of(live, ("metadata", "annotations", _PAUSE))
-        what = f"the annotation {_PAUSE} keeps the operator from it: no change takes effect and no status is renewed"
-        remedy = f"`{_kubectl('annotate', live)} {_PAUSE}-`."
-        by, since = (owner.manager, owner.since) if owner else ("", "")
-        yield Drift(Severity.DATA, "reconciliation-paused", flow, where, what, by, since, remedy)
-    found = False
-    for name, wanted, status in _connectors(live):
-        seen = (status.get("connector") or {}).get("state", "")
-        if seen in ("PAUSED", "STOPPED", "RUNNING") and seen != _WANTED[wanted] and _taken_up(live):
-            found = True
-            what = f"connector {name} is {seen}, and its spec says {wanted}: changed over Connect's REST interface"
-            remedy = (
-                "the operator wrote this right after it asked Connect to mend it, and asks again when it next "
-                "reconciles; if it stays so, see its log and that of the Connect workers."
-            )
-            by, since = "Connect's REST interface", status_time(live)
-            yield Drift(Severity.DATA, "connector-state", flow, where, what, by, since, remedy)
-        for task, reason in _failures(status):
-            found = True
-            what = f"connector {name}{'' if task is None else f' task {task}'} failed: {reason}"
-            remedy = f"correct what it says; then `{_restart(live, name, task)}` starts it again."
-            yield Drift(Severity.DATA, "connector-failed", flow, where, what, "", "", remedy)
-    readiness = readiness_of(where, live)
-    if not (readiness.ready or paused) and not _taken_up(live):
-        writer = newest_writer(live, "spec")
-        remedy = "it takes seconds; if it stays so, see that the operator runs and watches this namespace."
-        by, since = (writer.manager, writer.since) if writer else ("", "")
-        yield Drift(Severity.DATA, "not-ready", flow, where, readiness.message, by, since, remedy)
-    elif not (readiness.ready or found or paused):
-        remedy = "read the object's status and the operator's log."
-        yield Drift(Severity.DATA, "not-ready", flow, where, readiness.message, "", _since(live), remedy)
+        yield _paused(flow, live)
+    found = [
+        drift
+        for name, wanted, status in _connectors(live)
+        for drift in (*_other_state(flow, live, name, wanted, status), *_failed(flow, live, name, status))
+    ]
+    yield from found
+    if not paused:
+        yield from _not_ready(flow, live, explained=bool(found))
+
+
+def _paused(flow: str, live: Manifest) -> Drift:
+    owner = owner_of(live, ("metadata", "annotations", _PAUSE))
+    what = f"the annotation {_PAUSE} stops the operator: no change takes effect, and the status is not updated"
+    remedy = f"`{_kubectl('annotate', live)} {_PAUSE}-`."
+    by, since = (owner.manager, owner.since) if owner else ("", "")
+    return Drift(Severity.DATA, "reconciliation-paused", flow, str(reference(live)), what, by, since, remedy)
 
 
 def _connectors(live: Manifest) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -126,21 +116,33 @@ def _connectors(live: Manifest) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     if live["kind"] == "KafkaConnector":
         yield live["metadata"]["name"], live["spec"].get("state", "running"), status.get("connectorStatus") or {}
     elif live["kind"] == "KafkaMirrorMaker2":
-        wanted = {each.name: each.state for each in deployed("", {"": live}).connectors}
+        wanted = {each.name: each.state for each in deployment_state("", {"": live}).connectors}
         for each in status.get("connectors") or []:
             yield each["name"], wanted.get(each["name"], "running"), each
 
 
-def _failures(status: Mapping[str, Any]) -> Iterator[tuple[int | None, str]]:
-    """Failed tasks by id, or None for the connector itself, each with the first line of its trace."""
-    parts = [(None, status.get("connector") or {}), *((task["id"], task) for task in status.get("tasks") or [])]
-    for task, state in parts:
-        if state.get("state") == "FAILED":
-            yield task, str(state.get("trace") or "no trace").strip().splitlines()[0]
+def _other_state(flow: str, live: Manifest, name: str, wanted: str, status: Mapping[str, Any]) -> Iterator[Drift]:
+    seen = (status.get("connector") or {}).get("state", "")
+    if seen not in _WANTED.values() or seen == _WANTED[wanted] or not is_observed(live):
+        return
+    what = f"connector {name} is {seen}, and its spec says {wanted}: it was changed through Connect's REST interface"
+    remedy = (
+        "wait for the next reconciliation: the operator has asked Connect to correct the state, and asks again then. "
+        "If the state stays, read the logs of the operator and the Connect workers."
+    )
+    by, since = "Connect's REST interface", status_time(live)
+    yield Drift(Severity.DATA, "connector-state", flow, str(reference(live)), what, by, since, remedy)
+
+
+def _failed(flow: str, live: Manifest, name: str, status: Mapping[str, Any]) -> Iterator[Drift]:
+    for each in failures(status):
+        what = f"connector {name}{'' if each.task is None else f' task {each.task}'} failed: {each.reason}"
+        remedy = f"correct the cause, then restart it: `{_restart(live, name, each.task)}`."
+        yield Drift(Severity.DATA, "connector-failed", flow, str(reference(live)), what, "", "", remedy)
 
 
 def _restart(live: Manifest, name: str, task: int | None) -> str:
-    """Source: Strimzi ResourceAnnotations; the restart of a connector leaves its tasks alone."""
+    """Source: Strimzi ResourceAnnotations. Restarting a connector does not restart its tasks."""
     if live["kind"] == "KafkaConnector":
         annotation = "restart=true" if task is None else f"restart-task={task}"
     else:
@@ -148,17 +150,25 @@ def _restart(live: Manifest, name: str, task: int | None) -> str:
     return f"{_kubectl('annotate', live)} strimzi.io/{annotation}"
 
 
-def _taken_up(live: Manifest) -> bool:
-    return bool((live.get("status") or {}).get("observedGeneration") == live["metadata"].get("generation"))
-
-
-def _since(live: Manifest) -> str:
-    conditions = (live.get("status") or {}).get("conditions") or []
-    return next((each.get("lastTransitionTime", "") for each in conditions if each["type"] == "NotReady"), "")
+def _not_ready(flow: str, live: Manifest, *, explained: bool) -> Iterator[Drift]:
+    """A resource that is not Ready, unless another finding has already explained why."""
+    where = str(reference(live))
+    readiness = readiness_of(where, live)
+    if readiness.ready:
+        return
+    if not is_observed(live):
+        writer = newest_writer(live, "spec")
+        remedy = "wait some seconds; if it stays so, check that the operator runs and watches this namespace."
+        by, since = (writer.manager, writer.since) if writer else ("", "")
+        yield Drift(Severity.DATA, "not-ready", flow, where, readiness.message, by, since, remedy)
+    elif not explained:
+        remedy = "read the object's status and the operator's log."
+        since = condition(live, "NotReady").get("lastTransitionTime", "")
+        yield Drift(Severity.DATA, "not-ready", flow, where, readiness.message, "", since, remedy)
 
 
 def _differing(declared: Any, live: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
-    """Declared fields that are there with another value; a list is one field, as whoever writes it owns all of it."""
+    """Declared fields that have another value; a list is one field, because whoever writes it owns all of it."""
     for key in [each for each in declared if each in live]:
         wanted, seen = declared[key], live[key]
         if isinstance(wanted, Mapping) and isinstance(seen, Mapping):

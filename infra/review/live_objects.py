@@ -1,6 +1,6 @@
-"""What a live object is of the declared one: the same fields, in the form in which they are declared. Pure.
+"""Brings a live object into the form of the declared one: the same fields, written in the same way. Pure.
 
-The API server adds fields, the operator a status, and quantities are written in a form of the API server's own.
+The API server adds fields and rewrites quantities, and the operator adds a status.
 """
 
 import re
@@ -9,37 +9,25 @@ from typing import Any
 
 from kubernetes.utils.quantity import parse_quantity
 
-from components.specs.planned import Manifest
-from infra.review.objects import named_entries
+from components.kafka.mirror_connectors import ROLE_OF_CLASS
+from components.render.planned_objects import Manifest
+from infra.review.object_changes import named_entries
 from infra.review.snapshots import Objects
 
 PART_OF = "app.kubernetes.io/part-of"
 STRIMZI_GROUP = "kafka.strimzi.io/"
 
 _QUANTITIES = frozenset({"ResourceQuota", "LimitRange"})
-#: How the name of a ConfigMap ends that is named by its content.
+#: The end of the name of a ConfigMap that is named after its content.
 _DIGEST = re.compile(r"-[0-9a-f]{10}$")
-_CONNECTOR_ROLES = {
-    "MirrorSourceConnector": "source",
-    "MirrorCheckpointConnector": "checkpoint",
-    "MirrorHeartbeatConnector": "heartbeat",
-}
-#: A value of the configuration that only a deployment knows.
+#: Marks a configuration value that is only known during a deployment.
 _PLACEHOLDER = "(configuration key "
-
-Identity = tuple[str, str, str]
-
-
-def identity(body: Manifest) -> Identity:
-    """Kind, namespace and name."""
-    metadata = body["metadata"]
-    return body["kind"], metadata.get("namespace") or "", metadata["name"]
 
 
 def seen(declared: Manifest, live: Manifest) -> Manifest:
-    """A live object as far as the stack declares it; of a Secret of our making, which keys it has."""
+    """A live object restricted to the fields that the stack declares; of a Secret that we make, only its keys."""
     known = {key: value for key, value in declared.items() if key != "values"}
-    # A list in a Strimzi resource is written as a whole: what somebody added in it, a deployment takes away.
+    # A list in a Strimzi resource is written as a whole: a deployment removes what somebody added to it.
     whole_lists = declared["apiVersion"].startswith(STRIMZI_GROUP)
     body: Manifest = _restricted(as_declared(live, known), known, whole_lists=whole_lists)
     if "values" in declared:
@@ -51,7 +39,7 @@ def seen(declared: Manifest, live: Manifest) -> Manifest:
 
 
 def as_declared(live: Manifest, declared: Manifest) -> Manifest:
-    """A live object whole, with equal quantities, and values that only a deployment knows, as they are declared."""
+    """The whole live object, except that equal quantities and values only known during a deployment are as declared."""
     found: Manifest = _as_declared(live, declared, quantities=declared["kind"] in _QUANTITIES)
     return found
 
@@ -68,7 +56,7 @@ def _as_declared(live: Any, declared: Any, *, quantities: bool) -> Any:
 
 
 def _paired(live: list[Any], declared: list[Any]) -> Iterator[tuple[Any, Any]]:
-    """Entries of a live list with the declared one of the same name, or else at the same place."""
+    """Each entry of a live list with the declared one of the same name, or else at the same position."""
     names, wanted = named_entries(live), named_entries(declared)
     if names is not None and wanted is not None:
         yield from ((each, wanted.get(name)) for name, each in names.items())
@@ -92,20 +80,20 @@ def _restricted(live: Any, declared: Any, *, whole_lists: bool) -> Any:
 
 
 def whole(live: Manifest) -> Manifest:
-    """A live object without what the API server and the operator wrote."""
+    """A live object without the fields that the API server and the operator write."""
     metadata = {key: live["metadata"][key] for key in ("name", "namespace", "labels") if key in live["metadata"]}
     return {**{key: value for key, value in live.items() if key != "status"}, "metadata": metadata}
 
 
 def former(left: Iterable[Manifest], objects: Objects, there: Objects) -> Iterator[tuple[str, Manifest]]:
-    """Objects that the stack would not have any more, by role and part as far as they tell."""
+    """Objects that the stack no longer declares, by role and part if they can be recognized."""
     stems = {_stem(body): key for key, body in objects.items() if body["kind"] == "ConfigMap" and key not in there}
     for live in left:
         metadata = live["metadata"]
         if live["kind"] == "ConfigMap" and (key := stems.pop(_stem(live), None)) is not None:
             yield key, live
         elif live["kind"] == "KafkaConnector":
-            role = _CONNECTOR_ROLES.get(str(live["spec"].get("class")).rpartition(".")[2], "")
+            role = ROLE_OF_CLASS.get(str(live["spec"].get("class")).rpartition(".")[2], "")
             part = metadata["name"].removeprefix(f"{metadata['labels'][PART_OF]}-{role}").removeprefix("-")
             key = f"{role}-connector-{part}" if part else f"{role}-connector"
             yield key if key not in objects else f"kafkaconnector {metadata['name']}", live

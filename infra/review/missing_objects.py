@@ -1,19 +1,20 @@
-"""Objects that a stack declares and its cluster does not have: deleted by hand, or never made. Pure.
+"""Objects that a stack declares and its cluster does not have: deleted by hand, or never created. Pure.
 
-The engine makes an object after those that it waits for, so one that is there as declared shows that they were. What
-Pulumi knows of an interrupted deployment is in its state, which is not asked.
+The engine creates an object after the objects that it waits for, so an object that exists as declared shows that those
+were created too. Pulumi's state, which knows of an interrupted deployment, is not read.
 """
 
 from collections.abc import Collection, Iterator, Mapping
 
-from components.effects.effect import Severity
-from components.specs.planned import Manifest
+from components.changes.effect import Severity
+from components.render.planned_objects import Manifest
+from infra.kubernetes.api import reference
 from infra.review.drift import Drift
-from infra.review.drift_findings import redeploy, title
+from infra.review.drift_findings import redeploy
 from infra.review.live_objects import PART_OF
 from infra.review.snapshots import Objects
 
-#: What the digest of a flow decides about: a validation of it has seen them all.
+#: The kinds that the digest of a flow covers: a validation of the flow has seen them all.
 _PROVEN_KINDS = frozenset({"KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2"})
 
 
@@ -26,10 +27,11 @@ def missing_objects(
     gone: Collection[str],
     proven: Mapping[str, str],
 ) -> Iterator[Drift]:
-    """Drift of what is missing of a deployment of which something is there.
+    """Drift for the missing objects of a deployment that is partly there.
 
-    `there` is what is there, as far as it is declared, `waits` what each object waits for, both by key; `gone` are keys
-    under which something earlier is there; `proven` is when each flow was last validated with its declared digest.
+    `there` holds the objects that exist, restricted to declared fields, and `waits` what each object waits for, both by
+    key. `gone` are the keys of objects that an earlier deployment left. `proven` says when each flow was last validated
+    with its declared digest.
     """
     unknown = []
     for key, body in objects.items():
@@ -38,7 +40,7 @@ def missing_objects(
         flow = body["metadata"]["labels"][PART_OF]
         later = next((each for each in there if key in waits.get(each, ()) and there[each] == objects[each]), None)
         if later is not None:
-            yield _deleted(stack, flow, body, f"{title(objects[later])}, which is deployed after it, is there")
+            yield _deleted(stack, flow, body, f"{reference(objects[later])}, which is deployed after it, exists")
         elif body["kind"] in _PROVEN_KINDS and flow in proven:
             yield _deleted(stack, flow, body, f"the validation of {proven[flow]} found this model deployed")
         else:
@@ -49,15 +51,17 @@ def missing_objects(
 
 def _deleted(stack: str, flow: str, body: Manifest, why: str) -> Drift:
     what = f"was deleted: {why}"
-    return Drift(Severity.DATA, "object-missing", flow, title(body), what, "", "", redeploy(stack))
+    return Drift(Severity.DATA, "object-missing", flow, str(reference(body)), what, "", "", redeploy(stack))
 
 
 def _incomplete(stack: str, deployment: str, objects: Objects, unknown: list[Manifest]) -> Drift:
-    names = ", ".join(title(body) for body in unknown)
+    names = ", ".join(str(reference(body)) for body in unknown)
     what = (
-        f"{len(unknown)} of {len(objects)} objects are not there, and nothing shows that they ever were: {names}. "
-        "A deployment was interrupted, still runs, or is due; or they were deleted by hand"
+        f"{len(unknown)} of {len(objects)} objects do not exist, and nothing shows that they ever did: {names}. "
+        "A deployment was interrupted, is still running or is due, or somebody deleted them"
     )
-    remedy = f"`replicate up {stack} --refresh`: it goes on with what was interrupted and makes again what was deleted."
+    remedy = (
+        f"`replicate up {stack} --refresh`: it continues an interrupted deployment and creates deleted objects again."
+    )
     flow = unknown[0]["metadata"]["labels"][PART_OF]
     return Drift(Severity.DATA, "deployment-incomplete", flow, f"deployment {deployment}", what, "", "", remedy)

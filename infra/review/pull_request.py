@@ -1,6 +1,6 @@
-"""The review of a change: for every stack that it touches its mistakes, what the change does, and its objects as files.
+"""The review of a change: the mistakes of every stack that it touches, what it does, and the objects as files.
 
-What it writes is for any CI system: `comment.md`, `rendered/STACK/`, and `review.json`, one line with all that a
+Its output suits any CI system: `comment.md`, `rendered/STACK/`, and `review.json`, one line with everything that a
 workflow needs.
 """
 
@@ -10,19 +10,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from components.effects.effect import Severity as EffectSeverity
-from components.problems import Problem, ReplicationError, Severity
-from infra.errors import CannotRunError
-from infra.promotion.plan import plan_problems
-from infra.render import rendered_files, write_files
+from components.changes.effect import Severity as EffectSeverity
+from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
+from infra.environment import stack_environment
+from infra.promotion.rule.plan import plan_problems
 from infra.review.bases import Base
 from infra.review.comparison import Comparison, compare_stacks
+from infra.review.render import rendered_files, write_files
 from infra.review.report_markdown import as_markdown
 from infra.review.snapshots import UnreadableBaseError
 from infra.settings import StackSettings, read_settings, stack_file
 from infra.stack_checks import problems
 
-#: By it the comment of an earlier review of the same pull request is found.
+#: Finds the comment of an earlier review of the same pull request.
 MARKER = "<!-- replicate review -->"
 _LONGEST_HEAD = 5_000
 _RESULT = "review.json"
@@ -30,10 +30,10 @@ _RESULT = "review.json"
 
 @dataclass(frozen=True)
 class StackReview:
-    """One touched stack. `mistakes` are lines for people; with one that is an error there is nothing else to say.
+    """One touched stack. `mistakes` are lines for people; after an error nothing else is examined.
 
-    Without `comparison`, what the change does to it is not known. `deployable` is a stack with a file that does not
-    belong to the local stack, which runs on no CI machine.
+    Without `comparison`, the effect of the change is unknown. A stack is `deployable` if it has a file and does not run
+    on the local stack, which no CI machine has.
     """
 
     stack: str
@@ -44,7 +44,7 @@ class StackReview:
 
 
 def review_stacks(stacks_touched: Sequence[str], stacks: Path, bases: Sequence[Base]) -> tuple[StackReview, ...]:
-    """Review stacks, each against the first of `bases` that knows it; the last one knows all."""
+    """Review stacks, each against the first of `bases` that contains it; the last one contains all."""
     return tuple(_reviewed(stack, stacks, bases) for stack in stacks_touched)
 
 
@@ -60,8 +60,8 @@ def _reviewed(stack: str, stacks: Path, bases: Sequence[Base]) -> StackReview:
     except ReplicationError as error:
         return StackReview(stack, tuple(f"{each.severity}: {each}" for each in error.problems), failed=True)
     except UnreadableBaseError as error:
-        # What is merged was broken; a change that mends it must not fail for that.
-        mistakes += (f"warning: nothing is known of what changes: {error}",)
+        # The merged stack was broken. The change that repairs it must not fail because of that.
+        mistakes += (f"warning: what changes is unknown: {error}",)
         return StackReview(stack, mistakes, deployable=_is_deployable(settings))
     except CannotRunError as error:
         return StackReview(stack, (f"error: {error}",), failed=True)
@@ -69,16 +69,17 @@ def _reviewed(stack: str, stacks: Path, bases: Sequence[Base]) -> StackReview:
 
 
 def _is_deployable(settings: StackSettings | None) -> bool:
-    return settings is not None and not settings.local
+    return settings is not None and not stack_environment(settings).on_this_machine
 
 
 def write_review(found: Sequence[StackReview], stacks: Path, out: Path) -> bool:
-    """Write a review to a folder, replacing an earlier one; whether it has no error."""
+    """Write a review to a folder, replacing an earlier one; return whether it has no error."""
     if out.exists() and not (out.is_dir() and ((out / _RESULT).is_file() or not any(out.iterdir()))):
         raise CannotRunError(
-            "the folder holds files that are not of an earlier review",
+            "folder-not-empty",
+            "the folder contains files that an earlier review did not write",
             str(out),
-            "A review replaces what is there.",
+            "A review replaces the contents of the folder.",
             "name an empty or new folder with `--out`.",
         )
     plan = [problem for each in plan_problems(stacks).values() for problem in each]
@@ -93,16 +94,18 @@ def write_review(found: Sequence[StackReview], stacks: Path, out: Path) -> bool:
     comment = comment_text(found, plan)
     (out / "comment.md").write_text(comment)
     result = {"stacks": [each.stack for each in found], "deployable": deployable, "comment": comment}
-    # It is handed on in one variable of the environment, which holds 128 KiB: arrows in it count as they are.
+    # Workflows pass it in one environment variable, which holds 128 KiB: escaped arrows would take more of them.
     (out / _RESULT).write_text(json.dumps(result, ensure_ascii=False) + "\n", encoding="utf-8")
     return not plan and not any(each.failed for each in found)
 
 
 def comment_text(found: Sequence[StackReview], plan: Sequence[Problem] = ()) -> str:
-    """Markdown for a pull request: the gravest effect first, then mistakes, then stack by stack."""
+    """Markdown for a pull request: the most severe effect, then mistakes, then each stack."""
     head = "\n".join(_head(found, plan))
     if len(head) > _LONGEST_HEAD:
-        head = head[:_LONGEST_HEAD].rpartition("\n")[0] + "\n\nMore is left out; `replicate check` prints all.\n"
+        head = (
+            head[:_LONGEST_HEAD].rpartition("\n")[0] + "\n\nThe rest is left out; `replicate check` prints all of it.\n"
+        )
     return f"{head}\n{as_markdown([each.comparison for each in found if each.comparison is not None])}\n"
 
 
@@ -113,15 +116,15 @@ def _head(found: Sequence[StackReview], plan: Sequence[Problem]) -> Iterator[str
     comparisons = [each.comparison for each in found if each.comparison is not None]
     failed = sum(each.failed for each in found)
     gravest = max((each.severity for each in comparisons), key=lambda each: each.rank, default=EffectSeverity.NONE)
-    known = f"The gravest effect: **{gravest}**." if comparisons else "What it does is not known."
+    known = f"The most severe effect: **{gravest}**." if comparisons else "Its effect is unknown."
     if 0 < len(comparisons) < len(found):
-        known = f"The gravest effect that is known: **{gravest}**."
+        known = f"The most severe known effect: **{gravest}**."
     if not found:
         yield "It touches no stack."
     else:
         yield f"It touches {', '.join(f'`{each.stack}`' for each in found)}. {known}"
     if failed:
-        yield f"**{failed} with mistakes, of which nothing else is known:**"
+        yield f"**{failed} with mistakes, whose effects are unknown:**"
     yield ""
     for each in found:
         yield from (f"- `{each.stack}`: {' '.join(line.split())}" for line in each.mistakes)

@@ -1,17 +1,17 @@
-"""A comparison as JSON, for machines; `version` is raised when a key changes its meaning or goes."""
+"""A comparison as JSON, for machines; `version` grows when a key is removed or changes its meaning."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from components.effects.effect import Severity
+from components.changes.effect import Severity
 from infra.review.comparison import Comparison
 
 VERSION = 1
 
 
 def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Every stack with its severity, effects (gravest first) and changed objects."""
+    """Every stack with its severity, effects (most severe first) and changed objects."""
     return {
         "version": VERSION,
         "severity": max(
@@ -26,17 +26,7 @@ def _stack(comparison: Comparison) -> dict[str, Any]:
         "stack": comparison.stack,
         "against": comparison.against,
         "severity": comparison.severity.value,
-        "effects": [
-            {
-                "severity": effect.severity.value,
-                "code": effect.code,
-                "stack": comparison.stack,
-                "flow": effect.flow,
-                "where": effect.where,
-                "what": effect.what,
-            }
-            for effect in comparison.effects
-        ],
+        "effects": [{**asdict(effect), "stack": comparison.stack} for effect in comparison.effects],
         "drift": [asdict(drift) for drift in comparison.drift],
         "objects": [
             {
@@ -46,7 +36,7 @@ def _stack(comparison: Comparison) -> dict[str, Any]:
                 "kind": change.kind,
                 "namespace": change.namespace,
                 "name": change.name,
-                "fields": [{"path": each.path, "before": each.before, "after": each.after} for each in change.fields],
+                "fields": [asdict(field) for field in change.fields],
             }
             for change in comparison.objects
         ],

@@ -2,24 +2,24 @@
 
 from collections.abc import Iterator, Sequence
 
-from components.effects.effect import Effect
+from components.changes.effect import Effect
 from infra.review.comparison import Comparison
 from infra.review.wording import drift_origin, field_lines, object_title, summary
 
-#: Comments of the usual services end at 65,536 characters.
+#: The usual services allow 65,536 characters in a comment.
 LONGEST_COMMENT = 60_000
-_CUT = "\n\nThe comment is cut here, as it is too long; `replicate diff` prints the rest.\n"
+_CUT = "\n\nThe comment is too long and is cut here; `replicate diff` prints the rest.\n"
 
 
 def as_markdown(comparisons: Sequence[Comparison]) -> str:
     """A line for each stack, its effects, and its objects folded away.
 
-    Of a comment that is too long, objects go first: every effect comes before any object of another stack is shown.
+    A comment that is too long loses its objects first, so that the effects on every stack are shown.
     """
     text = "\n".join(line for comparison in comparisons for line in (*_head(comparison), *_objects(comparison)))
     if len(text) > LONGEST_COMMENT:
         text = "\n".join(line for comparison in comparisons for line in _head(comparison))
-        text += "\nThe objects are left out, as there are too many; `replicate diff` prints them.\n"
+        text += "\nThere are too many objects to list here; `replicate diff` prints them.\n"
     return text if len(text) <= LONGEST_COMMENT else text[: LONGEST_COMMENT - len(_CUT)].rpartition("\n")[0] + _CUT
 
 
@@ -62,7 +62,7 @@ def _objects(comparison: Comparison) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """Text of a table's cell, which a bar would end."""
+    """The text of a cell of a table; a bar would end the cell."""
     return text.replace("|", "\\|").replace("\n", " ")
 
 

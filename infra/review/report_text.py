@@ -1,13 +1,13 @@
-"""A comparison for people at a terminal. Decides nothing."""
+"""Prints a comparison on a terminal."""
 
 from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
 
-from components.effects.effect import Severity
+from components.changes.effect import Severity
 from infra.review.comparison import Comparison
-from infra.review.objects import ChangeKind
+from infra.review.object_changes import ChangeKind
 from infra.review.wording import drift_origin, field_lines, object_title, summary
 
 _COLORS = {Severity.NONE: "green", Severity.RESTART: "cyan", Severity.RE_READ: "yellow", Severity.DATA: "red"}
@@ -20,7 +20,7 @@ _MARKS = {
 
 
 def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> None:
-    """Each stack: its effects, gravest first, then object by object with the fields that differ."""
+    """Each stack: its effects, most severe first, then each changed object with the fields that differ."""
     for comparison in comparisons:
         severity = comparison.severity
         head = f"{comparison.stack} against {comparison.against}"

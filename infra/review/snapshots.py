@@ -1,4 +1,4 @@
-"""A stack at one time: its deployments and their objects, from stack files or from an earlier render."""
+"""A stack at one point in time: its deployments and their objects, from stack files or from an earlier render."""
 
 import functools
 from collections.abc import Iterator, Mapping
@@ -8,31 +8,32 @@ from typing import Any
 
 import yaml
 
-from components.clusters import ConfigValue
-from components.problems import ReplicationError
-from components.resolved import resolve_flows
-from components.specs.deployments import Deployment, deployment_objects, deployments
-from components.specs.kafka_users import kafka_user_objects
-from components.specs.planned import Manifest, PlannedObject, manifest, waits
-from infra.errors import CannotRunError
-from infra.render import USERS_FOLDER
+from components.contract.problems import CannotRunError, ReplicationError
+from components.flows.expansion import ExpandedFlow
+from components.flows.resolved import resolve_flows
+from components.render.deployments import Deployment, deployment_objects, deployments
+from components.render.kafka_users import kafka_user_objects
+from components.render.planned_objects import Manifest, PlannedObject, manifest, waits
+from components.topology.clusters import ConfigValue
+from infra.environment import stack_environment
 from infra.review.bases import Base
+from infra.review.render import USERS_FOLDER
 from infra.settings import StackSettings, read_settings, stack_file
-from infra.stack_checks import addresses, raise_mistakes
+from infra.stack_checks import raise_mistakes
 
 Objects = Mapping[str, Manifest]
 
 
 class UnreadableBaseError(CannotRunError):
-    """A stack as it was cannot be read, so nothing is known of what changed."""
+    """The earlier stack cannot be read, so what changed is unknown."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A stack at one time.
+    """A stack at one point in time.
 
-    `deployments` are those of the topology, by the name of their workers; of rendered files there are only objects,
-    in `others`, where Kafka users are, too. An empty snapshot is a stack that is not there.
+    `deployments` are those of the topology, by the name of their workers. `others` has what is only known as objects:
+    rendered files and Kafka users. An empty snapshot stands for a stack that does not exist.
     """
 
     deployments: Mapping[str, Deployment] = field(default_factory=dict)
@@ -44,29 +45,29 @@ class Snapshot:
         return (*self.deployments, *self.others)
 
     def objects(self, name: str) -> Objects:
-        """Objects of one deployment by role and part; none where it is not there."""
+        """Objects of one deployment by role and part; empty if the deployment does not exist."""
         if name in self.deployments:
             return planned_objects(self.deployments[name])
         return self.others.get(name, {})
 
     def waits(self, name: str) -> Mapping[str, tuple[str, ...]]:
-        """Keys of what each object of a deployment waits for; of rendered files and Kafka users that is not known."""
+        """Keys of the objects that each object waits for; unknown, so empty, for rendered files and Kafka users."""
         known = self.deployments.get(name)
         return waits(deployment_objects(known)) if known is not None else {}
 
     def flows(self, name: str) -> Mapping[str, str]:
-        """Flows of a deployment by the alias of their source, as far as the topology is known."""
+        """Flows of a deployment by the alias of their source; empty if the topology is unknown."""
         known = self.deployments.get(name)
-        return {flow.flow.source: flow.name for flow in known.flows} if known is not None else {}
+        return {flow.settings.source: flow.name for flow in known.flows} if known is not None else {}
 
     def place(self, flow: str, key: str) -> str | None:
-        """Path in the topology file of a flow's key, where the flow is known."""
-        named = self._named.get(flow)
-        return named.where(key) if named is not None else None
+        """The path of a flow's key in the topology file, if the flow is known."""
+        expanded = self._expanded.get(flow)
+        return expanded.where(key) if expanded is not None else None
 
     @functools.cached_property
-    def _named(self) -> Mapping[str, Any]:
-        return {flow.name: flow.named for each in self.deployments.values() for flow in each.flows}
+    def _expanded(self) -> Mapping[str, ExpandedFlow]:
+        return {flow.name: flow.expanded for each in self.deployments.values() for flow in each.flows}
 
 
 def planned_objects(deployment: Deployment) -> Objects:
@@ -77,19 +78,19 @@ def planned_objects(deployment: Deployment) -> Objects:
 def current_snapshot(stack: str, stacks: Path, *, like_rendered: bool = False) -> Snapshot:
     """A stack of the working tree; raises ReplicationError with every problem of its topology.
 
-    `like_rendered` takes addresses of a local stack from the one that runs, as a render did.
+    `like_rendered` takes the addresses of a local stack from the running one, as a render does.
     """
     settings = read_settings(stack, stacks)
     raise_mistakes(settings)
-    known = addresses(settings) if like_rendered else {}
+    known = stack_environment(settings).configured().values if like_rendered else {}
     return _of_settings(settings, known)
 
 
 def earlier_snapshot(stack: str, base: Base) -> Snapshot:
-    """A stack as it was; empty where it had no file or no topology.
+    """A stack as it was; empty if it had no file or no topology.
 
-    What was deployed then may have mistakes that are only known today: it is not checked, and a topology that cannot
-    be read at all raises CannotRunError.
+    It is not checked, because it was deployed with mistakes that only today's checks know. Raises CannotRunError for a
+    topology that cannot be read at all.
     """
     if base.rendered:
         return _of_files(stack, base)
@@ -99,9 +100,10 @@ def earlier_snapshot(stack: str, base: Base) -> Snapshot:
         settings = read_settings(stack, base.folder)
         return _of_settings(settings, {})
     except CannotRunError as error:
-        if error.what.startswith("topology `") and error.what.endswith("` has no file"):
+        if error.code == "unknown-topology":
             return Snapshot()
         raise UnreadableBaseError(
+            error.code,
             f"{error.what}, at {base.label}",
             _relative(error.where, base),
             error.why,
@@ -110,6 +112,7 @@ def earlier_snapshot(stack: str, base: Base) -> Snapshot:
     except (ReplicationError, ValueError, TypeError, KeyError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")
         raise UnreadableBaseError(
+            "base-unreadable",
             f"this version cannot read the topology of stack `{stack}` as it was at {base.label}",
             _topology_file(stack, base),
             f"It says: {reason}.",
@@ -118,7 +121,7 @@ def earlier_snapshot(stack: str, base: Base) -> Snapshot:
 
 
 def _of_settings(settings: StackSettings, known: Mapping[str, str]) -> Snapshot:
-    """Addresses that only the configuration of a running stack holds stay placeholders."""
+    """Objects of settings; addresses that only a running stack's configuration has stay placeholders."""
     unknown = {
         value.config: f"(configuration key {value.config})"
         for cluster in settings.topology.clusters.values()
@@ -143,7 +146,7 @@ def _by_key(objects: tuple[PlannedObject, ...]) -> Objects:
 
 
 def _of_files(stack: str, base: Base) -> Snapshot:
-    """An earlier render, of one stack or with a folder for each; Secrets of our making are known by name."""
+    """An earlier render of one stack, or with a folder for each; Secrets that we make are known by name."""
     folder = base.folder if (base.folder / "kustomization.yaml").is_file() else base.folder / stack
     if not folder.is_dir():
         return Snapshot()
@@ -156,7 +159,7 @@ def _files(folder: Path) -> Iterator[tuple[str, Manifest]]:
             data = yaml.load(path.read_text(), yaml.CSafeLoader)
         except yaml.YAMLError as error:
             raise CannotRunError(
-                f"the file is no YAML: {error}", str(path), "It was rendered.", "render again."
+                "render-unreadable", f"the file is not YAML: {error}", str(path), "It was rendered.", "render again."
             ) from error
         if path.name == "required-secrets.yaml":
             yield from _required_secrets(data, folder.name)

@@ -1,38 +1,37 @@
-"""Topics made by hand where remote topics belong, as the newest published validation of each flow tells. Pure.
+"""Topics that somebody created in place of remote topics, as each flow's newest published validation reports. Pure.
 
-Only the validation job sees Kafka: it has the clusters' credentials, and what it may describe is granted already.
+Only the validation job sees Kafka: it has the clusters' credentials, and its ACLs already let it describe the topics.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 
-from components.effects.effect import Severity
-from components.specs.planned import Manifest
-from infra.errors import CannotRunError
+from components.changes.effect import Severity
+from components.contract.problems import CannotRunError
+from components.contract.published_verdict import read_verdict
+from components.render.planned_objects import Manifest
 from infra.review.drift import Drift
 
 _CODES = frozenset({"foreign-topic", "foreign-partitions"})
 _REMEDY = (
-    "see who uses the topic; delete it on the target if nobody does, and validate again with "
+    "find out who uses the topic; if nobody does, delete it on the target and validate again with "
     "`replicate validate {stack} --publish`."
 )
 
 
 def topic_drift(stack: str, published: Mapping[str, Manifest]) -> Iterator[Drift]:
-    """Drift by what is published of each flow. Raises CannotRunError."""
+    """The drift that each flow's published validation reports. Raises CannotRunError for one that cannot be read."""
     for flow, body in published.items():
         where = f"ConfigMap {body['metadata']['namespace']}/{body['metadata']['name']}"
         try:
-            report, time = json.loads(body["data"]["report.json"]), str(body["data"]["time"])
-            findings = [each for check in report["checks"] for each in check["findings"] if each["code"] in _CODES]
-            found = [(str(each["code"]), str(each["message"])) for each in findings]
+            verdict = read_verdict(body["data"])
         except (KeyError, TypeError, ValueError) as error:
             raise CannotRunError(
-                f"what is published cannot be read: {error!r}",
+                "verdict-unreadable",
+                f"the published validation cannot be read: {error!r}",
                 f"stack {stack}, {where}",
                 "It was edited by hand, or written by another version of this project.",
                 "delete it and validate the stack again.",
             ) from error
-        for code, message in found:
-            what = f"{message} (seen by the validation of {time})"
-            yield Drift(Severity.NONE, code, flow, where, what, "", "", _REMEDY.format(stack=stack))
+        for finding in (each for check in verdict.checks for each in check.findings if each.code in _CODES):
+            what = f"{finding.message} (seen by the validation of {verdict.time})"
+            yield Drift(Severity.NONE, finding.code, flow, where, what, "", "", _REMEDY.format(stack=stack))

@@ -1,33 +1,274 @@
-"""What the README shows is what the project takes: its topologies have no problem."""
+"""What the READMEs show is what the project takes: topologies, programs, commands with their output, and paths."""
 
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 import yaml
+from typer.core import TyperGroup
 
 from components.checks import check_topology
-from components.parsing import parse_topology
-from infra.settings import ROOT
+from components.contract.problems import Problem
+from components.topology.model import Topology
+from components.topology.parsing import parse_model, parse_topology
+from infra.commands.app import app
+from infra.promotion.rule.plan import Plan, check_plan
+from infra.settings import read_settings, stack_names
+from infra.stack_checks import problems
+from spark.command_line import parser as job_arguments
+from tests.components.recorder import record
+from tests.infra.readmes import READMES, Block, Command, Readme
+from tests.repository import ROOT, STACKS
+from tests.test_structure import imports_of
 
-BLOCKS: list[dict[str, Any]] = [
-    yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-]
-(TOPOLOGY,) = [block for block in BLOCKS if "clusters" in block]
-REPLICATIONS = {
-    name: value
-    for block in BLOCKS
-    for name, value in block.items()
-    if isinstance(value, dict) and "kind" in value and "apiVersion" not in block
-}
+LANGUAGES = {"yaml", "python", "console", "text"}
+BLOCKS = [block for readme in READMES for block in readme.blocks()]
+COMMANDS = [command for readme in READMES for command in readme.commands()]
+#: Programs that the console blocks call beside `replicate`, `make` and Python.
+OTHER_PROGRAMS = {"bash", "cd", "git", "pip", "pulumi", "rm", "source"}
+#: Commands that read the stack files alone: their output is compared.
+READ_ONLY = {"check", "explain", "environments"}
+LINES_OF_THE_FIRST_PAGE = 150
+#: What a path in a code span stands for, rather than names.
+_PLACEHOLDER = re.compile(r"[<>…*{}]|\b[A-Z]{3,}\b")
+
+each_readme = pytest.mark.parametrize("readme", READMES, ids=[readme.name for readme in READMES])
 
 
-def test_the_topology_has_no_problem() -> None:
-    assert list(check_topology(parse_topology(TOPOLOGY))) == []
+def of_language(language: str) -> pytest.MarkDecorator:
+    blocks = [block for block in BLOCKS if block.language == language]
+    return pytest.mark.parametrize("block", blocks, ids=[block.place for block in blocks])
 
 
-@pytest.mark.parametrize("name", REPLICATIONS)
-def test_a_replication_has_no_problem_among_its_clusters(name: str) -> None:
-    clusters = {**TOPOLOGY["clusters"], "eucentral": {**TOPOLOGY["clusters"]["useast"], "region": "eu-central-1"}}
-    topology = {**TOPOLOGY, "clusters": clusters, "replications": {name: REPLICATIONS[name]}}
-    assert [str(problem) for problem in check_topology(parse_topology(topology))] == []
+def an_example(**given: Any) -> Topology:
+    """The example topology with a third cluster, and what a README shows of a topology in place of its own."""
+    base = yaml.safe_load((STACKS / "topologies" / "prod.yaml").read_text())
+    clusters = {**base["clusters"], "eucentral": {**base["clusters"]["useast"], "region": "eu-central-1"}}
+    for alias, cluster in given.get("clusters", {}).items():
+        clusters[alias] = {**clusters[alias], **cluster}
+    return parse_topology({**base, **given, "clusters": clusters})
+
+
+def stack_problems(document: dict[str, Any], folder: Path) -> list[Problem]:
+    (folder / "topologies").mkdir()
+    (folder / "topologies" / "prod.yaml").write_text((STACKS / "topologies" / "prod.yaml").read_text())
+    (folder / "Pulumi.shown.yaml").write_text(yaml.safe_dump(document))
+    return problems(read_settings("shown", folder))
+
+
+def yaml_problems(document: dict[str, Any], folder: Path) -> list[Problem]:
+    """Problems of what a block shows, told by its keys: a topology or a part of one, a stack file, or a plan."""
+    match document:
+        case {"apiVersion": _, "kind": _, "metadata": _}:
+            return []
+        case {"environments": _}:
+            plan = parse_model(Plan, document)
+            stacks = [stack for environment in plan.environments for wave in environment.waves for stack in wave.stacks]
+            return list(check_plan(plan, stacks))
+        case {"config": _}:
+            return stack_problems(document, folder)
+    assert document.keys() <= {"strimzi", "clusters", "replications"}, "it is none of what a README may show"
+    return list(check_topology(an_example(**document)))
+
+
+@each_readme
+def test_a_block_has_a_language_that_a_test_reads(readme: Readme) -> None:
+    assert {block.language for block in readme.blocks()} <= LANGUAGES
+    assert "\n    $ " not in readme.prose, "an indented block is read by no test: fence it"
+
+
+@of_language("yaml")
+def test_what_a_yaml_block_shows_has_no_problem(block: Block, tmp_path: Path) -> None:
+    assert [str(problem) for problem in yaml_problems(yaml.safe_load(block.text), tmp_path)] == []
+
+
+@of_language("python")
+def test_a_python_block_runs_as_a_pulumi_program(block: Block) -> None:
+    code = compile(block.text, block.place, "exec")
+    record(lambda: exec(code, {"__name__": "shown"}))
+
+
+def test_the_program_of_a_user_registers_a_flow() -> None:
+    """The block above would run as well if the component registered nothing."""
+    (block,) = [block for block in BLOCKS if "ReplicationFlow(" in block.text]
+    recorder = record(lambda: exec(block.text, {"__name__": "shown"}))
+    assert recorder.named("orders").token == "replication:kafka:Flow"
+    assert recorder.named("orders-source-connector").parent == recorder.named("orders").urn
+
+
+def test_the_check_of_the_example_finds_what_it_describes() -> None:
+    (block,) = [block for block in BLOCKS if "def check_worker_count" in block.text]
+    shown: dict[str, Any] = {}
+    exec(block.text, shown)
+    flow = {"kind": "flow", "source": "useast", "target": "uswest", "topics": ["orders"], "connect": {"replicas": 1}}
+    (problem,) = shown["check_worker_count"](an_example(replications={"orders": flow}))
+    assert problem.code == "single-worker"
+
+
+def subcommand(group: TyperGroup, words: list[str]) -> Any:
+    """The command of a group that the words call, the words after it, and the context to call it in."""
+    at = next((index for index, word in enumerate(words) if word in group.commands), None)
+    assert at is not None, f"no command of {sorted(group.commands)} is in `{' '.join(words)}`"
+    context = group.make_context("replicate", words[: at + 1])
+    _, command, rest = group.resolve_command(context, words[at:])
+    return command, rest, context
+
+
+def replicate_takes(command: Command) -> None:
+    """Fail if `replicate` refuses the command line; a mention in prose may leave out arguments."""
+    current: Any = typer.main.get_command(app)
+    words, context = list(command.words[1:]), None
+    while isinstance(current, TyperGroup):
+        current, words, context = subcommand(current, words)
+    try:
+        current.make_context("replicate", words, parent=context)
+    except typer.BadParameter as error:
+        if command.whole or type(error).__name__ != "MissingParameter":
+            raise
+
+
+def test_make_knows_every_target() -> None:
+    known = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    called = [command for command in COMMANDS if command.words[0] == "make"]
+    assert called
+    for command in called:
+        targets = {word for word in command.words[1:] if "=" not in word and not word.startswith("-")}
+        assert targets <= known, command
+
+
+@pytest.mark.parametrize("command", [each for each in COMMANDS if each.words[0] == "replicate"], ids=str)
+def test_replicate_takes_every_command_line(command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The options that name a project look for it, and note where its local stack lies."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("REPLICATE_LOCAL", str(tmp_path))
+    replicate_takes(command)
+
+
+@pytest.mark.parametrize("command", [each for each in COMMANDS if each.words[0] not in {"replicate", "make"}], ids=str)
+def test_another_program_is_one_that_is_known_and_its_files_exist(command: Command) -> None:
+    program = Path(command.words[0]).name
+    assert program in OTHER_PROGRAMS | {"python", "pytest", "spark-submit", "replicate"}, command
+    for word in command.words[1:]:
+        if word.startswith(("tests/", "spark/", "infra/", "components/", "stacks/")):
+            assert (ROOT / word.split("::")[0]).exists(), word
+    for place, word in enumerate(command.words):
+        if Path(word).name == "validate.py":
+            job_arguments().parse_args(command.words[place + 1 :])
+    if command.words[1:2] == ("-m",) and program == "python":
+        module = command.words[2].replace(".", "/")
+        assert command.words[2] in {"venv", "pip", "build"} or (ROOT / f"{module}.py").exists(), command
+
+
+def replicate(command: Command, folder: Path) -> "subprocess.CompletedProcess[str]":
+    code = "from infra.commands.app import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *command.words[1:]],
+        cwd=folder,
+        env=os.environ | {"COLUMNS": "120"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_new_project_can_be_checked_and_rendered_as_shown(tmp_path: Path) -> None:
+    """The commands of the first page until those that need a local stack or a cluster, in an empty folder."""
+    (init,) = [command for command in COMMANDS if command.whole and command.words[:2] == ("replicate", "init")]
+    commands = [command for command in COMMANDS if command.place == init.place]
+    folder, done = tmp_path, []
+    for command in commands[commands.index(init) :]:
+        if command.words[0] == "cd":
+            folder /= command.words[1]
+        elif command.words[1] in {"init", "check", "render"}:
+            answer = replicate(command, folder)
+            assert answer.returncode == 0, f"{command}: {answer.stdout}{answer.stderr}"
+            done.append(command.words[1])
+    assert done == ["init", "check", "render"]
+    assert list((folder / "rendered").glob("*/source-connector.yaml"))
+
+
+@pytest.mark.parametrize(
+    "command", [each for each in COMMANDS if each.output and each.words[1:2] and each.words[1] in READ_ONLY], ids=str
+)
+def test_a_command_that_only_reads_prints_what_is_shown(command: Command) -> None:
+    answer = replicate(command, ROOT)
+    printed = [line.rstrip() for line in answer.stdout.splitlines()]
+    assert [line for line in command.output if line != "…" and line.rstrip() not in printed] == [], answer.stderr
+
+
+@each_readme
+def test_a_link_leads_somewhere(readme: Readme) -> None:
+    anchors = {other.path: other.anchors() for other in READMES}
+    for target in readme.links():
+        if target.startswith(("https://", "http://")):
+            continue
+        name, _, anchor = target.partition("#")
+        path = (readme.path.parent / name).resolve() if name else readme.path
+        assert path.exists(), target
+        assert not anchor or anchor in anchors[path], target
+
+
+@each_readme
+def test_a_path_in_the_text_exists(readme: Readme) -> None:
+    tops = {path.name for path in ROOT.iterdir()} - {".local", ".venv"}
+    named = {span for span in readme.spans() if span.split("/")[0] in tops and not _PLACEHOLDER.search(span)}
+    assert [span for span in sorted(named) if " " not in span and not (ROOT / span).exists()] == []
+
+
+def walks() -> dict[str, list[str]]:
+    """Files of each walk through the code, in order, by its heading."""
+    text = (ROOT / "components" / "README.md").read_text()
+    sections = re.findall(r"^## (From .+)$((?:.|\n)*?)(?=^## )", text, re.MULTILINE)
+    return {title: re.findall(r"^\d+\. `([^`]+)`", body, re.MULTILINE) for title, body in sections}
+
+
+@pytest.mark.parametrize("title", walks())
+def test_a_walk_goes_through_each_file_once_and_each_leads_to_the_next(title: str) -> None:
+    """A file joins the walk by an import, to or from a file before it, or because such a file starts it by its path."""
+    files = walks()[title]
+    assert len(files) == len(set(files)) > 5
+    imports = {file: imports_of(ROOT / file) for file in files}
+    modules = {file: file.removesuffix(".py").replace("/", ".") for file in files}
+    for position, file in enumerate(files[1:], start=1):
+        earlier = files[:position]
+        imported = any(modules[file] in imports[each] or modules[each] in imports[file] for each in earlier)
+        started = any(f'"{Path(file).name}"' in (ROOT / each).read_text() for each in earlier)
+        assert imported or started, f"{file} follows from none of {earlier}"
+
+
+@pytest.mark.parametrize("readme", READMES[1:], ids=[readme.name for readme in READMES[1:]])
+def test_a_page_begins_with_the_question_that_it_answers(readme: Readme) -> None:
+    assert readme.text.splitlines()[2].startswith("**What do I do when ")
+
+
+def test_the_first_page_is_short_and_shows_a_picture() -> None:
+    first = next(readme for readme in READMES if readme.name == "README.md")
+    assert len(first.text.splitlines()) <= LINES_OF_THE_FIRST_PAGE
+    assert any(target.endswith(".svg") for target in first.links())
+
+
+def command_names(command: Any, name: str) -> list[str]:
+    if not isinstance(command, TyperGroup):
+        return [name]
+    return [
+        each for verb in command.commands for each in command_names(subcommand(command, [verb])[0], f"{name} {verb}")
+    ]
+
+
+def test_the_first_page_names_every_command() -> None:
+    first = next(readme for readme in READMES if readme.name == "README.md").text
+    names = command_names(typer.main.get_command(app), "replicate")
+    assert len(names) > 15
+    assert [name for name in names if f"`{name}" not in first] == []
+
+
+def test_every_stack_that_a_readme_names_exists() -> None:
+    """A command that reads the stack files is shown for stacks of this repository."""
+    for command in COMMANDS:
+        if command.whole and command.words[:1] == ("replicate",) and command.words[1:2] == ("check",):
+            assert {word for word in command.words[2:] if not word.startswith("-")} <= set(stack_names(STACKS))

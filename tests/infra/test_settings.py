@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from components.problems import ReplicationError
-from infra.errors import CannotRunError
+from components.contract.problems import CannotRunError, ReplicationError
 from infra.settings import read_settings, stack_names
 from infra.stack_checks import problems
 from tests.builders import a_cluster, a_topology

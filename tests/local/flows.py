@@ -3,28 +3,31 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 import yaml
 from kubernetes import client, config
 
-from components.resolved import ResolvedFlow
-from components.specs.acls import Acl, flow_acls
-from infra import deployment
+from components.contract.parameters import Parameters
+from components.contract.report import CheckOutcome, FlowOutcome
+from components.flows.resolved import ResolvedFlow
+from components.render.acls import Acl, flow_acls
+from infra.engine import deployment
 from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
-from infra.local.waiting import NotYetError, wait_for
-from infra.settings import STACKS, StackSettings, stack_file
+from infra.settings import StackSettings, stack_file
 from infra.stack_checks import resolved_flows
+from infra.waiting import NotYetError, wait_for
+from spark.documents import chosen_flows
 from spark.job import Options, run
-from spark.parameters import Parameters
-from spark.report import CheckOutcome, FlowOutcome
 from tests.local.observed import Watch
+from tests.repository import STACKS
 
-READY_SECONDS = 240.0
-ARRIVAL_SECONDS = 90.0
-_CALL_SECONDS = 20
+READY_SECONDS = 480.0
+ARRIVAL_SECONDS = 240.0
+_CALL_SECONDS = 60
 _STRIMZI = ("kafka.strimzi.io", "v1")
 
 
@@ -42,6 +45,7 @@ class Deployed:
 
     def up(self) -> None:
         """Deploy the stack, and wait until the operator calls everything Ready."""
+        vars(self).pop("document", None)
         deployment.up(self.settings, lambda _: None)
         deployment.wait_ready(self.settings, READY_SECONDS)
 
@@ -53,6 +57,11 @@ class Deployed:
             yield self
         finally:
             deployment.destroy(self.settings, lambda _: None)
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The parameter document of the validation job, asked of Pulumi once a deployment: that takes seconds."""
+        return dict(deployment.outputs(self.settings)["validation"])
 
     def flow(self, name: str = "orders") -> ResolvedFlow:
         return next(flow for flow in resolved_flows(self.settings) if flow.name == name)
@@ -97,14 +106,15 @@ class Deployed:
 
     def validate(self, flow: str = "orders", catch_up_seconds: float = 45) -> FlowOutcome:
         """Outcome of the validation job for one flow, run in this process."""
-        document = deployment.outputs(self.settings)["validation"]
-        return validate(document, flow, self.endpoints.kubeconfig, catch_up_seconds)
+        return validate(self.document, flow, self.endpoints.kubeconfig, catch_up_seconds)
 
 
 def validate(document: dict[str, Any], flow: str, kubeconfig: Path, catch_up_seconds: float = 45) -> FlowOutcome:
     """Outcome of the validation job for one flow of a parameter document."""
-    parameters = Parameters.model_validate(document).only(flow)
-    report = run(parameters, Options(catch_up_seconds=catch_up_seconds, kubeconfig=kubeconfig))
+    parameters = Parameters.model_validate(document)
+    report = run(
+        parameters, chosen_flows(parameters, flow), Options(catch_up_seconds=catch_up_seconds, kubeconfig=kubeconfig)
+    )
     assert report.error is None, report.error
     (outcome,) = report.flows
     return outcome
@@ -117,12 +127,17 @@ def _namespace(connector: str) -> str:
 
 
 def write_edited(folder: Path, stack: str, edit: Callable[[dict[str, Any]], object]) -> Path:
-    """Write a stack of this repository to `folder` with its parsed topology edited in place; returns the folder."""
+    """Write a stack of this repository to `folder` with its parsed topology edited in place; returns the folder.
+
+    Every interval is a second: the validation waits for the next refresh, checkpoint and sync.
+    """
     topology = yaml.safe_load((STACKS / "topologies" / f"{stack}.yaml").read_text())
     edit(topology)
+    for replication in topology["replications"].values():
+        replication["intervals"] = dict.fromkeys(replication.get("intervals", ()), 1)
     (folder / "topologies").mkdir()
     (folder / "topologies" / f"{stack}.yaml").write_text(yaml.safe_dump(topology, sort_keys=False))
-    stack_file(stack, folder).write_text(stack_file(stack).read_text())
+    stack_file(stack, folder).write_text(stack_file(stack, STACKS).read_text())
     return folder
 
 
@@ -145,4 +160,4 @@ def grant_mirror(endpoints: Endpoints, flow: ResolvedFlow, alias: str) -> None:
 
 def source_acls(flow: ResolvedFlow, alias: str) -> list[Acl]:
     """What a flow needs on its source, of the region of this alias."""
-    return [replace(acl, cluster=alias) for acl in flow_acls(flow) if acl.cluster == flow.flow.source]
+    return [replace(acl, cluster=alias) for acl in flow_acls(flow) if acl.cluster == flow.settings.source]

@@ -1,22 +1,26 @@
 """What a change did to a running flow: Connect's own logs, the records of topics, offsets of groups."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Message, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from infra.local import operator_part, processes
 from infra.local.endpoints import Region
 from infra.local.operator.connect_rest import ConnectRest, RestError, RunningConnector
-from infra.local.traffic import end_offsets
+from infra.local.parts import operator as operator_part
+from infra.local.parts import processes
+from infra.local.traffic import Positions, end_offsets
 from infra.local.users import ADMIN
-from infra.local.waiting import NotYetError, wait_for
+from infra.waiting import NotYetError, wait_for
 
-_CALL_SECONDS = 20.0
+_CALL_SECONDS = 60.0
 _CREATED = re.compile(r" INFO Creating connector (\S+) of type ")
 _TASK_CREATED = re.compile(r" INFO Creating task (\S+) ")
+
+Headers = Sequence[tuple[str, bytes | None]]
 
 #: Records of a topic in order, each by a header that no other has, by partition.
 Contents = dict[int, list[bytes]]
@@ -56,7 +60,7 @@ class Watch:
         """
         happened, running = self.happened(), self.running()
         # As the logs name them.
-        tasks = {f"{name}-{task['id']}" for name in connectors & set(running) for task in running[name].tasks}
+        tasks = {f"{name}-{task['id']}" for name in connectors & set(running) for task in running[name].status["tasks"]}
         missing = (connectors - happened.connectors) or (tasks - happened.tasks)
         if missing:
             raise NotYetError(f"{sorted(missing)} go on as they were")
@@ -87,34 +91,48 @@ def _log(worker: operator_part.WorkerRecord) -> str:
     return worker.log.read_text(errors="replace") if worker.log and worker.log.exists() else ""
 
 
-def contents(region: Region, topic: str) -> Contents:
-    """Every record of a topic, by its header `trace`; none of a topic that is not there."""
+def contents(region: Region, topic: str, since: Positions | None = None) -> Contents:
+    """Every committed record of a topic by its header `trace`, from offset 0 or `since`; nothing without the topic."""
     try:
-        ends = end_offsets(region, [topic])
+        starts = since or dict.fromkeys(end_offsets(region, [topic]), 0)
     except KeyError:
         return {}
-    found: Contents = {partition: [] for _, partition in ends}
-    consumer = Consumer({**region.client_config(ADMIN), "group.id": "unused", "enable.auto.commit": False})
+    found: Contents = {partition: [] for _, partition in starts}
+    unread = set(found)
+    config = {"group.id": "unused", "enable.auto.commit": False, "enable.partition.eof": True}
+    consumer = Consumer({**region.client_config(ADMIN), **config})
+
+    def read() -> None:
+        for message in consumer.consume(1000, timeout=0.2):
+            error, partition = message.error(), message.partition() or 0
+            if error is None:
+                found[partition].append(trace(cast(Headers, message.headers() or [])))
+            elif error.code() == KafkaError._PARTITION_EOF:
+                unread.discard(partition)
+        if unread:
+            raise NotYetError(f"the ends of partitions {sorted(unread)} are not reached")
+
     try:
-        consumer.assign([TopicPartition(topic, partition, 0) for partition in found])
-
-        def read() -> None:
-            for message in consumer.consume(1000, timeout=0.2):
-                if message.error() is None:
-                    found[message.partition() or 0].append(_trace(message))
-            places = consumer.position([TopicPartition(topic, partition) for partition in found])
-            if any(ends[topic, each.partition] > max(each.offset, 0) for each in places):
-                raise NotYetError(f"{topic} is read up to {places} of {ends}")
-
+        consumer.assign([TopicPartition(topic, partition, start) for (_, partition), start in starts.items()])
         wait_for(f"the end of {topic}", read, _CALL_SECONDS, interval_seconds=0.01)
     finally:
         consumer.close()
     return found
 
 
-def _trace(message: Message) -> bytes:
-    headers = cast(list[tuple[str, bytes]], message.headers() or [])
-    return next(value for name, value in headers if name == "trace")
+def trace(headers: Headers) -> bytes:
+    """The first header `trace` of a record, which no other record of its topic has."""
+    return next(value for name, value in headers if name == "trace" and value is not None)
+
+
+def expect_records(region: Region, topic: str, wanted: int) -> None:
+    """Raise NotYetError until a topic exists and holds at least so many records."""
+    try:
+        found = sum(end_offsets(region, [topic]).values())
+    except KeyError as error:
+        raise NotYetError("no such topic") from error
+    if found < wanted:
+        raise NotYetError(f"{found} of {wanted} records")
 
 
 def committed(region: Region, group: str, topic: str) -> dict[int, int]:

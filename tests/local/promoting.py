@@ -12,17 +12,15 @@ from pathlib import Path
 
 import pytest
 import yaml
-from kubernetes import client
-from kubernetes.client import ApiClient
 from rich.console import Console
 
-from components.problems import ReplicationError
-from infra import deployment
-from infra.kubernetes_access import kubernetes_access
-from infra.promotion.plan import required_plan
-from infra.promotion.run import Promotion, Request, promote
-from infra.settings import ROOT, StackSettings, read_settings
-from infra.validate import ValidationRun, run_validation
+from components.contract.problems import ReplicationError
+from infra.kubernetes.api import KubernetesApi, reference
+from infra.promotion.rule.plan import required_plan
+from infra.promotion.run.promotion import Promotion, Request, promote
+from infra.settings import StackSettings, read_settings
+from infra.validation.run import ValidationRun, run_validation
+from tests.repository import ROOT
 
 FIRST, SECOND = "local-useast", "local-uswest"
 FLOW = "relay-to-useast"
@@ -33,6 +31,7 @@ PROGRAM = """
 import signal, sys
 from pathlib import Path
 from tests.local.promoting import Regions
+from tests.repository import ROOT
 # A test run in the background of a shell ignores it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.exit(Regions(Path(sys.argv[1])).promote(sys.argv[2]))
@@ -54,7 +53,7 @@ class Regions:
         (self.stacks / "promotion.yaml").write_text(yaml.safe_dump(plan))
 
     def promote(self, to: str) -> int:
-        request = Request(to, "tester", catch_up_seconds=CATCH_UP_SECONDS, stacks=self.stacks)
+        request = Request(self.stacks, to, "tester", catch_up_seconds=CATCH_UP_SECONDS)
         return promote(Promotion(required_plan(self.stacks), request, Console(highlight=False), lambda _: None))
 
     def refused(self) -> dict[str, str]:
@@ -65,11 +64,8 @@ class Regions:
 
     def validate(self, folder: Path, catch_up_seconds: float) -> int:
         """Exit code of `replicate validate --publish` of the first region."""
-        settings = self.settings(FIRST)
-        document = deployment.outputs(settings)["validation"]
-        kubeconfig, _ = kubernetes_access(settings)
-        options = ("--publish", f"--catch-up-seconds={catch_up_seconds:g}")
-        run = ValidationRun(FIRST, document, folder / "report.json", Path(str(kubeconfig)), options)
+        report = folder / "report.json"
+        run = ValidationRun(self.settings(FIRST), report, publish=True, catch_up_seconds=catch_up_seconds)
         return run_validation(run, Console())
 
 
@@ -90,36 +86,34 @@ def killed_at(marker: str, stacks: Path) -> str:
 
 
 @contextmanager
-def held(api: ApiClient, plural: str) -> Iterator[Callable[[], None]]:
-    """The API server creates no object of this kind before what is yielded is called, or 30 seconds are over.
+def held(api: KubernetesApi, plural: str) -> Iterator[Callable[[], None]]:
+    """The API server creates no object of this kind until the yielded function is called, or for 30 seconds.
 
-    It first asks a webhook, which does not answer; one that hangs up is passed over.
+    It first asks a webhook, which does not answer. Once the webhook hangs up, the server goes on without it.
     """
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        creation = client.V1RuleWithOperations(
-            api_groups=["kafka.strimzi.io"], api_versions=["*"], operations=["CREATE"], resources=[plural]
-        )
-        webhook = client.V1ValidatingWebhook(
-            name=f"{plural}.tests.example",
-            client_config=client.AdmissionregistrationV1WebhookClientConfig(
-                url=f"https://127.0.0.1:{silent.getsockname()[1]}/"
-            ),
-            rules=[creation],
-            failure_policy="Ignore",
-            side_effects="None",
-            admission_review_versions=["v1"],
-            timeout_seconds=30,
-        )
-        hooks = client.AdmissionregistrationV1Api(api)
-        name = f"hold-{plural}"
-        metadata = client.V1ObjectMeta(name=name)
-        hooks.create_validating_webhook_configuration(
-            client.V1ValidatingWebhookConfiguration(metadata=metadata, webhooks=[webhook])
-        )
+        group = "kafka.strimzi.io"
+        creation = {"apiGroups": [group], "apiVersions": ["*"], "operations": ["CREATE"], "resources": [plural]}
+        webhook = {
+            "name": f"{plural}.tests.example",
+            "clientConfig": {"url": f"https://127.0.0.1:{silent.getsockname()[1]}/"},
+            "rules": [creation],
+            "failurePolicy": "Ignore",
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+            "timeoutSeconds": 30,
+        }
+        hook = {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": f"hold-{plural}"},
+            "webhooks": [webhook],
+        }
+        api.create(hook)
         try:
             yield silent.close
         finally:
-            hooks.delete_validating_webhook_configuration(name)
+            api.delete(reference(hook))
 
 
 def interrupted_at(marker: str, stacks: Path, told: Callable[[], None]) -> tuple[int, str]:

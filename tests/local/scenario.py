@@ -10,18 +10,18 @@ from typing import Any
 
 import yaml
 
-from components.effects.running import deployed as running
+from components.changes.deployment_state import deployment_state
 from infra.local.endpoints import Endpoints, Region
 from infra.local.traffic import commit, create_topics, end_offsets, produce
-from infra.local.waiting import NotYetError, wait_for
 from infra.review.bases import Base
 from infra.review.comparison import Comparison, compare_stacks
 from infra.review.snapshots import current_snapshot
 from infra.settings import read_settings
+from infra.waiting import NotYetError, wait_for
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, grant_mirror
 from tests.local.observed import Contents, Watch, committed, contents
 
-CASES = Path(__file__).parent.parent / "review" / "cases"
+CASES = Path(__file__).parent.parent / "infra" / "review" / "cases"
 STACK = "local-split"
 """A stack of the example files whose name is free here; its topology is replaced."""
 
@@ -116,7 +116,7 @@ class Scenario:
         return frozenset(
             connector.name
             for name in snapshot.names
-            for connector in running(name, snapshot.objects(name), snapshot.flows(name)).connectors
+            for connector in deployment_state(name, snapshot.objects(name), snapshot.flows(name)).connectors
         )
 
     def write(self) -> None:
@@ -127,7 +127,7 @@ class Scenario:
         """Deploy the topology as it is, and wait until the operator calls everything Ready."""
         stack = self.deployed
         flow = stack.flow(self.name)
-        if flow.flow.source not in self.endpoints.regions:
+        if flow.settings.source not in self.endpoints.regions:
             grant_mirror(self.endpoints, flow, "useast")
         stack.up()
 
@@ -136,7 +136,7 @@ class Scenario:
 
         def read() -> None:
             found = Watch(self.name).running()[connector]
-            states = {found.state, *(task["state"] for task in found.tasks)}
+            states = {found.state, *(task["state"] for task in found.status["tasks"])}
             if states != {state}:
                 raise NotYetError(f"{connector} is {' and '.join(sorted(states))}")
 

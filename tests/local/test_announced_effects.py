@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import yaml
 
-from infra import deployment
+from infra.engine import deployment
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import end_offsets
-from infra.settings import STACKS
 from tests.local.flows import write_edited
 from tests.local.observed import committed, contents
 from tests.local.scenario import STACK, Scenario
+from tests.repository import STACKS
 
 GROUP, JOINING = "dispatch-north", "customs"
 

@@ -7,10 +7,14 @@ import pytest
 import yaml
 from kubernetes import client
 
+from components.contract.report import Verdict
+from infra.local.endpoints import Endpoints
 from infra.local.traffic import consume_to, create_topics, produce
-from infra.settings import STACKS, read_settings
-from spark.report import Verdict
+from infra.settings import read_settings
 from tests.local.flows import Deployed, check_named, told, write_edited
+from tests.repository import STACKS
+
+pytestmark = pytest.mark.usefixtures("spark")
 
 PLURALS = ("kafkaconnects", "kafkaconnectors")
 
@@ -20,7 +24,7 @@ PLURALS = ("kafkaconnects", "kafkaconnectors")
     [pytest.param("0.45", "bills", id="values in a file"), pytest.param("0.48", "invoices", id="values in Secrets")],
 )
 def test_a_switch_of_the_api_version_updates_in_place(
-    deployed: Deployed, tmp_path: Path, operator: str, topic: str
+    endpoints: Endpoints, tmp_path: Path, operator: str, topic: str
 ) -> None:
     """Otherwise it would delete running connectors, and with them what replicates, to create them again."""
     example = yaml.safe_load((STACKS / "topologies" / "local.yaml").read_text())["replications"]["orders"]
@@ -33,10 +37,10 @@ def test_a_switch_of_the_api_version_updates_in_place(
         write_edited(
             folder, "local-pair", lambda topology: topology.update(strimzi=version, replications={topic: flow})
         )
-        return Deployed(read_settings("local-pair", folder), deployed.endpoints)
+        return Deployed(read_settings("local-pair", folder), endpoints)
 
     older, newer = step(operator), step("1.2")
-    source = deployed.endpoints.regions["useast"]
+    source = endpoints.regions["useast"]
     create_topics(source, {topic: 2})
     with older.running():
         produce(source, topic, 200, seed=1)

@@ -6,15 +6,19 @@ from typing import Any
 import pytest
 import yaml
 
-from infra import deployment
-from infra.errors import CannotRunError
+from components.contract.problems import CannotRunError
+from components.contract.report import Verdict
+from infra.engine import deployment
+from infra.local.endpoints import Endpoints
 from infra.local.traffic import consume_to, create_topics, produce
-from infra.settings import STACKS, read_settings
-from spark.report import Verdict
+from infra.settings import read_settings
 from tests.local.flows import Deployed, check_named, told, write_edited
+from tests.repository import STACKS
+
+pytestmark = pytest.mark.usefixtures("spark", "stopped_programs")
 
 
-def test_running_workers_get_there_in_two_steps_and_not_in_one(deployed: Deployed, tmp_path: Path) -> None:
+def test_running_workers_get_there_in_two_steps_and_not_in_one(endpoints: Endpoints, tmp_path: Path) -> None:
     example = yaml.safe_load((STACKS / "topologies" / "local.yaml").read_text())["replications"]["orders"]
     flow = {**example, "topics": ["receipts"], "groups": ["receipts-.*"]}
 
@@ -23,10 +27,10 @@ def test_running_workers_get_there_in_two_steps_and_not_in_one(deployed: Deploye
         folder.mkdir()
         given: dict[str, Any] = {"receipts": {**flow, "exactlyOnce": exactly_once}}
         write_edited(folder, "local-pair", lambda topology: topology.update(replications=given))
-        return Deployed(read_settings("local-pair", folder), deployed.endpoints)
+        return Deployed(read_settings("local-pair", folder), endpoints)
 
     steps = {each: step(each) for each in ("disabled", "preparing", "enabled")}
-    source = deployed.endpoints.regions["useast"]
+    source = endpoints.regions["useast"]
     create_topics(source, {"receipts": 2})
     produce(source, "receipts", 200, seed=1)
     try:

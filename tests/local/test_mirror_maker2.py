@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
-from infra import deployment
+from components.contract.report import FlowOutcome, Verdict
+from infra.engine import deployment
 from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import STOCK, make_example_traffic
 from infra.settings import read_settings
-from spark.report import FlowOutcome, Verdict
 from tests.local.flows import Deployed, check_named, told, write_edited
+
+pytestmark = pytest.mark.usefixtures("spark")
 
 CONNECTORS = {"useast->uswest.MirrorSourceConnector", "useast->uswest.MirrorCheckpointConnector"}
 
@@ -18,12 +20,10 @@ CONNECTORS = {"useast->uswest.MirrorSourceConnector", "useast->uswest.MirrorChec
 @pytest.fixture(scope="module", params=["1.2", "0.45"])
 def mirror(
     request: pytest.FixtureRequest,
-    deployed: Deployed,
     endpoints: Endpoints,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Deployed]:
     """The stack `local-mirrormaker2` for one version of Strimzi, with its traffic."""
-    del deployed
 
     def edit(topology: dict[str, Any]) -> None:
         topology["strimzi"] = request.param

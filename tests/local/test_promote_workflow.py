@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from infra import deployment
-from infra.local import paths
+from infra.engine import deployment
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics, produce
-from infra.settings import ROOT, read_settings
+from infra.project import local_folder
+from infra.settings import read_settings
+from tests.repository import ROOT
 from tests.workflows.workflow import Runner, a_repository, load, set_up
 
 FIRST, SECOND = "local-useast", "local-uswest"
@@ -46,7 +47,7 @@ def test_a_job_promotes_its_environment_and_the_next_waits_for_the_soak_time(rep
 
     def promoted(environment: str) -> tuple[int, str]:
         values = {"matrix.environment": environment, "secrets.PULUMI_ACCESS_TOKEN": "", "github.actor": "ann"}
-        runner = Runner(repository, repository.parent, values, {"REPLICATE_LOCAL": str(paths.LOCAL)})
+        runner = Runner(repository, repository.parent, values, {"REPLICATE_LOCAL": str(local_folder())})
         answer = runner.run_job({"steps": [step]})["Promote"]
         return answer.returncode, answer.stdout + answer.stderr
 

@@ -12,20 +12,21 @@ from typing import Any
 import pytest
 import yaml
 
-from components.digest import model_digest
-from components.problems import ReplicationError
-from components.specs.acls import Acl
-from infra import deployment
-from infra.engine import open_stack
-from infra.engine_locks import engine_locks
-from infra.kubernetes_access import api_client
+from components.contract.problems import ReplicationError
+from components.flows.digest import model_digest
+from components.render.acls import Acl
+from infra.engine import deployment
+from infra.engine.locks import engine_locks
+from infra.engine.stack import open_stack
+from infra.environment import stack_environment
+from infra.kubernetes.access import api_client
 from infra.local import paths
 from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics, produce
-from infra.promotion.cluster import StackCluster
-from infra.review.cluster import compare_with_cluster
-from infra.settings import ALLOW_UNPROVEN, PROJECT, STACKS
+from infra.promotion.rule.cluster import StackCluster
+from infra.review.live_comparison import compare_with_cluster
+from infra.settings import ALLOW_UNPROVEN, PROJECT
 from tests.local.flows import Deployed
 from tests.local.promoting import (
     CATCH_UP_SECONDS,
@@ -39,6 +40,9 @@ from tests.local.promoting import (
     interrupted_at,
     killed_at,
 )
+from tests.repository import STACKS
+
+pytestmark = pytest.mark.usefixtures("stopped_programs")
 
 #: What `promote` prints right before each point at which it is killed, in the order in which it gets there.
 POINTS = {
@@ -82,9 +86,11 @@ def proven(regions: Regions) -> Regions:
 
 def test_interrupted_while_the_engine_runs_it_leaves_a_deployment_to_go_on_with(regions: Regions) -> None:
     """The engine is told once, ends what it has begun and gives its lock back; `diff` tells what is left to do."""
-    with held(api_client(regions.settings(FIRST)), "kafkaconnects") as release:
+    settings = regions.settings(FIRST)
+    api = api_client(settings, stack_environment(settings).kubernetes_access())
+    with held(api, "kafkaconnects") as release:
         code, printed = interrupted_at(f"KafkaConnect {FLOW}-connect creating", regions.stacks, release)
-    backend = paths.PULUMI / "state"
+    backend = paths.pulumi() / "state"
     left = json.loads((backend / ".pulumi" / "stacks" / PROJECT / f"{FIRST}.json").read_text())["checkpoint"]["latest"]
     locks = engine_locks(backend, PROJECT, FIRST)
     found = {each.code: each.what for each in compare_with_cluster(FIRST, regions.stacks).drift}
@@ -123,7 +129,7 @@ def test_a_proven_stack_is_not_deployed_twice(proven: Regions, capsys: pytest.Ca
 def test_an_object_that_the_state_does_not_know_of_is_taken_over(proven: Regions) -> None:
     """The engine was killed between the creation of an object and noting it."""
     settings = proven.settings(FIRST)
-    file = paths.PULUMI / "state" / ".pulumi" / "stacks" / PROJECT / f"{FIRST}.json"
+    file = paths.pulumi() / "state" / ".pulumi" / "stacks" / PROJECT / f"{FIRST}.json"
     checkpoint = json.loads(file.read_text())
     state: dict[str, Any] = checkpoint["checkpoint"]["latest"]
     lost = next(each for each in state["resources"] if each["urn"].endswith(f"{FLOW}-heartbeat-connector"))
@@ -191,7 +197,7 @@ def test_refused_when_the_proof_is_stale_and_when_it_failed(
     assert "parity" in failed["predecessor-failed"]
     validation = StackCluster(first.settings).validation(FLOW, f"mirror-{FLOW}")
     assert validation is not None
-    assert validation.proof.passing_since == validation.proof.at, "the failure in between begins the soak time anew"
+    assert validation.passing_since == validation.at, "the failure in between begins the soak time anew"
 
 
 def test_the_second_region_follows_the_first_when_it_is_proven(proven: Regions) -> None:

@@ -8,24 +8,24 @@ import pytest
 from kubernetes import client
 
 from components import checks
-from components.problems import ReplicationError
-from infra import deployment
-from infra.errors import CannotRunError
-from infra.local import operator_part
+from components.contract.problems import CannotRunError, ReplicationError
+from components.contract.report import Verdict
+from infra.engine import deployment
 from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import SALES, make_example_traffic
-from infra.local.waiting import NotYetError, wait_for
+from infra.local.parts import operator as operator_part
 from infra.settings import StackSettings, read_settings
-from spark.report import Verdict
+from infra.waiting import NotYetError, wait_for
 from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, check_named, told, write_edited
+
+pytestmark = pytest.mark.usefixtures("spark", "stopped_programs")
 
 PARTS = ("traffic-sales", "traffic-clicks", "traffic-logs")
 
 
 @pytest.fixture(scope="module")
-def split(deployed: Deployed, endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+def split(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     """The stack `local-split` with its traffic."""
-    del deployed
     stack = Deployed(
         read_settings("local-split", write_edited(tmp_path_factory.mktemp("split"), "local-split", lambda _: None)),
         endpoints,
@@ -75,7 +75,7 @@ def test_a_part_that_outgrows_its_quota_is_refused_by_us_and_by_kubernetes(
         topology["replications"]["traffic"]["parts"]["sales"]["connect"]["replicas"] = 3
 
     grown = read_settings("local-split", write_edited(tmp_path, "local-split", grow))
-    with pytest.raises(ReplicationError, match="quota-exceeded: 3 workers need pods of 3, the quota is 2"):
+    with pytest.raises(ReplicationError, match="quota-exceeded: 3 workers need 3 of `pods`, but the quota is 2"):
         deployment.preview(grown, lambda _: None)
     monkeypatch.setattr(checks, "check_connect_clusters", lambda *_: ())
     try:

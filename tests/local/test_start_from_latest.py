@@ -3,25 +3,29 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
-from infra.local.endpoints import Region
+from components.contract.report import Severity, Verdict
+from infra.local.endpoints import Endpoints, Region
 from infra.local.traffic import commit, create_topics, end_offsets, produce
-from infra.local.waiting import NotYetError, wait_for
-from infra.settings import STACKS, read_settings
-from spark.report import Severity, Verdict
+from infra.settings import read_settings
+from infra.waiting import NotYetError, wait_for
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, told, write_edited
+from tests.repository import STACKS
+
+pytestmark = pytest.mark.usefixtures("spark")
 
 BEFORE, AFTER = 300, 200
 REMOTE = "useast.arrivals"
 
 
-def test_only_what_is_produced_after_the_start_arrives(deployed: Deployed, tmp_path: Path) -> None:
+def test_only_what_is_produced_after_the_start_arrives(endpoints: Endpoints, tmp_path: Path) -> None:
     example = yaml.safe_load((STACKS / "topologies" / "local.yaml").read_text())["replications"]["orders"]
     given: dict[str, Any] = {**example, "topics": ["arrivals"], "groups": ["arrivals-.*"], "startFrom": "latest"}
     write_edited(tmp_path, "local-pair", lambda topology: topology.update(replications={"arrivals": given}))
-    stack = Deployed(read_settings("local-pair", tmp_path), deployed.endpoints)
-    source, target = (deployed.endpoints.regions[alias] for alias in ("useast", "uswest"))
+    stack = Deployed(read_settings("local-pair", tmp_path), endpoints)
+    source, target = (endpoints.regions[alias] for alias in ("useast", "uswest"))
     create_topics(source, {"arrivals": 2})
     produce(source, "arrivals", BEFORE, seed=1)
     commit(source, "arrivals-before", {("arrivals", 0): 10})

@@ -1,6 +1,6 @@
 """Stand-in for Strimzi's cluster operator on one machine: KafkaConnect, KafkaConnector and KafkaMirrorMaker2.
 
-It reads custom resources and the Secrets they name, and nothing else: no module of `components` reaches it. Every
-module here is pure except api calls (`reconcile`, `connectors`, `mirror_makers`, `worker_pods`), processes (`workers`)
-and the entry (`__main__`).
+It reads only custom resources and the Secrets that they name, and imports nothing from `components`. Every module is
+pure, except those that call the API server (`reconcile`, `connect_clusters`, `connector_reconciler`, `mirror_makers`,
+`worker_pods`), those that run processes (`worker_processes`) and the entry (`__main__`).
 """

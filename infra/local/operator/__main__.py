@@ -10,19 +10,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from infra.local.kubernetes_api import KubernetesApi
+from infra.kubernetes.api import KubernetesApi
 from infra.local.operator.connect_clusters import ConnectClusters
-from infra.local.operator.connectors import ConnectorReconciler
+from infra.local.operator.connector_reconciler import ConnectorReconciler
 from infra.local.operator.mirror_makers import MirrorMakers
 from infra.local.operator.reconcile import Operator
-from infra.local.operator.workers import Runtime, Workers
+from infra.local.operator.worker_processes import Runtime, Workers
 
 FIELD_MANAGER = "strimzi-cluster-operator"
 INTERVAL_SECONDS = 1.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run until SIGTERM or SIGINT, then stop the workers. 0 after a clean end, 2 if it could not begin."""
+    """Run until SIGTERM or SIGINT, then stop the workers. Return 0 after a clean end, 2 if it could not start."""
     options = _parser().parse_args(arguments)
     logging.basicConfig(stream=sys.stdout, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (state_dir / "operator.lock").open("w") as lock:
         if not _lock(lock):
-            logging.error("another operator works on %s", state_dir)
+            logging.error("another operator is using %s", state_dir)
             return 2
         return _run(options, state_dir)
 
@@ -48,8 +48,8 @@ def _run(options: argparse.Namespace, state_dir: Path) -> int:
     try:
         workers = Workers(runtime)
     except ValueError:
-        # Pydantic's text would quote the file.
-        logging.error("%s cannot be read; end the workers that still run, and remove it", runtime.ledger)  # noqa: TRY400
+        # Pydantic's message would quote the file.
+        logging.error("%s cannot be read; stop the workers that still run, and remove it", runtime.ledger)  # noqa: TRY400
         return 2
     with KubernetesApi(options.kubeconfig, field_manager=FIELD_MANAGER) as api:
         clusters, connectors = ConnectClusters(api, options.kubeconfig, workers), ConnectorReconciler(api)
@@ -57,13 +57,13 @@ def _run(options: argparse.Namespace, state_dir: Path) -> int:
         while not ending.is_set():
             operator.round()
             ending.wait(INTERVAL_SECONDS)
-    logging.info("ending: workers are being stopped")
+    logging.info("stopping the workers")
     workers.stop_all()
     return 0
 
 
 def _lock(lock: TextIO) -> bool:
-    """Two operators on one state would each start workers for the same KafkaConnect."""
+    """Whether this is the only operator of the state: two would each start workers for the same KafkaConnect."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,10 +1,10 @@
-"""How workers and connectors reach a Kafka cluster: what they trust, and as whom they log in. Pure."""
+"""How workers and connectors reach a Kafka cluster: which certificates they trust, and as whom they log in. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from infra.local.kubernetes_api import Object
+from infra.kubernetes.api import Object
 
 TRUST_KEY = "ca.crt"
 """Key of the Secret into which the operator copies the certificates that the workers trust."""
@@ -22,7 +22,7 @@ class SecretKey:
 
 @dataclass(frozen=True)
 class TrustedCertificate:
-    """Certificates of a Secret: one key, or every key that the glob pattern matches."""
+    """Certificates in a Secret: those of every key that the glob pattern matches, which may be a single key."""
 
     secret: str
     pattern: str
@@ -30,7 +30,7 @@ class TrustedCertificate:
 
 @dataclass(frozen=True)
 class PasswordAuthentication:
-    """SASL with a user name and a password: `mechanism` is Kafka's name of it."""
+    """SASL with a user name and a password; `mechanism` is Kafka's name for the mechanism."""
 
     mechanism: str
     username: str
@@ -47,7 +47,7 @@ class CertificateAuthentication:
 
 @dataclass(frozen=True)
 class CustomAuthentication:
-    """Client properties of the user's own; `sasl` says whether they are those of a SASL mechanism."""
+    """The user's own client properties; `sasl` says whether they configure a SASL mechanism."""
 
     sasl: bool
     config: Mapping[str, Any]
@@ -55,7 +55,7 @@ class CustomAuthentication:
 
 @dataclass(frozen=True)
 class UnsupportedAuthentication:
-    """An authentication that the real operator has and this one has not."""
+    """An authentication type that the real operator supports and this one does not."""
 
     type: str
 
@@ -65,9 +65,10 @@ Authentication = PasswordAuthentication | CertificateAuthentication | CustomAuth
 
 @dataclass(frozen=True)
 class ClusterAccess:
-    """What the connectors of a KafkaMirrorMaker2 need to reach a cluster, as `tls` and `authentication` of workers.
+    """How the workers, or the connectors of a KafkaMirrorMaker2, reach one cluster.
 
-    `trust_key` is where its trusted certificates are in the Secret that the operator copies them into.
+    `trust_key` is the key of the cluster's trusted certificates in the Secret that the operator copies them into. `tls`
+    is None without TLS, and empty for TLS with the JVM's own trust.
     """
 
     trust_key: str
@@ -76,12 +77,17 @@ class ClusterAccess:
 
     @property
     def alias(self) -> str:
-        """Of a cluster of a KafkaMirrorMaker2; empty for that of the workers themselves."""
+        """The alias of a cluster of a KafkaMirrorMaker2; empty for the workers' own cluster."""
         return self.trust_key.removesuffix(TRUST_KEY).removesuffix("-")
 
 
-def trusted_certificates(spec: Object) -> tuple[TrustedCertificate, ...] | None:
-    """What the `tls` of a KafkaConnect's spec, or of a cluster of a KafkaMirrorMaker2, trusts; None without it."""
+def cluster_access(spec: Object) -> ClusterAccess:
+    """How a KafkaConnect, or a cluster of a KafkaMirrorMaker2, which has an alias, is reached."""
+    trust_key = f"{spec['alias']}-{TRUST_KEY}" if "alias" in spec else TRUST_KEY
+    return ClusterAccess(trust_key, _trusted_certificates(spec), _authentication(spec))
+
+
+def _trusted_certificates(spec: Object) -> tuple[TrustedCertificate, ...] | None:
     if "tls" not in spec:
         return None
     return tuple(
@@ -90,8 +96,7 @@ def trusted_certificates(spec: Object) -> tuple[TrustedCertificate, ...] | None:
     )
 
 
-def authentication(spec: Object) -> Authentication | None:
-    """The `authentication` of a KafkaConnect's spec, or of a cluster of a KafkaMirrorMaker2."""
+def _authentication(spec: Object) -> Authentication | None:
     if "authentication" not in spec:
         return None
     given = spec["authentication"]

@@ -1,10 +1,10 @@
 """Conditions of a custom resource's status, as Strimzi writes them. Pure."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-from infra.local.kubernetes_api import Object
+from infra.kubernetes.api import Object
 
 
 @dataclass(frozen=True)
@@ -28,16 +28,12 @@ def warning(reason: str, message: str) -> Condition:
 
 
 def written(conditions: Iterable[Condition], previous: Iterable[Object], now: datetime) -> list[Object]:
-    """Conditions as they go into the status; one that says the same as before keeps its time."""
+    """Conditions as they go into the status; one whose content has not changed keeps its time."""
     known = {_content(each): each.get("lastTransitionTime") for each in previous}
     time = timestamp(now)
     items = []
     for condition in conditions:
-        item: Object = {"type": condition.type, "status": "True"}
-        if condition.reason:
-            item["reason"] = condition.reason
-        if condition.message:
-            item["message"] = condition.message
+        item = {key: value for key, value in {**asdict(condition), "status": "True"}.items() if value}
         items.append({**item, "lastTransitionTime": known.get(_content(item)) or time})
     return items
 

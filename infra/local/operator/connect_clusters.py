@@ -1,4 +1,4 @@
-"""Brings the workers of one resource to what it says, and writes the status of a KafkaConnect."""
+"""Makes the workers of one resource match it, and writes the status of a KafkaConnect."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_urlsafe
 
-from infra.local.kubernetes_api import ApiError, KubernetesApi, Object, Reference
+from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.local.operator import secret_contents
 from infra.local.operator.conditions import Condition, not_ready
 from infra.local.operator.connect_rest import ConnectRest
@@ -32,21 +32,21 @@ from infra.local.operator.worker_files import WorkerFiles
 from infra.local.operator.worker_log import first_problem
 from infra.local.operator.worker_plan import Start, Stop, Worker, WorkerState, next_steps
 from infra.local.operator.worker_pods import WorkerPods
-from infra.local.operator.workers import Key, WorkerRecord, Workers
+from infra.local.operator.worker_processes import Key, WorkerRecord, Workers
 from infra.local.state import write_private
 
 log = logging.getLogger(__name__)
 
 REAPPLY_SECONDS = 60.0
-"""How often the operator's own objects are applied although nothing changed, in case somebody changed them."""
+"""How often the operator applies its own objects again, in case somebody changed them."""
 
 MISSES_ALLOWED = 5
-"""Health checks in a row that a worker which served may miss: a busy machine is no failure."""
+"""How many health checks in a row a serving worker may miss: a busy machine is not a failure."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a round found of the workers of one resource; `rest` is of a worker that serves."""
+    """What a round found out about the workers of one resource; `rest` belongs to a worker that serves."""
 
     condition: Condition
     warnings: list[Condition]
@@ -56,7 +56,7 @@ class Found:
 
 @dataclass
 class ConnectClusters:
-    """Runs the workers of one resource after the other. What it remembers between rounds can be lost without harm."""
+    """Runs the workers of one resource after another. What it remembers between rounds may be lost without harm."""
 
     api: KubernetesApi
     kubeconfig: Path
@@ -71,14 +71,14 @@ class ConnectClusters:
         self._pods = WorkerPods(self.api)
 
     def reconcile(self, connect: ConnectResource) -> ConnectRest | None:
-        """One round of a KafkaConnect; the REST interface of a worker that serves, or None. Raises ApiError."""
+        """Do one round for a KafkaConnect. Return the REST interface of a serving worker, or None. Raises ApiError."""
         found = self.run(connect)
         body = status_body(connect, found.condition, found.warnings, found.reports, datetime.now(UTC))
         write_status(self.api, connect.reference, connect.status, body)
         return found.rest
 
     def run(self, connect: ConnectResource) -> Found:
-        """One round, of which the status is still to be written. Raises ApiError."""
+        """Do one round and leave writing the status to the caller. Raises ApiError."""
         key = connect.key
         condition = unsupported(connect)
         arguments, notes = jvm_arguments(connect.jvm_options)
@@ -92,7 +92,7 @@ class ConnectClusters:
             try:
                 digest, properties = self._prepare(connect, arguments)
             except secret_contents.InvalidSecretError as error:
-                # Workers that run go on, as pods would; new ones would not come up.
+                # Running workers go on, as pods would; new ones would not start.
                 condition = not_ready("InvalidSecret", str(error))
             else:
                 refused = self._run_workers(connect, digest, properties, arguments, states, pods)
@@ -102,7 +102,7 @@ class ConnectClusters:
         return Found(condition, warnings(connect, notes), reports, self._rest(serving[0]) if serving else None)
 
     def stop(self, key: Key) -> None:
-        """Stop all workers of a KafkaConnect, and forget it once they are gone."""
+        """Stop all workers of a resource, and forget it when they have ended."""
         for record in self.workers.of(key):
             self.workers.stop(record)
         self.workers.forget(key)
@@ -110,13 +110,13 @@ class ConnectClusters:
         self._kept.pop(key, None)
 
     def placed(self, connect: ConnectResource, connectors: Sequence[ConnectorResource]) -> list[ConnectorResource]:
-        """The connectors as Connect gets them here: what they would read of their pod is elsewhere."""
+        """The connectors as Connect gets them here: the files that they would read in a pod are in another folder."""
         folder = self.workers.files_folder(connect.key)
         names = secret_contents.secret_names(connect)
         return [connector_on_one_machine(each, folder, names) for each in connectors]
 
     def _prepare(self, connect: ConnectResource, arguments: list[str]) -> tuple[str, dict[str, str]]:
-        """Apply and write what the workers need; their properties, and a digest of all they are started with."""
+        """Apply and write what the workers need. Return a digest of all that they start with, and their properties."""
         names = secret_contents.secret_names(connect)
         found = {name: self.api.get(Reference("v1", "Secret", connect.namespace, name)) for name in names}
         secrets = {name: secret.get("data", {}) for name, secret in found.items() if secret is not None}
@@ -128,7 +128,7 @@ class ConnectClusters:
         files = WorkerFiles(connect, secrets, self._store_password(connect.key))
         properties = files.properties()
         told = [properties, arguments, dict(connect.resources)]
-        # A token, too, is of one KafkaConnect and one API server only.
+        # A token also belongs to one KafkaConnect and one API server only.
         digest = _digest([*told, secret_contents.contents_digest(secrets), connect.uid, cluster])
         if self._kept.get(connect.key) != digest:
             self.workers.keep(connect.key, files.files())
@@ -136,7 +136,7 @@ class ConnectClusters:
         return digest, properties
 
     def _store_password(self, key: Key) -> str:
-        """Of the key stores of a component; kept, because workers that run hold stores of before."""
+        """The password of a component's key stores; it stays the same, because running workers use existing stores."""
         file = self.workers.folder(key) / "store-password"
         if not file.exists():
             write_private(file, token_urlsafe(24))
@@ -155,7 +155,8 @@ class ConnectClusters:
         account = self.api.get(Reference("v1", "ServiceAccount", connect.namespace, name))
         if account is None:
             self._applied.pop(connect.key, None)
-            raise ApiError(404, "NotFound", f"ServiceAccount {connect.namespace}/{name} was deleted; it is made again")
+            message = f"ServiceAccount {connect.namespace}/{name} was deleted and will be created again"
+            raise ApiError(404, "NotFound", message)
         file = self.workers.folder(connect.key) / "kubeconfig"
         token = token_in(file.read_text(encoding="utf-8")) if file.exists() else None
         if token is None or not is_usable(token, account["metadata"]["uid"], time.time()):
@@ -173,7 +174,7 @@ class ConnectClusters:
         states: Mapping[int, WorkerState],
         pods: Mapping[int, Object],
     ) -> dict[int, str]:
-        """Take the next steps; why workers are not started, by index, each of which another round tries again."""
+        """Take the next steps. Return why workers were not started, by index; the next round tries them again."""
         key, now = connect.key, time.time()
         records = {record.index: record for record in self.workers.of(key)}
         seen = [
@@ -211,14 +212,14 @@ class ConnectClusters:
         state = self._state(record)
         problem = None
         if state in {WorkerState.STARTING, WorkerState.ENDED}:
-            # A worker that was started again says nothing for a while; its last log still does.
+            # A restarted worker logs nothing for a while; the log before the restart says more.
             stems = ("", ".previous") if record.failures else ("",)
             texts = (self.workers.log_text(record, stem) for stem in stems)
             problem = next(filter(None, map(first_problem, texts)), None)
         return WorkerReport(record.index, state, record.port, problem)
 
     def _judged(self, key: Key, reports: list[WorkerReport], digest: str) -> list[WorkerReport]:
-        """The reports, with those marked that are of another configuration than the wanted one."""
+        """The reports; those of workers with another configuration than the wanted one are marked as outdated."""
         current = {record.index for record in self.workers.of(key) if record.digest == digest}
         return [replace(report, outdated=report.index not in current) for report in reports]
 

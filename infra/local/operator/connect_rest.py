@@ -1,20 +1,21 @@
-"""REST interface of one Connect worker, with short deadlines: it blocks until the worker has joined its group."""
+"""The REST interface of one Connect worker. Deadlines are short: it blocks until the worker has joined its group."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 
-from infra.local.kubernetes_api import Object
+from infra.kubernetes.api import Object
+from infra.kubernetes.status import Failure, failures
 
 CALL_SECONDS = 10.0
 HEALTH_SECONDS = 1.0
 
 
 class RestError(Exception):
-    """Connect refused a call; `status` is 0 when it did not answer in time."""
+    """Connect refused a call; `status` is 0 if it did not answer in time."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -22,7 +23,7 @@ class RestError(Exception):
 
     @property
     def passing(self) -> bool:
-        """Whether the same call is worth repeating: no answer, a worker that comes or goes, or a rebalance."""
+        """Whether repeating the call may help: no answer, a worker that starts or stops, or a rebalance."""
         return self.status in {0, 404, 409, 503}
 
 
@@ -38,20 +39,13 @@ class RunningConnector:
         return str(self.status["connector"]["state"])
 
     @property
-    def tasks(self) -> Sequence[Object]:
-        """Status bodies of the tasks."""
-        return tuple(self.status.get("tasks", ()))
-
-    @property
-    def failures(self) -> dict[str, str]:
-        """Stack traces of the failed connector and tasks, by `connector` or `task <id>`."""
-        parts = {"connector": self.status["connector"]}
-        parts |= {f"task {task['id']}": task for task in self.tasks}
-        return {name: str(part.get("trace", "")) for name, part in parts.items() if part["state"] == "FAILED"}
+    def failures(self) -> tuple[Failure, ...]:
+        """What failed of the connector and its tasks."""
+        return tuple(failures(self.status))
 
 
 class ConnectRest:
-    """Raises RestError from every method but healthy()."""
+    """Every method except healthy() raises RestError."""
 
     def __init__(self, port: int) -> None:
         self._http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=CALL_SECONDS, trust_env=False)
@@ -67,7 +61,7 @@ class ConnectRest:
             return False
 
     def connectors(self) -> dict[str, RunningConnector]:
-        """Every connector whose status is known already."""
+        """Every connector whose status Connect knows by now."""
         answer = self._call("GET", "/connectors?expand=info&expand=status")
         return {
             name: RunningConnector(each["info"]["config"], each["status"])
@@ -112,7 +106,7 @@ class ConnectRest:
 
 
 def _path(name: str) -> str:
-    # Those of a KafkaMirrorMaker2 have an arrow in their name.
+    # The names of a KafkaMirrorMaker2's connectors contain an arrow.
     return f"/connectors/{quote(name, safe='')}"
 
 

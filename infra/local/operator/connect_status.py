@@ -1,10 +1,10 @@
-"""What the status of a KafkaConnect says about its workers. Pure."""
+"""Writes the status of a KafkaConnect from the state of its workers. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from infra.local.kubernetes_api import Object
+from infra.kubernetes.api import Object
 from infra.local.operator import conditions
 from infra.local.operator.cluster_access import CustomAuthentication, UnsupportedAuthentication
 from infra.local.operator.conditions import Condition, not_ready, warning
@@ -17,9 +17,9 @@ OAUTH_PACKAGE = "io.strimzi.kafka.oauth"
 
 @dataclass(frozen=True)
 class WorkerReport:
-    """One worker: its state, its REST port, and the first problem in the log of one that does not serve.
+    """One worker: its state, its REST port, and if it does not serve, the first problem in its log.
 
-    `outdated` says that it runs, or ran, with something else than the resource says now.
+    It is `outdated` if it runs, or ran, with another configuration than the resource has now.
     """
 
     index: int
@@ -30,12 +30,12 @@ class WorkerReport:
 
 
 def unsupported(connect: ConnectResource) -> Condition | None:
-    """Why these workers cannot run on one machine at all."""
+    """Why these workers cannot run on one machine; None if they can."""
     if connect.mounts_volumes:
         return not_ready(
             "UnsupportedLocally",
-            "spec.template mounts volumes, and without containers there is no mount path: give trusted certificates "
-            "as PEM, read through a configuration provider",
+            "spec.template mounts volumes, and without containers there are no mounts: give trusted certificates "
+            "as PEM and read them through a configuration provider",
         )
     for access in connect.access:
         match access.authentication:
@@ -49,9 +49,9 @@ def unsupported(connect: ConnectResource) -> Condition | None:
 
 
 def readiness(connect: ConnectResource, workers: Sequence[WorkerReport], refused: Mapping[int, str]) -> Condition:
-    """Ready when every worker serves with the newest configuration; else the first that does not, and why.
+    """Ready if every worker serves with the newest configuration; otherwise the first that does not, and why.
 
-    `refused` holds what the API server says to the Pods of workers that may not start, by index.
+    `refused` holds the API server's answer for each worker whose Pod it refused, by index.
     """
     current = [each for each in workers if each.index < connect.replicas and not each.outdated]
     serving = [each for each in current if each.state is WorkerState.READY]
@@ -62,7 +62,7 @@ def readiness(connect: ConnectResource, workers: Sequence[WorkerReport], refused
         return not_ready("PodNotCreated", f"worker {index} of {connect.replicas} is not started: {refused[index]}")
     outdated = sum(each.outdated for each in workers)
     if outdated:
-        return not_ready("Rolling", f"{outdated} of {connect.replicas} workers still have the configuration before")
+        return not_ready("Rolling", f"{outdated} of {connect.replicas} workers still have the previous configuration")
     waiting = [each for each in current if each.state is not WorkerState.READY]
     if not waiting:
         return not_ready("Creating", f"{len(serving)} of {connect.replicas} workers started")
@@ -76,7 +76,7 @@ def readiness(connect: ConnectResource, workers: Sequence[WorkerReport], refused
 _WORDS = {
     WorkerState.STARTING: "does not serve yet",
     WorkerState.STOPPING: "is being stopped",
-    WorkerState.ENDED: "ended and is started again",
+    WorkerState.ENDED: "ended and is being restarted",
 }
 
 
@@ -96,7 +96,7 @@ def status_body(
     workers: Sequence[WorkerReport],
     now: datetime,
 ) -> Object:
-    """Whole status; `url` is the REST interface of the first worker that serves, a Service in the real operator."""
+    """The whole status; `url` is the REST interface of the first worker that serves (the real operator: a Service)."""
     serving = [each for each in workers if each.state is WorkerState.READY]
     body: Object = {
         "observedGeneration": connect.generation,

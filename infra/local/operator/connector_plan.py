@@ -1,4 +1,4 @@
-"""What to do with one KafkaConnector, and what its status says. Pure.
+"""Decides what to do with one KafkaConnector, and writes its status. Pure.
 
 Source: Strimzi AbstractConnectOperator (auto-restart, updateState), KafkaConnectorConfiguration (forbidden keys).
 """
@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from infra.local.kubernetes_api import Object
+from infra.kubernetes.api import Object
 from infra.local.operator import conditions
 from infra.local.operator.conditions import Condition, not_ready, timestamp
 from infra.local.operator.connect_rest import RunningConnector
@@ -45,7 +45,7 @@ class Transition:
 
 @dataclass(frozen=True)
 class Restart:
-    """Restart of what failed; `count` is how many there have been then."""
+    """Restart what failed; `count` includes this restart."""
 
     count: int
 
@@ -67,7 +67,7 @@ class Restarts:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a round found of one connector: what Connect refused, if it did, and what it says; no secret is in it."""
+    """What a round found out about one connector: Connect's refusal, if any, and its state. Contains no secret."""
 
     refusal: Condition | None
     running: RunningConnector | None
@@ -88,13 +88,13 @@ def connector_config(connector: ConnectorResource) -> dict[str, str]:
 def connector_on_one_machine(
     connector: ConnectorResource, folder: Path, file_secrets: Iterable[str]
 ) -> ConnectorResource:
-    """The connector as Connect gets it here, where what it would read in its pod's /tmp lies in `folder`."""
+    """The connector as Connect gets it here: the files that it would read in its pod's /tmp are in `folder`."""
     config = {key: in_folder(_text(value), folder) for key, value in connector.config.items()}
     return replace(connector, config=config, file_secrets=tuple(file_secrets))
 
 
 def next_step(connector: ConnectorResource, running: RunningConnector | None, now: datetime) -> Step:
-    """The one thing to do now; the next look at the connector decides about the next."""
+    """The one step to take now; the next round decides on the next."""
     config = connector_config(connector)
     if running is None:
         return Create(config, _REST_STATES[connector.state])
@@ -108,12 +108,12 @@ def next_step(connector: ConnectorResource, running: RunningConnector | None, no
 
 
 def backoff_minutes(count: int) -> int:
-    """Minutes to wait after that many restarts: n² + n, at most an hour."""
+    """Minutes to wait after this many restarts: n² + n, at most an hour."""
     return min(count * count + count, LONGEST_BACKOFF_MINUTES)
 
 
 def restarts_after(connector: ConnectorResource, running: RunningConnector | None, now: datetime) -> Restarts | None:
-    """What the status remembers of restarts: forgotten once the connector has run for longer than the next pause."""
+    """The restarts that the status remembers: none once the connector has run for longer than the next pause."""
     restarts = _restarts(connector)
     if restarts is None or running is None or running.failures:
         return restarts
@@ -122,24 +122,27 @@ def restarts_after(connector: ConnectorResource, running: RunningConnector | Non
 
 
 def condition_of(connector: ConnectorResource, running: RunningConnector | None) -> Condition:
-    """Ready, or why not, from what Connect says."""
+    """Ready, or why not, from what Connect reports."""
     if running is None:
-        return not_ready("ConnectorMissing", "Connect does not know the connector yet")
-    failures = running.failures
-    if failures:
-        told = [f"{part} failed: {trace_summary(trace) or 'no trace'}" for part, trace in failures.items()]
-        return not_ready("ConnectorFailed" if "connector" in failures else "TaskFailed", "\n".join(told))
+        return not_ready("ConnectorMissing", "Connect does not have the connector yet")
+    if running.failures:
+        lines = [
+            f"{'connector' if each.task is None else f'task {each.task}'} failed: {trace_summary(each.trace)}"
+            for each in running.failures
+        ]
+        connector_failed = any(each.task is None for each in running.failures)
+        return not_ready("ConnectorFailed" if connector_failed else "TaskFailed", "\n".join(lines))
     wanted = _REST_STATES[connector.state]
     if running.state != wanted:
-        return not_ready("ConnectorState", f"the connector is {running.state}, wanted is {wanted}")
+        return not_ready("ConnectorState", f"the connector is {running.state} and should be {wanted}")
     return conditions.READY
 
 
 def warnings(connector: ConnectorResource) -> list[Condition]:
     dropped = sorted(FORBIDDEN_KEYS & connector.config.keys())
-    told = [conditions.warning("ForbiddenConfiguration", f"config {key} is dropped: set by spec") for key in dropped]
-    return told + [
-        conditions.warning("DeprecatedFields", f"spec.{field} is not in v1 any more: spec.state takes its place")
+    found = [conditions.warning("ForbiddenConfiguration", f"config {key} is dropped: spec sets it") for key in dropped]
+    return found + [
+        conditions.warning("DeprecatedFields", f"spec.{field} is not in v1 any more: use spec.state")
         for field in connector.deprecated_fields
     ]
 
@@ -170,7 +173,7 @@ def status_body(
 
 def _must_change_state(wanted: str, seen: str) -> bool:
     if wanted == "running":
-        # FAILED and UNASSIGNED are states of a connector that was told to run.
+        # A connector that should run may also be FAILED or UNASSIGNED.
         return seen in {"PAUSED", "STOPPED"}
     return seen != _REST_STATES[wanted]
 

@@ -1,4 +1,4 @@
-"""Options of a worker's JVM: what a KafkaConnect asks for, held small enough for many JVMs on one machine. Pure."""
+"""Options of a worker's JVM: as a KafkaConnect asks, but small enough for many JVMs on one machine. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -8,13 +8,13 @@ HEAP_MIB = 256
 LARGEST_HEAP_MIB = 512
 
 _FIXED = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
-"""Least memory and shortest start, which count more here than throughput."""
+"""For little memory and a quick start, which matter more here than throughput."""
 
 _MIB = {"": 1 / 2**20, "k": 1 / 2**10, "m": 1.0, "g": 1024.0, "t": 2.0**20}
 
 
 def jvm_arguments(options: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Arguments from spec.jvmOptions, and what was asked for and not given, one sentence each."""
+    """Arguments from spec.jvmOptions, and a sentence for each option that is ignored or capped."""
     notes: list[str] = []
     heap = HEAP_MIB
     if wanted := options.get("-Xmx"):

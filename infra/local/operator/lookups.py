@@ -1,15 +1,15 @@
-"""Says why a placeholder could not be looked up: Connect's own message ends before the reason."""
+"""Explains why a placeholder could not be resolved: Connect's own message omits the reason."""
 
 import re
 
-from infra.local.kubernetes_api import KubernetesApi
+from infra.kubernetes.api import KubernetesApi
 from infra.local.operator.resources import ConnectorResource
 
 _FAILED_LOOKUP = re.compile(r"Failed to retrieve (Secret|ConfigMap) (\S+) from Kubernetes namespace (\S+)")
 
 
 def explained(api: KubernetesApi, connector: ConnectorResource, message: str) -> str:
-    """The message, and, if it is about a failed lookup, what the API server says to the worker's service account."""
+    """The message; for a failed lookup, also whether RBAC forbids the read to the worker's service account."""
     failed = _FAILED_LOOKUP.search(message)
     if failed is None:
         return message

@@ -1,4 +1,4 @@
-"""Connect workers and connectors of a KafkaMirrorMaker2: resource in, resources of Connect out. Pure.
+"""Derives Connect workers and connectors from a KafkaMirrorMaker2. Pure.
 
 Source: Strimzi KafkaMirrorMaker2Cluster and KafkaMirrorMaker2Connectors, 1.2 for v1 and 0.45 for v1beta2.
 """
@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from infra.local.kubernetes_api import Object
+from infra.kubernetes.api import Object
 from infra.local.operator import resources
-from infra.local.operator.mirror_maker2_versions import Mirror, Version, cluster_access, version_of
+from infra.local.operator.cluster_access import cluster_access
+from infra.local.operator.mirror_maker2_versions import Mirror, Version, version_of
 from infra.local.operator.resources import (
     CLUSTER_LABEL,
     KAFKA_MIRROR_MAKER_2,
@@ -21,16 +22,16 @@ from infra.local.operator.resources import (
 _PACKAGE = "org.apache.kafka.connect.mirror"
 _PATTERNS = {"topicsPattern": "topics", "groupsPattern": "groups"}
 _WORKER_FIELDS = ("replicas", "jvmOptions", "resources", "template", *resources.IGNORED_FIELDS)
-"""Fields that say the same in the spec of a KafkaConnect."""
+"""Fields that mean the same in the spec of a KafkaConnect."""
 
 _TRACING = "io.opentelemetry.instrumentation.kafkaclients.v2_6.Tracing"
 _METRICS_REPORTER = "io.strimzi.kafka.metrics.prometheus.ClientMetricsReporter"
 _FOR_CONTAINERS = ("metricsConfig", "rack", "tracing")
-"""Fields that add to every connector's configuration what only a container has."""
+"""Fields that add properties to every connector which only work in a container."""
 
 
 def key_of(item: Object) -> tuple[str, str]:
-    """Key of the workers, even of a resource that is not valid."""
+    """The key of the workers; works for an invalid resource, too."""
     metadata = item["metadata"]
     return metadata["namespace"], f"{metadata['name']}-{KAFKA_MIRROR_MAKER_2.suffix}"
 
@@ -46,7 +47,7 @@ def connect_resource(item: Object) -> ConnectResource:
 
 
 def connector_resources(item: Object) -> list[ConnectorResource]:
-    """The connectors that the operator makes, with configurations as it writes them. Raises InvalidResourceError."""
+    """The connectors, with the configurations that the operator writes. Raises InvalidResourceError."""
     version, spec = version_of(item), item["spec"]
     version.check(spec)
     return [
@@ -58,7 +59,7 @@ def connector_resources(item: Object) -> list[ConnectorResource]:
 
 
 def for_one_machine(item: Object) -> Object:
-    """The same resource without what its connectors would look for outside a container in vain."""
+    """The same resource without the fields whose properties only work in a container."""
     return {**item, "spec": {key: value for key, value in item["spec"].items() if key not in _FOR_CONTAINERS}}
 
 
@@ -89,13 +90,13 @@ def _config(item: Object, version: Version, mirror: Mirror, connector: Object) -
     config = {**own, **reached} if version.clusters_override else {**reached, **own}
     config |= {key: mirror.spec[field] for field, key in _PATTERNS.items() if field in mirror.spec}
     for key, fields in version.exclusions.items():
-        # The first of the fields that is given counts.
+        # The first of the fields that is set wins.
         config |= dict([(key, mirror.spec[field]) for field in fields if field in mirror.spec][:1])
     return config | _additions(item["spec"], version, config)
 
 
 def _additions(spec: Object, version: Version, config: Mapping[str, Any]) -> dict[str, Any]:
-    """What tracing, rack awareness and the metrics of the whole resource add to each connector."""
+    """What the resource's tracing, rack awareness and metrics add to each connector."""
     added: dict[str, Any] = {}
     if spec.get("tracing", {}).get("type") == "opentelemetry":
         added["consumer.interceptor.classes"] = f"{_TRACING}ConsumerInterceptor"

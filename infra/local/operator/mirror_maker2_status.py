@@ -1,13 +1,15 @@
-"""What the status of a KafkaMirrorMaker2 says about its connectors. Pure.
+"""Writes the parts of a KafkaMirrorMaker2's status that are about its connectors. Pure.
 
-Source: Strimzi KafkaMirrorMaker2AssemblyOperator: a failed connector is told, a failed task only shows in `connectors`.
+A failed connector makes it NotReady, a failed task only shows in `connectors`. Source: Strimzi
+KafkaMirrorMaker2AssemblyOperator.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from infra.local.kubernetes_api import Object
+from infra.kubernetes.api import Object
+from infra.kubernetes.status import failures
 from infra.local.operator import conditions, connector_plan
 from infra.local.operator.conditions import Condition, not_ready
 from infra.local.operator.connector_plan import Outcome
@@ -18,7 +20,7 @@ from infra.local.operator.worker_log import trace_summary
 def seen_connectors(
     connectors: Sequence[ConnectorResource], outcomes: Mapping[str, Outcome], previous: Object
 ) -> list[Object]:
-    """What Connect says of each connector, by name; the word of the round before for one without an outcome."""
+    """What Connect reports of each connector, by name; the previous report for one without an outcome."""
     before = {each["name"]: each for each in previous.get("connectors") or []}
     found = []
     for name in sorted(each.name for each in connectors):
@@ -33,17 +35,21 @@ def seen_connectors(
 def readiness(
     connectors: Sequence[ConnectorResource], outcomes: Mapping[str, Outcome], seen: Sequence[Object]
 ) -> Condition:
-    """Ready, also while a task has failed, when every connector is there and none has failed."""
+    """Ready if every connector exists and none has failed; a failed task does not count."""
     for name, outcome in sorted(outcomes.items()):
         if outcome.refusal is not None:
             return replace(outcome.refusal, message=f"{name}: {outcome.refusal.message}")
     missing = {each.name for each in connectors} - {each["name"] for each in seen}
     if missing:
         return not_ready("Creating", f"connectors being created: {', '.join(sorted(missing))}")
-    failed = [each for each in seen if each["connector"]["state"] == "FAILED"]
+    failed = [
+        f"{connector['name']}: {trace_summary(each.trace)}"
+        for connector in seen
+        for each in failures(connector)
+        if each.task is None
+    ]
     if failed:
-        told = [f"{each['name']}: {trace_summary(each['connector'].get('trace', '')) or 'no trace'}" for each in failed]
-        return not_ready("ConnectorFailed", "One or more connectors are in FAILED state: " + "; ".join(told))
+        return not_ready("ConnectorFailed", "One or more connectors are in FAILED state: " + "; ".join(failed))
     return conditions.READY
 
 
@@ -58,7 +64,7 @@ def warnings(connectors: Sequence[ConnectorResource]) -> list[Condition]:
 def restart_statuses(
     connectors: Sequence[ConnectorResource], outcomes: Mapping[str, Outcome], now: datetime
 ) -> list[Object]:
-    """Automatic restarts that are still remembered, by connector."""
+    """The automatic restarts of each connector that are still remembered."""
     found = []
     for connector in sorted(connectors, key=lambda each: each.name):
         outcome = outcomes.get(connector.name)

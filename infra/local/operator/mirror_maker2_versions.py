@@ -1,28 +1,27 @@
-"""What the versions of the API of KafkaMirrorMaker2 say differently, each as one entry of a table. Pure.
+"""The differences between the API versions of KafkaMirrorMaker2: one table entry for each version. Pure.
 
 Source: Strimzi KafkaMirrorMaker2Connectors, KafkaMirrorMaker2Configuration, 1.2 for v1 and 0.45 for v1beta2.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
-from infra.local.kubernetes_api import Object
+from infra.kubernetes.api import Object
 from infra.local.operator.cluster_access import (
-    TRUST_KEY,
     CertificateAuthentication,
     ClusterAccess,
     PasswordAuthentication,
-    authentication,
-    trusted_certificates,
+    cluster_access,
 )
+from infra.local.operator.resources import V1_GROUP
 from infra.local.operator.worker_properties import LOGIN_MODULES, credentials, security_protocol, trust
 
 CONNECTOR_FILE = "/tmp/strimzi-mirrormaker2-connector.properties"
 STORES = "/tmp/kafka/clusters"
-"""Where the workers of 0.45 keep the passwords, and the key stores, that connectors use."""
+"""Where the workers of 0.45 keep the passwords and key stores that connectors use."""
 
-_OWN_TOPICS = ("configStorageTopic", "offsetStorageTopic", "statusStorageTopic")
 _V1BETA2_DEFAULTS = {
     "group.id": "mirrormaker2-cluster",
     "offset.storage.topic": "mirrormaker2-cluster-offsets",
@@ -34,12 +33,12 @@ _V1BETA2_DEFAULTS = {
 
 
 class InvalidResourceError(Exception):
-    """The operator does nothing for this resource; the message says what is wrong with it."""
+    """The operator cannot handle this resource; the message says what is wrong with it."""
 
 
 @dataclass(frozen=True)
 class Mirror:
-    """One mirror of the resource with its two clusters, all as they are in the resource."""
+    """One mirror and its two clusters, as they are in the resource."""
 
     source: Object
     target: Object
@@ -48,11 +47,11 @@ class Mirror:
 
 @dataclass(frozen=True)
 class Version:
-    """How one version of the API says it, and what its operator makes of it.
+    """How one API version expresses a resource, and what its operator derives from it.
 
-    `connection` takes the resource's metadata, a cluster and a prefix. `connectors` and `exclusions` name fields of a
-    mirror, by type of connector and by property. `clusters_override` says that properties of the clusters replace the
-    connector's own, and not the other way round.
+    `connection` takes the resource's metadata, a cluster and a prefix. `connectors` maps types of connectors, and
+    `exclusions` maps properties, to fields of a mirror. With `clusters_override`, the clusters' properties replace the
+    connector's own; without it, the other way round.
     """
 
     check: Callable[[Object], None]
@@ -67,7 +66,7 @@ class Version:
 
 
 def version_of(item: Object) -> Version:
-    """The version in which it is written: it may be read in another. `target`, which v1 requires, tells them apart."""
+    """The version that a resource was written in, which may not be the one it is read in. Only v1 has `target`."""
     return VERSIONS["kafka.strimzi.io/v1" if "target" in item["spec"] else "kafka.strimzi.io/v1beta2"]
 
 
@@ -84,14 +83,8 @@ def _connection(
     return {prefix + key: value for key, value in properties.items()}
 
 
-def cluster_access(cluster: Object) -> ClusterAccess:
-    """How workers reach one cluster of the resource."""
-    trust_key = f"{cluster['alias']}-{TRUST_KEY}"
-    return ClusterAccess(trust_key, trusted_certificates(cluster), authentication(cluster))
-
-
 def _v1_workers(spec: Object) -> dict[str, Any]:
-    fields = ("bootstrapServers", "groupId", *_OWN_TOPICS, "tls", "authentication", "config")
+    fields = ("bootstrapServers", *V1_GROUP, "tls", "authentication", "config")
     return {field: spec["target"][field] for field in fields if field in spec["target"]}
 
 
@@ -101,12 +94,9 @@ def _v1_mirrors(spec: Object) -> list[Mirror]:
 
 def _v1_connection(metadata: Object, cluster: Object, prefix: str) -> dict[str, Any]:
     access = cluster_access(cluster)
-
-    def security() -> Iterator[tuple[str, str]]:
-        yield from trust(metadata["namespace"], metadata["name"], access)
-        yield from credentials(metadata["namespace"], access.authentication)
-
-    return _connection(cluster, prefix, security(), access)
+    trusted = trust(metadata["namespace"], metadata["name"], access)
+    security = chain(trusted, credentials(metadata["namespace"], access.authentication))
+    return _connection(cluster, prefix, security, access)
 
 
 def _v1beta2_check(spec: Object) -> None:

@@ -1,14 +1,14 @@
-"""Brings the workers and connectors of KafkaMirrorMaker2s to what the resources say, and writes their statuses."""
+"""Makes the workers and connectors of KafkaMirrorMaker2s match the resources, and writes their statuses."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from infra.local.kubernetes_api import KubernetesApi, Object, reference
+from infra.kubernetes.api import KubernetesApi, Object, reference
 from infra.local.operator import conditions, connect_status, mirror_maker2_status
 from infra.local.operator.conditions import not_ready
 from infra.local.operator.connect_clusters import ConnectClusters
 from infra.local.operator.connector_plan import Outcome
-from infra.local.operator.connectors import ConnectorReconciler
+from infra.local.operator.connector_reconciler import ConnectorReconciler
 from infra.local.operator.mirror_maker2 import connect_resource, connector_resources, for_one_machine
 from infra.local.operator.mirror_maker2_versions import InvalidResourceError
 from infra.local.operator.resources import ConnectorResource
@@ -24,7 +24,7 @@ class MirrorMakers:
     connectors: ConnectorReconciler
 
     def reconcile(self, item: Object) -> None:
-        """One round. Raises ApiError."""
+        """Do one round for a KafkaMirrorMaker2. Raises ApiError."""
         previous, now = item.get("status") or {}, datetime.now(UTC)
         try:
             connect, wanted = connect_resource(item), connector_resources(for_one_machine(item))

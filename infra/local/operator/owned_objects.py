@@ -1,12 +1,12 @@
-"""Objects that the operator makes for Connect workers, as Strimzi does where they mean something on one machine. Pure.
+"""The objects that the operator creates for Connect workers: those of Strimzi's that matter on one machine. Pure.
 
-All of them belong to the KafkaConnect or KafkaMirrorMaker2, so the garbage collector removes them with it.
+Their owner is the KafkaConnect or KafkaMirrorMaker2, so the garbage collector deletes them with it.
 """
 
 import base64
 from collections.abc import Mapping
 
-from infra.local.kubernetes_api import Object
+from infra.kubernetes.api import Object
 from infra.local.operator.resources import API_VERSION, ConnectResource
 from infra.local.operator.worker_properties import (
     as_properties_file,
@@ -21,11 +21,11 @@ CONFIG_KEY = "kafka-connect.properties"
 def owned_objects(connect: ConnectResource, trusted_certificates: Mapping[str, str]) -> list[Object]:
     """ServiceAccount, Role and RoleBinding of the workers, their configuration and the certificates that they trust.
 
-    `trusted_certificates` are PEM, by key of the Secret that holds them.
+    `trusted_certificates` are PEM, by key of the operator's Secret.
     """
     name = connect.component_name
     if connect.has_values_in_files:
-        # Its configuration is made in the container, where Secrets are mounted that the service account cannot read.
+        # The container makes its own configuration from mounted Secrets, which the service account cannot read.
         return [owned_object(connect, "v1", "ServiceAccount", name)]
     configuration = as_properties_file(worker_properties(connect))
     items = [
@@ -40,7 +40,7 @@ def owned_objects(connect: ConnectResource, trusted_certificates: Mapping[str, s
 
 def _access(connect: ConnectResource, name: str) -> list[Object]:
     secrets = secrets_used(connect)
-    # A rule without names would give every Secret of the namespace.
+    # A rule without names would allow every Secret of the namespace.
     rules = [{"apiGroups": [""], "resources": ["secrets"], "resourceNames": secrets, "verbs": ["get"]}]
     group = "rbac.authorization.k8s.io"
     return [
@@ -57,7 +57,7 @@ def _access(connect: ConnectResource, name: str) -> list[Object]:
 
 
 def owned_object(connect: ConnectResource, api_version: str, kind: str, name: str, **body: object) -> Object:
-    """An object with Strimzi's labels that goes with the resource it is made for."""
+    """An object with Strimzi's labels that is deleted with the resource that it is created for."""
     component = connect.component
     owner = {
         "apiVersion": API_VERSION,

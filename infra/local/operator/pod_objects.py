@@ -1,15 +1,15 @@
-"""Pods that stand for Connect workers: what they say, and which of them are left over. Pure."""
+"""Pods that stand for Connect workers: their content, and which of them are surplus. Pure."""
 
 from collections.abc import Iterable, Mapping
 
-from infra.local.kubernetes_api import Object
+from infra.kubernetes.api import Object
 from infra.local.operator.owned_objects import owned_object
 from infra.local.operator.resources import ConnectResource
 from infra.local.operator.worker_plan import WorkerState
 
 IMAGE = "local-process/kafka-connect"
 REVISION = "strimzi.io/revision"
-"""Annotation with the digest of what the worker was started with; Strimzi keeps its own digest of the Pod there."""
+"""Annotation with the digest of what the worker was started with; Strimzi uses it for its own digest of the Pod."""
 
 
 def pod_name(connect: ConnectResource, index: int) -> str:
@@ -17,11 +17,11 @@ def pod_name(connect: ConnectResource, index: int) -> str:
 
 
 def worker_pod(connect: ConnectResource, index: int, digest: str) -> Object:
-    """Pod of one worker, which runs nothing: it stands for the worker's process.
+    """The Pod of one worker. It runs nothing and stands for the worker's process.
 
-    There is no kubelet, the worker is a process of the operator, and the image does not exist. The Pod is what
-    admission (ResourceQuota, LimitRange) judges before the process may start. It names no node: the API server removes
-    such a Pod as soon as it is told to, where it would wait for a kubelet to confirm the end of another.
+    There is no kubelet and no image; the worker is a process of the operator. Admission (ResourceQuota, LimitRange)
+    judges the Pod before the process may start. The Pod has no node, so the API server deletes it at once; for a Pod
+    with a node it would wait until a kubelet confirms the end.
     """
     name = pod_name(connect, index)
     container: Object = {"name": connect.component_name, "image": IMAGE}
@@ -45,7 +45,7 @@ def worker_pod(connect: ConnectResource, index: int, digest: str) -> Object:
 
 
 def pods_by_index(connect: ConnectResource, items: Iterable[Object]) -> dict[int, Object]:
-    """Those of the Pods that are named as workers of this KafkaConnect are, by the index of the worker."""
+    """The Pods whose names are those of this resource's workers, by the index of the worker."""
     found = {}
     for item in items:
         name = item["metadata"]["name"]
@@ -57,7 +57,7 @@ def pods_by_index(connect: ConnectResource, items: Iterable[Object]) -> dict[int
 
 
 def is_there(pod: Object | None) -> bool:
-    """Whether the Pod exists, and is not about to go."""
+    """Whether the Pod exists and is not being deleted."""
     return pod is not None and "deletionTimestamp" not in pod["metadata"]
 
 
@@ -66,13 +66,13 @@ def is_of_revision(pod: Object, digest: str) -> bool:
 
 
 def surplus(indexes: Iterable[int], replicas: int, states: Mapping[int, WorkerState]) -> list[int]:
-    """Indexes of Pods that no worker needs any more: beyond the replicas, and without a process."""
+    """Indexes of Pods that no worker needs any more: they are beyond the replicas and have no process."""
     without_process = {index for index in indexes if states.get(index, WorkerState.ENDED) is WorkerState.ENDED}
     return sorted(index for index in without_process if index >= replicas)
 
 
 def pod_status(connect: ConnectResource, pod: Object, *, ready: bool) -> Object:
-    """Status that a kubelet would write: the container runs, and is ready or not."""
+    """The status that a kubelet would write: the container runs and is ready or not."""
     since = pod["metadata"]["creationTimestamp"]
     met, served = {"status": "True"}, {"status": "True" if ready else "False"}
     container = {
@@ -98,6 +98,6 @@ def pod_status(connect: ConnectResource, pod: Object, *, ready: bool) -> Object:
 
 
 def shows(pod: Object, *, ready: bool) -> bool:
-    """Whether the Pod's status says so already."""
+    """Whether the Pod's status already says so."""
     containers = pod.get("status", {}).get("containerStatuses") or []
     return [each.get("ready") for each in containers] == [ready]

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from infra.local.kubernetes_api import ApiError, KubernetesApi, Object, Reference, reference
+from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
 from infra.local.operator import mirror_maker2
 from infra.local.operator.connect_clusters import ConnectClusters
-from infra.local.operator.connectors import ConnectorReconciler
+from infra.local.operator.connector_reconciler import ConnectorReconciler
 from infra.local.operator.mirror_makers import MirrorMakers
 from infra.local.operator.resources import (
     API_VERSION,
@@ -20,14 +20,14 @@ from infra.local.operator.resources import (
     connect_resource,
     connector_resource,
 )
-from infra.local.operator.workers import Key
+from infra.local.operator.worker_processes import Key
 
 log = logging.getLogger(__name__)
 
 
 @dataclass
 class Operator:
-    """Level-triggered: a round looks at everything and needs no memory of the one before."""
+    """Level-triggered: a round looks at everything and needs nothing from the round before."""
 
     api: KubernetesApi
     clusters: ConnectClusters
@@ -36,7 +36,7 @@ class Operator:
     _last_complaint: str = field(default="", init=False)
 
     def round(self) -> None:
-        """Reconcile once. An API server that does not answer ends the round and nothing else: workers run on."""
+        """Reconcile once. If the API server does not answer, the round ends and the workers go on."""
         try:
             self._round()
         except ApiError as error:
@@ -69,7 +69,7 @@ class Operator:
             told = f"KafkaConnect {connect.name} lacks the annotation {USE_CONNECTOR_RESOURCES}: true"
             self.connectors.not_ready(connectors, "ConnectorResourcesNotUsed", told)
         elif rest is None:
-            told = f"KafkaConnect {connect.name} has no worker that serves"
+            told = f"KafkaConnect {connect.name} has no worker that is ready"
             self.connectors.not_ready(connectors, "ConnectNotReady", told)
         else:
             self.connectors.reconcile(rest, self.clusters.placed(connect, connectors))
@@ -80,7 +80,7 @@ class Operator:
         except ApiError as error:
             if error.status == 0:
                 raise
-            # One resource's trouble (its namespace is ending, say) is not the others'.
+            # A problem of one resource (its namespace may be being deleted) must not affect the others.
             self._complain(f"{target}: {error}")
 
     def _living(self, kind: str) -> list[Object]:

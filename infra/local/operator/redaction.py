@@ -1,26 +1,26 @@
-"""Keeps values of Secrets out of what the operator writes: Connect may quote a resolved placeholder in an error."""
+"""Keeps secret values out of what the operator writes: Connect may quote a resolved placeholder in an error."""
 
 import base64
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from infra.local.kubernetes_api import KubernetesApi, Reference
+from infra.kubernetes.api import KubernetesApi, Reference
 
 HIDDEN = "(hidden)"
 SHORTEST_SECRET = 4
-"""Shorter values are left alone: hiding every `1` of a message would hide the message."""
+"""Shorter values are not hidden: hiding every `1` of a message would make it unreadable."""
 
 _PLACEHOLDER = re.compile(r"\$\{[^:}]+:([^/:}]+)/([^/:}]+):([^}]+)\}")
 
 
 def placeholders(config: Mapping[str, str]) -> set[tuple[str, str]]:
-    """(namespace, name) of every object that placeholders in the configuration name."""
+    """(namespace, name) of every object that a placeholder in the configuration refers to."""
     return {(found[1], found[2]) for value in config.values() for found in _PLACEHOLDER.finditer(value)}
 
 
 def secret_values(api: KubernetesApi, names: Iterable[tuple[str, str]]) -> list[str]:
-    """Values of the Secrets among objects of these namespaces and names, longest first."""
+    """The values of those of these objects that are Secrets, longest first."""
     found: set[str] = set()
     for namespace, name in names:
         secret = api.get(Reference("v1", "Secret", namespace, name)) or {}

@@ -1,22 +1,15 @@
-"""Typed views of KafkaConnect and KafkaConnector. Pure; the API server has checked the objects by their CRDs before."""
+"""Typed views of KafkaConnect and KafkaConnector. Pure. The API server has validated the objects by their CRDs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from infra.local.kubernetes_api import Object, Reference
-from infra.local.operator.cluster_access import (
-    TRUST_KEY,
-    Authentication,
-    ClusterAccess,
-    TrustedCertificate,
-    authentication,
-    trusted_certificates,
-)
+from infra.kubernetes.api import Object, Reference
+from infra.local.operator.cluster_access import ClusterAccess, cluster_access
 
 API_VERSION = "kafka.strimzi.io/v1beta2"
-"""Of the versions that are served, the one that knows every field of both: read or given a status through the other, an
-object would lose fields that only this one has. In which an object was written shows in what it says."""
+"""Of the served versions, the one that has every field of both: reading or writing an object through the other version
+would lose fields that only this one has. The fields of an object show in which version it was written."""
 
 CLUSTER_LABEL = "strimzi.io/cluster"
 USE_CONNECTOR_RESOURCES = "strimzi.io/use-connector-resources"
@@ -24,7 +17,7 @@ USE_CONNECTOR_RESOURCES = "strimzi.io/use-connector-resources"
 
 @dataclass(frozen=True)
 class Component:
-    """What Strimzi makes Connect workers of: a kind of resource, and the words and defaults that go with it."""
+    """A kind of resource that Strimzi creates Connect workers for, with its names and defaults."""
 
     kind: str
     suffix: str
@@ -48,8 +41,8 @@ KAFKA_MIRROR_MAKER_2 = Component(
 class ConnectResource:
     """A KafkaConnect, or the workers of a KafkaMirrorMaker2, which has `clusters` for its connectors.
 
-    `tls` None means no TLS; empty means TLS with the JVM's own trust. `has_values_in_files` says that the operator is
-    one of v1beta2 before 0.46, whose workers have values of Secrets in files of theirs that connectors may read.
+    `group` holds the properties that name the workers' group and its internal topics. `has_values_in_files` stands for
+    an operator before 0.46 (v1beta2), whose workers write secret values into files that connectors may read.
     """
 
     namespace: str
@@ -59,12 +52,8 @@ class ConnectResource:
     uses_connector_resources: bool
     replicas: int
     bootstrap_servers: str
-    group_id: str
-    config_storage_topic: str
-    offset_storage_topic: str
-    status_storage_topic: str
-    tls: tuple[TrustedCertificate, ...] | None
-    authentication: Authentication | None
+    group: Mapping[str, str]
+    own_cluster: ClusterAccess
     config: Mapping[str, Any]
     jvm_options: Mapping[str, Any]
     resources: Mapping[str, Any]
@@ -81,25 +70,25 @@ class ConnectResource:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Namespace and component name: a KafkaMirrorMaker2 may be called as a KafkaConnect is."""
+        """Namespace and component name: a KafkaMirrorMaker2 and a KafkaConnect may have the same name."""
         return self.namespace, self.component_name
 
     @property
     def access(self) -> tuple[ClusterAccess, ...]:
         """How the workers, and then the connectors, reach their clusters."""
-        return (ClusterAccess(TRUST_KEY, self.tls, self.authentication), *self.clusters)
+        return (self.own_cluster, *self.clusters)
 
     @property
     def component_name(self) -> str:
-        """Name of the service account, Role and of the prefix of everything else that the operator makes."""
+        """The name of the service account and the Role, and the prefix of everything else that the operator creates."""
         return f"{self.name}-{self.component.suffix}"
 
 
 @dataclass(frozen=True)
 class ConnectorResource:
-    """A KafkaConnector. `cluster` is None when the label is missing; `state` is the wanted one.
+    """A KafkaConnector. `cluster` is None if the label is missing; `state` is the wanted state.
 
-    `file_secrets` are the Secrets whose values lie in files that it may read.
+    `file_secrets` are the Secrets whose values are in files that it may read.
     """
 
     namespace: str
@@ -124,12 +113,12 @@ class ConnectorResource:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Namespace, component of the workers, and name: another KafkaMirrorMaker2 may call its connectors the same."""
+        """Namespace, workers' component and name: connectors of different KafkaMirrorMaker2s may have the same name."""
         return self.namespace, self.service_account, self.name
 
     @property
     def service_account(self) -> str:
-        """Name of the service account of the workers that run it."""
+        """The name of the service account of its workers."""
         return f"{self.cluster}-{self.component.suffix}"
 
 
@@ -144,19 +133,19 @@ IGNORED_FIELDS = (
     "rack",
     "tracing",
 )
-"""Fields of a KafkaConnect that mean nothing, or cannot be had, outside containers."""
+"""Fields of a KafkaConnect that have no meaning or no effect outside containers."""
 
 DEFAULT_REPLICAS = 3
-"""Of v1beta2; v1 requires a number."""
+"""The default of v1beta2; v1 requires a number."""
 
-_GROUP = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
-_V1_GROUP = ("groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic")
+GROUP = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
+V1_GROUP = ("groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic")
 _V1BETA2_GROUP = ("connect-cluster", "connect-cluster-configs", "connect-cluster-offsets", "connect-cluster-status")
-"""Properties of the workers' group, the fields of v1 that say them, and what they are without a word in v1beta2."""
+"""Properties of the workers' group, their fields in v1, and their defaults in v1beta2."""
 
 
 def connect_resource(item: Object) -> ConnectResource:
-    """The view of a KafkaConnect of either version. `groupId`, which v1 requires and v1beta2 lacks, tells them apart.
+    """The view of a KafkaConnect of either version. Only v1 has `groupId`, and requires it.
 
     Source: Strimzi KafkaConnectConfiguration and KafkaConnectCluster, 0.45 for v1beta2.
     """
@@ -166,9 +155,9 @@ def connect_resource(item: Object) -> ConnectResource:
     is_v1 = "groupId" in spec
     config = dict(spec.get("config") or {})
     if is_v1:
-        group = [spec[field] for field in _V1_GROUP]
+        group = [spec[field] for field in V1_GROUP]
     else:
-        group = [str(config.pop(key, default)) for key, default in zip(_GROUP, _V1BETA2_GROUP, strict=True)]
+        group = [str(config.pop(key, default)) for key, default in zip(GROUP, _V1BETA2_GROUP, strict=True)]
     return ConnectResource(
         namespace=metadata["namespace"],
         name=metadata["name"],
@@ -177,12 +166,8 @@ def connect_resource(item: Object) -> ConnectResource:
         uses_connector_resources=(metadata.get("annotations") or {}).get(USE_CONNECTOR_RESOURCES) == "true",
         replicas=spec.get("replicas", DEFAULT_REPLICAS),
         bootstrap_servers=spec["bootstrapServers"],
-        group_id=group[0],
-        config_storage_topic=group[1],
-        offset_storage_topic=group[2],
-        status_storage_topic=group[3],
-        tls=trusted_certificates(spec),
-        authentication=authentication(spec),
+        group=dict(zip(GROUP, group, strict=True)),
+        own_cluster=cluster_access(spec),
         config=config,
         jvm_options=spec.get("jvmOptions") or {},
         resources=spec.get("resources") or {},

@@ -1,4 +1,4 @@
-"""What Connect workers need out of Secrets, with every fault named. Pure; no value of a Secret is in an error."""
+"""Reads what Connect workers need from Secrets, and names every fault. Pure. No error contains a secret value."""
 
 import base64
 import fnmatch
@@ -17,7 +17,7 @@ from infra.local.operator.cluster_access import (
 from infra.local.operator.resources import ConnectResource
 
 SecretData = Mapping[str, Mapping[str, str]]
-"""Data of Secrets as the API server gives it (base64), by name of the Secret."""
+"""The data of Secrets in base64, as the API server returns it, by name of the Secret."""
 
 
 class InvalidSecretError(Exception):
@@ -25,13 +25,13 @@ class InvalidSecretError(Exception):
 
 
 def secret_names(connect: ConnectResource) -> list[str]:
-    """Secrets that the resource itself names."""
+    """The Secrets that the resource itself refers to."""
     trusted = {each.secret for access in connect.access for each in access.tls or ()}
     return sorted(trusted | {each.secret for each in _credentials(connect)})
 
 
 def trusted_certificates(connect: ConnectResource, secrets: SecretData) -> dict[str, str]:
-    """The certificates trusted in each cluster, PEM, one after the other, by key of the operator's own Secret.
+    """The PEM certificates that are trusted for each cluster, by key of the operator's own Secret.
 
     Raises InvalidSecretError.
     """
@@ -50,13 +50,13 @@ def _joined(connect: ConnectResource, trusted: Iterable[TrustedCertificate], sec
 
 
 def check_credentials(connect: ConnectResource, secrets: SecretData) -> None:
-    """Raise InvalidSecretError if a credential that the workers will look up is not there."""
+    """Raise InvalidSecretError if a credential that the workers will read does not exist."""
     for each in _credentials(connect):
         secret_value(connect, secrets, each)
 
 
 def secret_value(connect: ConnectResource, secrets: SecretData, where: SecretKey) -> bytes:
-    """What lies under one key. Raises InvalidSecretError."""
+    """The value of one key. Raises InvalidSecretError."""
     data = _data(connect, secrets, where.secret)
     if where.key not in data:
         raise InvalidSecretError(f"Secret {connect.namespace}/{where.secret} has no key {where.key}")
@@ -64,7 +64,7 @@ def secret_value(connect: ConnectResource, secrets: SecretData, where: SecretKey
 
 
 def contents_digest(secrets: SecretData) -> str:
-    """Changes with every change of the data, so that workers are rolled for it; gives no value away."""
+    """A digest that changes with the data, so that workers are rolled; it does not reveal a value."""
     content = json.dumps({name: dict(data) for name, data in secrets.items()}, sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()
 

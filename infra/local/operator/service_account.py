@@ -1,4 +1,4 @@
-"""Kubeconfig with a token of a flow's service account, so that a worker reads only what the flow's Role names. Pure."""
+"""A kubeconfig with a token of a flow's service account, so that a worker can read only what the Role names. Pure."""
 
 import base64
 import json
@@ -39,7 +39,7 @@ def token_in(kubeconfig_text: str) -> str:
 
 
 def is_usable(token: str, service_account_uid: str, now: float) -> bool:
-    """Whether the token is of this very service account and needs no renewal yet. `now` in seconds since the epoch."""
+    """Whether the token belongs to this service account and is still valid long enough; `now` is in epoch seconds."""
     payload = token.split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     same = claims["kubernetes.io"]["serviceaccount"]["uid"] == service_account_uid

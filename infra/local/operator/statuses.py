@@ -1,14 +1,14 @@
-"""Writes a status when it says something new."""
+"""Writes a status if it has changed."""
 
 import logging
 
-from infra.local.kubernetes_api import KubernetesApi, Object, Reference
+from infra.kubernetes.api import KubernetesApi, Object, Reference
 
 log = logging.getLogger(__name__)
 
 
 def write_status(api: KubernetesApi, target: Reference, previous: Object, status: Object) -> None:
-    """Replace the whole status, unless it is the same, and log a readiness that changed. A missing resource is fine."""
+    """Replace the whole status if it has changed, and log a changed readiness. A missing resource is ignored."""
     if status == previous:
         return
     before, after = _readiness(previous), _readiness(status)

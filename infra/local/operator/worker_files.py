@@ -1,8 +1,8 @@
-"""Files that the container of a worker writes for itself at its start, and that connectors may read. Pure.
+"""The files that the container of a worker writes when it starts, and that connectors may read. Pure.
 
-Those of Strimzi 0.45, which speaks v1beta2, hold values of Secrets, and connectors take credentials out of them, as
-`${file:/tmp/strimzi-connect.properties:sasl.jaas.config}`. Later ones hold placeholders, which a file provider hands on
-as they are: Kafka resolves once, so such a connector gets a placeholder for a password, and fails.
+In Strimzi 0.45 (v1beta2) they contain secret values, and connectors read credentials from them, as in
+`${file:/tmp/strimzi-connect.properties:sasl.jaas.config}`. In later versions they contain placeholders. Kafka resolves
+only once, so a connector that reads such a file gets a placeholder instead of a password, and fails.
 
 Source: Strimzi 0.45 kafka_connect_config_generator.sh, kafka_connect_tls_prepare_certificates.sh,
 kafka_mirror_maker_2_run.sh, kafka_mirror_maker_2_connector_config_generator.sh, KafkaConnectConfiguration.
@@ -29,7 +29,6 @@ from infra.local.operator.worker_properties import (
     LOGIN_MODULES,
     as_properties_file,
     for_every_client,
-    group_properties,
     security_protocol,
     user_config,
     worker_properties,
@@ -41,9 +40,10 @@ OWN_STORES = "/tmp/kafka/cluster"
 
 @dataclass(frozen=True)
 class WorkerFiles:
-    """What the workers of one resource are configured with, and what they keep in files.
+    """The configuration of the workers of one resource, and the contents of their files.
 
-    `secrets` has what the resource names; `store_password` is of every key store, and made up by whoever writes them.
+    `secrets` holds the Secrets that the resource refers to. `store_password` protects every key store; the caller
+    chooses it.
     """
 
     connect: ConnectResource
@@ -51,18 +51,18 @@ class WorkerFiles:
     store_password: str = field(repr=False)
 
     def properties(self) -> dict[str, str]:
-        """Whole worker configuration, as in a pod; with values of Secrets only if the operator is of before 0.46."""
+        """The whole worker configuration, as in a pod. It contains secret values only for an operator before 0.46."""
         connect = self.connect
         if not connect.has_values_in_files:
             return worker_properties(connect)
-        access = connect.access[0]
+        access = connect.own_cluster
         return {
             "bootstrap.servers": connect.bootstrap_servers,
-            # In a pod its own address, as it is when its container starts.
+            # In a pod this is the pod's own address when the container starts.
             "rest.advertised.host.name": "127.0.0.1",
             "rest.advertised.port": "8083",
             "plugin.path": "/opt/kafka/plugins",
-            **group_properties(connect),
+            **connect.group,
             **connect.component.converters,
             **user_config(connect),
             **for_every_client({"security.protocol": security_protocol(access)}),
@@ -125,7 +125,7 @@ class WorkerFiles:
 
 
 def truststore(certificates: str, password: str) -> bytes:
-    """A PKCS#12 store that Java trusts by, of PEM certificates one after the other."""
+    """A PKCS#12 trust store for Java that contains these PEM certificates."""
     entries = [
         pkcs12.PKCS12Certificate(certificate, f"ca-{number}".encode())
         for number, certificate in enumerate(x509.load_pem_x509_certificates(certificates.encode()))
@@ -134,7 +134,7 @@ def truststore(certificates: str, password: str) -> bytes:
 
 
 def keystore(certificates: bytes, key: bytes, password: str, where: str) -> bytes:
-    """A PKCS#12 store of a private key and its certificate chain, all PEM. Raises InvalidSecretError naming `where`."""
+    """A PKCS#12 store with a private key and its certificate chain, both given as PEM. Raises InvalidSecretError."""
     try:
         chain = x509.load_pem_x509_certificates(certificates)
         private = serialization.load_pem_private_key(key, None)

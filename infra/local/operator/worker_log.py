@@ -1,4 +1,4 @@
-"""Why a worker does not come up, out of its log. Pure."""
+"""Finds in a worker's log why it does not start. Pure."""
 
 import re
 
@@ -12,7 +12,7 @@ _JVM_REFUSAL = re.compile(r"^(?:Error: |Unrecognized VM option|Exception in thre
 
 
 def first_problem(log: str) -> str | None:
-    """The first error, with its root cause; else the last warning about a connection; None if the log tells nothing."""
+    """The first error with its root cause, or else the last warning about a connection; None without either."""
     lines = log.splitlines()
     telling = None
     for number, line in enumerate(lines):
@@ -28,7 +28,7 @@ def first_problem(log: str) -> str | None:
 
 
 def _with_cause(message: str, following: list[str]) -> str:
-    """The message, the exception that follows it and the last of its causes, each said once."""
+    """The message, the exception that follows it and the last of its causes, without repetition."""
     thrown: list[str] = []
     for line in following:
         if _RECORD.match(line):
@@ -41,7 +41,7 @@ def _with_cause(message: str, following: list[str]) -> str:
 
 
 def trace_summary(trace: str) -> str:
-    """First line of a stack trace, and its root cause where that is another one."""
+    """The first line of a stack trace, and its root cause if that is a different one; `no trace` if there is none."""
     lines = [line.strip() for line in trace.strip().splitlines() if line.strip()]
     causes = [line for line in lines[1:] if line.startswith("Caused by: ")]
-    return "; ".join(dict.fromkeys([*lines[:1], *causes[-1:]]))
+    return "; ".join(dict.fromkeys([*lines[:1], *causes[-1:]])) or "no trace"

@@ -1,4 +1,4 @@
-"""Which workers to start and to stop, from what is wanted and what runs. Pure."""
+"""Decides which workers to start and stop. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ LONGEST_PAUSE_SECONDS = 30.0
 
 
 class WorkerState(Enum):
-    """READY serves its REST interface; STARTING runs but does not yet; ENDED is to be started again."""
+    """READY serves its REST interface, STARTING runs but does not serve yet, ENDED has to be started again."""
 
     READY = "ready"
     STARTING = "starting"
@@ -20,7 +20,8 @@ class WorkerState(Enum):
 class Worker:
     """One worker as the plan sees it.
 
-    `digest` is of what it was started with, `due` says when an ended one may start again, `pod` that its Pod exists.
+    `digest` identifies what it was started with. `due` says whether an ended one may start again now, and `pod` whether
+    its Pod exists.
     """
 
     index: int
@@ -41,9 +42,9 @@ class Stop:
 
 
 def next_steps(replicas: int, digest: str, workers: Sequence[Worker]) -> list[Start | Stop]:
-    """What to do now. Outdated workers that serve go one at a time, and only while every other one serves.
+    """What to do now. Outdated workers that serve are stopped one at a time, and only while all others serve.
 
-    A worker whose Pod was deleted goes with it, as it would with a kubelet, and starts again.
+    A worker whose Pod was deleted is stopped, as a kubelet would do, and starts again.
     """
     known = {worker.index: worker for worker in workers}
     running = (WorkerState.READY, WorkerState.STARTING)
@@ -58,7 +59,7 @@ def next_steps(replicas: int, digest: str, workers: Sequence[Worker]) -> list[St
     outdated = [each for each in kept if each.digest != digest and each.state in running and each.pod]
     not_serving = [each for each in outdated if each.state is WorkerState.STARTING]
     if not_serving:
-        # Nothing is lost by stopping what does not serve: a corrected address must not wait for the wrong one.
+        # Stopping what does not serve loses nothing, and a corrected address must not wait for a wrong one.
         return steps + [Stop(each.index) for each in not_serving]
     if outdated and len(kept) == replicas and all(each.state is WorkerState.READY and each.pod for each in kept):
         steps.append(Stop(outdated[0].index))
@@ -66,5 +67,5 @@ def next_steps(replicas: int, digest: str, workers: Sequence[Worker]) -> list[St
 
 
 def pause_seconds(failures: int) -> float:
-    """Pause before the start after that many ends in a row without having served in between."""
+    """The pause before a worker starts that ended this often in a row without having served."""
     return min(2.0 ** min(failures, 10), LONGEST_PAUSE_SECONDS) if failures else 0.0

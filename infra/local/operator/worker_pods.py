@@ -1,9 +1,9 @@
-"""Keeps the Pods that stand for Connect workers, so that the API server decides which workers there may be."""
+"""Keeps the Pods that stand for Connect workers, so that the API server decides which workers may run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from infra.local.kubernetes_api import ApiError, KubernetesApi, Object, Reference
+from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.local.operator import pod_objects
 from infra.local.operator.resources import CLUSTER_LABEL, ConnectResource
 from infra.local.operator.worker_plan import WorkerState
@@ -11,19 +11,19 @@ from infra.local.operator.worker_plan import WorkerState
 
 @dataclass(frozen=True)
 class WorkerPods:
-    """Raises ApiError when the API server does not answer, and from everything but admit() when it refuses."""
+    """Raises ApiError if the API server does not answer, and, except in admit(), if it refuses."""
 
     api: KubernetesApi
 
     def of(self, connect: ConnectResource) -> dict[int, Object]:
-        """Pods of the workers of one KafkaConnect, by index."""
+        """The Pods of the workers of one resource, by index."""
         selector = f"{CLUSTER_LABEL}={connect.name},strimzi.io/name={connect.component_name}"
         return pod_objects.pods_by_index(connect, self.api.list_all("v1", "Pod", label_selector=selector))
 
     def admit(self, connect: ConnectResource, index: int, digest: str, pod: Object | None) -> str | None:
-        """None when the worker may start: its Pod is there. Else why not; another round may do better.
+        """Create the worker's Pod. Return None if the worker may start, otherwise why not; the next round tries again.
 
-        A Pod of another revision goes first, as its resources cannot be changed.
+        A Pod of another revision is deleted first, because its resources cannot be changed.
         """
         if pod is None:
             try:
@@ -41,7 +41,7 @@ class WorkerPods:
     def tidy(
         self, connect: ConnectResource, replicas: int, pods: Mapping[int, Object], states: Mapping[int, WorkerState]
     ) -> None:
-        """Delete the Pods that no worker needs, and let the others show whether their worker serves."""
+        """Delete the Pods that no worker needs, and write into the others whether their worker serves."""
         for index in pod_objects.surplus(pods, replicas, states):
             self._delete(connect, index)
         for index, state in states.items():

@@ -1,6 +1,6 @@
-"""Properties of a Connect worker, as Strimzi's operator 1.2 writes them: spec in, properties out. Pure.
+"""Derives the properties of a Connect worker from its spec, as Strimzi's operator 1.2 does. Pure.
 
-Values of Secrets never appear: the worker resolves placeholders through the API server as its own service account.
+They never contain secret values: the worker resolves placeholders through the API server as its own service account.
 Source: Strimzi KafkaConnectConfigurationBuilder, AbstractConfiguration.
 """
 
@@ -17,7 +17,7 @@ from infra.local.operator.cluster_access import (
     PasswordAuthentication,
     SecretKey,
 )
-from infra.local.operator.resources import KAFKA_CONNECT, ConnectResource
+from infra.local.operator.resources import GROUP, KAFKA_CONNECT, ConnectResource
 
 CLIENT_PREFIXES = ("", "producer.", "consumer.", "admin.")
 
@@ -34,7 +34,6 @@ _ALLOWED_PATHS = re.compile(r"config\.providers\..*\.param\.allowed\.paths")
 _FILE_OF_A_POD = re.compile(r"/tmp/(?=kafka/|strimzi-[a-z0-9-]+\.properties)")
 _PROVIDER_NAMES = "strimzienv,strimzifile,strimzidir,strimzisecrets"
 
-_FORBIDDEN_KEYS = frozenset({"group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic"})
 _FORBIDDEN_PREFIXES = (
     "ssl.",
     "sasl.",
@@ -51,7 +50,7 @@ _ALLOWED_KEYS = frozenset(
     {"ssl.endpoint.identification.algorithm", "ssl.cipher.suites", "ssl.protocol", "ssl.enabled.protocols"}
 )
 _CUSTOM_PREFIXES = ("sasl.", "ssl.keystore.")
-"""Of a custom authentication the operator takes nothing else."""
+"""The operator takes only these properties of a custom authentication."""
 
 LOGIN_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
@@ -61,46 +60,36 @@ LOGIN_MODULES = {
 
 
 def worker_properties(connect: ConnectResource) -> dict[str, str]:
-    """Whole worker configuration in the order in which the operator writes it."""
+    """The whole worker configuration in the order in which the operator writes it."""
     config = user_config(connect)
     providers = config.pop("config.providers", None)
     return {
         "bootstrap.servers": connect.bootstrap_servers,
-        **group_properties(connect),
+        **connect.group,
         "rest.advertised.host.name": "${strimzienv:ADVERTISED_HOSTNAME}",
         "rest.advertised.port": "8083",
         "plugin.path": "/opt/kafka/plugins",
-        **for_every_client(trust(connect.namespace, connect.name, connect.access[0])),
-        **for_every_client(credentials(connect.namespace, connect.authentication)),
+        **for_every_client(trust(connect.namespace, connect.name, connect.own_cluster)),
+        **for_every_client(credentials(connect.namespace, connect.own_cluster.authentication)),
         "config.providers": ",".join(filter(None, (providers, _PROVIDER_NAMES))),
         **_OPERATOR_PROVIDERS,
         **connect.component.converters,
         **config,
-        **for_every_client({"security.protocol": security_protocol(connect.access[0])}),
-    }
-
-
-def group_properties(connect: ConnectResource) -> dict[str, str]:
-    """The workers' group and where it keeps what it knows."""
-    return {
-        "group.id": connect.group_id,
-        "config.storage.topic": connect.config_storage_topic,
-        "offset.storage.topic": connect.offset_storage_topic,
-        "status.storage.topic": connect.status_storage_topic,
+        **for_every_client({"security.protocol": security_protocol(connect.own_cluster)}),
     }
 
 
 def user_config(connect: ConnectResource) -> dict[str, str]:
-    """What is left of spec.config."""
+    """The properties of spec.config that the operator does not drop."""
     return {key: text(value) for key, value in connect.config.items() if not _is_forbidden(key)}
 
 
 def on_one_machine(properties: Mapping[str, str], port: int, plugin_path: Path, folder: Path) -> dict[str, str]:
-    """The whole difference between a worker in a pod and one beside others on loopback.
+    """Everything that differs between a worker in a pod and one that shares the loopback address with others.
 
-    A pod has an address of its own and listens on 8083, and its image has /opt/kafka, without which the directory
-    provider does not start. A pod has a /tmp of its own, too: what a worker keeps there is in `folder`, which providers
-    may read wherever they may read anything. `plugin.discovery` only saves the scan of every jar.
+    A pod has its own address and listens on 8083. Its image has /opt/kafka, without which the directory provider does
+    not start. A pod also has its own /tmp: here those files are in `folder`, and every provider that is limited to some
+    paths may read that folder, too. `plugin.discovery` only avoids scanning every jar.
     """
     local = {
         key: f"{in_folder(value, folder)},{folder}" if _ALLOWED_PATHS.fullmatch(key) else in_folder(value, folder)
@@ -118,25 +107,25 @@ def on_one_machine(properties: Mapping[str, str], port: int, plugin_path: Path, 
 
 
 def in_folder(value: str, folder: Path) -> str:
-    """The text with every path of a file that a worker keeps in its pod's /tmp replaced by that in `folder`.
+    """The text with the path of each file that a worker keeps in its pod's /tmp replaced by its path in `folder`.
 
-    Of a connector's configuration this is the whole difference, as in `${file:/tmp/strimzi-connect.properties:…}`.
+    Nothing else differs in a connector's configuration. Example: `${file:/tmp/strimzi-connect.properties:…}`.
     """
     return _FILE_OF_A_POD.sub(f"{folder}/", value)
 
 
 def dropped_keys(connect: ConnectResource) -> list[str]:
-    """Keys of spec.config that the operator owns, and so drops."""
+    """The keys of spec.config that the operator drops because it owns them."""
     return sorted(key for key in connect.config if _is_forbidden(key))
 
 
 def trust_secret_name(name: str) -> str:
-    """The operator's copy of the trusted certificates; a KafkaMirrorMaker2's is called as that of a KafkaConnect."""
+    """The name of the operator's copy of the trusted certificates; the same for both kinds of resources."""
     return f"{name}-{KAFKA_CONNECT.suffix}-tls-trusted-certs"
 
 
 def secrets_used(connect: ConnectResource) -> list[str]:
-    """Names of the Secrets that the workers read because the resource says so, and so the Role names."""
+    """The Secrets that the resource makes the workers read, and that the Role therefore names."""
     names = set()
     for access in connect.access:
         if access.tls:
@@ -155,7 +144,7 @@ def as_properties_file(properties: Mapping[str, str]) -> str:
 
 
 def text(value: Any) -> str:
-    """A configuration value as Connect takes it."""
+    """A configuration value as Connect expects it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
@@ -164,11 +153,11 @@ def text(value: Any) -> str:
 def _is_forbidden(key: str) -> bool:
     if key in _ALLOWED_KEYS:
         return False
-    return key in _FORBIDDEN_KEYS or key.startswith(_FORBIDDEN_PREFIXES)
+    return key in GROUP or key.startswith(_FORBIDDEN_PREFIXES)
 
 
 def trust(namespace: str, name: str, access: ClusterAccess) -> Iterator[tuple[str, str]]:
-    """Client properties by which a cluster is trusted, for the resource of that name."""
+    """The client properties with which the resource of this name trusts a cluster."""
     if access.tls:
         where = SecretKey(trust_secret_name(name), access.trust_key)
         yield "ssl.truststore.certificates", _placeholder(namespace, where)
@@ -176,7 +165,7 @@ def trust(namespace: str, name: str, access: ClusterAccess) -> Iterator[tuple[st
 
 
 def credentials(namespace: str, authentication: Authentication | None) -> Iterator[tuple[str, str]]:
-    """Client properties by which a cluster knows the user."""
+    """The client properties with which a user logs in."""
     match authentication:
         case PasswordAuthentication(mechanism, username, password):
             yield "sasl.mechanism", mechanism
@@ -202,7 +191,7 @@ def _placeholder(namespace: str, where: SecretKey) -> str:
 
 
 def for_every_client(properties: Mapping[str, str] | Iterator[tuple[str, str]]) -> dict[str, str]:
-    """The same for the worker itself and for each client that it makes."""
+    """The same properties for the worker itself and for each of its clients."""
     pairs = list(dict(properties).items())
     return {prefix + key: value for prefix in CLIENT_PREFIXES for key, value in pairs}
 

@@ -1,0 +1,38 @@
+"""The command `replicate acls`."""
+
+import json
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from infra.commands.console import err, out
+from infra.commands.options import Json, Stack
+from infra.commands.project_option import InProject
+from infra.review import acl_tables as access
+from infra.settings import read_settings
+
+
+def acls(
+    project: InProject,
+    stack: Stack,
+    commands: Annotated[bool, typer.Option("--commands", help="Print commands for Kafka's kafka-acls.sh.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Print the ACLs that the Kafka users of a stack need and no more, for clusters without a User Operator.
+
+    Example: `replicate acls prod-us-west-2 --commands`
+    """
+    settings = read_settings(stack, project.stacks)
+    found = access.stack_acls(settings)
+    if as_json:
+        typer.echo(json.dumps(access.acl_documents(found), indent=2))
+    elif commands:
+        for line in access.acl_commands(found, settings.topology):
+            typer.echo(line)
+    else:
+        for table in access.acl_tables(found):
+            out.print(table)
+    for alias in access.unknown_principals(settings):
+        message = f"the name of the user on {alias} is not known: set `principal` in its `authentication`"
+        err.print(f"[yellow]![/] {escape(message)}", soft_wrap=True)

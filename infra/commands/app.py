@@ -1,0 +1,105 @@
+"""The `replicate` command: every command in the order of `--help`, and what an error ends with."""
+
+import errno
+import sys
+from importlib import import_module
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.markup import escape
+from typer.core import TyperGroup
+
+from components.contract.problems import CannotRunError, ReplicationError
+from infra.commands.console import err, print_problems
+
+#: Every command and what it does, in the order of `--help`. Each is in a module of its name, under its name.
+COMMANDS = {
+    "init": "Write a new project: topology, stacks, promotion plan, workflows.",
+    "check": "Find mistakes in stack and topology files, without a cluster.",
+    "explain": "Show each property of a flow, and which layer set it.",
+    "diff": "Show what a change does to Kubernetes objects and to replication.",
+    "review": "Write what the reviewer of a change needs.",
+    "touched": "Print the stacks that a change touches.",
+    "render": "Write the Kubernetes objects of a stack as YAML.",
+    "acls": "Print the ACLs that the Kafka users of a stack need.",
+    "preview": "Show what `up` would change.",
+    "up": "Deploy a stack and wait until its connectors are ready.",
+    "validate": "Prove from the data that a stack replicates.",
+    "promote": "Deploy a model stack by stack, each after the stacks before it have proven it.",
+    "environments": "Print the environments of the promotion plan.",
+    "destroy": "Delete every object of a stack.",
+    "schema": "Write the JSON Schemas with which editors complete topology files.",
+    "local": "Run the local stack: a Kubernetes API, two Kafka regions and Strimzi's stand-in.",
+}
+
+
+class LazyCommands(TyperGroup):
+    """Imports the module of the command that runs, and no other: `check` does not wait for Pulumi to load."""
+
+    def resolve_command(  # type: ignore[override]  # Typer keeps the types of contexts and commands private
+        self, ctx: typer.Context, args: list[str]
+    ) -> tuple[str | None, object, list[str]]:
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, _load(name) if name is not None else None, rest
+
+
+def _load(name: str) -> object:
+    found = getattr(import_module(f"infra.commands.{name}"), name)
+    if not isinstance(found, typer.Typer):
+        found, function = typer.Typer(add_completion=False, rich_markup_mode="markdown"), found
+        found.command(name)(function)
+    return typer.main.get_command(found)
+
+
+app = typer.Typer(
+    cls=LazyCommands,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def choose_project(
+    project: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="REPLICATE_PROJECT",
+            metavar="DIR",
+            help="Folder of the project's Pulumi.yaml; without it, the nearest folder upward that has one.",
+        ),
+    ] = None,
+) -> None:
+    """Kafka replication between regions: declared in one topology file, proven from the data."""
+
+
+for command, summary in COMMANDS.items():
+    app.command(command, help=summary)(lambda: None)
+
+
+def main() -> None:
+    """Run the command; problems end with 1, what could not run with 2, Ctrl-C with 130."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A mark or a topic's name that the terminal's encoding lacks is no reason to stop.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app()
+    except ReplicationError as error:
+        print_problems(error.problems, err)
+        raise SystemExit(1) from None
+    except CannotRunError as error:
+        _end(error)
+    except OSError as error:
+        if error.filename is None and error.errno != errno.ENOSPC:
+            raise
+        what, why = f"{error.strerror}".lower(), "The file cannot be read or written."
+        where = error.filename or "the output"
+        _end(CannotRunError("file-unusable", what, str(where), why, "name another, or correct what stands there."))
+
+
+def _end(error: Exception) -> NoReturn:
+    err.print(f"[red]✗[/] {escape(str(error))}", soft_wrap=True)
+    raise SystemExit(2) from None

@@ -1,0 +1,67 @@
+"""The consoles that commands print to, and how they print problems."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TextIO
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from components.contract.problems import CannotRunError, Problem, Severity
+
+#: Width of a file or a pipe, wider than any table: nobody finds a name that is folded onto two lines.
+_UNFOLDED = 1000
+
+
+def _width(stream: TextIO | None) -> int | None:
+    return None if stream is None or stream.isatty() or "COLUMNS" in os.environ else _UNFOLDED
+
+
+out = Console(highlight=False, width=_width(sys.stdout))
+err = Console(stderr=True, highlight=False, width=_width(sys.stderr))
+
+
+def print_problems(items: Iterable[Problem], console: Console) -> None:
+    """Print one line per problem, however long."""
+    for item in items:
+        color = "red" if item.severity is Severity.ERROR else "yellow"
+        console.print(f"[{color}]{item.severity}[/] {escape(str(item))}", soft_wrap=True)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C at a question ends the command as Ctrl-C does elsewhere; Typer alone makes it look like the answer no."""
+    try:
+        yield
+    except typer.Abort as error:
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise
+
+
+def confirm_or_end(question: str) -> None:
+    """Ask, and end the command if the answer is no. Raises CannotRunError if nobody can answer."""
+    try:
+        with interruptible():
+            agreed = sys.stdin is not None and typer.confirm(question)
+    except typer.Abort:
+        if sys.stdin.isatty():
+            raise
+        typer.echo()
+        raise CannotRunError(
+            "no-terminal",
+            "nobody can be asked",
+            "standard input",
+            "It is closed, and it is not a terminal.",
+            "give `--yes` to go ahead without asking.",
+        ) from None
+    if not agreed:
+        raise typer.Abort
+
+
+def print_changes(changes: Mapping[str, int]) -> None:
+    """Print how many objects were created, updated, deleted, …, on one line."""
+    out.print(f"Changes: {', '.join(f'{count} {kind}' for kind, count in sorted(changes.items())) or 'nothing'}")

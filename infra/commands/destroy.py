@@ -1,0 +1,20 @@
+"""The command `replicate destroy`."""
+
+import typer
+
+from infra.commands.console import confirm_or_end, print_changes
+from infra.commands.options import Stack, Yes
+from infra.commands.project_option import InProject
+from infra.engine import deployment
+from infra.settings import read_settings
+
+
+def destroy(project: InProject, stack: Stack, yes: Yes = False) -> None:
+    """Delete every object of a stack. Remote topics and committed offsets stay in Kafka.
+
+    Example: `replicate destroy local --yes`
+    """
+    settings = read_settings(stack, project.stacks)
+    if not yes:
+        confirm_or_end(f"Destroy {stack}?")
+    print_changes(deployment.destroy(settings, typer.echo))

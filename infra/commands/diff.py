@@ -1,0 +1,70 @@
+"""The command `replicate diff`."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from components.changes.effect import Severity
+from infra.commands.console import out
+from infra.commands.options import Json
+from infra.commands.project_option import InProject
+from infra.review.bases import open_base
+from infra.review.comparison import compare_stacks
+from infra.review.live_comparison import compare_with_cluster, deployable_stacks
+from infra.review.report_json import as_json as json_document
+from infra.review.report_markdown import as_markdown as markdown_document
+from infra.review.report_text import print_comparisons
+
+#: Compare with the cluster instead of files. A folder or branch of that name is ./cluster or refs/heads/cluster.
+CLUSTER = "cluster"
+
+
+def diff(
+    project: InProject,
+    stacks: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Stacks to compare; without any, all of both sides (with `cluster`, not those on the local stack)."
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REF|DIR|cluster",
+            help="A git ref, a folder of stack files, an earlier render, or `cluster`, which also shows drift. "
+            "Without it, the commit where this branch left the main branch.",
+        ),
+    ] = None,
+    as_json: Json = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a comment for a pull request.")] = False,
+    fail_on: Annotated[
+        Severity | None,
+        typer.Option(help="Exit with 1 if an effect or a drift is of this severity or worse."),
+    ] = None,
+) -> None:
+    """Show what a change does to each object and to replication. Needs no Pulumi; only `cluster` asks a cluster.
+
+    An effect is of severity `none`; `restart`, replication is interrupted for seconds, or for minutes while workers
+    come and go; `re-read`, records are replicated again; or `data`, records or offsets are left out, left behind or
+    orphaned.
+
+    Example: `replicate diff prod-us-west-2 --against origin/main --fail-on data`
+    """
+    if as_json and as_markdown:
+        raise typer.BadParameter("--json and --markdown exclude each other.")
+    if against == CLUSTER:
+        chosen = stacks or deployable_stacks(project.stacks)
+        comparisons = tuple(compare_with_cluster(stack, project.stacks) for stack in chosen)
+    else:
+        with open_base(against, project.stacks) as base:
+            comparisons = compare_stacks(stacks or (), project.stacks, base)
+    if as_json:
+        typer.echo(json.dumps(json_document(comparisons), indent=2))
+    elif as_markdown:
+        typer.echo(markdown_document(comparisons))
+    else:
+        print_comparisons(comparisons, out)
+    ranks = [each.severity.rank for each in comparisons if each.effects or each.drift]
+    if fail_on is not None and any(rank >= fail_on.rank for rank in ranks):
+        raise typer.Exit(1)

@@ -1,0 +1,29 @@
+"""The command `replicate environments`."""
+
+import json
+from collections.abc import Sequence
+
+import typer
+
+from infra.commands.project_option import InProject
+from infra.environment import stack_environment
+from infra.project import Project
+from infra.promotion.rule.plan import read_plan
+from infra.settings import read_settings
+
+
+def environments(project: InProject) -> None:
+    """Print the environments of the promotion plan in order, as a JSON list; an empty list without a plan.
+
+    An environment with a stack on the local stack is left out: only the machine that runs it can deploy it.
+
+    Example: `replicate environments`
+    """
+    plan = read_plan(project.stacks)
+    environments = plan.environments if plan is not None else ()
+    stacks = {each.name: [stack for wave in each.waves for stack in wave.stacks] for each in environments}
+    typer.echo(json.dumps([name for name, members in stacks.items() if not _on_this_machine(members, project)]))
+
+
+def _on_this_machine(stacks: Sequence[str], project: Project) -> bool:
+    return any(stack_environment(read_settings(stack, project.stacks)).on_this_machine for stack in stacks)

@@ -1,0 +1,95 @@
+"""The command `replicate init`."""
+
+import re
+import shlex
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from infra.commands.console import interruptible, out
+from infra.new_project.answers import Answers, ClusterAnswers
+from infra.new_project.files import require_empty, write_project
+from infra.settings import shown
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the new project; new, or empty.")],
+    source: Annotated[str | None, typer.Option(help="Alias of the cluster to replicate from.")] = None,
+    source_region: Annotated[str | None, typer.Option(help="Region of the source.")] = None,
+    source_servers: Annotated[str | None, typer.Option(metavar="HOST:PORT,…", help="Its bootstrap servers.")] = None,
+    target: Annotated[str | None, typer.Option(help="Alias of the cluster to replicate to.")] = None,
+    target_region: Annotated[str | None, typer.Option(help="Region of the target.")] = None,
+    target_servers: Annotated[str | None, typer.Option(metavar="HOST:PORT,…", help="Its bootstrap servers.")] = None,
+    topics: Annotated[
+        str | None, typer.Option(metavar="NAME,…", help="Topics to replicate: names or patterns.")
+    ] = None,
+    groups: Annotated[
+        str | None, typer.Option(metavar="NAME,…", help="Consumer groups whose offsets to translate.")
+    ] = None,
+    environment: Annotated[str | None, typer.Option(help="Name of the environment.")] = None,
+    strimzi: Annotated[str | None, typer.Option(metavar="VERSION", help="Version of Strimzi in the clusters.")] = None,
+    context: Annotated[
+        str | None, typer.Option(help="Kubernetes context of the target's region; without it, the current one.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the project; without it, that of the folder.")] = None,
+    package: Annotated[
+        str | None, typer.Option(metavar="REQUIREMENT", help="What workflows install: a requirement as pip takes it.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: what no option says gets its default.")] = False,
+) -> None:
+    """Write a new project: a topology, its stack, a local stack to try, a promotion plan and workflows for GitHub.
+
+    In a terminal it asks for what no option says.
+
+    Example: `replicate init kafka --source useast --target uswest --topics 'orders,payments-.*'`
+    """
+    folder = folder.resolve()
+    require_empty(folder)
+    asks = not yes and sys.stdin is not None and sys.stdin.isatty()
+
+    def answer(given: str | None, question: str, default: str) -> str:
+        if given is not None:
+            return given
+        if not asks:
+            return default
+        with interruptible():
+            return str(typer.prompt(question, default))
+
+    def cluster(role: str, given: tuple[str | None, str | None, str | None], alias: str, region: str) -> ClusterAnswers:
+        alias = answer(given[0], f"Alias of the {role} cluster", alias)
+        region = answer(given[1], f"Region of {alias}", region)
+        return ClusterAnswers(
+            alias, region, answer(given[2], f"Bootstrap servers of {alias}", f"kafka.{alias}.example.com:9093")
+        )
+
+    answers = Answers(
+        name=answer(name, "Name of the project", re.sub(r"[^A-Za-z0-9._-]+", "-", folder.name)),
+        environment=answer(environment, "Environment", "prod"),
+        source=cluster("source", (source, source_region, source_servers), "useast", "us-east-1"),
+        target=cluster("target", (target, target_region, target_servers), "uswest", "us-west-2"),
+        topics=_listed(answer(topics, "Topics to replicate, separated by commas", "orders,payments-.*")),
+        groups=_listed(answer(groups, "Consumer groups to translate, separated by commas", "checkout-.*")),
+        strimzi=answer(strimzi, "Version of Strimzi", "1.2"),
+        context=answer(context, "Kubernetes context (empty for the current one)", "") or None,
+        package=package or f"kafka-replication=={version('kafka-replication')}",
+    )
+    written = write_project(answers, folder)
+    for path in written:
+        out.print(f"[green]✓[/] {escape(shown(folder / path))}", soft_wrap=True)
+    where = shown(folder)
+    out.print("\nWhat to do next:")
+    for line in (
+        *([] if where == "." else [f"cd {shlex.quote(where)}"]),
+        "replicate check",
+        f"replicate render {answers.stack} --out rendered",
+        "replicate local demo      # try it on this machine",
+    ):
+        out.print(f"  {line}", markup=False, soft_wrap=True)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(each.strip() for each in text.split(",") if each.strip())

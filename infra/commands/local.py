@@ -1,0 +1,130 @@
+"""The commands `replicate local up|down|status|traffic|demo`."""
+
+import json
+import os
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from infra.commands.console import out
+from infra.commands.options import Json
+from infra.commands.project_option import InProject, chosen_project
+from infra.local import stack
+from infra.local.endpoints import load_endpoints
+from infra.local.example_traffic import make_example_traffic
+from infra.local.stack import PartStatus
+from infra.local.users import REGIONS
+
+MIB = 1024 * 1024
+
+local = typer.Typer(
+    name="local",
+    help="The local stack: a Kubernetes API, two Kafka regions and Strimzi's stand-in, all on 127.0.0.1.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+
+@local.callback()
+def enter(context: typer.Context) -> None:
+    if "REPLICATE_LOCAL" not in os.environ:
+        chosen_project(context)
+
+
+class Shape(StrEnum):
+    """Kinds of replication with an example stack."""
+
+    FLOW = "flow"
+    PAIR = "pair"
+    SPLIT = "split"
+    MIRROR_MAKER2 = "mirrormaker2"
+
+
+@local.command()
+def up() -> None:
+    """Start the local stack: build what is missing, start what is not running.
+
+    The first time it may build Go programs and fetch jars, which takes minutes; after that it takes seconds.
+
+    Example: `replicate local up`
+    """
+    endpoints = stack.up(out)
+    for region in endpoints.regions.values():
+        out.print(f"  {region.alias} listens on {region.bootstrap_servers}")
+    out.print(f"  export KUBECONFIG={endpoints.kubeconfig}", soft_wrap=True)
+
+
+@local.command()
+def down(
+    purge: Annotated[bool, typer.Option("--purge", help="Also delete data, logs, certificates and passwords.")] = False,
+) -> None:
+    """Stop every process that `up` started, and no other. Data stays for the next `up`.
+
+    Example: `replicate local down --purge`
+    """
+    stack.down(out, purge=purge)
+
+
+@local.command()
+def status(as_json: Json = False) -> None:
+    """Show whether each part runs, with its process, ports and memory. The exit code is 1 if one does not run.
+
+    Example: `replicate local status --json`
+    """
+    parts = stack.status()
+    if as_json:
+        typer.echo(json.dumps({"parts": [part.as_json() for part in parts]}, indent=2))
+    else:
+        out.print(status_table(parts))
+    if not all(part.running and part.ready for part in parts):
+        raise typer.Exit(1)
+
+
+@local.command()
+def traffic(
+    region: Annotated[str, typer.Option(help="Region to produce to.")] = "useast",
+    records: Annotated[int, typer.Option(min=1, help="Number of records for each topic.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the random records; the same seed makes the same records.")] = 1,
+) -> None:
+    """Produce records to the example topics, and let consumer groups read some of them.
+
+    Example: `replicate local traffic --region useast --records 2000`
+    """
+    if region not in REGIONS:
+        raise typer.BadParameter(f"{region} is not one of {', '.join(REGIONS)}", param_hint="--region")
+    endpoints = load_endpoints()
+    with out.status(f"producing to {region}"):
+        made = make_example_traffic(endpoints.regions[region], records, seed)
+    out.print(f"  {sum(made.produced.values())} records in {len(made.produced)} partitions on {region}")
+    for group, offsets in made.committed.items():
+        out.print(f"  group {group} committed {sum(offsets.values())} records of its topics")
+
+
+@local.command()
+def demo(
+    project: InProject, shape: Annotated[Shape, typer.Argument(help="Example stack to deploy.")] = Shape.FLOW
+) -> None:
+    """Set up the local stack, make traffic, deploy an example stack, and prove that it replicates.
+
+    Example: `replicate local demo pair`
+    """
+    # It loads Pulumi, which the other commands do without.
+    from infra.commands.demo import DEMOS, run_demo
+
+    raise typer.Exit(run_demo(DEMOS[shape.value], project.stacks, out))
+
+
+def status_table(parts: list[PartStatus]) -> Table:
+    """The parts as a table."""
+    table = Table("part", "state", "process", "ports", "memory")
+    for part in parts:
+        table.add_row(
+            part.name,
+            "[green]ready[/]" if part.ready else "[yellow]not ready[/]" if part.running else "[red]down[/]",
+            str(part.pid or ""),
+            " ".join(map(str, part.ports)),
+            f"{part.memory_bytes / MIB:.0f} MiB" if part.memory_bytes else "",
+        )
+    return table

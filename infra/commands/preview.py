@@ -1,0 +1,26 @@
+"""The command `replicate preview`."""
+
+from typing import Annotated
+
+import typer
+
+from infra.commands.console import out, print_changes
+from infra.commands.options import Stack
+from infra.commands.project_option import InProject
+from infra.engine import deployment
+from infra.environment import stack_environment
+from infra.settings import read_settings
+
+
+def preview(
+    project: InProject,
+    stack: Stack,
+    diff: Annotated[bool, typer.Option("--diff", help="Show every changed property.")] = False,
+) -> None:
+    """Show what `up` would change.
+
+    Example: `replicate preview local --diff`
+    """
+    settings = read_settings(stack, project.stacks)
+    out.print(f"Deploying with {stack_environment(settings).provider}.")
+    print_changes(deployment.preview(settings, typer.echo, diff=diff))

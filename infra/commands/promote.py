@@ -1,0 +1,70 @@
+"""The command `replicate promote`."""
+
+import getpass
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from infra.commands.console import confirm_or_end
+from infra.commands.options import CatchUpSeconds, ReadySeconds, Yes
+from infra.commands.project_option import InProject
+from infra.promotion.rule.plan import required_plan
+from infra.promotion.run import promotion
+from infra.promotion.run.promotion import Promotion, Request
+
+#: Exit code after Ctrl-C: 128 plus the number of the signal, as in shells.
+_INTERRUPTED = 130
+
+
+def promote(
+    project: InProject,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="STACK", help="Last stack to deploy; without it, the last one of the plan."),
+    ] = None,
+    environment: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Deploy only the stacks of this environment. Earlier stacks must already be proven."
+        ),
+    ] = None,
+    yes: Yes = False,
+    who: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            envvar="REPLICATE_USER",
+            help="Your name, for the evidence and for `maySkip`; without it, your login name.",
+        ),
+    ] = None,
+    skip: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REASON", help="Deploy although nothing proves it, for this reason. Only users in `maySkip` may."
+        ),
+    ] = None,
+    ready_seconds: ReadySeconds = 300,
+    catch_up_seconds: CatchUpSeconds = 30,
+) -> None:
+    """Deploy a model stack by stack in the order of stacks/promotion.yaml. Each waits until earlier stacks prove it.
+
+    You can interrupt it and run it again: it does not repeat what is deployed and proven.
+
+    Example: `replicate promote --to prod-us-west-2`
+    """
+    if skip is not None and not skip.strip():
+        raise typer.BadParameter("say why the model is deployed unproven", param_hint="--skip")
+    request = Request(project.stacks, to, who or getpass.getuser(), skip, ready_seconds, catch_up_seconds, environment)
+
+    def confirm(stack: str) -> None:
+        if not yes:
+            confirm_or_end(f"Deploy {stack}?")
+
+    run = Promotion(required_plan(project.stacks), request, Console(highlight=False), confirm)
+    try:
+        code = promotion.promote(run)
+    except KeyboardInterrupt:
+        run.say("interrupted; what was deployed stays. Run it again to continue from there")
+        raise typer.Exit(_INTERRUPTED) from None
+    raise typer.Exit(code)

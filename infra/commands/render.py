@@ -1,0 +1,29 @@
+"""The command `replicate render`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from infra.commands.console import out
+from infra.commands.options import Stack
+from infra.commands.project_option import InProject
+from infra.environment import stack_environment
+from infra.review.render import rendered_files, write_files
+from infra.settings import read_settings
+
+
+def render(
+    project: InProject,
+    stack: Stack,
+    folder: Annotated[Path, typer.Option("--out", help="Folder to write to. An earlier render in it is replaced.")],
+) -> None:
+    """Write the Kubernetes objects of a stack as YAML, for review or GitOps. Needs no cluster, credentials or Pulumi.
+
+    Example: `replicate render prod-us-west-2 --out rendered/prod-us-west-2`
+    """
+    settings = read_settings(stack, project.stacks)
+    files = rendered_files(settings, stack_environment(settings).configured().values)
+    write_files(files, folder)
+    out.print(f"[green]✓[/] {len(files)} files in {escape(str(folder))}", soft_wrap=True)

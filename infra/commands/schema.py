@@ -1,0 +1,28 @@
+"""The command `replicate schema`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from components.topology.schema import topology_schema
+from infra.commands.console import out
+from infra.commands.project_option import InProject
+from infra.promotion.rule.plan import plan_schema
+
+
+def schema(
+    project: InProject,
+    out_folder: Annotated[
+        Path | None, typer.Option("--out", help="Folder to write them to; without it, the folder of the stack files.")
+    ] = None,
+) -> None:
+    """Write the JSON Schemas of topology files and of the promotion plan, with which editors complete them.
+
+    Example: `replicate schema`
+    """
+    folder = out_folder or project.stacks
+    for name, text in (("topology.schema.json", topology_schema()), ("promotion.schema.json", plan_schema())):
+        (folder / name).write_text(text)
+        out.print(f"[green]✓[/] {escape(str(folder / name))}", soft_wrap=True)

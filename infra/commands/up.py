@@ -1,0 +1,37 @@
+"""The command `replicate up`."""
+
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from infra.commands.console import confirm_or_end, err, out, print_changes
+from infra.commands.options import ReadySeconds, Stack, Yes
+from infra.commands.project_option import InProject
+from infra.engine import deployment
+from infra.environment import stack_environment
+from infra.settings import read_settings
+
+
+def up(
+    project: InProject,
+    stack: Stack,
+    yes: Yes = False,
+    refresh: Annotated[
+        bool, typer.Option("--refresh", help="Also undo what was edited or deleted in the cluster by hand.")
+    ] = False,
+    ready_seconds: ReadySeconds = 300,
+) -> None:
+    """Deploy a stack and wait until its connectors are ready. Then prove it with `replicate validate`.
+
+    Example: `replicate up local --yes`
+    """
+    settings = read_settings(stack, project.stacks)
+    out.print(f"Deploying with {stack_environment(settings).provider}.")
+    if not yes:
+        deployment.preview(settings, typer.echo)
+        confirm_or_end(f"Deploy {stack}?")
+    print_changes(deployment.up(settings, typer.echo, refresh=refresh))
+    with err.status("waiting for connectors to be ready"):
+        deployment.wait_ready(settings, ready_seconds)
+    out.print(f"[green]✓[/] every connector is ready; now prove it: replicate validate {escape(stack)}")

@@ -1,0 +1,35 @@
+"""The command `replicate validate`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from infra.commands.console import err
+from infra.commands.options import CatchUpSeconds, Json, Stack
+from infra.commands.project_option import InProject
+from infra.settings import read_settings
+from infra.validation.run import ValidationRun, run_validation
+
+
+def validate(
+    project: InProject,
+    stack: Stack,
+    flow: Annotated[
+        str | None, typer.Option(help="Validate only this replication; without it, all of the stack.")
+    ] = None,
+    report: Annotated[Path, typer.Option(help="File to write the report to.")] = Path("report.json"),
+    publish: Annotated[
+        bool, typer.Option("--publish", help="Publish the verdict as a ConfigMap in the flow's namespace.")
+    ] = False,
+    catch_up_seconds: CatchUpSeconds = 30,
+    as_json: Json = False,
+) -> None:
+    """Prove from the data that heartbeats arrive, offsets translate and nothing is missing.
+
+    The exit code is 0 if everything passed, 1 if something failed, 2 if something could not be checked.
+
+    Example: `replicate validate local --publish`
+    """
+    run = ValidationRun(read_settings(stack, project.stacks), report, flow, publish, catch_up_seconds, as_json)
+    raise typer.Exit(run_validation(run, err))

@@ -1,0 +1,87 @@
+"""Previews, deploys, destroys and reads one stack; checks run before the engine starts."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from components.contract.problems import raise_errors
+from infra.engine.command import Say
+from infra.engine.failures import NoSuchStackError
+from infra.engine.pending_creates import adopt_pending_creates
+from infra.engine.stack import open_stack
+from infra.environment import stack_environment
+from infra.kubernetes.access import api_client
+from infra.kubernetes.readiness import wait_until_ready
+from infra.promotion.rule.gate import unproven
+from infra.settings import StackSettings
+from infra.stack_checks import resolved_flows
+
+#: Lets the Kubernetes provider take back fields that someone else owns by now; without it the provider would stop.
+#: Source: pulumi-kubernetes 4.29, `enablePatchForce`.
+_OVERWRITE = "PULUMI_K8S_ENABLE_PATCH_FORCE"
+
+Changes = Mapping[str, int]
+
+
+def preview(settings: StackSettings, say: Say, *, diff: bool = False) -> Changes:
+    """Show what `up` would change; returns the number of objects by kind of change."""
+    resolved_flows(settings)
+    with open_stack(settings) as stack:
+        result = stack.preview(on_output=say, on_error=say, diff=diff, color=_color(), suppress_outputs=True)
+    return {str(kind): count for kind, count in result.change_summary.items()}
+
+
+def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
+    """Deploy the stack; returns the number of objects by kind of change.
+
+    `refresh` first reads the cluster into Pulumi's state, so that what was edited or deleted there is deployed again.
+    """
+    flows = resolved_flows(settings)
+    raise_errors(unproven(settings))
+    stack_environment(settings).before_deploy(flows)
+    with open_stack(settings) as stack:
+        if refresh:
+            stack.workspace.env_vars = {**stack.workspace.env_vars, _OVERWRITE: "true"}
+        access = stack_environment(settings).kubernetes_access()
+        adopt_pending_creates(stack, api_client(settings, access), say)
+        result = stack.up(on_output=say, on_error=say, color=_color(), suppress_outputs=True, refresh=refresh)
+    return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
+
+
+def destroy(settings: StackSettings, say: Say) -> Changes:
+    """Delete every object of the stack, if Pulumi knows the stack; returns the number of objects by kind of change."""
+    try:
+        with open_stack(settings, create=False) as stack:
+            result = stack.destroy(on_output=say, on_error=say, color=_color(), suppress_outputs=True)
+    except NoSuchStackError as error:
+        say(f"{error.what} in the backend that Pulumi is logged in to")
+        return {}
+    return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
+
+
+def outputs(settings: StackSettings) -> dict[str, Any]:
+    """Outputs of a deployed stack. Raises CannotRunError if it is not deployed."""
+    found = outputs_if_deployed(settings)
+    if "validation" not in found:
+        raise NoSuchStackError(settings.stack)
+    return found
+
+
+def outputs_if_deployed(settings: StackSettings) -> dict[str, Any]:
+    """Outputs of a stack, empty if it is not deployed. Does not change Pulumi's state."""
+    try:
+        with open_stack(settings, create=False) as stack:
+            return {key: output.value for key, output in stack.outputs().items()}
+    except NoSuchStackError:
+        return {}
+
+
+def wait_ready(settings: StackSettings, deadline_seconds: float) -> None:
+    """Wait until the operator reports everything Ready; see `readiness`."""
+    environment = stack_environment(settings)
+    api = api_client(settings, environment.kubernetes_access())
+    wait_until_ready(api, resolved_flows(settings), deadline_seconds, environment.awaited_users())
+
+
+def _color() -> str:
+    return "always" if sys.stdout.isatty() else "never"

@@ -1,0 +1,100 @@
+"""The Pulumi engine through the Automation API: the same program as `pulumi up`, without a language host."""
+
+import logging
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from pulumi import automation
+
+from components.contract.problems import CannotRunError
+from infra.engine.command import EngineCommand
+from infra.engine.failures import NoSuchStackError, engine_failure
+from infra.engine.file_backend import file_backend, remove_torn_attributes
+from infra.engine.locks import release_dead_locks
+from infra.environment import stack_environment
+from infra.machine.go_tools import PULUMI
+from infra.program import deploy
+from infra.settings import PROJECT, StackSettings
+
+#: Pulumi neither looks for a newer version of itself nor fetches a plugin by itself.
+_QUIET = {"PULUMI_SKIP_UPDATE_CHECK": "true", "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true"}
+
+# An engine that refuses a change exits before the program's server has shut down; gRPC would print a trace of that.
+logging.getLogger("grpc").addHandler(logging.NullHandler())
+
+
+@contextmanager
+def open_stack(settings: StackSettings, *, create: bool = True) -> Iterator[automation.Stack]:
+    """A stack that is ready for preview, up or destroy.
+
+    If Pulumi does not know the stack, `create` makes it; otherwise that is a NoSuchStackError. Raises CannotRunError if
+    there is no `pulumi` executable or the engine fails.
+    """
+    opened = False
+    try:
+        with _opened(settings, create=create) as stack:
+            opened = True
+            yield stack
+    except automation.StackNotFoundError as error:
+        raise NoSuchStackError(settings.stack) from error
+    except automation.CommandError as error:
+        raise engine_failure(str(error), settings.stack, opened=opened) from error
+
+
+@contextmanager
+def _opened(settings: StackSettings, *, create: bool) -> Iterator[automation.Stack]:
+    with stack_environment(settings).workspace() as place:
+        folder, variables, command = str(place.folder), {**_QUIET, **place.variables}, _pulumi_command()
+        backend = chosen_backend(automation.LocalWorkspace(work_dir=folder, env_vars=variables, pulumi_command=command))
+        if backend is not None:
+            remove_torn_attributes(backend, place.project, settings.stack)
+        options = automation.LocalWorkspaceOptions(work_dir=folder, env_vars=variables, pulumi_command=command)
+        select = automation.create_or_select_stack if create else automation.select_stack
+        program = partial(deploy, settings.stacks, settings.allow_unproven)
+        stack = select(settings.stack, project_name=place.project, program=program, opts=options)
+        if backend is not None:
+            release_dead_locks(stack, backend, place.project)
+        if place.configuration:
+            stack.set_all_config(
+                {
+                    f"{PROJECT}:{key}": automation.ConfigValue(value=value, secret=secret)
+                    for key, (value, secret) in place.configuration.items()
+                }
+            )
+        yield stack
+
+
+def chosen_backend(workspace: automation.Workspace) -> Path | None:
+    """Folder of Pulumi's backend if that is a folder; the environment, the project or the login chooses it."""
+    url = {**os.environ, **workspace.env_vars}.get("PULUMI_BACKEND_URL") or workspace.who_am_i().url or ""
+    return file_backend(url, Path(str(workspace.work_dir)))
+
+
+def _pulumi_command() -> automation.PulumiCommand:
+    found = shutil.which("pulumi")
+    if found is not None:
+        try:
+            return EngineCommand()
+        except (automation.InvalidVersionError, subprocess.SubprocessError, OSError) as error:
+            raise CannotRunError(
+                "pulumi-unusable",
+                f"this `pulumi` cannot be used: {str(error).rstrip('.')}",
+                found,
+                "Previews and deployments run in Pulumi's engine.",
+                "install a current Pulumi, or take this one out of PATH.",
+            ) from error
+    if not PULUMI.built.is_file():
+        raise CannotRunError(
+            "pulumi-missing",
+            "no `pulumi` executable",
+            "PATH",
+            "Previews and deployments run in Pulumi's engine.",
+            "install Pulumi, or run `replicate local up`, which builds it.",
+        )
+    # A build from the module proxy carries no release version to compare with the SDK's.
+    return EngineCommand(root=str(PULUMI.built.parent.parent), skip_version_check=True)

@@ -1,0 +1,107 @@
+"""Where a stack runs: a real Kubernetes cluster, or the local stack. This is the only module that asks which it is.
+
+Whatever differs between the two is a member of `StackEnvironment`, and everybody else calls that.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from components.contract.problems import CannotRunError
+from components.flows.resolved import ResolvedFlow
+from components.render.kafka_users import kafka_user_objects
+from components.render.planned_objects import PlannedObject
+from infra.project import find_project, local_folder
+from infra.settings import StackSettings, shown, stack_file
+from infra.workspace import KubernetesAccess, Workspace
+
+
+class StackEnvironment(Protocol):
+    """Where one stack runs."""
+
+    @property
+    def on_this_machine(self) -> bool:
+        """Whether the stack exists on this machine only: nobody else can deploy it, and it is unknown while stopped."""
+
+    @property
+    def provider(self) -> str:
+        """Which Kubernetes provider the stack is deployed with, as a phrase."""
+
+    @property
+    def validation_folder(self) -> Path:
+        """Where the validation job's files go."""
+
+    def configured(self) -> StackSettings:
+        """The stack's settings with every address and the name of every secret that the stack is deployed with."""
+
+    def kubernetes_access(self) -> KubernetesAccess:
+        """How to reach the stack's Kubernetes cluster. Raises CannotRunError if only Pulumi's engine can."""
+
+    def workspace(self) -> AbstractContextManager[Workspace]:
+        """Where Pulumi's engine works on the stack, for as long as the context lasts."""
+
+    def before_deploy(self, flows: Sequence[ResolvedFlow]) -> None:
+        """Do what these flows need and the deployment itself does not do."""
+
+    def awaited_users(self) -> Sequence[PlannedObject]:
+        """The KafkaUsers that have to become Ready."""
+
+
+def stack_environment(settings: StackSettings) -> StackEnvironment:
+    """Where a stack runs, as `replication:local` in its file says."""
+    if settings.local:
+        # Commands for a real cluster do not load the local stack.
+        from infra.local.environment import LocalStackEnvironment
+
+        return LocalStackEnvironment(settings)
+    return ClusterEnvironment(settings)
+
+
+@dataclass(frozen=True)
+class ClusterEnvironment:
+    """A real Kubernetes cluster; its stack file and the user's own Pulumi and kubeconfig say everything."""
+
+    settings: StackSettings
+    on_this_machine = False
+    provider = "Pulumi's Kubernetes provider plugin"
+
+    @property
+    def validation_folder(self) -> Path:
+        return local_folder() / "validation" / self.settings.stack
+
+    def configured(self) -> StackSettings:
+        return self.settings
+
+    def kubernetes_access(self) -> KubernetesAccess:
+        settings = self.settings
+        inline = ("kubernetes:kubeconfig",) if "\n" in (settings.kubeconfig or "") else ()
+        if unusable := (*settings.encrypted_access, *inline):
+            raise CannotRunError(
+                "kubeconfig-unreadable",
+                f"`{unusable[0]}` is {'encrypted' if settings.encrypted_access else 'a whole file, not its path'}",
+                shown(stack_file(settings.stack, settings.stacks)),
+                "Only Pulumi's engine can read it like that, and this command asks the cluster without the engine.",
+                "keep the kubeconfig in a file, and name it by KUBECONFIG or by its path in `kubernetes:kubeconfig`.",
+            )
+        return KubernetesAccess(settings.kubeconfig, settings.context)
+
+    @contextmanager
+    def workspace(self) -> Iterator[Workspace]:
+        project = find_project(self.settings.stacks)
+        if project.stacks != self.settings.stacks.resolve():
+            raise CannotRunError(
+                "stack-outside-project",
+                f"stack `{self.settings.stack}` is not one of this project",
+                shown(self.settings.stacks),
+                f"Pulumi reads the stack files of this project in {shown(project.stacks)}.",
+                "leave out `--stacks`, or set `stackConfigDir` in Pulumi.yaml to that folder.",
+            )
+        yield Workspace(project.folder, project.name)
+
+    def before_deploy(self, flows: Sequence[ResolvedFlow]) -> None:
+        """Nothing: whoever owns the Kafka clusters grants the ACLs."""
+
+    def awaited_users(self) -> Sequence[PlannedObject]:
+        return kafka_user_objects(self.settings.topology, self.settings.region)

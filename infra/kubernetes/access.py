@@ -1,0 +1,51 @@
+"""Access to a stack's Kubernetes cluster, and what to tell the user when the cluster refuses or does not answer."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import yaml
+from kubernetes.config.config_exception import ConfigException
+
+from components.contract.problems import CannotRunError
+from infra.kubernetes.api import ApiError, KubernetesApi
+from infra.settings import StackSettings, shown, stack_file
+from infra.workspace import KubernetesAccess
+
+_DEFAULT = "~/.kube/config"
+_FIELD_MANAGER = "kafka-replication"
+_UNAUTHORIZED = 401
+_LOGIN = "renew the certificate or token of the stack's Kubernetes context: it expired or belongs to another cluster."
+_REMEDY = "correct `kubernetes:context` or `kubernetes:kubeconfig` in the stack file or KUBECONFIG, or run it again."
+
+
+def api_client(settings: StackSettings, access: KubernetesAccess) -> KubernetesApi:
+    """Client of the stack's Kubernetes cluster. Raises CannotRunError for a kubeconfig that cannot be used."""
+    try:
+        return KubernetesApi(access.kubeconfig, context=access.context, field_manager=_FIELD_MANAGER)
+    except (ConfigException, OSError, ValueError, TypeError, yaml.YAMLError) as error:
+        # Only these two say what is wrong without quoting the file, which holds credentials.
+        reason = str(error).rstrip(".") if isinstance(error, ConfigException | OSError) else "it is not a kubeconfig"
+        raise CannotRunError(
+            "kubeconfig-unusable",
+            f"no access to Kubernetes by {access.kubeconfig or os.environ.get('KUBECONFIG') or _DEFAULT}: {reason}",
+            shown(stack_file(settings.stack, settings.stacks)),
+            "The command reads status and Secrets from the stack's cluster.",
+            "set `kubernetes:context` or `kubernetes:kubeconfig` in the stack file, or KUBECONFIG.",
+        ) from error
+
+
+@contextmanager
+def asking_kubernetes(where: str, why: str, permission: str) -> Iterator[None]:
+    """Turn an ApiError into a CannotRunError that says why.
+
+    `where` says what is asked of which stack, and `why` what for. `permission` is the remedy for a refusal.
+    """
+    try:
+        yield
+    except ApiError as error:
+        if error.unreachable:
+            raise CannotRunError("kubernetes-unreachable", error.message, where, why, _REMEDY) from error
+        what = f"Kubernetes answers {error.status} {error.reason}"
+        remedy = _LOGIN if error.status == _UNAUTHORIZED else permission
+        raise CannotRunError("kubernetes-refused", what, where, why, remedy) from error

@@ -1,0 +1,269 @@
+"""The one client of a Kubernetes API server: JSON objects in and out, each call with a deadline.
+
+The kubernetes package reads the kubeconfig, logs in and sends; its typed and dynamic clients stay unused, because they
+cannot ask for strict validation, and turn every answer into objects and back. Imports nothing of ours.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from kubernetes import client, config
+from urllib3 import Retry
+from urllib3.exceptions import HTTPError
+
+Object = dict[str, Any]
+
+CONNECT_SECONDS, ANSWER_SECONDS = 10.0, 30.0
+CONNECTIONS = 32
+"""As many as the local provider has threads: a connection beyond that is closed after one call."""
+
+_APPLY = "application/apply-patch+yaml"
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+#: The server may ask for patience (429 with Retry-After). A server that does not answer is not asked again.
+_RETRIES = Retry(total=3, connect=0, read=1, other=0)
+
+
+class ApiError(Exception):
+    """The API server refused a call or did not answer.
+
+    `status` is the HTTP status, or 0 without an answer; `reason` is Kubernetes' one-word reason, and `message` the
+    server's own sentence.
+    """
+
+    def __init__(self, status: int, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.reason = reason
+        self.message = message
+
+    @property
+    def not_found(self) -> bool:
+        return self.status == 404
+
+    @property
+    def forbidden(self) -> bool:
+        return self.status == 403
+
+    @property
+    def unreachable(self) -> bool:
+        return self.status == 0
+
+
+@dataclass(frozen=True, order=True)
+class Reference:
+    """The address of one object."""
+
+    api_version: str
+    kind: str
+    namespace: str | None
+    name: str
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {where}"
+
+
+def reference(item: Mapping[str, Any]) -> Reference:
+    metadata = item["metadata"]
+    return Reference(item["apiVersion"], item["kind"], metadata.get("namespace"), metadata["name"])
+
+
+class KubernetesApi:
+    """Calls to one API server as the user of one kubeconfig. Safe to share between threads.
+
+    Every method raises ApiError. Those that address one object return None (`delete` False) if it does not exist.
+    """
+
+    def __init__(self, kubeconfig: Path | str | None = None, *, field_manager: str, context: str | None = None) -> None:
+        """Without `kubeconfig` or `context`, uses what kubectl would. Raises what the kubernetes package raises."""
+        settings = client.Configuration()
+        load: Callable[..., None] = config.load_kube_config
+        load(config_file=kubeconfig and str(kubeconfig), context=context, client_configuration=settings)
+        if urlsplit(settings.host).hostname in _LOOPBACK:
+            # A proxy of the environment must never see these calls.
+            settings.proxy = None
+        settings.connection_pool_maxsize = CONNECTIONS
+        settings.retries = _RETRIES
+        self._client = client.ApiClient(settings)
+        self._field_manager = field_manager
+        self._plurals: dict[tuple[str, str], tuple[str, bool]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        close: Callable[[], None] = self._client.close
+        close()
+
+    def get(self, target: Reference) -> Object | None:
+        return self._or_none("GET", target)
+
+    def list_all(
+        self, api_version: str, kind: str, *, label_selector: str = "", namespace: str | None = None
+    ) -> list[Object]:
+        """All objects of a kind, in one namespace or all; each has the apiVersion and kind that a list leaves out."""
+        params = {"labelSelector": label_selector} if label_selector else {}
+        answer = self._call("GET", self._collection(api_version, kind, namespace), params=params)
+        return [{"apiVersion": api_version, "kind": kind, **item} for item in answer["items"]]
+
+    def create(self, item: Object) -> Object:
+        target = reference(item)
+        path = self._collection(target.api_version, target.kind, target.namespace)
+        return self._call("POST", path, params={"fieldManager": self._field_manager}, body=item)
+
+    def replace(self, item: Object) -> Object:
+        """Make the object exactly this, whoever wrote the one before."""
+        return self._call("PUT", self._path(reference(item)), params={"fieldManager": self._field_manager}, body=item)
+
+    def apply(self, item: Object, *, dry_run: bool = False) -> Object:
+        """Apply on the server: take over fields that others own, and fail with the name of a field that is unknown."""
+        target = reference(item)
+        params = {"fieldManager": self._field_manager, "force": "true", "fieldValidation": "Strict"}
+        if dry_run:
+            params["dryRun"] = "All"
+        return self._call("PATCH", self._path(target), params=params, body=item, content=_APPLY)
+
+    def apply_status(self, target: Reference, status: Object) -> Object | None:
+        """Make the fields of the status that are ours exactly this; None if the object was deleted."""
+        metadata = {"name": target.name, "namespace": target.namespace}
+        body = {"apiVersion": target.api_version, "kind": target.kind, "metadata": metadata, "status": status}
+        params = {"fieldManager": self._field_manager, "force": "true", "fieldValidation": "Strict"}
+        return self._or_none("PATCH", target, suffix="/status", params=params, body=body, content=_APPLY)
+
+    def delete(self, target: Reference) -> bool:
+        """Ask for the deletion; False if the object did not exist. The garbage collector then deletes what it owns.
+
+        Not in the foreground: the garbage collector would first update the object in the newest version that is served.
+        That version refuses an object which only an older one accepts, and the deletion would never end.
+        """
+        return self._or_none("DELETE", target, body={"propagationPolicy": "Background"}) is not None
+
+    def service_account_token(self, namespace: str, name: str, lifetime_seconds: int) -> str:
+        """Token of a ServiceAccount from the TokenRequest API."""
+        target = Reference("v1", "ServiceAccount", namespace, name)
+        body = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": {"expirationSeconds": lifetime_seconds},
+        }
+        answer = self._call("POST", self._path(target) + "/token", body=body)
+        return str(answer["status"]["token"])
+
+    def may_get(self, user: str, resource: str, namespace: str, name: str) -> bool:
+        """Whether RBAC allows the user (`system:serviceaccount:<namespace>:<name>`) to get this object."""
+        attributes = {"verb": "get", "resource": resource, "namespace": namespace, "name": name}
+        body = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SubjectAccessReview",
+            "spec": {"user": user, "resourceAttributes": attributes},
+        }
+        answer = self._call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body=body)
+        return bool(answer["status"].get("allowed", False))
+
+    def is_namespaced(self, api_version: str, kind: str) -> bool:
+        return self._plural(api_version, kind)[1]
+
+    def _or_none(self, method: str, target: Reference, *, suffix: str = "", **request: Any) -> Object | None:
+        try:
+            return self._call(method, self._path(target) + suffix, **request)
+        except ApiError as error:
+            if error.not_found:
+                return None
+            raise
+
+    def _path(self, target: Reference) -> str:
+        return f"{self._collection(target.api_version, target.kind, target.namespace)}/{target.name}"
+
+    def _collection(self, api_version: str, kind: str, namespace: str | None) -> str:
+        plural, namespaced = self._plural(api_version, kind)
+        place = f"/namespaces/{namespace}" if namespaced and namespace else ""
+        return f"{_group_path(api_version)}{place}/{plural}"
+
+    def _plural(self, api_version: str, kind: str) -> tuple[str, bool]:
+        """Plural name of a kind and whether it is namespaced; the server is asked once for each kind."""
+        known = self._plurals.get((api_version, kind))
+        if known is None:
+            served = self._served(api_version)
+            self._plurals.update(served)
+            known = served.get((api_version, kind))
+        if known is None:
+            raise ApiError(
+                404, "NotFound", f"the API server does not serve {kind} in {api_version}: is its CRD installed?"
+            )
+        return known
+
+    def _served(self, api_version: str) -> dict[tuple[str, str], tuple[str, bool]]:
+        try:
+            resources = self._call("GET", _group_path(api_version))["resources"]
+        except ApiError as error:
+            if not error.not_found:
+                raise
+            return {}
+        return {
+            (api_version, each["kind"]): (each["name"], each["namespaced"])
+            for each in resources
+            if "/" not in each["name"]
+        }
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: Object | None = None,
+        content: str = "application/json",
+    ) -> Object:
+        request = self._client.param_serialize(
+            method,
+            path,
+            query_params=list((params or {}).items()),
+            header_params={"Accept": "application/json", "Content-Type": content},
+            body=body,
+            auth_settings=["BearerToken"],
+        )
+        try:
+            answer = self._client.call_api(*request, _request_timeout=(CONNECT_SECONDS, ANSWER_SECONDS))
+            read: Callable[[], bytes] = answer.read
+            text = read().decode()
+        except HTTPError as error:
+            host = self._client.configuration.host
+            message = f"the Kubernetes API server at {host} does not answer: {_no_answer(error)}"
+            raise ApiError(0, "Unreachable", message) from error
+        if 200 <= answer.status < 300:
+            return dict(json.loads(text))
+        raise _refusal(answer.status, text)
+
+
+def _group_path(api_version: str) -> str:
+    return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+
+
+def _refusal(status: int, text: str) -> ApiError:
+    try:
+        said = json.loads(text)
+    except ValueError:
+        return ApiError(status, "Unknown", text.strip() or f"HTTP {status}")
+    return ApiError(status, said.get("reason", "Unknown"), said.get("message", text))
+
+
+def _no_answer(error: HTTPError) -> str:
+    """Why there is none: the connection was refused, a certificate is not valid, a name is unknown, time ran out."""
+    cause: BaseException = error
+    while (inner := _within(cause)) is not None:
+        cause = inner
+    text = getattr(cause, "verify_message", None) or getattr(cause, "strerror", None) or str(cause)
+    return re.sub(r"^_ssl\.c:\d+: | \(_ssl\.c:\d+\)", "", str(text)).rstrip(".")
+
+
+def _within(error: BaseException) -> BaseException | None:
+    causes = (getattr(error, "reason", None), *error.args, error.__cause__)
+    return next((each for each in causes if isinstance(each, BaseException)), None)

@@ -1,0 +1,40 @@
+"""Reads the status of a live object: whether it is current, its conditions, and what failed in Connect. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A connector, or with `task` one of its tasks, that Connect reports as FAILED."""
+
+    task: int | None
+    trace: str
+
+    @property
+    def reason(self) -> str:
+        """The first line of the stack trace."""
+        return next(iter(self.trace.strip().splitlines()), "no trace")
+
+
+def failures(connector: Mapping[str, Any]) -> Iterator[Failure]:
+    """What failed of a connector, by what Connect's REST interface answers, which Strimzi copies into its resources.
+
+    Source: KafkaConnectorStatus.connectorStatus, KafkaMirrorMaker2Status.connectors.
+    """
+    parts = [(None, connector.get("connector") or {}), *((task["id"], task) for task in connector.get("tasks") or [])]
+    for task, state in parts:
+        if state.get("state") == "FAILED":
+            yield Failure(task, str(state.get("trace") or ""))
+
+
+def condition(live: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    """The condition of this type; empty without one."""
+    conditions = (live.get("status") or {}).get("conditions") or []
+    return next((each for each in conditions if each["type"] == kind), {})
+
+
+def is_observed(live: Mapping[str, Any]) -> bool:
+    """Whether the status is about the newest generation of the spec."""
+    return bool((live.get("status") or {}).get("observedGeneration") == live["metadata"].get("generation"))

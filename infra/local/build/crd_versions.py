@@ -1,0 +1,81 @@
+"""One definition of a kind from two releases of Strimzi's API, as an operator from 0.49 to 0.51 has it. Pure.
+
+Such an operator serves `v1` and `v1beta2` of a kind and converts between them by changing nothing but `apiVersion`. Of
+what that asks of the two schemas the API server says nothing until a field is gone:
+
+- It prunes what it is sent by the schema of the version that was asked for, and what it stores by the schema of the
+  storage version; on the way back the same in reverse order. So the storage version has to know every field of both:
+  with v1 alone as it is, `spec.externalConfiguration` of a v1beta2 object would be lost, with v1beta2 as 0.45 has it,
+  `spec.groupId` of a v1 object.
+- A server-side apply of v1 over what the same manager applied as v1beta2 reads the merged object as v1beta2 again, and
+  fails on the first field that v1beta2 does not declare. So it is not enough to store more than is served.
+
+Hence v1 is served as 1.2 generates it, and v1beta2, which is stored, with v1's fields merged into 0.45's. It takes what
+either takes; what 0.45 itself takes, only a server with 0.45's own definitions can tell.
+"""
+
+import copy
+from collections.abc import Iterable
+from typing import Any
+
+Definition = dict[str, Any]
+Schema = dict[str, Any]
+
+_ANYTHING = "x-kubernetes-preserve-unknown-fields"
+_SHAPE = ("type", "x-kubernetes-int-or-string", "nullable")
+_NESTED = ("items", "additionalProperties")
+_COMMON_ENTRIES = ("required", "x-kubernetes-validations")
+
+
+def served_definition(newer: Definition, older: Definition) -> Definition:
+    """One definition that serves the versions of both and stores the older.
+
+    Names, labels and scope are equal in both; they are taken from the newer one.
+    """
+    new, old = (copy.deepcopy(only_version(each)) for each in (newer, older))
+    old["schema"] = {"openAPIV3Schema": united_schema(*(each["schema"]["openAPIV3Schema"] for each in (new, old)))}
+    versions = [{**new, "storage": False}, {**old, "storage": True}]
+    return {**copy.deepcopy(newer), "spec": {**copy.deepcopy(newer["spec"]), "versions": versions}}
+
+
+def only_version(definition: Definition) -> dict[str, Any]:
+    """The only version of a generated definition. Raises ValueError if it has several."""
+    (version,) = definition["spec"]["versions"]
+    return dict(version)
+
+
+def united_schema(newer: Schema, older: Schema) -> Schema:
+    """A structural schema that accepts whatever one of the two accepts.
+
+    A constraint (`required`, `enum`, `minimum`, a CEL rule, …) stays only if both have it. Where the types differ,
+    anything is accepted.
+    """
+    if any(newer.get(key) != older.get(key) for key in _SHAPE):
+        return {_ANYTHING: True}
+    united = {key: value for key, value in older.items() if newer.get(key) == value}
+    if newer.get(_ANYTHING) or older.get(_ANYTHING):
+        united[_ANYTHING] = True
+    for key in _NESTED:
+        found = [each[key] for each in (newer, older) if key in each]
+        if found:
+            united[key] = united_schema(found[0], found[-1])
+    for key in _COMMON_ENTRIES:
+        if both := _entries_of_both(newer.get(key, []), older.get(key, [])):
+            united[key] = both
+    if "enum" in newer and "enum" in older:
+        united["enum"] = [*older["enum"], *(each for each in newer["enum"] if each not in older["enum"])]
+    if properties := _united_properties(newer.get("properties", {}), older.get("properties", {})):
+        united["properties"] = properties
+    return united
+
+
+def _entries_of_both(newer: Iterable[Any], older: Iterable[Any]) -> list[Any]:
+    others = list(newer)
+    return [each for each in older if each in others]
+
+
+def _united_properties(newer: dict[str, Schema], older: dict[str, Schema]) -> dict[str, Schema]:
+    return {
+        name: united_schema(newer.get(name, schema), older.get(name, schema))
+        for name, schema in {**newer, **older}.items()
+    }

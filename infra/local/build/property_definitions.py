@@ -1,0 +1,151 @@
+"""Generates the property definitions of components/properties from the ConfigDefs of pinned Kafka artifacts.
+
+`python -m infra.local.build.property_definitions`, or `make properties`. The files are committed; a contract
+test compares them with the artifacts.
+"""
+
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from infra.local.build.artifacts import COLD_BUILD_SECONDS
+from infra.local.build.config_def_text import accepted_values, first_sentence, number_range
+from infra.local.errors import LocalStackError
+from infra.local.jvm import java_command
+from infra.machine import jars as maven
+from infra.machine import paths as machine_paths
+from infra.machine import versions
+from infra.machine.jars import JarSet, ensure_jars
+from infra.machine.jdk import Jdk, find_jdk
+from infra.machine.locks import exclusive
+
+PROGRAM = Path(__file__).with_name("ConfigDefs.java")
+DATA = machine_paths.PACKAGES / "components" / "properties"
+
+#: Kafka's minor version -> its exact version and its jars.
+KAFKAS: Mapping[str, tuple[str, JarSet]] = {
+    "3.9": (versions.KAFKA_3_9, maven.KAFKA_3_9),
+    "4.2": (versions.KAFKA, maven.CONNECT),
+    "4.3": (versions.KAFKA_4_3, maven.KAFKA_4_3),
+}
+
+_MIRROR = "org.apache.kafka.connect.mirror"
+_RUNTIME = "org.apache.kafka.connect.runtime"
+_CLIENTS = "org.apache.kafka.clients"
+
+#: Section of the data file -> the field that holds its ConfigDef, or the method that creates it.
+SECTIONS = {
+    "source": f"{_MIRROR}.MirrorSourceConfig#CONNECTOR_CONFIG_DEF",
+    "checkpoint": f"{_MIRROR}.MirrorCheckpointConfig#CONNECTOR_CONFIG_DEF",
+    "heartbeat": f"{_MIRROR}.MirrorHeartbeatConfig#CONNECTOR_CONFIG_DEF",
+    "topicFilter": f"{_MIRROR}.DefaultTopicFilter$TopicFilterConfig#DEF",
+    "groupFilter": f"{_MIRROR}.DefaultGroupFilter$GroupFilterConfig#DEF",
+    "configPropertyFilter": f"{_MIRROR}.DefaultConfigPropertyFilter$ConfigPropertyFilterConfig#DEF",
+    "cluster": f"{_MIRROR}.MirrorClientConfig#CLIENT_CONFIG_DEF",
+    "connect": f"{_RUNTIME}.SourceConnectorConfig#configDef",
+    "topicCreation": f"{_RUNTIME}.TopicCreationConfig#defaultGroupConfigDef",
+    "consumer": f"{_CLIENTS}.consumer.ConsumerConfig#configDef",
+    "producer": f"{_CLIENTS}.producer.ProducerConfig#configDef",
+    "admin": f"{_CLIENTS}.admin.AdminClientConfig#configDef",
+    "worker": f"{_RUNTIME}.distributed.DistributedConfig#config",
+}
+
+#: Sections that repeat others: every connector also defines Connect's properties and a client's security settings.
+REPEATING = {
+    "source": ("connect", "cluster"),
+    "checkpoint": ("connect", "cluster"),
+    "heartbeat": ("connect", "cluster"),
+}
+
+
+def generate(kafka: str, jdk: Jdk, console: Console) -> str:
+    """The data file of one Kafka minor version as text. The same jars always give the same text.
+
+    Raises LocalStackError if the jars cannot be downloaded or lack one of the ConfigDefs.
+    """
+    exact, jars = KAFKAS[kafka]
+    with exclusive(machine_paths.build_lock(), console, "fetching Kafka's jars", COLD_BUILD_SECONDS):
+        directory = ensure_jars(jars, jdk, console)
+    read = read_config_defs(jdk, directory)
+    sections = {name: {prop["name"]: definition(prop) for prop in props} for name, props in read.items()}
+    for name, repeated in REPEATING.items():
+        known = {key: value for other in repeated for key, value in sections[other].items()}
+        sections[name] = {key: value for key, value in sections[name].items() if known.get(key) != value}
+    return as_text(exact, sections)
+
+
+def data_file(kafka: str) -> Path:
+    """The data file of a Kafka minor version."""
+    return DATA / f"kafka-{kafka}.json"
+
+
+def read_config_defs(jdk: Jdk, jars: Path) -> dict[str, list[dict[str, Any]]]:
+    """The properties of each section as ConfigDefs.java prints them."""
+    command = java_command(
+        jdk, [f"{jars}/*"], str(PROGRAM), *(f"{name}={at}" for name, at in SECTIONS.items()), heap_mib=256
+    )
+    ran = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    if ran.returncode != 0:
+        raise LocalStackError(
+            "definitions-unreadable",
+            f"the property definitions could not be read (exit code {ran.returncode})",
+            str(jars),
+            "They are read from the ConfigDefs in these jars.",
+            "see the lines below; if a ConfigDef has moved, correct it in infra/local/build/property_definitions.py",
+            ran.stderr[-2000:],
+        )
+    read: dict[str, list[dict[str, Any]]] = json.loads(ran.stdout)
+    return read
+
+
+def definition(prop: Mapping[str, Any]) -> dict[str, Any]:
+    """One property as the data file stores it, without the fields that are not set."""
+    validator, kind = prop["validator"] or "", prop["validatorClass"]
+    at_least, at_most = number_range(validator)
+    accepted = accepted_values(validator, prop["type"])
+    said = {
+        "type": prop["type"].lower(),
+        "default": prop["default"],
+        "importance": prop["importance"].lower(),
+        "documentation": first_sentence(prop["documentation"] or ""),
+        "atLeast": at_least,
+        "atMost": at_most,
+        "accepted": accepted or None,
+        "anyCase": (kind == "CaseInsensitiveValidString") or None,
+        "required": prop["required"] or None,
+        "internal": prop["internal"] or None,
+    }
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def as_text(exact: str, sections: Mapping[str, Mapping[str, Any]]) -> str:
+    """JSON with one line for each property, sorted by name, so that two Kafka versions can be compared by line."""
+    lines = [
+        "{",
+        '  "generatedBy": "infra/local/build/property_definitions.py (make properties); do not edit",',
+        f'  "kafka": {json.dumps(exact)},',
+        '  "sections": {',
+    ]
+    for index, (name, properties) in enumerate(sections.items()):
+        lines.append(f"    {json.dumps(name)}: {{")
+        rows = [f"      {json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(properties.items())]
+        lines.append(",\n".join(rows))
+        lines.append("    }" if index == len(sections) - 1 else "    },")
+    return "\n".join([*lines, "  }", "}", ""])
+
+
+def main() -> None:
+    """Write the data file of every Kafka version."""
+    console, jdk = Console(), find_jdk()
+    for kafka in KAFKAS:
+        path = data_file(kafka)
+        path.write_text(generate(kafka, jdk, console), encoding="utf-8")
+        console.print(f"  [green]✓[/] {path.relative_to(machine_paths.PACKAGES)}", highlight=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""The local stack as the environment of a Pulumi stack. Only infra/environment.py imports this."""
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from components.flows.resolved import ResolvedFlow
+from components.render.acls import flow_acls, merged_acls
+from components.render.planned_objects import PlannedObject
+from infra.local import paths
+from infra.local.endpoints import load_endpoints
+from infra.local.stack_config import passphrase_file, stack_config
+from infra.settings import PROJECT, StackSettings, stack_file
+from infra.workspace import KubernetesAccess, Workspace
+
+_PROVIDER = "pulumi-resource-kubernetes"
+
+
+@dataclass(frozen=True)
+class LocalStackEnvironment:
+    """The running local stack: it supplies addresses and credentials, and keeps Pulumi's project, state and passphrase.
+
+    Whatever needs a running part raises LocalStackError if it does not run.
+    """
+
+    settings: StackSettings
+    on_this_machine = True
+
+    @property
+    def provider(self) -> str:
+        if _provider_plugin() is not None:
+            return "Pulumi's Kubernetes provider plugin"
+        return "the local stand-in for Pulumi's Kubernetes provider plugin, which is not installed"
+
+    @property
+    def validation_folder(self) -> Path:
+        return paths.validation() / self.settings.stack
+
+    def configured(self) -> StackSettings:
+        supplied = stack_config(load_endpoints())
+        plain = {key: value for key, (value, secret) in supplied.items() if not secret}
+        secret_keys = self.settings.secret_keys | (supplied.keys() - plain.keys())
+        return replace(self.settings, values={**self.settings.values, **plain}, secret_keys=secret_keys)
+
+    def kubernetes_access(self) -> KubernetesAccess:
+        return KubernetesAccess(str(load_endpoints().kubeconfig))
+
+    @contextmanager
+    def workspace(self) -> Iterator[Workspace]:
+        endpoints = load_endpoints()
+        folder, state = paths.pulumi() / "project", paths.pulumi() / "state"
+        for each in (folder, state):
+            each.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (folder / "Pulumi.yaml").write_text(f"name: {PROJECT}\nruntime: python\n")
+        file = stack_file(self.settings.stack, self.settings.stacks)
+        shutil.copyfile(file, folder / file.name)
+        variables = {
+            # Without it Pulumi writes attributes beside each file, and an engine that is killed leaves them torn.
+            "PULUMI_BACKEND_URL": f"file://{state}?metadata=skip",
+            "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase_file()),
+            "PULUMI_CONFIG_PASSPHRASE": "",
+            "KUBECONFIG": str(endpoints.kubeconfig),
+        }
+        with _provider_variables(endpoints.kubeconfig) as provider:
+            yield Workspace(folder, PROJECT, {**variables, **provider}, stack_config(endpoints))
+
+    def before_deploy(self, flows: Sequence[ResolvedFlow]) -> None:
+        """Grant the flows' Kafka users the ACLs that they need."""
+        # `replicate check` chooses an environment, too, and must not load a Kafka client.
+        from infra.local.acls import apply_acls
+
+        acls = merged_acls(acl for flow in flows for acl in flow_acls(flow))
+        for region in load_endpoints().regions.values():
+            apply_acls(region, acls)
+
+    def awaited_users(self) -> Sequence[PlannedObject]:
+        """None: the local stack has no User Operator."""
+        return ()
+
+
+@contextmanager
+def _provider_variables(kubeconfig: Path) -> Iterator[dict[str, str]]:
+    """Variables with which the engine finds a Kubernetes provider; the stand-in serves while the context lasts."""
+    if _provider_plugin() is not None:
+        yield {}
+        return
+    # It loads Pulumi, which takes longer than a whole `replicate check`.
+    from infra.local.provider import serve
+
+    with serve(kubeconfig) as port:
+        yield {"PULUMI_DEBUG_PROVIDERS": f"kubernetes:{port}", "PULUMI_HOME": str(paths.pulumi() / "home")}
+
+
+def _provider_plugin() -> str | None:
+    """Path of Pulumi's Kubernetes provider plugin, if it is installed."""
+    found = shutil.which(_PROVIDER)
+    home = Path(os.environ.get("PULUMI_HOME", Path.home() / ".pulumi"))
+    installed = sorted(home.glob(f"plugins/resource-kubernetes-v*/{_PROVIDER}"))
+    return found or (str(installed[-1]) if installed else None)

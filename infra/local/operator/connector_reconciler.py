@@ -1,0 +1,171 @@
+"""Makes the connectors of one Connect cluster match their resources, and writes the statuses of KafkaConnectors."""
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from infra.kubernetes.api import KubernetesApi
+from infra.local.operator.conditions import Condition, not_ready
+from infra.local.operator.connect_rest import ConnectRest, RestError, RunningConnector
+from infra.local.operator.connector_plan import (
+    Configure,
+    Create,
+    Outcome,
+    Restart,
+    Restarts,
+    Step,
+    Transition,
+    condition_of,
+    connector_config,
+    next_step,
+    restarts_after,
+    status_body,
+)
+from infra.local.operator.lookups import explained
+from infra.local.operator.redaction import placeholders, redacted, secret_values
+from infra.local.operator.resources import ConnectorResource
+from infra.local.operator.statuses import write_status
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 5.0
+"""Pause before a refused configuration is tried again: a missing Secret or Role may be created later."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Connect refused this configuration; `due` is the time of the next attempt on the monotonic clock."""
+
+    config: dict[str, str]
+    condition: Condition
+    due: float
+
+
+@dataclass
+class ConnectorReconciler:
+    """Remembers refusals between rounds, and reads everything else from Connect and the API server each time."""
+
+    api: KubernetesApi
+    _refusals: dict[tuple[str, str, str], Refusal] = field(default_factory=dict)
+
+    def reconcile(self, rest: ConnectRest, connectors: Sequence[ConnectorResource]) -> None:
+        """Do one round over all KafkaConnectors of one cluster, and write their statuses."""
+        outcomes = self.outcomes(rest, connectors)
+        for connector in connectors:
+            if connector.name in outcomes:
+                self._write(connector, outcomes[connector.name])
+
+    def outcomes(self, rest: ConnectRest, connectors: Sequence[ConnectorResource]) -> dict[str, Outcome]:
+        """Do one round over all connectors of one cluster. Return the outcomes that are known already, by name.
+
+        Deletes connectors of Connect that are not in `connectors`.
+        """
+        try:
+            running = rest.connectors()
+            for name in sorted(running.keys() - {each.name for each in connectors}):
+                log.info("connector %s deleted: it has no resource any more", name)
+                rest.delete(name)
+        except RestError as error:
+            if error.passing:
+                return {}
+            refusal, now = not_ready("ConnectRestError", str(error)), datetime.now(UTC)
+            return {each.name: Outcome(refusal, None, [], restarts_after(each, None, now)) for each in connectors}
+        found = {each.name: self._outcome(rest, each, running.get(each.name)) for each in connectors}
+        return {name: outcome for name, outcome in found.items() if outcome is not None}
+
+    def not_ready(self, connectors: Sequence[ConnectorResource], reason: str, message: str) -> None:
+        """Write into all of these statuses why the connectors cannot be handled."""
+        now = datetime.now(UTC)
+        for connector in connectors:
+            body = status_body(
+                connector, not_ready(reason, message), None, [], restarts_after(connector, None, now), now
+            )
+            write_status(self.api, connector.reference, connector.status, body)
+
+    def _outcome(
+        self, rest: ConnectRest, connector: ConnectorResource, running: RunningConnector | None
+    ) -> Outcome | None:
+        now = datetime.now(UTC)
+        restarts = restarts_after(connector, running, now)
+        step = next_step(connector, running, now)
+        condition = self._held_back(connector, step)
+        try:
+            if condition is None and step is not None:
+                log.info("connector %s/%s: %s", connector.namespace, connector.name, _described(step))
+                _take(rest, connector.name, step)
+                match step:
+                    case Restart(count):
+                        restarts = Restarts(count, now)
+                    case Transition() if running is not None:
+                        # Connect changes the state slowly; like Strimzi, report at once, often the old state.
+                        running = replace(running, status=rest.status(connector.name))
+                    case _:
+                        # Connect still reports the state before the step; the next round reads the new one.
+                        return None
+            topics = rest.topics(connector.name) if running and running.state == "RUNNING" else []
+        except RestError as error:
+            if error.passing:
+                return None
+            condition, topics = self._refused(connector, step, error), []
+        if running is not None and running.failures:
+            secrets = self._secrets(connector)
+            running = replace(running, status=redacted(running.status, secrets))
+        return Outcome(condition, running, topics, restarts)
+
+    def _held_back(self, connector: ConnectorResource, step: Step) -> Condition | None:
+        """The earlier refusal, if this step is the same one and it is too soon to try it again."""
+        refusal = self._refusals.get(connector.key)
+        if refusal is None:
+            return None
+        same = isinstance(step, Create | Configure) and step.config == refusal.config
+        if same and time.monotonic() < refusal.due:
+            return refusal.condition
+        del self._refusals[connector.key]
+        return None
+
+    def _refused(self, connector: ConnectorResource, step: Step, error: RestError) -> Condition:
+        secrets = self._secrets(connector)
+        told = explained(self.api, connector, redacted(str(error), secrets))
+        condition = not_ready("ConnectRestError", f"Connect answered {error.status}: {told}")
+        if isinstance(step, Create | Configure):
+            due = time.monotonic() + RETRY_SECONDS
+            self._refusals[connector.key] = Refusal(dict(step.config), condition, due)
+        return condition
+
+    def _secrets(self, connector: ConnectorResource) -> list[str]:
+        """Every secret value that Connect may have read for the connector."""
+        named = placeholders(connector_config(connector))
+        return secret_values(self.api, named | {(connector.namespace, name) for name in connector.file_secrets})
+
+    def _write(self, connector: ConnectorResource, outcome: Outcome) -> None:
+        condition, running = outcome.refusal or condition_of(connector, outcome.running), outcome.running
+        if running is not None and running.failures:
+            condition = replace(condition, message=explained(self.api, connector, condition.message))
+        body = status_body(connector, condition, running, outcome.topics, outcome.restarts, datetime.now(UTC))
+        write_status(self.api, connector.reference, connector.status, body)
+
+
+def _take(rest: ConnectRest, name: str, step: Create | Configure | Transition | Restart) -> None:
+    match step:
+        case Create(config, initial_state):
+            rest.create(name, config, initial_state)
+        case Configure(config):
+            rest.configure(name, config)
+        case Transition(verb):
+            rest.transition(name, verb)
+        case Restart():
+            rest.restart_failed(name)
+
+
+def _described(step: Create | Configure | Transition | Restart) -> str:
+    match step:
+        case Create(_, initial_state):
+            return f"created, {initial_state}"
+        case Configure():
+            return "configured"
+        case Transition(verb):
+            return verb
+        case Restart(count):
+            return f"automatic restart {count}"

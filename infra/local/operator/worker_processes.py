@@ -1,0 +1,248 @@
+"""Runs Connect workers as processes, and keeps a ledger with which a restarted operator finds them again."""
+
+import contextlib
+import logging
+import math
+import os
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from pydantic import TypeAdapter
+
+from infra.local.operator.worker_plan import pause_seconds
+from infra.local.operator.worker_properties import as_properties_file, in_folder, on_one_machine
+from infra.local.parts import processes
+from infra.local.parts.ports import free_port
+from infra.local.parts.processes import ProcessRecord
+from infra.local.state import write_private
+
+log = logging.getLogger(__name__)
+
+STOP_GRACE_SECONDS = 15.0
+"""After this a worker is killed: one without READ on its offsets topic never ends by itself."""
+
+MAIN_CLASS = "org.apache.kafka.connect.cli.ConnectDistributed"
+LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
+
+OF_A_POD = "pod"
+"""The folder for the files of a component's workers. They share it, because pods of one image have the same paths."""
+
+Key = tuple[str, str]
+"""The namespace of a KafkaConnect or KafkaMirrorMaker2, and the name of its workers' component."""
+
+
+class WorkerRecord(ProcessRecord):
+    """One started worker. Its process is called namespace/component/index; `connect` is the component.
+
+    `failures` counts how often in a row it ended without having served. `ended` is when its end was noticed, in epoch
+    seconds.
+    """
+
+    namespace: str
+    connect: str
+    index: int
+    digest: str
+    port: int
+    failures: int = 0
+    served: bool = False
+    ended: float | None = None
+
+    @property
+    def key(self) -> Key:
+        return self.namespace, self.connect
+
+    def may_start_again(self, now: float) -> bool:
+        return self.ended is None or now >= self.ended + pause_seconds(self.failures)
+
+
+LEDGER = TypeAdapter(list[WorkerRecord])
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """Where the parts of a worker are."""
+
+    java: Path
+    connect_lib: Path
+    config_provider_lib: Path
+    state_dir: Path
+
+    @property
+    def plugin_path(self) -> Path:
+        return self.state_dir / "plugins"
+
+    @property
+    def ledger(self) -> Path:
+        return self.state_dir / "workers.json"
+
+    @property
+    def folders(self) -> Path:
+        return self.state_dir / "workers"
+
+
+class Workers:
+    """All workers of all resources, for use by one thread. Only stop_all() waits.
+
+    Raises ValueError if the ledger is damaged: an empty one would start every worker twice.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._file = runtime.ledger
+        self._kill_at: dict[tuple[Key, int], float] = {}
+        records = LEDGER.validate_json(self._file.read_bytes()) if self._file.exists() else []
+        self._records = {(record.key, record.index): record for record in records}
+        for record in records:
+            adopted = "adopted" if processes.alive(record) else "ended while no operator ran"
+            log.info("worker %s (pid %d): %s", record.name, record.pid, adopted)
+        self._link_plugins()
+
+    def keys(self) -> set[Key]:
+        """Every component that has a worker or files of an earlier one."""
+        left = {(folder.parent.name, folder.name) for folder in self._runtime.folders.glob("*/*")}
+        return left | {key for key, _ in self._records}
+
+    def of(self, key: Key) -> list[WorkerRecord]:
+        """The records of one component in the order of the index, with ended workers."""
+        return sorted((each for each in self._records.values() if each.key == key), key=lambda each: each.index)
+
+    def is_stopping(self, record: WorkerRecord) -> bool:
+        return (record.key, record.index) in self._kill_at
+
+    def refresh(self, now: float) -> None:
+        """Record workers that ended, forget those that were told to, and kill those that ignored the request.
+
+        `now` is in epoch seconds.
+        """
+        for place, record in list(self._records.items()):
+            process = processes.find(record)
+            if process is not None:
+                if now >= self._kill_at.get(place, math.inf):
+                    log.warning("worker %s (pid %d) ignored SIGTERM and is killed", record.name, record.pid)
+                    with contextlib.suppress(psutil.NoSuchProcess):
+                        process.kill()
+            elif place in self._kill_at:
+                del self._kill_at[place], self._records[place]
+            elif record.ended is None:
+                log.warning("worker %s (pid %d) ended by itself", record.name, record.pid)
+                failures = 0 if record.served else record.failures + 1
+                self._records[place] = record.model_copy(update={"ended": now, "failures": failures})
+        self._save()
+
+    def mark_served(self, record: WorkerRecord) -> None:
+        if not record.served:
+            update = {"served": True, "failures": 0}
+            self._records[record.key, record.index] = record.model_copy(update=update)
+            self._save()
+
+    def start(
+        self, key: Key, index: int, digest: str, properties: Mapping[str, str], jvm: Sequence[str]
+    ) -> WorkerRecord:
+        """Start a worker on a free port with a new log; the previous log is kept beside it."""
+        previous = self._records.get((key, index))
+        port = free_port(each.port for each in self._records.values())
+        folder, stem = self.folder(key), f"worker-{index}"
+        file, worker_log = folder / f"{stem}.properties", folder / f"{stem}.log"
+        local = on_one_machine(properties, port, self._runtime.plugin_path, self.files_folder(key))
+        write_private(file, as_properties_file(local))
+        if worker_log.exists():
+            worker_log.replace(folder / f"{stem}.previous.log")
+        command: list[str | Path] = [
+            self._runtime.java,
+            *jvm,
+            f"-Dlog4j2.configurationFile={LOG_CONFIGURATION}",
+            "-cp",
+            f"{self._runtime.connect_lib}/*",
+            MAIN_CLASS,
+            file,
+        ]
+        process = processes.start("/".join((*key, str(index))), command, worker_log, self._environment(folder), folder)
+        record = WorkerRecord(
+            **process.model_dump(),
+            namespace=key[0],
+            connect=key[1],
+            index=index,
+            digest=digest,
+            port=port,
+            failures=previous.failures if previous and previous.digest == digest else 0,
+        )
+        self._records[key, index] = record
+        self._save()
+        log.info("worker %s started: pid %d, port %d", record.name, record.pid, port)
+        return record
+
+    def stop(self, record: WorkerRecord) -> None:
+        """Ask a worker to stop; refresh() completes it."""
+        if self.is_stopping(record):
+            return
+        log.info("worker %s (pid %d) is being stopped", record.name, record.pid)
+        self._kill_at[record.key, record.index] = time.time() + STOP_GRACE_SECONDS
+        process = processes.find(record)
+        if process is not None:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.terminate()
+
+    def stop_all(self) -> None:
+        """Stop every worker and wait for the last."""
+        processes.stop_all(self._records.values(), STOP_GRACE_SECONDS)
+        self._records.clear()
+        self._save()
+
+    def folder(self, key: Key) -> Path:
+        """The private folder of one component's workers."""
+        folder = self._runtime.folders.joinpath(*key)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return folder
+
+    def files_folder(self, key: Key) -> Path:
+        """The folder for the files that each of the component's workers would keep in its pod's /tmp."""
+        return self.folder(key) / OF_A_POD
+
+    def keep(self, key: Key, files: Mapping[str, bytes]) -> None:
+        """Write these files, given by path in a pod, and remove all others."""
+        folder = self.files_folder(key)
+        local = {Path(in_folder(path, folder)): content for path, content in files.items()}
+        for file, content in local.items():
+            text = file.suffix == ".properties"
+            write_private(file, in_folder(content.decode(), folder) if text else content)
+        for file in (each for each in folder.rglob("*") if each.is_file() and each not in local):
+            file.unlink()
+
+    def log_text(self, record: WorkerRecord, which: str = "") -> str:
+        """The log of the worker, or with `.previous` that of the process before it; empty if there is none."""
+        file = self.folder(record.key) / f"worker-{record.index}{which}.log"
+        return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+
+    def forget(self, key: Key) -> None:
+        """Remove the files of a deleted component when its workers have ended."""
+        if not self.of(key):
+            folder = self._runtime.folders.joinpath(*key)
+            shutil.rmtree(folder, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                folder.parent.rmdir()
+
+    def _environment(self, folder: Path) -> dict[str, str]:
+        # Only PATH is inherited: the user's proxy, KUBECONFIG or KAFKA_ variables must not reach the worker.
+        return {
+            "PATH": os.environ.get("PATH", ""),
+            "HOME": str(folder),
+            "LANG": "C.UTF-8",
+            "KUBECONFIG": str(folder / "kubeconfig"),
+            "ADVERTISED_HOSTNAME": "127.0.0.1",
+        }
+
+    def _link_plugins(self) -> None:
+        """Link the one plugin directory, because the provider's jars must stay out of the worker's own class path."""
+        link = self._runtime.plugin_path / "config-provider"
+        link.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        link.unlink(missing_ok=True)
+        link.symlink_to(self._runtime.config_provider_lib)
+
+    def _save(self) -> None:
+        text = LEDGER.dump_json(list(self._records.values()), indent=2).decode()
+        if not self._file.exists() or self._file.read_text(encoding="utf-8") != text:
+            write_private(self._file, text)

@@ -1,0 +1,202 @@
+"""The Kafka regions of the local stack: one KRaft node each, with authentication and TLS on every listener."""
+
+import base64
+import subprocess
+import uuid
+from pathlib import Path
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs do not re-export them
+    AdminClient,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialAlteration,
+    UserScramCredentialUpsertion,
+)
+
+from infra.local import paths
+from infra.local.acls import apply_acls, standing_acls
+from infra.local.certificates import Authority
+from infra.local.endpoints import Region, part_name, region_of
+from infra.local.errors import LocalStackError
+from infra.local.jvm import java_command
+from infra.local.parts.part import Launch, Part, Site, plain_environment
+from infra.local.parts.ports import is_open
+from infra.local.state import write_private
+from infra.local.transient import REQUEST_SECONDS, retried
+from infra.local.users import ADMIN, REGIONS
+from infra.waiting import NotYetError
+
+HEAP_MIB = 384
+SCRAM_ITERATIONS = 4096
+
+QUICK_AND_SMALL = {
+    # With one node, every internal topic has one replica.
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    "offsets.topic.num.partitions": "5",
+    "transaction.state.log.num.partitions": "5",
+    # As in production, a misspelt topic must be an error.
+    "auto.create.topics.enable": "false",
+    # Delete expired records within seconds; tests wait for it.
+    "log.initial.task.delay.ms": "500",
+    "log.retention.check.interval.ms": "1000",
+    "log.segment.delete.delay.ms": "1000",
+    "group.initial.rebalance.delay.ms": "0",
+    # The default of 128 MiB does not fit into the small heap.
+    "log.cleaner.dedupe.buffer.size": "4194304",
+    "num.network.threads": "2",
+    "num.io.threads": "4",
+    "background.threads": "4",
+}
+
+
+def server_properties(region: Region, controller_port: int, keystore: Path, log_dir: Path) -> dict[str, str]:
+    """The properties of a region's node. They contain passwords, so they belong in a private file."""
+    users = region.users.values()
+    admin = region.users[ADMIN]
+    known = " ".join(f'user_{user.name}="{user.password}"' for user in users)
+    plain = f'{_PLAIN} required username="{admin.name}" password="{admin.password}" {known};'
+    listeners = {
+        "CLIENT": region.bootstrap_servers,
+        "TLS": region.tls_bootstrap_servers,
+        "CONTROLLER": f"127.0.0.1:{controller_port}",
+    }
+    return {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": f"1@{listeners['CONTROLLER']}",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": ",".join(f"{name}://{address}" for name, address in listeners.items()),
+        "advertised.listeners": ",".join(f"{name}://{address}" for name, address in listeners.items()),
+        "listener.security.protocol.map": "CLIENT:SASL_SSL,TLS:SSL,CONTROLLER:SASL_SSL",
+        "inter.broker.listener.name": "CLIENT",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "sasl.mechanism.controller.protocol": "PLAIN",
+        "listener.name.client.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
+        "listener.name.client.plain.sasl.jaas.config": plain,
+        "listener.name.client.scram-sha-512.sasl.jaas.config": f"{_SCRAM} required;",
+        "listener.name.controller.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.controller.plain.sasl.jaas.config": plain,
+        "listener.name.tls.ssl.client.auth": "required",
+        # A certificate's common name is its user, so that one ACL covers both ways to log in.
+        "listener.name.tls.ssl.principal.mapping.rules": "RULE:^CN=([^,]+).*$/$1/",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(keystore),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(region.ca_file),
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "allow.everyone.if.no.acl.found": "false",
+        "super.users": f"User:{ADMIN}",
+        "log.dirs": str(log_dir),
+        **QUICK_AND_SMALL,
+    }
+
+
+_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+
+
+def kafka_part(alias: str) -> Part:
+    """The region `alias` as a part of the stack."""
+    name = part_name(alias)
+    return Part(
+        name=name,
+        prepare=lambda site: _prepare(site, alias),
+        probe=lambda site: _probe(site, alias),
+        configure=lambda site: _configure(_region(site, alias)),
+        ports=(name, f"{name}-tls", f"{name}-controller"),
+        # Deployed flows contain the addresses of the listeners.
+        fixed_ports=(name, f"{name}-tls"),
+    )
+
+
+KAFKA_PARTS = tuple(kafka_part(alias) for alias in REGIONS)
+
+
+def new_cluster_id() -> str:
+    """A random cluster id as Kafka writes it: a UUID in URL-safe base64 without padding or a leading dash."""
+    while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode("ascii").rstrip("=")).startswith("-"):
+        continue
+    return text
+
+
+def _region(site: Site, alias: str) -> Region:
+    return region_of(alias, site.ports, site.passwords)
+
+
+def _prepare(site: Site, alias: str) -> Launch:
+    data = paths.data() / part_name(alias)
+    properties = data / "server.properties"
+    log_dir = data / "log"
+    keystore = Authority(alias).keystore("broker")
+    controller_port = site.ports[f"{part_name(alias)}-controller"]
+    settings = server_properties(_region(site, alias), controller_port, keystore, log_dir)
+    write_private(properties, "".join(f"{key}={value}\n" for key, value in settings.items()))
+    if not (log_dir / "meta.properties").exists():
+        _format(site, alias, properties)
+    lib = site.artifacts.connect_lib
+    command = java_command(site.artifacts.jdk, [lib / "*"], "kafka.Kafka", properties, heap_mib=HEAP_MIB)
+    return Launch(command, plain_environment())
+
+
+def _format(site: Site, alias: str, properties: Path) -> None:
+    """Format the empty log directory with the cluster id."""
+    arguments = ("format", "-t", site.cluster_ids[alias], "-c", properties, "--ignore-formatted")
+    lib = site.artifacts.connect_lib
+    command = java_command(site.artifacts.jdk, [lib / "*"], "kafka.tools.StorageTool", *arguments, heap_mib=128)
+    done = subprocess.run(command, env=plain_environment(), capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode != 0:
+        raise LocalStackError(
+            "storage-not-formatted",
+            f"the storage could not be formatted (exit code {done.returncode})",
+            part_name(alias),
+            "A broker starts only on storage that carries the id of its cluster.",
+            "see the lines below; `replicate local down --purge` deletes the storage",
+            "\n".join((done.stdout + done.stderr).splitlines()[-15:]),
+        )
+
+
+def _probe(site: Site, alias: str) -> None:
+    """Ask for the cluster id, which a broker answers only once it accepts clients and has found its controller."""
+    # A refused connection would keep librdkafka trying until the timeout.
+    if not is_open(site.ports[part_name(alias)]):
+        raise NotYetError(f"nobody listens on port {site.ports[part_name(alias)]}")
+    admin = AdminClient(_region(site, alias).client_config(ADMIN))
+    try:
+        seen = admin.list_topics(timeout=5).cluster_id
+    except KafkaException as error:
+        raise NotYetError(str(error)) from error
+    if seen != site.cluster_ids[alias]:
+        raise NotYetError(f"the cluster there has the id {seen}, not {site.cluster_ids[alias]}")
+
+
+def _configure(region: Region) -> None:
+    """Create the SCRAM credentials and the ACLs that belong to no flow.
+
+    Through the Admin API: as arguments of `StorageTool format`, passwords would show in every list of processes.
+    """
+    mechanism = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, SCRAM_ITERATIONS)
+    wanted: list[UserScramCredentialAlteration] = [
+        UserScramCredentialUpsertion(user.name, mechanism, user.password.encode()) for user in region.users.values()
+    ]
+    admin = AdminClient(region.client_config(ADMIN))
+
+    def alter() -> None:
+        for future in admin.alter_user_scram_credentials(wanted, request_timeout=REQUEST_SECONDS).values():
+            future.result(REQUEST_SECONDS)
+
+    try:
+        retried(alter)
+    except (KafkaException, TimeoutError) as error:
+        raise LocalStackError(
+            "kafka-refused",
+            f"the SCRAM credentials of its users were not accepted: {error}",
+            part_name(region.alias),
+            "Without them no client can log in.",
+            "run `replicate local up` again",
+        ) from error
+    apply_acls(region, standing_acls(region.alias))

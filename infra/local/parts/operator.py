@@ -1,0 +1,66 @@
+"""The stand-in for Strimzi's operator as a part of the stack. It runs Connect workers as processes."""
+
+import sys
+
+from pydantic import TypeAdapter, ValidationError
+
+from infra.local import paths
+from infra.local.errors import LocalStackError
+from infra.local.parts import processes
+from infra.local.parts.part import Launch, Part, Site, plain_environment
+from infra.local.parts.processes import ProcessRecord
+from infra.machine import paths as machine_paths
+
+
+class WorkerRecord(ProcessRecord):
+    """A worker in the operator's list: its process, its REST port, and whether it has ever served."""
+
+    port: int
+    served: bool = False
+
+
+_LIST = TypeAdapter(list[WorkerRecord])
+
+
+def workers() -> list[WorkerRecord]:
+    """The Connect workers in the operator's list, running or not."""
+    file = paths.operator() / "workers.json"
+    try:
+        return _LIST.validate_json(file.read_bytes())
+    except FileNotFoundError:
+        return []
+    except ValidationError as error:
+        raise LocalStackError(
+            "state-damaged",
+            "the operator's list of workers cannot be read",
+            str(file),
+            "It names the processes that have to be stopped.",
+            "stop the Connect workers that are still running by hand, and delete the file",
+        ) from error
+
+
+def stop_workers(grace_seconds: float = 15.0) -> int:
+    """Stop the workers that outlived the operator; returns how many were running."""
+    return processes.stop_all(workers(), grace_seconds)
+
+
+def _prepare(site: Site) -> Launch:
+    return Launch(
+        (
+            sys.executable,
+            *("-m", "infra.local.operator"),
+            *("--kubeconfig", paths.kubeconfig()),
+            *("--state-dir", paths.operator()),
+            *("--jdk", site.artifacts.jdk.home),
+            *("--connect-lib", site.artifacts.connect_lib),
+            *("--config-provider-lib", site.artifacts.config_provider_lib),
+        ),
+        plain_environment(PYTHONPATH=str(machine_paths.PACKAGES), PYTHONUNBUFFERED="1"),
+    )
+
+
+def _probe(_: Site) -> None:
+    """The operator has no endpoint to ask: it is ready once its process runs."""
+
+
+OPERATOR = Part("operator", _prepare, _probe, grace_seconds=40)

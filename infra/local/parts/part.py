@@ -1,0 +1,64 @@
+"""What a part of the local stack is: its command, its ports, and when it is ready."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+
+from infra.local.build.artifacts import Artifacts
+from infra.waiting import NotYetError
+
+
+@dataclass(frozen=True)
+class Site:
+    """What a part may know of its stack: programs, and ports, passwords and cluster ids by name."""
+
+    artifacts: Artifacts
+    ports: Mapping[str, int]
+    cluster_ids: Mapping[str, str]
+    passwords: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A command and its whole environment."""
+
+    command: tuple[str | Path, ...]
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A server of the stack.
+
+    `prepare` writes its files and returns its command. `probe` raises NotYetError until the server answers.
+    `configure` sets up a server that answers, and can be repeated. A port in `fixed_ports` never changes, because
+    clients outside the stack know it.
+    """
+
+    name: str
+    prepare: Callable[[Site], Launch]
+    probe: Callable[[Site], None]
+    configure: Callable[[Site], None] | None = None
+    ports: tuple[str, ...] = ()
+    fixed_ports: tuple[str, ...] = ()
+    ready_seconds: float = 240.0
+    grace_seconds: float = 30.0
+
+
+def plain_environment(**more: str) -> dict[str, str]:
+    """An environment without the caller's variables, of which KUBECONFIG or JAVA_TOOL_OPTIONS could change a part."""
+    kept = ("PATH", "HOME", "TMPDIR", "LANG", "TZ")
+    return {**{name: os.environ[name] for name in kept if name in os.environ}, **more}
+
+
+def expect_ok(client: httpx.Client, url: str) -> None:
+    """Raise NotYetError with the answer unless a GET of `url` answers 200."""
+    try:
+        response = client.get(url)
+    except httpx.TransportError as error:
+        raise NotYetError(f"{type(error).__name__}: {error}") from error
+    if response.status_code != httpx.codes.OK:
+        raise NotYetError(f"HTTP {response.status_code}: {response.text[:300]}")

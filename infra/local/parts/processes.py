@@ -1,0 +1,140 @@
+"""Starts, finds and stops the stack's processes, which it identifies by process id and creation time."""
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import psutil
+from pydantic import BaseModel, ConfigDict
+
+from infra.waiting import DeadlineError, NotYetError, wait_for
+
+CLOCK_TOLERANCE_SECONDS = 2.0
+"""Creation times are relative to the boot time, which moves when the clock is set."""
+
+KILL_SECONDS = 10.0
+"""How long the kernel may take to end a killed process."""
+
+_children: dict[int, subprocess.Popen[bytes]] = {}
+"""The processes that this process started. One that has ended must be reaped, or it would seem to be alive."""
+
+
+class ProcessRecord(BaseModel):
+    """A started process: `created` is its creation time in seconds since the epoch, `log` its output file."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str
+    pid: int
+    created: float
+    log: Path | None = None
+
+
+def start(
+    name: str, command: Sequence[str | Path], log: Path, env: Mapping[str, str], cwd: Path | None = None
+) -> ProcessRecord:
+    """Start a process in a session of its own, so that a Ctrl-C at the terminal does not reach it."""
+    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        process = subprocess.Popen(
+            [str(word) for word in command],
+            stdin=subprocess.DEVNULL,
+            stdout=handle,
+            stderr=subprocess.STDOUT,
+            env=dict(env),
+            cwd=cwd,
+            start_new_session=True,
+        )
+    finally:
+        os.close(handle)
+    _children[process.pid] = process
+    return ProcessRecord(name=name, pid=process.pid, created=psutil.Process(process.pid).create_time(), log=log)
+
+
+def alive(record: ProcessRecord) -> bool:
+    """Whether the recorded process is running; false if another process has its process id."""
+    return find(record) is not None
+
+
+def stop(record: ProcessRecord, grace_seconds: float = 30.0) -> bool:
+    """Stop the process with SIGTERM, and with SIGKILL after `grace_seconds`. False if it was not running."""
+    return stop_all([record], grace_seconds) == 1
+
+
+def stop_all(records: Iterable[ProcessRecord], grace_seconds: float) -> int:
+    """Stop the processes together, as `stop` does; returns how many were running.
+
+    Raises DeadlineError if the kernel does not end a killed process.
+    """
+    ours = [record for record in records if alive(record)]
+
+    def expect_gone() -> None:
+        # psutil's wait would also wait until the process is reaped, which may take init seconds.
+        if left := [f"{record.name} ({record.pid})" for record in ours if alive(record)]:
+            raise NotYetError(f"still there: {', '.join(left)}")
+
+    _signal(ours, psutil.Process.terminate)
+    try:
+        wait_for("processes to end", expect_gone, grace_seconds, interval_seconds=0.05)
+    except DeadlineError:
+        _signal(ours, psutil.Process.kill)
+        wait_for("killed processes to end", expect_gone, KILL_SECONDS, interval_seconds=0.05)
+    return len(ours)
+
+
+def _signal(records: Iterable[ProcessRecord], send: Callable[[psutil.Process], None]) -> None:
+    for record in records:
+        process = find(record)
+        if process is not None:
+            # It has already ended, which is what we want.
+            with contextlib.suppress(psutil.NoSuchProcess):
+                send(process)
+
+
+def family(record: ProcessRecord) -> list[psutil.Process]:
+    """The recorded process and its descendants; empty if it is not running."""
+    process = find(record)
+    if process is None:
+        return []
+    try:
+        return [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def resident_bytes(process: psutil.Process) -> int | None:
+    """The size of the process's resident set, or None if it has ended."""
+    try:
+        return int(process.memory_info().rss)
+    except psutil.NoSuchProcess:
+        return None
+
+
+def last_lines(log: Path | None, count: int = 15) -> str:
+    """The end of a log: at most `count` lines and 64 KiB."""
+    if log is None or not log.exists():
+        return ""
+    with log.open("rb") as file:
+        file.seek(max(log.stat().st_size - 65536, 0))
+        return "\n".join(file.read().decode(errors="replace").splitlines()[-count:])
+
+
+def find(record: ProcessRecord) -> psutil.Process | None:
+    """The recorded process, or None if it has ended, even if another process has its process id."""
+    _reap(record.pid)
+    try:
+        process = psutil.Process(record.pid)
+        if abs(process.create_time() - record.created) > CLOCK_TOLERANCE_SECONDS:
+            return None
+        return None if process.status() == psutil.STATUS_ZOMBIE else process
+    except psutil.NoSuchProcess:
+        return None
+
+
+def _reap(pid: int) -> None:
+    child = _children.get(pid)
+    if child is not None and child.poll() is not None:
+        del _children[pid]

@@ -1,0 +1,98 @@
+"""Converts a resource's inputs to the object for the API server, and a live object back to inputs and outputs. Pure.
+
+Outputs are the inputs plus the object's uid. So nothing that the server adds can leak a secret into the state or make
+the state differ after every reconciliation.
+"""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from infra.kubernetes.api import Object, Reference, reference
+from infra.local.provider.wire import Properties
+
+WAIT_FOR = "pulumi.com/waitFor"
+
+
+def resource_id(inputs: Properties) -> str:
+    """The Pulumi id of an object, as the real provider writes it: namespace/name, or name."""
+    target = reference(inputs)
+    return f"{target.namespace}/{target.name}" if target.namespace else target.name
+
+
+def reference_of_id(identifier: str, inputs: Properties) -> Reference:
+    namespace, _, name = identifier.rpartition("/")
+    return Reference(inputs["apiVersion"], inputs["kind"], namespace or None, name)
+
+
+def manifest(inputs: Properties) -> Object:
+    """The object to apply: without nulls, and with stringData written as data.
+
+    stringData is write-only: a key removed from it would stay in the object, and it cannot be compared with the object.
+    """
+    item: Object = {key: _without_nulls(value) for key, value in inputs.items() if value is not None}
+    strings = item.pop("stringData", None)
+    if strings is not None:
+        item["data"] = {**item.get("data", {}), **{key: _base64(text) for key, text in strings.items()}}
+    return item
+
+
+def outputs(inputs: Properties, live: Object) -> Properties:
+    return {**inputs, "metadata": {**inputs["metadata"], "uid": live["metadata"]["uid"]}}
+
+
+def live_inputs(inputs: Properties, live: Object) -> Properties:
+    """The live values of the properties that the inputs set, so that a refresh shows only their drift."""
+    seen = dict(live)
+    strings = inputs.get("stringData")
+    if strings is not None:
+        data = live.get("data", {})
+        seen["stringData"] = {key: base64.b64decode(data[key]).decode() for key in strings if key in data}
+    shape = {**inputs, "apiVersion": inputs["apiVersion"]}
+    return {**_restrict(seen, shape), "apiVersion": inputs["apiVersion"], "kind": inputs["kind"]}
+
+
+def unrefined_inputs(live: Object) -> Properties:
+    """The inputs of an imported object: the whole object without what the server wrote."""
+    server_written = {"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"}
+    metadata = {key: value for key, value in live["metadata"].items() if key not in server_written}
+    return {**{key: value for key, value in live.items() if key != "status"}, "metadata": metadata}
+
+
+def awaited_condition(inputs: Properties) -> str | None:
+    """The condition type in the annotation pulumi.com/waitFor; the local provider supports only `condition=<type>`."""
+    annotations = inputs.get("metadata", {}).get("annotations") or {}
+    wanted = annotations.get(WAIT_FOR)
+    return None if wanted is None else str(wanted).removeprefix("condition=")
+
+
+def condition_seen(live: Object, condition: str) -> tuple[bool, str]:
+    """Whether the condition holds for the newest generation of the object, and a text of all its conditions."""
+    status = live.get("status") or {}
+    generation = live["metadata"].get("generation", 0)
+    if status.get("observedGeneration", generation) < generation:
+        return False, f"generation {generation} not observed yet"
+    conditions = status.get("conditions", [])
+    held = any(each.get("type") == condition and each.get("status") == "True" for each in conditions)
+    words = [": ".join(filter(None, (each.get("type"), each.get("message")))) for each in conditions]
+    return held, "; ".join(words) or "no condition yet"
+
+
+def _restrict(live: object, shape: object) -> Any:
+    if isinstance(live, Mapping) and isinstance(shape, Mapping):
+        return {key: _restrict(live[key], shape[key]) for key in shape if key in live}
+    if isinstance(live, list) and isinstance(shape, list) and len(live) == len(shape):
+        return [_restrict(*pair) for pair in zip(live, shape, strict=True)]
+    return live
+
+
+def _without_nulls(value: object) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+    if isinstance(value, list):
+        return [_without_nulls(each) for each in value]
+    return value
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

@@ -1,0 +1,160 @@
+"""The provider's operations on the cluster: preview, create, update, read and delete one object by its inputs."""
+
+import threading
+
+from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
+from infra.kubernetes.managed_fields import owners
+from infra.local.provider import manifests
+from infra.local.provider.wire import Properties, has_unknowns
+from infra.waiting import DeadlineError, NotYetError, wait_for
+
+FIELD_MANAGER = "pulumi-kubernetes"
+
+DEFAULT_DEADLINE_SECONDS = 300.0
+"""For a deletion or an awaited condition, unless the resource has a custom timeout."""
+
+
+class OperationError(Exception):
+    """An operation failed; the message is for the user."""
+
+
+class NotReadyError(OperationError):
+    """The object was created but did not become ready; `outputs` is what the state must keep of it."""
+
+    def __init__(self, message: str, outputs: Properties) -> None:
+        super().__init__(message)
+        self.outputs = outputs
+
+
+class Operations:
+    """Works on the objects of one API server. Safe to share between threads."""
+
+    def __init__(self, api: KubernetesApi) -> None:
+        self._api = api
+        self._cancelled = threading.Event()
+
+    def cancel(self) -> None:
+        """End every current wait."""
+        self._cancelled.set()
+
+    def resume(self) -> None:
+        """Allow waits again, because a new run of the engine begins."""
+        self._cancelled.clear()
+
+    def with_namespace(self, inputs: Properties) -> Properties:
+        """The inputs, with the namespace `default` if the kind is namespaced and they name none."""
+        metadata = inputs["metadata"]
+        if not isinstance(metadata, dict) or metadata.get("namespace") is not None:
+            return inputs
+        try:
+            namespaced = self._api.is_namespaced(inputs["apiVersion"], inputs["kind"])
+        except ApiError as error:
+            if not error.not_found:
+                raise
+            namespaced = False
+        return {**inputs, "metadata": {**metadata, "namespace": "default"}} if namespaced else inputs
+
+    def preview_create(self, inputs: Properties) -> Properties:
+        """The outputs of a creation. The server validates it, unless an input is still unknown."""
+        if has_unknowns(inputs):
+            return inputs
+        live = self._api.get(reference(inputs))
+        if live is None:
+            self._dry_run(inputs)
+        elif FIELD_MANAGER not in {owner.manager for owner in owners(live)}:
+            raise _exists(reference(inputs))
+        # Otherwise it is ours: the engine will replace it and delete the old object first.
+        return inputs
+
+    def create(self, inputs: Properties, deadline_seconds: float) -> Properties:
+        target = reference(inputs)
+        if self._api.get(target) is not None:
+            raise _exists(target)
+        live = self._api.apply(manifests.manifest(inputs))
+        self._await_condition(inputs, live, deadline_seconds)
+        return manifests.outputs(inputs, live)
+
+    def preview_update(self, inputs: Properties) -> Properties:
+        if not has_unknowns(inputs):
+            self._dry_run(inputs)
+        return inputs
+
+    def update(self, inputs: Properties, deadline_seconds: float) -> Properties:
+        live = self._api.apply(manifests.manifest(inputs))
+        self._await_condition(inputs, live, deadline_seconds)
+        return manifests.outputs(inputs, live)
+
+    def read(self, identifier: str, inputs: Properties) -> tuple[Properties, Properties] | None:
+        """Live inputs and outputs, or None if the object was deleted. `inputs` may contain only apiVersion and kind."""
+        target = manifests.reference_of_id(identifier, inputs)
+        live = self._api.get(target)
+        if live is None:
+            return None
+        if "metadata" in inputs:
+            read = manifests.live_inputs(inputs, live)
+        elif target.kind == "Secret":
+            raise OperationError(f"{target}: the local provider does not read a Secret that it did not create")
+        else:
+            read = manifests.unrefined_inputs(live)
+        return read, manifests.outputs(read, live)
+
+    def delete(self, inputs: Properties, deadline_seconds: float) -> None:
+        """Delete the object and wait for its end; a missing object is ignored."""
+        target = reference(inputs)
+
+        def gone() -> None:
+            self._stop_if_cancelled()
+            live = self._api.get(target)
+            if live is not None:
+                raise NotYetError(_why_still_there(live))
+
+        try:
+            if self._api.delete(target):
+                wait_for(f"the deletion of {target}", gone, deadline_seconds, interval_seconds=0.2)
+        except DeadlineError as error:
+            raise OperationError(error.what) from error
+
+    def _dry_run(self, inputs: Properties) -> None:
+        try:
+            self._api.apply(manifests.manifest(inputs), dry_run=True)
+        except ApiError as error:
+            if not error.not_found:
+                raise
+
+    def _await_condition(self, inputs: Properties, live: Object, deadline_seconds: float) -> None:
+        condition = manifests.awaited_condition(inputs)
+        if condition is None:
+            return
+        target = reference(inputs)
+
+        def holds() -> None:
+            self._stop_if_cancelled()
+            now = self._api.get(target)
+            held, seen = manifests.condition_seen(now, condition) if now else (False, "it was deleted")
+            if not held:
+                raise NotYetError(seen)
+
+        try:
+            wait_for(f"{target} to be {condition}", holds, deadline_seconds, interval_seconds=0.5)
+        except (DeadlineError, OperationError, ApiError) as error:
+            said = error.what if isinstance(error, DeadlineError) else str(error)
+            raise NotReadyError(said, manifests.outputs(inputs, live)) from error
+
+    def _stop_if_cancelled(self) -> None:
+        if self._cancelled.is_set():
+            raise OperationError("cancelled")
+
+
+def _exists(target: Reference) -> OperationError:
+    return OperationError(
+        f"{target} already exists and does not belong to this stack; delete it, or take it over with `pulumi import`"
+    )
+
+
+def _why_still_there(live: Object) -> str:
+    finalizers = live["metadata"].get("finalizers") or (live.get("spec") or {}).get("finalizers") or []
+    conditions = (live.get("status") or {}).get("conditions", [])
+    words = [str(each["message"]) for each in conditions if each.get("status") == "True" and each.get("message")]
+    if finalizers:
+        words.append(f"finalizers {', '.join(finalizers)}")
+    return "; ".join(words) or "it still exists"

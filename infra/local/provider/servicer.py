@@ -1,0 +1,203 @@
+"""Serves Pulumi's provider protocol: decodes a request, calls Operations, encodes the result or a one-line error."""
+
+# Names and arguments of the methods are the protocol's.
+# ruff: noqa: N802, ARG002
+
+from collections.abc import Callable
+from importlib import metadata
+from typing import Any, NamedTuple, NoReturn, TypeVar
+
+import grpc
+from google.protobuf import any_pb2, empty_pb2
+from google.rpc import status_pb2  # type: ignore[import-untyped]  # generated, ships no py.typed
+from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
+
+from infra.kubernetes.api import ApiError
+from infra.local.provider import manifests
+from infra.local.provider.input_changes import InputChange, InputChanges, compare
+from infra.local.provider.operations import DEFAULT_DEADLINE_SECONDS, NotReadyError, OperationError, Operations
+from infra.local.provider.wire import Properties, decode, encode
+
+T = TypeVar("T")
+
+HONOURED_OPTIONS = frozenset({"kubeconfig", "context", "cluster", "enableServerSideApply", "version"})
+"""Options that an explicit provider may have; they have no effect, because serve() decides where to connect."""
+
+
+class KubernetesProvider(provider_pb2_grpc.ResourceProviderServicer):
+    """Serves every `kubernetes:<group>/<version>:<Kind>` that is a plain object. Method names are the protocol's."""
+
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+
+    def Handshake(
+        self, request: provider_pb2.ProviderHandshakeRequest, context: grpc.ServicerContext
+    ) -> provider_pb2.ProviderHandshakeResponse:
+        return provider_pb2.ProviderHandshakeResponse()
+
+    def Attach(self, request: plugin_pb2.PluginAttach, context: grpc.ServicerContext) -> empty_pb2.Empty:
+        return empty_pb2.Empty()
+
+    def GetPluginInfo(self, request: empty_pb2.Empty, context: grpc.ServicerContext) -> plugin_pb2.PluginInfo:
+        # The engine warns if a plugin is older than the package that the program uses.
+        return plugin_pb2.PluginInfo(version=f"{metadata.version('pulumi-kubernetes')}+local")
+
+    def CheckConfig(
+        self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext
+    ) -> provider_pb2.CheckResponse:
+        failures = [
+            provider_pb2.CheckFailure(property=name, reason="the local Kubernetes provider does not have this option")
+            for name in sorted(set(request.news.fields) - HONOURED_OPTIONS)
+        ]
+        return provider_pb2.CheckResponse(inputs=request.news, failures=failures)
+
+    def DiffConfig(self, request: provider_pb2.DiffRequest, context: grpc.ServicerContext) -> provider_pb2.DiffResponse:
+        # No option affects the objects, so none may replace the provider, which would replace every object.
+        return _changes_response(_never_replacing(compare(decode(request.old_inputs), decode(request.news))))
+
+    def Configure(
+        self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext
+    ) -> provider_pb2.ConfigureResponse:
+        # With acceptSecrets False, the engine sends plain values and marks what comes back under the same property as
+        # secret again, so this code cannot forget to.
+        self._operations.resume()
+        return provider_pb2.ConfigureResponse(supportsPreview=True)
+
+    def Check(self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext) -> provider_pb2.CheckResponse:
+        inputs = decode(request.news)
+        failures = [provider_pb2.CheckFailure(property=name, reason=why) for name, why in problems(inputs, request.urn)]
+        if not failures:
+            inputs = _answer(context, lambda: self._operations.with_namespace(inputs))
+        return provider_pb2.CheckResponse(inputs=encode(inputs), failures=failures)
+
+    def Diff(self, request: provider_pb2.DiffRequest, context: grpc.ServicerContext) -> provider_pb2.DiffResponse:
+        return _changes_response(compare(decode(request.old_inputs), decode(request.news)))
+
+    def Create(self, request: provider_pb2.CreateRequest, context: grpc.ServicerContext) -> provider_pb2.CreateResponse:
+        inputs = decode(request.properties)
+        if request.preview:
+            planned = _answer(context, lambda: self._operations.preview_create(inputs))
+            return provider_pb2.CreateResponse(properties=encode(planned))
+        identifier = manifests.resource_id(inputs)
+        created = _answer(
+            context, lambda: self._operations.create(inputs, _deadline(request.timeout)), identifier, inputs
+        )
+        return provider_pb2.CreateResponse(id=identifier, properties=encode(created))
+
+    def Read(self, request: provider_pb2.ReadRequest, context: grpc.ServicerContext) -> provider_pb2.ReadResponse:
+        inputs = decode(request.inputs) or kind_of_urn(request.urn)
+        found = _answer(context, lambda: self._operations.read(request.id, inputs))
+        if found is None:
+            return provider_pb2.ReadResponse(id="")
+        live_inputs, outputs = found
+        return provider_pb2.ReadResponse(id=request.id, inputs=encode(live_inputs), properties=encode(outputs))
+
+    def Update(self, request: provider_pb2.UpdateRequest, context: grpc.ServicerContext) -> provider_pb2.UpdateResponse:
+        inputs = decode(request.news)
+        if request.preview:
+            planned = _answer(context, lambda: self._operations.preview_update(inputs))
+            return provider_pb2.UpdateResponse(properties=encode(planned))
+        updated = _answer(
+            context, lambda: self._operations.update(inputs, _deadline(request.timeout)), request.id, inputs
+        )
+        return provider_pb2.UpdateResponse(properties=encode(updated))
+
+    def Delete(self, request: provider_pb2.DeleteRequest, context: grpc.ServicerContext) -> empty_pb2.Empty:
+        _answer(context, lambda: self._operations.delete(decode(request.properties), _deadline(request.timeout)))
+        return empty_pb2.Empty()
+
+    def Invoke(self, request: provider_pb2.InvokeRequest, context: grpc.ServicerContext) -> provider_pb2.InvokeResponse:
+        context.abort(
+            grpc.StatusCode.UNIMPLEMENTED,
+            f"the local Kubernetes provider has no functions, and so does not have {request.tok}",
+        )
+
+    def Cancel(self, request: empty_pb2.Empty, context: grpc.ServicerContext) -> empty_pb2.Empty:
+        self._operations.cancel()
+        return empty_pb2.Empty()
+
+
+def problems(inputs: Properties, urn: str) -> list[tuple[str, str]]:
+    """(property, why) for everything that the local provider cannot deploy."""
+    if not inputs.get("apiVersion") or not inputs.get("kind") or urn.partition("::")[0].endswith("Patch"):
+        return [
+            ("", "the local Kubernetes provider deploys plain objects only: no charts, patches, lists or YAML files")
+        ]
+    given = inputs.get("metadata") or {}
+    if isinstance(given, dict) and not given.get("name"):
+        return [("metadata.name", "the local Kubernetes provider does not generate names: set one")]
+    annotations = given.get("annotations") if isinstance(given, dict) else None
+    wanted = annotations.get(manifests.WAIT_FOR) if isinstance(annotations, dict) else None
+    if isinstance(wanted, str) and not wanted.startswith("condition="):
+        where = f'metadata.annotations["{manifests.WAIT_FOR}"]'
+        return [(where, f"got {wanted}; the local Kubernetes provider waits for condition=<type> only")]
+    return []
+
+
+def kind_of_urn(urn: str) -> Properties:
+    """The apiVersion and kind from the type token in a URN, `kubernetes:<group>/<version>:<Kind>`."""
+    token = urn.split("::")[2].rpartition("$")[2]
+    _, api_version, kind = token.split(":")
+    return {"apiVersion": api_version.removeprefix("core/"), "kind": kind}
+
+
+class _GrpcStatus(NamedTuple):
+    """What gRPC needs to abort with details; its own class for this is abstract."""
+
+    code: grpc.StatusCode
+    details: str
+    trailing_metadata: tuple[tuple[str, bytes], ...]
+
+
+def _answer(
+    context: grpc.ServicerContext, call: Callable[[], T], identifier: str = "", inputs: Properties | None = None
+) -> T:
+    try:
+        return call()
+    except NotReadyError as error:
+        _abort_keeping(context, error, identifier, inputs or {})
+    except (ApiError, OperationError) as error:
+        context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
+
+
+def _abort_keeping(
+    context: grpc.ServicerContext, error: NotReadyError, identifier: str, inputs: Properties
+) -> NoReturn:
+    """Fail, and tell the engine that the object exists; otherwise the next run would refuse the object as foreign."""
+    detail = any_pb2.Any()
+    detail.Pack(
+        provider_pb2.ErrorResourceInitFailed(
+            id=identifier, properties=encode(error.outputs), inputs=encode(inputs), reasons=[str(error)]
+        )
+    )
+    status = status_pb2.Status(code=grpc.StatusCode.UNKNOWN.value[0], message=str(error), details=[detail])
+    trailer = (("grpc-status-details-bin", status.SerializeToString()),)
+    rich: Any = _GrpcStatus(grpc.StatusCode.UNKNOWN, str(error), trailer)
+    context.abort_with_status(rich)
+    raise AssertionError("abort_with_status raises")
+
+
+def _deadline(timeout_seconds: float) -> float:
+    return timeout_seconds or DEFAULT_DEADLINE_SECONDS
+
+
+def _never_replacing(found: InputChanges) -> InputChanges:
+    return InputChanges(tuple(InputChange(each.path, each.kind, replaces=False) for each in found.changes), False)
+
+
+def _changes_response(found: InputChanges) -> provider_pb2.DiffResponse:
+    some, none = provider_pb2.DiffResponse.DIFF_SOME, provider_pb2.DiffResponse.DIFF_NONE
+    return provider_pb2.DiffResponse(
+        changes=some if found.changes else none,
+        replaces=[change.path for change in found.changes if change.replaces],
+        diffs=[change.path for change in found.changes],
+        deleteBeforeReplace=found.delete_before_replace,
+        hasDetailedDiff=True,
+        detailedDiff={
+            change.path: provider_pb2.PropertyDiff(kind=_wire_kind(change), inputDiff=True) for change in found.changes
+        },
+    )
+
+
+def _wire_kind(change: InputChange) -> provider_pb2.PropertyDiff.Kind.ValueType:
+    return provider_pb2.PropertyDiff.Kind.Value(f"{change.kind.name}_REPLACE" if change.replaces else change.kind.name)

@@ -1,0 +1,164 @@
+"""The Go programs of the local stack and the tests: an installed one of the pinned version, or one that is built."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from components.contract.problems import CannotRunError
+from infra.machine import paths, versions
+from infra.machine.pins import pinned_folder, unfinished
+from infra.machine.steps import run_step
+
+GO_REMEDY = "install Go (https://go.dev/doc/install, or your system's package `golang`) so that `go` is on PATH"
+
+
+@dataclass(frozen=True)
+class GoTool:
+    """A program that `go build` makes: `module` is the folder of its go.mod, `package` the package to build."""
+
+    name: str
+    version: str
+    module: str
+    package: str
+    version_command: str
+    stamp_variables: tuple[str, ...] = ()
+    newer_minor_is_fine: bool = False
+
+    @property
+    def module_dir(self) -> Path:
+        """The folder of the go.mod that pins the program."""
+        return paths.SOURCES / "go" / self.module
+
+    @property
+    def built(self) -> Path:
+        """The program, once it is built."""
+        pins = [self.module_dir / "go.mod", self.module_dir / "go.sum"]
+        return pinned_folder(self.name, pins, self.package, self.link_flags, self.version) / "bin" / self.name
+
+    @property
+    def link_flags(self) -> str:
+        """Flags for a small program that knows its version; a plain `go build` leaves the version empty."""
+        return " ".join(["-s -w", *(f"-X {variable}" for variable in self.stamp_variables)])
+
+
+_KUBERNETES_STAMP = tuple(
+    f"k8s.io/component-base/version.{variable}"
+    for variable in (
+        f"gitVersion=v{versions.KUBERNETES}",
+        f"gitMajor={versions.KUBERNETES.split('.')[0]}",
+        f"gitMinor={versions.KUBERNETES.split('.')[1]}",
+    )
+)
+
+ETCD = GoTool("etcd", versions.ETCD, "controlplane", "go.etcd.io/etcd/server/v3", "--version")
+KUBE_APISERVER = GoTool(
+    "kube-apiserver",
+    versions.KUBERNETES,
+    "controlplane",
+    "k8s.io/kubernetes/cmd/kube-apiserver",
+    "--version",
+    _KUBERNETES_STAMP,
+)
+KUBE_CONTROLLER_MANAGER = GoTool(
+    "kube-controller-manager",
+    versions.KUBERNETES,
+    "controlplane",
+    "k8s.io/kubernetes/cmd/kube-controller-manager",
+    "--version",
+    _KUBERNETES_STAMP,
+)
+PULUMI = GoTool(
+    "pulumi",
+    versions.PULUMI_ENGINE,
+    "engine",
+    "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
+    "version",
+    (f"github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v{versions.PULUMI_ENGINE}",),
+    newer_minor_is_fine=True,
+)
+ALL = (ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, PULUMI)
+
+ACTIONLINT = GoTool(
+    "actionlint", versions.ACTIONLINT, "actionlint", "github.com/rhysd/actionlint/cmd/actionlint", "-version"
+)
+KUSTOMIZE = GoTool("kustomize", versions.KUSTOMIZE, "kustomize", "sigs.k8s.io/kustomize/kustomize/v5", "version")
+FOR_TESTS = (ACTIONLINT, KUSTOMIZE)
+"""Programs that only tests run: they check workflow files and rendered folders."""
+
+
+def ensure_go_tool(tool: GoTool, console: Console) -> Path:
+    """The program: one of the right version in KUBEBUILDER_ASSETS or on PATH, else one that is built once.
+
+    Raises CannotRunError if it has to be built and Go is missing, or if the build fails.
+    """
+    for candidate in _installed(tool):
+        if version_fits(tool, _version_of(candidate, tool)):
+            return candidate
+    if not tool.built.is_file():
+        _build(tool, console)
+    return tool.built
+
+
+def version_fits(tool: GoTool, found: str | None) -> bool:
+    """Whether a version has the pinned major and minor number; some programs may have a newer minor one."""
+    if found is None:
+        return False
+    have, want = ([int(number) for number in version.split(".")[:2]] for version in (found, tool.version))
+    return have == want or (tool.newer_minor_is_fine and have[0] == want[0] and have[1] > want[1])
+
+
+def _installed(tool: GoTool) -> Iterator[Path]:
+    assets = os.environ.get("KUBEBUILDER_ASSETS")
+    if assets and (Path(assets) / tool.name).is_file():
+        yield Path(assets) / tool.name
+    if found := shutil.which(tool.name):
+        yield Path(found)
+
+
+def _version_of(program: Path, tool: GoTool) -> str | None:
+    """The version that the program reports, remembered until its file changes."""
+    status = program.stat()
+    key = f"{program.resolve()} {status.st_size} {status.st_mtime_ns} "
+    known = paths.cache() / "versions" / tool.name
+    if known.is_file() and (remembered := known.read_text(encoding="utf-8")).startswith(key):
+        return remembered.removeprefix(key) or None
+    try:
+        answer = subprocess.run(
+            [program, tool.version_command], capture_output=True, text=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.search(r"\d+\.\d+\.\d+", answer.stdout)
+    known.parent.mkdir(parents=True, exist_ok=True)
+    known.write_text(key + (match.group() if match else ""), encoding="utf-8")
+    return match.group() if match else None
+
+
+def _build(tool: GoTool, console: Console) -> None:
+    go = shutil.which("go")
+    if go is None:
+        raise CannotRunError(
+            "go-missing",
+            f"{tool.name} {tool.version} is not on this machine and cannot be built: `go` was not found on PATH",
+            str(tool.module_dir),
+            "Programs that are not installed are built from source.",
+            f"{GO_REMEDY}; or put {tool.name} {tool.version} on PATH",
+        )
+    folder = tool.built.parent.parent
+    building = unfinished(folder)
+    run_step(
+        console,
+        f"build {tool.name} {tool.version} (only once; takes some minutes)",
+        # With -v it prints each package that it compiles; otherwise it would print nothing for minutes.
+        [go, "build", "-v", "-trimpath", "-ldflags", tool.link_flags, "-o", building / "bin" / tool.name, tool.package],
+        cwd=tool.module_dir,
+        env={**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "-mod=readonly"},
+        remedy="see the lines above; it needs the Go module proxy and some GB of free disk. Then run the command again",
+    )
+    building.replace(folder)

@@ -1,0 +1,103 @@
+"""Finds a JDK that is new enough wherever the system keeps JDKs. It reads only the `release` file of each."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from components.contract.problems import CannotRunError
+from infra.machine.versions import JDK_MINIMUM
+
+USUAL_PLACES = (
+    "/usr/lib/jvm/*",
+    "/usr/java/*",
+    "/opt/java/*",
+    "/opt/*jdk*",
+    "/Library/Java/JavaVirtualMachines/*/Contents/Home",
+    "/opt/homebrew/opt/openjdk*/libexec/openjdk.jdk/Contents/Home",
+    "~/.sdkman/candidates/java/*",
+    "~/.jdks/*",
+    "~/.asdf/installs/java/*",
+    "~/.local/share/mise/installs/java/*",
+)
+
+
+@dataclass(frozen=True)
+class Jdk:
+    """A JDK: its home folder and its feature version (21, 25, …)."""
+
+    home: Path
+    version: int
+
+    @property
+    def java(self) -> Path:
+        """The launcher."""
+        return self.home / "bin" / "java"
+
+
+def find_jdk(minimum: int = JDK_MINIMUM) -> Jdk:
+    """The JDK for all our JVMs: JAVA_HOME, else `java` on PATH, else the oldest installed one that is new enough.
+
+    Raises CannotRunError with every JDK that was found and is too old or not a full JDK.
+    """
+    return choose_jdk(preferred_homes(), usual_homes(), minimum)
+
+
+def choose_jdk(preferred: Iterable[Path], others: Iterable[Path], minimum: int) -> Jdk:
+    """The first preferred JDK that is new enough, else the oldest of the others that is."""
+    rejected: dict[Path, str] = {}
+    usable: list[Jdk] = []
+    for home, is_preferred in [*((home, True) for home in preferred), *((home, False) for home in others)]:
+        found = read_jdk(home)
+        if isinstance(found, str):
+            rejected.setdefault(home, found)
+        elif found.version < minimum:
+            rejected.setdefault(home, f"Java {found.version}")
+        elif is_preferred:
+            return found
+        else:
+            usable.append(found)
+    if usable:
+        return min(usable, key=lambda jdk: (jdk.version, str(jdk.home)))
+    seen = "\n".join(f"  {home}: {why}" for home, why in rejected.items()) or "  none at all"
+    raise CannotRunError(
+        "jdk-missing",
+        f"no JDK {minimum} or newer was found",
+        "JAVA_HOME, PATH and the usual folders",
+        "Kafka and Spark run on the JVM.",
+        f"install a JDK {minimum} or newer (any vendor), or set JAVA_HOME to one",
+        f"JDKs that were found:\n{seen}",
+    )
+
+
+def read_jdk(home: Path) -> Jdk | str:
+    """The JDK in `home`, or why it cannot be used. Spark needs jdk.incubator.vector, which reduced runtimes lack."""
+    release = home / "release"
+    if not (home / "bin" / "java").exists() or not release.is_file():
+        return "not a Java home (no bin/java or no release file)"
+    text = release.read_text(encoding="utf-8", errors="replace")
+    version = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', text, re.MULTILINE)
+    if version is None:
+        return "its release file names no JAVA_VERSION"
+    modules = re.search(r'^MODULES="([^"]*)"', text, re.MULTILINE)
+    if modules is not None and "jdk.incubator.vector" not in modules.group(1).split():
+        return f"Java {version.group(1)}, but a runtime without the module jdk.incubator.vector"
+    return Jdk(home, int(version.group(1)))
+
+
+def preferred_homes() -> Iterator[Path]:
+    """The JDKs that the user chose: JAVA_HOME, and the one whose `java` is first on PATH."""
+    if java_home := os.environ.get("JAVA_HOME"):
+        yield Path(java_home)
+    if java := shutil.which("java"):
+        yield Path(java).resolve().parents[1]
+
+
+def usual_homes() -> Iterator[Path]:
+    """Every folder where systems and version managers keep JDKs."""
+    for pattern in USUAL_PLACES:
+        place = Path(pattern).expanduser()
+        anchor = Path(place.anchor)
+        yield from sorted(path for path in anchor.glob(str(place.relative_to(anchor))) if path.is_dir())

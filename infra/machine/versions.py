@@ -1,0 +1,28 @@
+"""Every version that the local stack pins outside requirements.txt, once.
+
+The Go modules (`go/*/go.mod`) and the Maven sets (`maven/*/pom.xml`, `spark/pom.xml`) pin the same versions for the
+tools that read them; tests/infra/machine/test_versions.py holds the two together.
+"""
+
+ETCD = "3.6.8"
+KUBERNETES = "1.36.3"
+PULUMI_ENGINE = "3.246.0"
+
+ACTIONLINT = "1.7.12"
+KUSTOMIZE = "5.8.1"
+
+KAFKA = "4.2.0"
+KAFKA_3_9 = "3.9.2"
+KAFKA_4_3 = "4.3.1"
+"""Beside the Kafka that runs here, those whose properties are known as well."""
+
+STRIMZI = "1.2.0"
+STRIMZI_V1BETA2 = "0.45.0"
+"""The oldest Strimzi whose API is served here, and the last release whose CRD generator is published for v1beta2."""
+
+CONFIG_PROVIDER = "1.2.0"
+SPARK = "4.2.0"
+MAVEN_DEPENDENCY_PLUGIN = "3.8.1"
+
+JDK_MINIMUM = 21
+"""Strimzi's CRD generator 1.2 is compiled for Java 21; Kafka and Spark also run on older ones."""

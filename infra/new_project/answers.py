@@ -1,0 +1,121 @@
+"""What a new project is made from: the answers of its user, and the mistakes in them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from components.contract.problems import Problem
+
+#: Pulumi's own rule for the name of a project.
+_PROJECT_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+#: An alias begins the name of a remote topic, up to the first `.`, and is a part of the flow's name in Kubernetes.
+_ALIAS = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?")
+_SERVER = re.compile(r"(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):(?P<port>[0-9]{1,5})")
+_LAST_PORT = 65_535
+LOCAL = "local"
+
+
+@dataclass(frozen=True)
+class ClusterAnswers:
+    """One Kafka cluster: its alias, its region and its bootstrap servers, `HOST:PORT` separated by commas."""
+
+    alias: str
+    region: str
+    servers: str
+
+    @property
+    def kubernetes_name(self) -> str:
+        """The alias as part of a name in Kubernetes."""
+        return self.alias.lower().replace("_", "-")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A first flow from one cluster to another. Each field is the option of `replicate init` with that name."""
+
+    name: str
+    environment: str
+    source: ClusterAnswers
+    target: ClusterAnswers
+    topics: tuple[str, ...]
+    groups: tuple[str, ...]
+    strimzi: str
+    context: str | None
+    package: str
+
+    @property
+    def stack(self) -> str:
+        """The stack that deploys the flow: Connect runs in the region of its target."""
+        return f"{self.environment}-{self.target.region}"
+
+
+def answer_problems(answers: Answers) -> Iterator[Problem]:
+    """Mistakes that would make no sense in the project's files, each at its option."""
+    if not _PROJECT_NAME.fullmatch(answers.name):
+        yield Problem(
+            "--name",
+            "bad-project-name",
+            f"`{answers.name}` cannot be the name of a Pulumi project",
+            "Pulumi takes 1 to 100 letters, digits, `.`, `_` and `-`.",
+            "give another name with `--name`.",
+        )
+    if answers.environment == LOCAL or not _LABEL.fullmatch(answers.environment):
+        yield Problem(
+            "--environment",
+            "bad-environment",
+            f"`{answers.environment}` cannot be the name of an environment",
+            "It becomes part of names in Kubernetes, which take lower-case letters, digits and `-` (RFC 1123), and "
+            f"`{LOCAL}` is the stack on your own machine.",
+            "give another name with `--environment`, such as `prod`.",
+        )
+    for role, cluster in (("source", answers.source), ("target", answers.target)):
+        yield from _cluster_problems(role, cluster)
+    if answers.source.alias == answers.target.alias:
+        yield Problem(
+            "--target",
+            "equal-aliases",
+            f"source and target are both `{answers.source.alias}`",
+            "A flow onto its own cluster would replicate its own remote topics.",
+            "name two different clusters with `--source` and `--target`.",
+        )
+    elif answers.source.kubernetes_name == answers.target.kubernetes_name:
+        yield Problem(
+            "--target",
+            "aliases-share-secrets",
+            f"`{answers.source.alias}` and `{answers.target.alias}` are both `{answers.target.kubernetes_name}` in the "
+            "names of Secrets",
+            "Kubernetes names have lower-case letters and no `_`, so both clusters would read one certificate and one "
+            "password.",
+            "give aliases with `--source` and `--target` that differ in more than case, `_` and `-`.",
+        )
+
+
+def _cluster_problems(role: str, cluster: ClusterAnswers) -> Iterator[Problem]:
+    if not _ALIAS.fullmatch(cluster.alias):
+        yield Problem(
+            f"--{role}",
+            "alias-breaks-topic-names",
+            f"`{cluster.alias}` cannot be the alias of a cluster",
+            "Remote topics are named `ALIAS.TOPIC`, so an alias has letters, digits, `_` and `-` and no `.`. It begins "
+            "and ends with a letter or digit, because the flow's name in Kubernetes contains it.",
+            f"give another alias with `--{role}`, such as `useast`.",
+        )
+    if not _LABEL.fullmatch(cluster.region):
+        yield Problem(
+            f"--{role}-region",
+            "bad-region",
+            f"`{cluster.region}` cannot be the name of a region",
+            "It becomes part of the name of a stack, which takes lower-case letters, digits and `-`.",
+            f"give another region with `--{role}-region`, such as `us-east-1`.",
+        )
+    for server in cluster.servers.split(","):
+        found = _SERVER.fullmatch(server.strip())
+        if found is None or not 0 < int(found["port"]) <= _LAST_PORT:
+            yield Problem(
+                f"--{role}-servers",
+                "server-without-port",
+                f"`{server.strip()}` is not `HOST:PORT`",
+                "A Kafka client connects to a host and a port; Kafka has no default port.",
+                f"give `--{role}-servers HOST:PORT`, or several separated by commas.",
+            )

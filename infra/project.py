@@ -1,0 +1,91 @@
+"""The project of the user: the folder with a Pulumi.yaml that a command works on. Only this module looks for it."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import yaml
+
+from components.contract.problems import CannotRunError
+
+FILE_NAME = "Pulumi.yaml"
+
+
+@dataclass(frozen=True)
+class Project:
+    """The folder of a Pulumi.yaml, the folder of its stack files, and its name in Pulumi's state."""
+
+    folder: Path
+    stacks: Path
+    name: str
+
+    def stacks_inside(self) -> PurePosixPath:
+        """The folder of the stack files relative to the project's. Raises CannotRunError if it is elsewhere."""
+        if not self.stacks.is_relative_to(self.folder):
+            raise CannotRunError(
+                "stacks-outside-project",
+                f"the stack files are outside the project in {self.folder}",
+                str(self.stacks),
+                "Git is asked what changed in the project's folder.",
+                "name a folder inside the project with `--stacks`, or another project with `--project`.",
+            )
+        return PurePosixPath(self.stacks.relative_to(self.folder).as_posix())
+
+
+def local_folder() -> Path:
+    """What this machine keeps for the project and git ignores: its local stack, and the validation job's files.
+
+    The command line sets REPLICATE_LOCAL to the project's `.local` unless the user has set it.
+    """
+    return Path(os.environ.get("REPLICATE_LOCAL") or ".local").resolve()
+
+
+def find_project(start: Path) -> Project:
+    """The project that `start` is in: the nearest folder, upward, with a Pulumi.yaml. Raises CannotRunError."""
+    folder = start.resolve()
+    for candidate in (folder, *folder.parents):
+        if (candidate / FILE_NAME).is_file():
+            return read_project(candidate)
+    raise CannotRunError(
+        "no-project",
+        f"there is no {FILE_NAME}",
+        str(folder),
+        "Neither this folder nor any folder above it is a project, so there are no stacks to work on.",
+        "change to your project's folder, give `--project DIR`, or write a new project with `replicate init DIR`.",
+    )
+
+
+def read_project(folder: Path) -> Project:
+    """The project whose Pulumi.yaml is in this very folder. Raises CannotRunError.
+
+    Stack files are where Pulumi looks for them: in `stackConfigDir`, else beside the Pulumi.yaml.
+    """
+    file = folder.resolve() / FILE_NAME
+    if not file.is_file():
+        raise CannotRunError(
+            "no-project",
+            f"there is no {FILE_NAME}",
+            str(file.parent),
+            "A project is a folder with that file.",
+            f"name the folder of a project, or write a new one with `replicate init {folder}`.",
+        )
+    try:
+        data = yaml.safe_load(file.read_bytes())
+    except (yaml.YAMLError, ValueError) as error:
+        raise CannotRunError(
+            "not-yaml",
+            "the file is not YAML",
+            str(file),
+            f"The parser says: {' '.join(str(error).split())}.",
+            "correct it there.",
+        ) from error
+    name = data.get("name") if isinstance(data, dict) else None
+    if not isinstance(name, str):
+        raise CannotRunError(
+            "project-without-name",
+            "the project has no name",
+            str(file),
+            "Pulumi keeps the state of stacks under it.",
+            "set `name: NAME` there.",
+        )
+    return Project(file.parent, (file.parent / str(data.get("stackConfigDir") or ".")).resolve(), name)

@@ -1,0 +1,248 @@
+"""The promotion plan, `promotion.yaml` beside the stack files: its model, its mistakes, and which stack follows which.
+
+Pure except for `read_plan`. A stack that the plan does not name has no predecessor.
+"""
+
+import json
+import os
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+from pydantic import Field
+
+from components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
+from components.topology.clusters import Model
+from components.topology.parsing import parse_model
+from infra.settings import load_yaml, shown, stack_names
+
+FILE_NAME = "promotion.yaml"
+_PREFIX = "promotion-"
+_MAX_NAME = 253
+_YEAR_MINUTES = 525_600
+#: RFC 1123: what Kubernetes accepts as names of ConfigMaps and of namespaces.
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+class Wave(Model):
+    """Stacks that are promoted together; the next wave waits until each is proven and its soak time is over."""
+
+    stacks: tuple[str, ...]
+    soak_minutes: float = Field(
+        default=0,
+        ge=0,
+        le=_YEAR_MINUTES,
+        allow_inf_nan=False,
+        description="How many minutes a stack of this wave has to be proven before the next wave may follow.",
+    )
+
+
+class Environment(Model):
+    """Waves of stacks in order; the first wave follows the last wave of the previous environment."""
+
+    name: str = Field(min_length=1)
+    waves: tuple[Wave, ...] = ()
+    may_skip: tuple[str, ...] = Field(
+        default=(),
+        description="Who may deploy an unproven stack of this environment with `replicate promote --skip REASON`. The "
+        "name is the one in `--as`, in REPLICATE_USER or of the login; nobody verifies it.",
+    )
+
+
+class Plan(Model):
+    """The order in which stacks are promoted, and where the evidence is recorded."""
+
+    evidence_namespace: str = Field(
+        default="replication-evidence",
+        description="Namespace of the ConfigMap with the evidence, in each stack's own Kubernetes cluster.",
+    )
+    environments: tuple[Environment, ...]
+
+
+@dataclass(frozen=True)
+class Predecessor:
+    """A stack that has to be proven first, and for how long, in minutes."""
+
+    stack: str
+    soak_minutes: float
+
+
+def read_plan(stacks: Path) -> Plan | None:
+    """The checked plan of a folder of stacks; None if the folder has no plan.
+
+    Raises ReplicationError for its mistakes, CannotRunError or OSError if there is a plan that cannot be read.
+    """
+    file = stacks / FILE_NAME
+    if not os.path.lexists(file):
+        return None
+    try:
+        plan = parse_model(Plan, load_yaml(file))
+        raise_errors(check_plan(plan, stack_names(stacks)))
+    except ReplicationError as error:
+        where = plan_place(stacks)
+        raise ReplicationError(replace(each, where=f"{where}: {each.where}") for each in error.problems) from None
+    return plan
+
+
+def plan_place(stacks: Path) -> str:
+    """The path of a folder's plan, for messages."""
+    return shown(stacks / FILE_NAME)
+
+
+def plan_problems(stacks: Path) -> dict[str, list[Problem]]:
+    """The mistakes in a folder's plan, under the plan's file name; empty if there are none."""
+    try:
+        read_plan(stacks)
+    except ReplicationError as error:
+        return {FILE_NAME: list(error.problems)}
+    return {}
+
+
+def required_plan(stacks: Path) -> Plan:
+    """The plan of a folder of stacks; raises CannotRunError if the folder has none."""
+    plan = read_plan(stacks)
+    if plan is None:
+        raise CannotRunError(
+            "no-promotion-plan",
+            "there is no promotion plan",
+            plan_place(stacks),
+            "The plan says in which order stacks are promoted.",
+            f"write {FILE_NAME} there: `environments: [{{name: prod, waves: [{{stacks: [STACK]}}]}}]`.",
+        )
+    return plan
+
+
+def check_plan(plan: Plan, known: Collection[str]) -> Iterator[Problem]:
+    """Every mistake in a plan; `known` are the stacks that have a file."""
+    if not _LABEL.fullmatch(plan.evidence_namespace):
+        yield _not_kubernetes("evidenceNamespace", plan.evidence_namespace, "a namespace")
+    if not plan.environments:
+        yield Problem(
+            "environments",
+            "no-environments",
+            "there is no environment",
+            "No stack would be promoted.",
+            "add an environment with its waves, or delete the file.",
+        )
+    yield from _environment_problems(plan)
+    first: dict[str, str] = {}
+    for where, stack in _places(plan):
+        if stack in first:
+            yield Problem(
+                where,
+                "stack-twice",
+                f"`{stack}` is already named at {first[stack]}",
+                "The stack would have to be proven before itself.",
+                f"remove `{stack}` from one of the two places.",
+            )
+        elif stack not in known:
+            yield Problem(
+                where,
+                "unknown-stack",
+                f"`{stack}` has no stack file",
+                f"The stacks are: {', '.join(sorted(known)) or 'none'}.",
+                f"name one of these, or write Pulumi.{stack}.yaml.",
+            )
+        elif not _SUBDOMAIN.fullmatch(stack) or len(evidence_name(stack)) > _MAX_NAME:
+            yield _not_kubernetes(where, stack, "a ConfigMap")
+        first.setdefault(stack, where)
+
+
+def _environment_problems(plan: Plan) -> Iterator[Problem]:
+    names: set[str] = set()
+    for index, environment in enumerate(plan.environments):
+        where = f"environments.{index}"
+        if environment.name in names:
+            yield Problem(
+                f"{where}.name",
+                "environment-twice",
+                f"another environment is already called `{environment.name}`",
+                "`--environment` and messages could not tell the two apart.",
+                "give it another name, or add its waves to the first.",
+            )
+        names.add(environment.name)
+        if not environment.waves:
+            yield Problem(
+                f"{where}.waves",
+                "environment-without-waves",
+                f"`{environment.name}` has no wave",
+                "Nothing would be deployed there, and the next environment would follow the previous one.",
+                "add `waves: [{stacks: [STACK]}]`, or remove the environment.",
+            )
+        for number, wave in enumerate(environment.waves):
+            if not wave.stacks:
+                yield Problem(
+                    f"{where}.waves.{number}.stacks",
+                    "empty-wave",
+                    "the wave has no stack",
+                    "The next wave would have no predecessor and be deployed unproven.",
+                    "add stacks to it, or remove the wave.",
+                )
+
+
+def _not_kubernetes(where: str, name: str, what: str) -> Problem:
+    return Problem(
+        where,
+        "name-not-kubernetes",
+        f"`{name}` cannot be part of the name of {what}",
+        "The evidence is recorded in Kubernetes, where names are lower-case letters, digits and hyphens (RFC 1123).",
+        "use another name.",
+    )
+
+
+def _places(plan: Plan) -> Iterator[tuple[str, str]]:
+    for index, environment in enumerate(plan.environments):
+        for number, wave in enumerate(environment.waves):
+            for position, stack in enumerate(wave.stacks):
+                yield f"environments.{index}.waves.{number}.stacks.{position}", stack
+
+
+def evidence_name(stack: str) -> str:
+    """Name of the ConfigMap with a stack's evidence."""
+    return f"{_PREFIX}{stack}"
+
+
+def stacks_in_order(plan: Plan) -> tuple[str, ...]:
+    """Every stack of a plan, in the order of promotion."""
+    return tuple(stack for _, stack in _places(plan))
+
+
+def stacks_in_environment(plan: Plan, name: str | None, stacks: Path) -> tuple[str, ...]:
+    """The stacks of one environment in the order of promotion, or of all environments if `name` is None.
+
+    `stacks` is the plan's folder. Raises CannotRunError for an unknown name.
+    """
+    if name is None:
+        return stacks_in_order(plan)
+    for environment in plan.environments:
+        if environment.name == name:
+            return tuple(stack for wave in environment.waves for stack in wave.stacks)
+    raise CannotRunError(
+        "unknown-environment",
+        f"the promotion plan has no environment `{name}`",
+        plan_place(stacks),
+        f"The environments are: {', '.join(each.name for each in plan.environments)}.",
+        "name one of these.",
+    )
+
+
+def predecessors(plan: Plan, stack: str) -> tuple[Predecessor, ...]:
+    """The stacks of the wave before that of `stack`; none for the first wave, or if the plan lacks the stack."""
+    waves = [wave for environment in plan.environments for wave in environment.waves]
+    for before, wave in pairwise(waves):
+        if stack in wave.stacks:
+            return tuple(Predecessor(each, before.soak_minutes) for each in before.stacks)
+    return ()
+
+
+def environment_of(plan: Plan, stack: str) -> Environment | None:
+    """The environment that a stack belongs to."""
+    return next((each for each in plan.environments if any(stack in wave.stacks for wave in each.waves)), None)
+
+
+def plan_schema() -> str:
+    """JSON Schema of promotion.yaml, as text."""
+    return json.dumps(Plan.model_json_schema(), indent=2, sort_keys=True) + "\n"

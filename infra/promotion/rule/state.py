@@ -1,0 +1,71 @@
+"""The state of a stack, from Pulumi's outputs in a promotion and from recorded evidence inside `pulumi up`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from infra.promotion.rule.cluster import StackCluster
+from infra.promotion.rule.evidence import Evidence, FlowEvidence
+from infra.promotion.rule.rules import PASS, FlowState, StackState
+
+
+@dataclass(frozen=True)
+class KnownStack:
+    """What is known of a stack: its state for the rule, and the recorded evidence."""
+
+    state: StackState
+    evidence: Evidence | None
+
+
+def known_from_outputs(
+    stack: str, outputs: Mapping[str, Any], cluster: StackCluster, evidence_namespace: str
+) -> KnownStack:
+    """What Pulumi's outputs and the cluster say about a stack; a stack without outputs is not deployed."""
+    deployed = outputs.get("replications", {})
+    flows = tuple(FlowState(name, flow["namespace"], flow["digest"]) for name, flow in deployed.items())
+    evidence = cluster.evidence(evidence_namespace)
+    return _known(StackState(stack, outputs.get("modelDigest"), flows), evidence, cluster)
+
+
+def known_from_evidence(stack: str, cluster: StackCluster, evidence_namespace: str) -> KnownStack:
+    """What the cluster alone says about a stack, without Pulumi's state."""
+    evidence = cluster.evidence(evidence_namespace)
+    if evidence is None:
+        return KnownStack(StackState(stack, None, recorded=True), None)
+    flows = tuple(FlowState(name, flow.namespace, flow.proof.digest) for name, flow in evidence.flows.items())
+    return _known(StackState(stack, evidence.model_digest, flows, recorded=True), evidence, cluster)
+
+
+def _known(state: StackState, evidence: Evidence | None, cluster: StackCluster) -> KnownStack:
+    """Complete the state with what the cluster says about its flows."""
+    proofs = {flow.name: cluster.validation(flow.name, flow.namespace) for flow in state.flows}
+    changes = {namespace: cluster.last_change(namespace) for namespace in {flow.namespace for flow in state.flows}}
+    flows = [replace(flow, proof=proofs[flow.name]) for flow in sorted(state.flows, key=lambda flow: flow.name)]
+    flows = [
+        replace(flow, changed_at=change.at, changed_by=change.by) if (change := changes[flow.namespace]) else flow
+        for flow in flows
+    ]
+    same = evidence is not None and evidence.model_digest == state.model_digest and evidence.verdict == PASS
+    since = evidence.proven_since if evidence is not None and same else None
+    return KnownStack(replace(state, flows=tuple(flows), recorded_since=since), evidence)
+
+
+def evidence_of(state: StackState, who: str, deployed_at: datetime, allow_unproven: str | None) -> Evidence:
+    """The evidence to record for a stack whose flows were all validated; a soak time that has begun goes on."""
+    flows = {
+        flow.name: FlowEvidence(flow.namespace, replace(flow.proof, passing_since=None))
+        for flow in state.flows
+        if flow.proof is not None
+    }
+    passed = all(flow.proof.verdict == PASS for flow in flows.values())
+    return Evidence(
+        stack=state.stack,
+        model_digest=str(state.model_digest),
+        deployed_at=deployed_at,
+        validated_at=max(flow.proof.at for flow in flows.values()),
+        who=who,
+        flows=flows,
+        proven_since=state.proven_since if passed else None,
+        allow_unproven=allow_unproven,
+    )

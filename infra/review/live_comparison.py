@@ -1,0 +1,184 @@
+"""Compares what runs in a stack's Kubernetes cluster with what the stack's files declare. Only reads."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from components.contract.published_verdict import SELECTOR
+from components.flows.digest import flow_digest
+from components.flows.resolved import strimzi
+from components.render.planned_objects import Manifest
+from infra.environment import stack_environment
+from infra.kubernetes.access import api_client, asking_kubernetes
+from infra.kubernetes.api import ApiError, KubernetesApi, reference
+from infra.review.comparison import Comparison, compare
+from infra.review.drift import Drift
+from infra.review.drift_findings import edited, running_otherwise, undeclared
+from infra.review.live_objects import PART_OF, as_declared, former, seen, whole
+from infra.review.missing_objects import missing_objects
+from infra.review.object_changes import Identity, identity
+from infra.review.published import by_flow, validated
+from infra.review.snapshots import Objects, Snapshot, current_snapshot
+from infra.review.topic_drift import topic_drift
+from infra.settings import read_settings, stack_names
+
+LABEL = "what runs"
+_OURS = "app.kubernetes.io/managed-by=kafka-replication"
+_KINDS = (
+    ("v1", "Namespace"),
+    ("v1", "ConfigMap"),
+    ("v1", "Secret"),
+    ("v1", "ResourceQuota"),
+    ("v1", "LimitRange"),
+    ("rbac.authorization.k8s.io/v1", "Role"),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+)
+_STRIMZI_KINDS = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2", "KafkaUser")
+
+
+@dataclass(frozen=True)
+class Running:
+    """What runs: the stack's objects, restricted to the fields that it declares, and what no longer matches it."""
+
+    snapshot: Snapshot
+    drift: tuple[Drift, ...]
+
+
+def deployable_stacks(stacks: Path) -> tuple[str, ...]:
+    """Stacks with a real cluster: all but those of the local stack."""
+    return tuple(
+        name for name in stack_names(stacks) if not stack_environment(read_settings(name, stacks)).on_this_machine
+    )
+
+
+def compare_with_cluster(stack: str, stacks: Path) -> Comparison:
+    """What the next deployment of a stack would change in its cluster, and what has drifted there.
+
+    Raises ReplicationError for mistakes of its topology, CannotRunError when the cluster does not answer.
+    """
+    settings = read_settings(stack, stacks)
+    declared = current_snapshot(stack, stacks, like_rendered=True)
+    api = strimzi(settings.topology.strimzi).api.value
+    with _asking(stack):
+        cluster = api_client(settings, stack_environment(settings).kubernetes_access())
+        live = read_objects(cluster, declared, api)
+        published = list(_listed(cluster, "v1", "ConfigMap", _namespaces(declared), SELECTOR))
+    flows = [flow for each in declared.deployments.values() for flow in each.flows]
+    told = by_flow({flow.name: flow.namespace for flow in flows}, published)
+    found = running(stack, declared, live, validated({flow.name: flow_digest(flow) for flow in flows}, told))
+    compared = compare(stack, LABEL, found.snapshot, declared)
+    effects = compare(stack, LABEL, with_known_contents(found.snapshot, declared), declared).effects
+    drift = (*found.drift, *topic_drift(stack, told))
+    return Comparison(stack, LABEL, effects, compared.objects, drift)
+
+
+def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[Manifest]:
+    """Every object with our labels, and declared ones that lack the labels; Secrets without their values."""
+    kinds = [*_KINDS, *((f"kafka.strimzi.io/{version}", kind) for kind in _STRIMZI_KINDS)]
+    namespaces = _namespaces(declared)
+    found = {identity(live): live for kind in kinds for live in _listed(api, *kind, namespaces, _OURS)}
+    for body in _objects(declared):
+        if identity(body) not in found and (live := _read(api, body)) is not None:
+            found[identity(body)] = live
+    return list(found.values())
+
+
+def _objects(declared: Snapshot) -> list[Manifest]:
+    return [body for name in declared.names for body in declared.objects(name).values()]
+
+
+def _namespaces(declared: Snapshot) -> list[str]:
+    return sorted({body["metadata"].get("namespace", "") for body in _objects(declared)} - {""})
+
+
+def _asking(stack: str) -> AbstractContextManager[None]:
+    return asking_kubernetes(
+        f"stack {stack}",
+        "The command compares what runs with what the stack's files declare.",
+        "let the account of the stack's Kubernetes context get and list the kinds that `replicate render` writes.",
+    )
+
+
+def running(
+    stack: str, declared: Snapshot, live: Sequence[Manifest], proven: Mapping[str, str] = MappingProxyType({})
+) -> Running:
+    """Assign live objects to their present or earlier deployments, and find what drifted. Pure.
+
+    `proven` says when each flow was validated with the digest that is declared now; others are missing.
+    """
+    by_identity = {identity(each): each for each in live}
+    others: dict[str, Objects] = {}
+    drift: list[Drift] = []
+    known: set[Identity] = set()
+    for name in declared.names:
+        objects = declared.objects(name)
+        flows = {body["metadata"]["labels"][PART_OF] for body in objects.values()}
+        there = {key: by_identity[identity(body)] for key, body in objects.items() if identity(body) in by_identity}
+        left = [
+            each
+            for each in live
+            if each["metadata"].get("labels", {}).get(PART_OF) in {*flows, name}
+            and identity(each) not in {identity(body) for body in objects.values()}
+            and identity(each) not in known
+        ]
+        known |= {identity(each) for each in (*there.values(), *left)}
+        gone = dict(former(left, objects, there))
+        others[name] = {key: seen(objects[key], each) for key, each in there.items()} | {
+            key: whole(each) for key, each in gone.items()
+        }
+        if there:
+            drift += _drift(stack, objects, there)
+            known_as = {key: body for key, body in others[name].items() if key in there}
+            drift += missing_objects(stack, name, objects, known_as, declared.waits(name), gone, proven)
+        drift += [each for body in left for each in undeclared(body)]
+    return Running(Snapshot(others=others), tuple(sorted(drift, key=lambda each: -each.severity.rank)))
+
+
+def with_known_contents(live: Snapshot, declared: Snapshot) -> Snapshot:
+    """What runs, plus deleted ConfigMaps: their names contain the digest of what the connectors read from them."""
+    filled = {
+        name: {key: body for key, body in declared.objects(name).items() if body["kind"] == "ConfigMap"} | dict(objects)
+        if objects
+        else objects
+        for name, objects in live.others.items()
+    }
+    return Snapshot(others=filled)
+
+
+def _drift(stack: str, objects: Objects, there: Mapping[str, Manifest]) -> Iterator[Drift]:
+    for key, live in there.items():
+        body = {each: value for each, value in objects[key].items() if each != "values"}
+        flow = body["metadata"]["labels"][PART_OF]
+        yield from edited(stack, flow, body, as_declared(live, body))
+        if body["kind"] in _STRIMZI_KINDS:
+            yield from running_otherwise(flow, live)
+
+
+def _listed(api: KubernetesApi, version: str, kind: str, namespaces: Iterable[str], labels: str) -> Iterator[Manifest]:
+    """Objects of a kind with these labels: of the whole cluster, or if that is forbidden, of the stack's namespaces."""
+    try:
+        items = api.list_all(version, kind, label_selector=labels)
+    except ApiError as error:
+        if error.not_found:
+            return
+        if not error.forbidden:
+            raise
+        within = namespaces if api.is_namespaced(version, kind) else ()
+        items = [item for each in within for item in api.list_all(version, kind, label_selector=labels, namespace=each)]
+    yield from map(_without_secrets, items)
+
+
+def _read(api: KubernetesApi, body: Manifest) -> Manifest | None:
+    live = api.get(reference(body))
+    return live and _without_secrets(live)
+
+
+def _without_secrets(live: Manifest) -> Manifest:
+    """Keep only the keys of a Secret: its values never leave this module."""
+    if live["kind"] != "Secret":
+        return live
+    kept = {key: value for key, value in live.items() if key not in ("data", "stringData")}
+    metadata = {key: value for key, value in live["metadata"].items() if key != "annotations"}
+    return {**kept, "metadata": metadata, "data": dict.fromkeys(live.get("data") or {}, "(not shown)")}

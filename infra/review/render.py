@@ -1,0 +1,85 @@
+"""The objects of a stack as files: for review, and for those who deploy them without Pulumi.
+
+Secrets that we make are not written; `required-secrets.yaml` lists those that must exist, and where their values are.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from components.contract.problems import CannotRunError
+from components.flows.resolved import resolve_flows
+from components.render.deployments import deployment_objects, deployments
+from components.render.kafka_users import kafka_user_objects
+from components.render.planned_objects import PlannedObject
+from infra.settings import StackSettings
+from infra.stack_checks import raise_mistakes
+
+MARKER = "# Rendered by `replicate render`; the next one replaces every file here.\n"
+#: No replication can have this name, because Kubernetes does not allow it.
+USERS_FOLDER = "kafka_users"
+
+
+def rendered_files(settings: StackSettings, addresses: Mapping[str, str]) -> dict[str, str]:
+    """Contents by relative path, in a stable order; the same input gives the same files."""
+    raise_mistakes(settings)
+    flows = resolve_flows(settings.topology, settings.region, addresses)
+    deployed = deployments(flows)
+    folders = {each.name: deployment_objects(each) for each in deployed}
+    if users := kafka_user_objects(settings.topology, settings.region):
+        folders[USERS_FOLDER] = users
+    files = {"kustomization.yaml": MARKER + _yaml(_kustomization(list(folders)))}
+    for folder, objects in folders.items():
+        files |= {f"{folder}/{name}": text for name, text in _files_of(objects).items()}
+    return files
+
+
+def write_files(files: Mapping[str, str], folder: Path) -> None:
+    """Write a rendered stack, replacing an earlier one. Raises CannotRunError for a folder with anything else in it."""
+    kustomization = folder / "kustomization.yaml"
+    ours = kustomization.is_file() and kustomization.read_text().startswith(MARKER)
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not ours):
+        raise CannotRunError(
+            "folder-not-empty",
+            "the folder contains files that an earlier render did not write",
+            str(folder),
+            "Rendering replaces the contents of the folder.",
+            "name an empty or new folder with `--out`.",
+        )
+    stale = [path for path in folder.rglob("*.yaml") if path.relative_to(folder).as_posix() not in files]
+    for path in stale:
+        path.unlink()
+    for parent in {(folder / name).parent for name in files}:
+        parent.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    for path in {path.parent for path in stale} - {folder}:
+        if not any(path.iterdir()):
+            path.rmdir()
+
+
+def _files_of(objects: Sequence[PlannedObject]) -> dict[str, str]:
+    visible = [planned for planned in objects if not planned.secret_values]
+    files = {"kustomization.yaml": MARKER + _yaml(_kustomization([f"{planned.key}.yaml" for planned in visible]))}
+    files |= {f"{planned.key}.yaml": _yaml(planned.manifest) for planned in visible}
+    required = [_required_secret(planned) for planned in objects if planned.secret_values]
+    if required:
+        files["required-secrets.yaml"] = _yaml(required)
+    return files
+
+
+def _required_secret(planned: PlannedObject) -> dict[str, Any]:
+    metadata = planned.manifest["metadata"]
+    values = {key: f"configuration key {config}" for key, config in planned.secret_values.items()}
+    return {"name": metadata["name"], "namespace": metadata["namespace"], "keys": values}
+
+
+def _kustomization(resources: list[str]) -> dict[str, Any]:
+    return {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": resources}
+
+
+def _yaml(data: object) -> str:
+    # Long placeholders stay on one line, so that a changed property is a changed line.
+    return yaml.dump(data, Dumper=yaml.CSafeDumper, sort_keys=False, width=1_000_000, allow_unicode=True)

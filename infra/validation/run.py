@@ -1,0 +1,72 @@
+"""Runs the validation job on what a stack deployed: writes its parameters, starts Spark and returns its exit code."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from rich.console import Console
+
+from infra.engine import deployment
+from infra.environment import stack_environment
+from infra.machine import jars as maven
+from infra.machine.jdk import find_jdk
+from infra.machine.paths import PACKAGES
+from infra.settings import StackSettings
+from infra.workspace import KubernetesAccess
+
+JOB = PACKAGES / "spark" / "validate.py"
+
+
+@dataclass(frozen=True)
+class ValidationRun:
+    """One run of the job. `report` is where the report goes; without `flow` the job validates every flow."""
+
+    settings: StackSettings
+    report: Path
+    flow: str | None = None
+    publish: bool = False
+    catch_up_seconds: float = 30
+    as_json: bool = False
+
+    @property
+    def arguments(self) -> list[str]:
+        """The run as arguments of the job, its parameters aside."""
+        options = ["--report", str(self.report), f"--catch-up-seconds={self.catch_up_seconds:g}"]
+        options += ["--flow", self.flow] if self.flow else []
+        return options + [option for option, on in (("--publish", self.publish), ("--json", self.as_json)) if on]
+
+
+def run_validation(run: ValidationRun, console: Console) -> int:
+    """Exit code of the job: 0 if everything passed, 1 if something failed, 2 if something could not be checked.
+
+    Ctrl-C also reaches the job and ends it.
+    """
+    environment = stack_environment(run.settings)
+    access, folder = environment.kubernetes_access(), environment.validation_folder
+    document = deployment.outputs(run.settings)["validation"]
+    folder.mkdir(parents=True, exist_ok=True)
+    parameters = folder / "parameters.json"
+    parameters.write_text(json.dumps(document, indent=2) + "\n")
+    jdk = find_jdk()
+    jars = maven.ensure_jars(maven.SPARK, jdk, console)
+    variables = {**os.environ, "JAVA_HOME": str(jdk.home), "REPLICATE_SPARK_JARS": str(jars)}
+    variables |= kubernetes_variables(access, folder)
+    command = [sys.executable, str(JOB), "--parameters", str(parameters), *run.arguments]
+    return subprocess.run(command, env=variables, check=False).returncode
+
+
+def kubernetes_variables(access: KubernetesAccess, folder: Path) -> dict[str, str]:
+    """Variables by which the job finds the stack's cluster; a file in `folder` chooses the context.
+
+    The Python client merges the files that KUBECONFIG names and uses the current context of the last one.
+    """
+    if access.context is None:
+        return {} if access.kubeconfig is None else {"KUBECONFIG": access.kubeconfig}
+    chosen = folder / "context.yaml"
+    chosen.write_text(yaml.safe_dump({"current-context": access.context, "clusters": [], "contexts": [], "users": []}))
+    files = access.kubeconfig or os.environ.get("KUBECONFIG", "~/.kube/config")
+    return {"KUBECONFIG": f"{files}{os.pathsep}{chosen}"}

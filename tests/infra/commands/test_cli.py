@@ -1,0 +1,134 @@
+"""The command line as a user meets it: exit codes, JSON, help with an example, and files that are kept current."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from components.contract.problems import CannotRunError
+from components.topology.schema import topology_schema
+from infra.commands.app import app
+from infra.settings import stack_names
+from tests.repository import ROOT, STACKS
+
+COMMANDS = ["check", "explain", "render", "diff", "acls", "schema", "preview", "up", "destroy", "validate", "promote"]
+COMMANDS += ["environments", "touched", "review", "init", "local up", "local down", "local demo"]
+
+
+def replicate(*arguments: str, answer: str = "", **variables: str) -> "subprocess.CompletedProcess[str]":
+    code = "from infra.commands.app import main; main()"
+    # Said in full, as pytest's readline adds a width to what a process inherits.
+    inherited = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=ROOT,
+        env=inherited | variables,
+        input=answer,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_an_example(command: str) -> None:
+    answer = CliRunner().invoke(app, [*command.split(), "--help"], terminal_width=200)
+    assert answer.exit_code == 0
+    assert f"replicate {command}" in answer.output.replace("`", "")
+
+
+@pytest.mark.parametrize("command", ["check", "explain", "acls", "environments"])
+def test_the_example_of_a_command_that_only_reads_works(command: str) -> None:
+    said = CliRunner().invoke(app, [command, "--help"], terminal_width=200).output.replace("`", "")
+    example = re.search(rf"Example: replicate ({command}.*)", said)
+    assert example is not None
+    answer = replicate(*example.group(1).split())
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_a_file_that_cannot_be_written_is_told_without_a_trace(tmp_path: Path) -> None:
+    answer = replicate("schema", "--out", str(tmp_path / "nowhere"))
+    assert answer.returncode == 2
+    assert f"no such file or directory, at {tmp_path / 'nowhere'}" in answer.stderr
+    assert "Remedy:" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_where_nobody_can_be_asked_the_way_not_to_be_asked_is_told() -> None:
+    answer = replicate("destroy", "prod-us-west-2")
+    assert answer.returncode == 2
+    assert "give `--yes`" in answer.stderr
+
+
+def test_a_no_ends_the_command() -> None:
+    answer = replicate("destroy", "prod-us-west-2", answer="n\n")
+    assert (answer.returncode, answer.stderr) == (1, "Aborted.\n")
+
+
+def test_an_encoding_without_our_marks_is_no_reason_to_stop() -> None:
+    answer = replicate("check", "prod-us-west-2", PYTHONIOENCODING="ascii")
+    assert (answer.returncode, answer.stdout) == (0, "\\u2713 prod-us-west-2: 0 errors, 0 warnings\n")
+
+
+def test_an_output_that_is_closed_or_full_is_no_trace() -> None:
+    for shell, code in ((">&-", 0), ("> /dev/full", 2)):
+        command = f"{sys.executable} -c 'from infra.commands.app import main; main()' check prod-us-west-2 {shell}"
+        answer = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert (answer.returncode, "Traceback" in answer.stderr) == (code, False), answer.stderr
+
+
+def test_the_stacks_of_this_repository_have_no_problem() -> None:
+    answer = replicate("check", "--json")
+    assert answer.returncode == 0
+    assert json.loads(answer.stdout) == {stack: [] for stack in stack_names(STACKS)}
+
+
+def test_an_unknown_stack_cannot_be_checked() -> None:
+    answer = replicate("check", "nowhere")
+    assert answer.returncode == 2
+    assert "Stacks are:" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_a_check_of_nothing_is_none(tmp_path: Path) -> None:
+    """Else a pipeline in the wrong folder would find every stack in order."""
+    answer = CliRunner().invoke(app, ["check", "--stacks", str(tmp_path)])
+    assert isinstance(answer.exception, CannotRunError)
+    assert answer.exception.what == "there is no stack"
+
+
+def test_what_a_change_is_merged_into_is_a_ref_and_no_folder() -> None:
+    answer = replicate("touched", "--against", "stacks")
+    assert answer.returncode == 2
+    assert "`stacks` is not a git ref" in answer.stderr
+    assert "folder" not in answer.stderr
+
+
+def test_rendering_needs_no_cluster_and_no_engine(tmp_path: Path) -> None:
+    answer = replicate("render", "prod-us-west-2", "--out", str(tmp_path / "out"))
+    assert answer.returncode == 0, answer.stderr
+    assert (tmp_path / "out" / "orders" / "connect.yaml").is_file()
+
+
+def test_output_that_is_no_terminal_has_no_colour() -> None:
+    assert "\x1b" not in replicate("check").stdout
+
+
+def test_a_table_that_is_no_terminal_folds_no_name() -> None:
+    """Nobody finds a topic in a file, or in the lines of a pipe, whose name goes on in the next line."""
+    lines = replicate("acls", "prod-us-west-2").stdout.splitlines()
+    assert any(" mm2-offset-syncs.uswest.internal " in line for line in lines)
+
+
+def test_the_schema_for_editors_is_current() -> None:
+    assert (STACKS / "topology.schema.json").read_text() == topology_schema(), "run `make schema`"
+
+
+@pytest.mark.parametrize("file", sorted((STACKS / "topologies").glob("*.yaml")), ids=lambda file: file.stem)
+def test_every_topology_turns_the_editors_schema_on(file: Path) -> None:
+    assert file.read_text().startswith("# yaml-language-server: $schema=../topology.schema.json\n")

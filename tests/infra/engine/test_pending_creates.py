@@ -1,0 +1,40 @@
+"""Pending creations that a killed deployment left in Pulumi's state: which are adopted, and which are forgotten."""
+
+from typing import Any
+
+from infra.engine.pending_creates import PendingCreate, adopting, pending_creates
+
+CONNECT = "urn:pulumi:local::replication::kubernetes:kafka.strimzi.io/v1:KafkaConnect::orders-connect"
+
+
+def an_operation(
+    urn: str = CONNECT, doing: str = "creating", namespace: str | None = "mirror-orders"
+) -> dict[str, Any]:
+    metadata = {"name": "orders", **({"namespace": namespace} if namespace else {})}
+    inputs = {"apiVersion": "kafka.strimzi.io/v1", "kind": "KafkaConnect", "metadata": metadata}
+    resource = {"urn": urn, "type": "kubernetes:kafka.strimzi.io/v1:KafkaConnect", "inputs": inputs}
+    return {"type": doing, "resource": resource}
+
+
+def test_a_pending_creation_has_the_providers_id_for_its_object() -> None:
+    (found,) = pending_creates({"pending_operations": [an_operation()]})
+    assert found == PendingCreate(CONNECT, "kafka.strimzi.io/v1", "KafkaConnect", "mirror-orders", "orders")
+    assert found.identifier == "mirror-orders/orders"
+    (cluster_wide,) = pending_creates({"pending_operations": [an_operation(namespace=None)]})
+    assert cluster_wide.identifier == "orders"
+
+
+def test_other_operations_and_objects_in_the_state_are_not_adopted() -> None:
+    assert pending_creates({"pending_operations": [an_operation(doing="updating")]}) == ()
+    assert pending_creates({"pending_operations": [an_operation()], "resources": [{"urn": CONNECT}]}) == ()
+    assert pending_creates({"resources": [{"urn": CONNECT}]}) == ()
+
+
+def test_what_was_created_is_recorded_and_the_rest_is_forgotten() -> None:
+    """Otherwise Pulumi warns about the operation at every deployment and tries to create an object that exists."""
+    begun = an_operation()
+    state = {"resources": [{"urn": "urn:stack"}], "pending_operations": [begun, an_operation("urn:other")]}
+    (found, _) = pending_creates(state)
+    recorded = {**begun["resource"], "id": "mirror-orders/orders", "outputs": begun["resource"]["inputs"]}
+    assert adopting(state, [found]) == {"resources": [{"urn": "urn:stack"}, recorded], "pending_operations": []}
+    assert adopting(state, [])["resources"] == [{"urn": "urn:stack"}]

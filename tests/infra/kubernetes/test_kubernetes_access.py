@@ -1,0 +1,160 @@
+"""Access to a stack's cluster: what each kind of broken kubeconfig and of silence is answered with."""
+
+import json
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from components.contract.problems import CannotRunError
+from infra.environment import stack_environment
+from infra.kubernetes.access import api_client, asking_kubernetes
+from infra.kubernetes.api import ApiError, KubernetesApi
+from infra.settings import StackSettings, read_settings
+from tests.infra.stacks import write_stack
+
+TOKEN = "hunter2"
+
+
+def a_kubeconfig(server: str = "https://127.0.0.1:1", **cluster: str) -> str:
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "a",
+        "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+        "clusters": [{"name": "a", "cluster": {"server": server, **cluster}}],
+        "users": [{"name": "a", "user": {"token": TOKEN}}],
+    }
+    return json.dumps(document, indent=2)
+
+
+def a_stack(folder: Path, **access: object) -> StackSettings:
+    write_stack(folder)
+    file = folder / "Pulumi.test.yaml"
+    lines = [f"  kubernetes:{key}: {json.dumps(value)}\n" for key, value in access.items()]
+    file.write_text(file.read_text() + "".join(lines))
+    return read_settings("test", folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "message"),
+    [
+        pytest.param(None, None, "No configuration found", id="missing"),
+        pytest.param("", None, "is empty", id="empty"),
+        pytest.param("just text", None, "it is not a kubeconfig", id="text"),
+        pytest.param(f"users: [{{token: {TOKEN}", None, "it is not a kubeconfig", id="no YAML"),
+        pytest.param(a_kubeconfig(), "nowhere", "Expected object with name nowhere", id="another context"),
+    ],
+)
+def test_a_kubeconfig_that_cannot_be_used_is_told_with_its_path_and_without_its_contents(
+    tmp_path: Path, text: str | None, context: str | None, message: str
+) -> None:
+    file = tmp_path / "kubeconfig"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(CannotRunError, match=message) as caught:
+        connect(a_stack(tmp_path, kubeconfig=str(file), **({"context": context} if context else {})))
+    assert str(file) in caught.value.what
+    assert TOKEN not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("access", "what"),
+    [
+        pytest.param({"kubeconfig": {"secure": "v1:abc"}}, "`kubernetes:kubeconfig` is encrypted", id="encrypted"),
+        pytest.param({"context": {"secure": "v1:abc"}}, "`kubernetes:context` is encrypted", id="encrypted-context"),
+        pytest.param({"kubeconfig": a_kubeconfig()}, "`kubernetes:kubeconfig` is a whole file", id="a-whole-file"),
+    ],
+)
+def test_access_that_only_the_engine_reads_is_refused_without_showing_it(
+    tmp_path: Path, access: dict[str, object], what: str
+) -> None:
+    with pytest.raises(CannotRunError) as caught:
+        connect(a_stack(tmp_path, **access))
+    assert what in caught.value.what
+    assert TOKEN not in str(caught.value)
+
+
+def test_a_refused_connection_is_told(tmp_path: Path) -> None:
+    with pytest.raises(CannotRunError, match="does not answer: Connection refused, at stack test"):
+        ask(tmp_path, "https://127.0.0.1:1")
+
+
+def test_an_expired_certificate_is_told(tmp_path: Path) -> None:
+    with tls_server(tmp_path) as port, pytest.raises(CannotRunError, match="does not answer: certificate has expired"):
+        ask(tmp_path, f"https://127.0.0.1:{port}", **{"certificate-authority": str(tmp_path / "certificate.pem")})
+
+
+@pytest.mark.parametrize(("status", "remedy"), [(401, "renew the certificate or token"), (403, "grant it.")])
+def test_a_refusal_is_told_with_its_own_remedy(status: int, remedy: str) -> None:
+    """More rights are no use to whom the cluster does not know any more."""
+    with pytest.raises(CannotRunError, match=f"Kubernetes answers {status} No") as caught, asking():
+        raise ApiError(status, "No", "you may not")
+    assert caught.value.remedy.startswith(remedy)
+
+
+def asking() -> AbstractContextManager[None]:
+    return asking_kubernetes("stack test", "It is a test.", "grant it.")
+
+
+def connect(settings: StackSettings) -> KubernetesApi:
+    return api_client(settings, stack_environment(settings).kubernetes_access())
+
+
+def ask(folder: Path, server: str, **cluster: str) -> None:
+    file = folder / "kubeconfig"
+    file.write_text(a_kubeconfig(server, **cluster))
+    with asking(), KubernetesApi(file, field_manager="tester") as api:
+        api.list_all("v1", "Namespace")
+
+
+@contextmanager
+def tls_server(folder: Path) -> Iterator[int]:
+    """A server whose certificate is over since yesterday."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=2))
+        .not_valid_after(now - timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    file = folder / "certificate.pem"
+    file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    private = folder / "key.pem"
+    plain = serialization.NoEncryption()
+    private.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, plain)
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file, private)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        answering = threading.Thread(target=_answer, args=(listener, context), daemon=True)
+        answering.start()
+        yield int(listener.getsockname()[1])
+        listener.shutdown(socket.SHUT_RDWR)
+        answering.join()
+
+
+def _answer(listener: socket.socket, context: ssl.SSLContext) -> None:
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return
+        try:
+            context.wrap_socket(connection, server_side=True).close()
+        except OSError:
+            connection.close()

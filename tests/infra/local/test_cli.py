@@ -1,0 +1,104 @@
+"""The commands of the local stack. Without these a failure ends with exit code 0, or help without an example."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from infra.commands.app import main
+from infra.commands.local import local
+from infra.local import stack
+from infra.local.errors import LocalStackError
+from infra.local.stack import PartStatus
+
+RUNNING = PartStatus("etcd", True, True, 42, (20001, 20002), 54 * 1024 * 1024, Path("/logs/etcd.log"))
+DOWN = PartStatus("kafka-useast", False, False, None, (20003,), None, None)
+
+
+@pytest.mark.parametrize("command", ["up", "down", "status", "traffic"])
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    result = CliRunner().invoke(local, [command, "--help"])
+    assert result.exit_code == 0
+    assert f"Example: replicate local {command}" in result.output.replace("`", "")
+
+
+@pytest.mark.parametrize(
+    ("parts", "code"),
+    [pytest.param([RUNNING], 0, id="everything runs"), pytest.param([RUNNING, DOWN], 1, id="a part is down")],
+)
+def test_the_exit_code_of_status_says_whether_everything_runs(
+    parts: list[PartStatus], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stack, "status", lambda: parts)
+    assert CliRunner().invoke(local, ["status"]).exit_code == code
+    assert CliRunner().invoke(local, ["status", "--json"]).exit_code == code
+
+
+def test_status_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stack, "status", lambda: [RUNNING, DOWN])
+    assert json.loads(CliRunner().invoke(local, ["status", "--json"]).stdout) == {
+        "parts": [
+            {
+                "name": "etcd",
+                "running": True,
+                "ready": True,
+                "pid": 42,
+                "ports": [20001, 20002],
+                "memoryBytes": 54 * 1024 * 1024,
+                "log": "/logs/etcd.log",
+            },
+            {
+                "name": "kafka-useast",
+                "running": False,
+                "ready": False,
+                "pid": None,
+                "ports": [20003],
+                "memoryBytes": None,
+                "log": None,
+            },
+        ]
+    }
+
+
+def error_of(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+    """What `replicate local` says of what it cannot do, for which it ends with 2."""
+    monkeypatch.setattr("sys.argv", ["replicate", "local", command])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_what_could_not_be_done_is_told_with_its_remedy(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: object) -> None:
+        raise LocalStackError(
+            "jdk-missing", "no JDK", "PATH", "Kafka needs one.", "install one", "JDKs that were found:\n  [none]"
+        )
+
+    monkeypatch.setattr(stack, "up", fail)
+    assert error_of("up", monkeypatch, capsys).splitlines() == [
+        "✗ jdk-missing: no JDK, at PATH. Kafka needs one. Remedy: install one",
+        "JDKs that were found:",
+        "  [none]",
+    ]
+
+
+def test_traffic_without_a_running_stack_says_which_command_starts_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = error_of("traffic", monkeypatch, capsys)
+    assert "the local stack is not running (down: kube-apiserver, kafka-useast, kafka-uswest)" in said
+    assert "replicate local up" in said
+
+
+def test_traffic_to_a_region_that_is_none_names_those_that_are() -> None:
+    result = CliRunner().invoke(local, ["traffic", "--region", "eu"])
+    assert result.exit_code == 2
+    assert "useast, uswest" in result.output
+
+
+def test_down_with_nothing_running_is_no_error() -> None:
+    assert CliRunner().invoke(local, ["down"]).exit_code == 0

@@ -1,0 +1,35 @@
+"""Where a local stack lies. Without these tests and users would share one state, or build everything twice."""
+
+from pathlib import Path
+
+import pytest
+
+from infra.local import paths
+from infra.local.certificates import Authority
+from infra.machine.go_tools import ETCD
+from infra.machine.jars import CONNECT
+from infra.project import local_folder
+
+OWN = (paths.state_file, paths.lock_file, paths.logs, paths.data, paths.control_plane, paths.kubeconfig, paths.operator)
+
+
+def own_paths() -> set[Path]:
+    return {path() for path in OWN} | {Authority("useast").key, paths.pulumi(), paths.validation()}
+
+
+def test_a_second_stack_shares_what_is_built_and_nothing_that_it_owns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, built = own_paths(), {ETCD.built, CONNECT.directory}
+    monkeypatch.setenv("REPLICATE_LOCAL", str(tmp_path / "second"))
+    assert {ETCD.built, CONNECT.directory} == built
+    assert own_paths().isdisjoint(first)
+    assert all(path.is_relative_to(tmp_path / "second") for path in own_paths())
+
+
+def test_without_a_word_a_stack_belongs_to_the_folder_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("REPLICATE_LOCAL")
+    monkeypatch.chdir(tmp_path)
+    assert local_folder() == tmp_path / ".local"

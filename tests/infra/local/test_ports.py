@@ -1,0 +1,66 @@
+"""Which ports a part gets. Without these a restart moves an address that flows were deployed with."""
+
+import os
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from infra.local.errors import LocalStackError
+from infra.local.parts import ports
+from infra.local.parts.part import Launch, Part, Site
+from infra.local.parts.starting import settle_ports
+from infra.local.state import State
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    """A port of 127.0.0.1 on which this very process listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def a_part(*, fixed: bool) -> Part:
+    """A part with one port, which is never started."""
+
+    def never(_: Site) -> Launch:
+        raise AssertionError("the part was started")
+
+    return Part("broker", never, lambda _: None, ports=("broker",), fixed_ports=("broker",) if fixed else ())
+
+
+def test_a_port_with_a_listener_is_open_and_not_free(taken: int) -> None:
+    assert ports.is_open(taken)
+    assert not ports.is_free(taken)
+
+
+def test_a_free_port_is_not_one_that_was_promised_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports, "FIRST", 20100)
+    monkeypatch.setattr(ports, "LAST", 20199)
+    monkeypatch.setattr(ports, "is_free", lambda _: True)
+    assert ports.free_port(port for port in range(20100, 20200) if port != 20142) == 20142
+
+
+def test_the_holder_of_a_port_is_named(taken: int) -> None:
+    assert ports.holder(taken).startswith(f"process {os.getpid()} (")
+
+
+def test_a_port_is_chosen_at_the_first_start_and_kept_at_the_next() -> None:
+    first = settle_ports(State(), a_part(fixed=True), later_parts_run=False)
+    assert settle_ports(first, a_part(fixed=True), later_parts_run=True) == first
+
+
+def test_a_kept_port_that_a_stranger_took_is_replaced_when_nobody_knows_it(taken: int) -> None:
+    state = settle_ports(State(ports={"broker": taken}), a_part(fixed=False), later_parts_run=False)
+    assert state.ports["broker"] != taken
+
+
+@pytest.mark.parametrize(
+    ("fixed", "later_parts_run"),
+    [pytest.param(True, False, id="flows name it"), pytest.param(False, True, id="running parts use it")],
+)
+def test_a_kept_port_that_others_know_is_not_replaced(taken: int, fixed: bool, later_parts_run: bool) -> None:
+    with pytest.raises(LocalStackError) as raised:
+        settle_ports(State(ports={"broker": taken}), a_part(fixed=fixed), later_parts_run)
+    assert f"broker cannot start: its port {taken} was taken by process {os.getpid()}" in raised.value.what
+    assert "stop that process" in raised.value.remedy

@@ -1,0 +1,123 @@
+"""How a part is started. Without these a failed or interrupted start leaves a server that no command knows of."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from infra.local import paths
+from infra.local.build.artifacts import Artifacts
+from infra.local.errors import LocalStackError
+from infra.local.parts import processes
+from infra.local.parts.part import Launch, Part, Site
+from infra.local.parts.starting import deferred_interrupt, start_part
+from infra.local.state import PartRecord, State, load_state
+from infra.machine.jdk import Jdk
+from infra.waiting import NotYetError
+
+SLEEP = "import signal; print('serving', flush=True); signal.pause()"
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    """What a test left running is ended."""
+    yield
+    processes.stop_all(load_state().parts.values(), grace_seconds=0)
+
+
+def a_site() -> Site:
+    """A site of programs that no test here starts."""
+    none = Path("none")
+    artifacts = Artifacts(Jdk(none, 21), none, none, none, none, none, none, none, crds=())
+    return Site(artifacts=artifacts, ports={}, cluster_ids={}, passwords={})
+
+
+def a_part(
+    script: str = SLEEP,
+    probe: Callable[[Site], None] = lambda _: None,
+    configure: Callable[[Site], None] | None = None,
+    ready_seconds: float = 20,
+) -> Part:
+    """A part that is a Python script."""
+    launch = Launch((sys.executable, "-c", script), dict(os.environ))
+    return Part("broker", lambda _: launch, probe, configure, ready_seconds=ready_seconds)
+
+
+def never_ready(_: Site) -> None:
+    raise NotYetError("nobody listens on port 9")
+
+
+def remembered_processes() -> dict[str, PartRecord]:
+    """The parts that the state file names."""
+    return dict(load_state().parts)
+
+
+def test_a_part_that_serves_and_is_configured_is_remembered_as_ready() -> None:
+    configured: list[Site] = []
+    state = start_part(a_site(), State(), a_part(configure=configured.append))
+    assert state == load_state()
+    assert state.parts["broker"].ready
+    assert processes.alive(state.parts["broker"])
+    assert len(configured) == 1
+
+
+def test_a_part_is_remembered_before_it_is_waited_for() -> None:
+    seen: list[dict[str, PartRecord]] = []
+    start_part(a_site(), State(), a_part(probe=lambda _: seen.append(remembered_processes())))
+    assert not seen[0]["broker"].ready
+    assert processes.alive(seen[0]["broker"])
+
+
+def test_a_part_that_ends_at_once_is_told_with_the_end_of_its_log_and_where_the_log_is() -> None:
+    script = "print('ERROR no space left'); raise SystemExit(3)"
+    with pytest.raises(LocalStackError) as raised:
+        start_part(a_site(), State(), a_part(script, probe=never_ready))
+    assert raised.value.what.startswith("broker ended ")
+    assert "ERROR no space left" in raised.value.detail
+    assert str(paths.logs() / "broker.log") in raised.value.remedy
+    assert remembered_processes() == {}
+
+
+def test_a_part_that_never_serves_is_told_with_what_was_last_seen_and_is_ended() -> None:
+    started: list[PartRecord] = []
+
+    def probe(site: Site) -> None:
+        started.extend(remembered_processes().values())
+        never_ready(site)
+
+    with pytest.raises(LocalStackError, match=r"broker did not become ready: .*nobody listens on port 9"):
+        start_part(a_site(), State(), a_part(probe=probe, ready_seconds=0.3))
+    assert not processes.alive(started[0])
+    assert remembered_processes() == {}
+
+
+@pytest.mark.usefixtures("heeded")
+def test_a_ctrl_c_while_waiting_ends_the_part_that_is_being_started() -> None:
+    started: list[PartRecord] = []
+
+    def probe(_: Site) -> None:
+        started.extend(remembered_processes().values())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        start_part(a_site(), State(), a_part(probe=probe))
+    assert not processes.alive(started[0])
+    assert remembered_processes() == {}
+
+
+@pytest.mark.usefixtures("heeded")
+def test_a_ctrl_c_between_start_and_writing_down_takes_effect_after_both() -> None:
+    done: list[str] = []
+
+    def body() -> None:
+        with deferred_interrupt():
+            os.kill(os.getpid(), signal.SIGINT)
+            done.append("written down")
+
+    with pytest.raises(KeyboardInterrupt):
+        body()
+    assert done == ["written down"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -1,0 +1,35 @@
+"""Errors of a starting broker. Without these a group that is committed to a fresh region fails by chance."""
+
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from infra.local.transient import retried
+
+
+def answer(codes: Iterator[int]) -> str:
+    """Fail with each code in turn, then answer."""
+    code = next(codes, None)
+    if code is not None:
+        raise KafkaException(KafkaError(code))
+    return "done"
+
+
+def test_a_coordinator_that_is_still_loading_is_asked_again() -> None:
+    codes = iter([KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS])
+    assert retried(lambda: answer(codes)) == "done"
+
+
+def test_a_refusal_is_not_repeated() -> None:
+    codes = iter([KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.NOT_COORDINATOR])
+    with pytest.raises(KafkaException) as refused:
+        retried(lambda: answer(codes))
+    assert refused.value.args[0].code() == KafkaError.GROUP_AUTHORIZATION_FAILED
+    assert next(codes) == KafkaError.NOT_COORDINATOR
+
+
+def test_an_error_that_lasts_is_shown_after_the_deadline() -> None:
+    codes = iter([KafkaError.NOT_COORDINATOR])
+    with pytest.raises(KafkaException, match="NOT_COORDINATOR"):
+        retried(lambda: answer(codes), deadline_seconds=0)

@@ -1,0 +1,119 @@
+"""A Connect cluster with one heartbeat connector on the running local stack, made of bare custom resources."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from components.render.acls import Acl
+from infra.kubernetes.api import Object, Reference
+from infra.local.parts.processes import ProcessRecord
+from infra.waiting import NotYetError, wait_for
+from tests.infra.operator.workspace import DEADLINE_SECONDS, Workspace, scram_login
+
+STRIMZI = "kafka.strimzi.io/v1"
+RBAC = "rbac.authorization.k8s.io"
+NAMESPACE, CONNECT, CONNECTOR = "operator-test", "beats", "beats-heartbeat"
+_USER = "User:mirror"
+ACLS = (
+    Acl("uswest", _USER, "topic", "prefixed", f"{NAMESPACE}-", ("READ", "WRITE", "CREATE", "DESCRIBE_CONFIGS")),
+    Acl("uswest", _USER, "group", "literal", NAMESPACE, ("READ",)),
+    Acl("useast", _USER, "topic", "literal", "heartbeats", ("CREATE", "WRITE")),
+)
+LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
+#: Heartbeats are bytes. Strimzi's default converters would write JSON into a topic that the flows of other tests read.
+BYTES = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.converters.ByteArrayConverter")
+#: No flow of other tests has these aliases, so none takes the heartbeats for its own.
+ALIASES = {"source.cluster.alias": "operator-source", "target.cluster.alias": "operator-target"}
+
+
+class ConnectFlow(Workspace):
+    """A KafkaConnect and its KafkaConnector."""
+
+    namespace = NAMESPACE
+
+    def set_up(self, acls: Iterable[Acl] = ()) -> None:
+        """Also the right to read the credentials of the source."""
+        super().set_up([*ACLS, *acls])
+        self.grant("useast")
+
+    def client_certificate(self, name: str) -> None:
+        """Certificate and key of the user `mirror` in uswest."""
+        pair = self.region("uswest").users["mirror"].certificate
+        self.apply_secret(name, {"tls.crt": pair.certificate.read_text(), "tls.key": pair.key.read_text()})
+
+    def grant(self, *secrets: str) -> None:
+        """Let the connectors read exactly these Secrets."""
+        rule = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [*secrets], "verbs": ["get"]}
+        self.apply(f"{RBAC}/v1", "Role", "connectors", rules=[rule])
+        self.apply(
+            f"{RBAC}/v1",
+            "RoleBinding",
+            "connectors",
+            roleRef={"apiGroup": RBAC, "kind": "Role", "name": "connectors"},
+            subjects=[{"kind": "ServiceAccount", "name": f"{CONNECT}-connect", "namespace": NAMESPACE}],
+        )
+
+    def connect(self, **spec: Any) -> None:
+        """The KafkaConnect, beside uswest; what is not given is right."""
+        ordinary = {
+            "replicas": 1,
+            "bootstrapServers": self.region("uswest").bootstrap_servers,
+            "groupId": NAMESPACE,
+            "configStorageTopic": f"{NAMESPACE}-configs",
+            "offsetStorageTopic": f"{NAMESPACE}-offsets",
+            "statusStorageTopic": f"{NAMESPACE}-status",
+            "tls": {"trustedCertificates": [{"secretName": "uswest", "certificate": "ca.crt"}]},
+            "authentication": scram_login("uswest"),
+            "config": {
+                **BYTES,
+                **{f"{topic}.storage.replication.factor": -1 for topic in ("config", "offset", "status")},
+                "config.providers": "secret",
+                "config.providers.secret.class": "io.strimzi.kafka.KubernetesSecretConfigProvider",
+                "connector.client.config.override.policy": "All",
+            },
+        }
+        annotations = {"strimzi.io/use-connector-resources": "true"}
+        self.apply(STRIMZI, "KafkaConnect", CONNECT, annotations=annotations, spec=ordinary | spec)
+
+    def connector(self, *, secret: str = "useast", interval: object = 1, **spec: Any) -> None:
+        """The KafkaConnector, which emits heartbeats to useast with credentials of `secret`."""
+        config: dict[str, Any] = {
+            **ALIASES,
+            "heartbeats.topic.replication.factor": -1,
+            "emit.heartbeats.interval.seconds": interval,
+        }
+        for prefix in ("target.cluster.", "producer.override."):
+            password = f"${{secret:{NAMESPACE}/{secret}:password}}"
+            config |= {
+                f"{prefix}bootstrap.servers": self.region("useast").bootstrap_servers,
+                f"{prefix}security.protocol": "SASL_SSL",
+                f"{prefix}sasl.mechanism": "SCRAM-SHA-512",
+                f"{prefix}sasl.jaas.config": f'{LOGIN} required username="mirror" password="{password}";',
+                f"{prefix}ssl.truststore.type": "PEM",
+                f"{prefix}ssl.truststore.certificates": f"${{secret:{NAMESPACE}/useast:ca.crt}}",
+            }
+        heartbeat = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
+        ordinary = {"class": heartbeat, "tasksMax": 1, "config": config}
+        labels = {"strimzi.io/cluster": CONNECT}
+        self.apply(STRIMZI, "KafkaConnector", CONNECTOR, labels=labels, spec=ordinary | spec)
+
+    def delete(self, kind: str) -> None:
+        self.api.delete(_reference(kind))
+
+    def expect(self, kind: str, condition: str, words: str = "") -> Object:
+        """Status of the newest generation once it has this condition with these words in its message."""
+        return self.expect_condition(_reference(kind), condition, words)
+
+    def expect_workers(self, met: Callable[[list[ProcessRecord]], bool], what: str) -> list[ProcessRecord]:
+        """The workers that run, once they are as wanted."""
+
+        def as_wanted() -> list[ProcessRecord]:
+            found = self.workers()
+            if not met(found):
+                raise NotYetError(f"workers {[worker.pid for worker in found]}")
+            return found
+
+        return wait_for(what, as_wanted, DEADLINE_SECONDS, interval_seconds=0.2)
+
+
+def _reference(kind: str) -> Reference:
+    return Reference(STRIMZI, kind, NAMESPACE, CONNECT if kind == "KafkaConnect" else CONNECTOR)

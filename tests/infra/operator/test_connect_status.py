@@ -1,0 +1,142 @@
+"""What the status of a KafkaConnect says."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from infra.local.operator.conditions import Condition, not_ready, warning
+from infra.local.operator.connect_status import WorkerReport, readiness, status_body, unsupported, warnings
+from infra.local.operator.jvm import jvm_arguments
+from infra.local.operator.worker_plan import WorkerState
+from tests.infra.operator.builders import a_connect
+
+READY, STARTING, ENDED = WorkerState.READY, WorkerState.STARTING, WorkerState.ENDED
+FIXED = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true"]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "workers", "condition"),
+    [
+        pytest.param(1, [WorkerReport(0, READY, 1)], Condition("Ready"), id="all-serve"),
+        pytest.param(0, [], Condition("Ready"), id="none-wanted"),
+        pytest.param(2, [], not_ready("Creating", "0 of 2 workers started"), id="just-created"),
+        pytest.param(
+            1, [WorkerReport(0, STARTING, 1)], not_ready("Creating", "worker 0 does not serve yet"), id="starting"
+        ),
+        pytest.param(
+            2,
+            [WorkerReport(0, STARTING, 1), WorkerReport(1, ENDED, 2, "no route")],
+            not_ready(
+                "WorkerNotReady",
+                "worker 1 ended and is being restarted: no route (bootstrapServers kafka.uswest:9093)",
+            ),
+            id="the-one-with-a-problem-is-named-with-the-address",
+        ),
+        pytest.param(
+            1,
+            [WorkerReport(0, READY, 1, outdated=True)],
+            not_ready("Rolling", "1 of 1 workers still have the previous configuration"),
+            id="serves-with-the-old-configuration",
+        ),
+        pytest.param(
+            1, [WorkerReport(0, READY, 1), WorkerReport(1, READY, 2)], Condition("Ready"), id="one-too-many-serves"
+        ),
+    ],
+)
+def test_readiness(replicas: int, workers: list[WorkerReport], condition: Condition) -> None:
+    assert readiness(a_connect(replicas=replicas), workers, {}) == condition
+
+
+def test_a_worker_whose_pod_is_refused_is_told_before_anything_else() -> None:
+    """Without it a roll that the quota stops would say `Rolling` for ever."""
+    workers = [WorkerReport(0, READY, 1, outdated=True)]
+    told = not_ready("PodNotCreated", "worker 1 of 3 is not started: exceeded quota: small")
+    assert readiness(a_connect(replicas=3), workers, {2: "other", 1: "exceeded quota: small"}) == told
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        pytest.param({"template": {"pod": {"volumes": [{"name": "a"}]}}}, "mounts volumes", id="volumes"),
+        pytest.param(
+            {"template": {"connectContainer": {"volumeMounts": [{"name": "a"}]}}}, "mounts volumes", id="mounts"
+        ),
+        pytest.param({"authentication": {"type": "oauth"}}, "type oauth", id="authentication"),
+        pytest.param(
+            {
+                "authentication": {
+                    "type": "custom",
+                    "sasl": True,
+                    "config": {"sasl.login.callback.handler.class": "io.strimzi.kafka.oauth.client.Handler"},
+                }
+            },
+            "names io.strimzi.kafka.oauth, Strimzi's OAuth library",
+            id="oauth-as-v1-says-it",
+        ),
+    ],
+)
+def test_what_one_machine_cannot_do_is_said(spec: dict[str, Any], words: str) -> None:
+    condition = unsupported(a_connect(**spec))
+    assert condition is not None
+    assert condition.reason == "UnsupportedLocally"
+    assert words in condition.message
+
+
+def test_an_ordinary_resource_is_supported() -> None:
+    assert unsupported(a_connect(tls={"trustedCertificates": []})) is None
+
+
+def test_what_is_dropped_ignored_and_capped_is_a_warning() -> None:
+    connect = a_connect(config={"group.id": "x"}, image="example/connect", jvmOptions={"-Xmx": "2g", "-XX": {"A": "b"}})
+    assert warnings(connect, jvm_arguments(connect.jvm_options)[1]) == [
+        warning("ForbiddenConfiguration", "config group.id is dropped: the operator sets it"),
+        warning("IgnoredLocally", "spec.image is ignored on one machine"),
+        warning("JvmOptions", "jvmOptions -Xmx 2g is capped at 512m on one machine"),
+        warning("JvmOptions", "jvmOptions -XX is ignored on one machine"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "heap"),
+    [
+        pytest.param({}, "-Xmx256m", id="none"),
+        pytest.param({"-Xmx": "384m"}, "-Xmx384m", id="as-asked"),
+        pytest.param({"-Xmx": "1G"}, "-Xmx512m", id="capped"),
+        pytest.param({"-Xmx": "100000k"}, "-Xmx97m", id="kibibytes"),
+    ],
+)
+def test_the_heap_is_what_was_asked_up_to_a_limit(options: dict[str, str], heap: str) -> None:
+    assert jvm_arguments(options)[0] == [heap, *FIXED]
+
+
+def test_system_properties_reach_the_worker() -> None:
+    given = {"javaSystemProperties": [{"name": "a", "value": "b"}]}
+    assert jvm_arguments(given)[0] == ["-Xmx256m", *FIXED, "-Da=b"]
+
+
+def test_a_whole_status() -> None:
+    workers = [WorkerReport(0, STARTING, 20001), WorkerReport(1, READY, 20002)]
+    now = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    assert status_body(a_connect(replicas=2), not_ready("Creating", "m"), [warning("W", "w")], workers, now) == {
+        "observedGeneration": 3,
+        "conditions": [
+            {
+                "type": "NotReady",
+                "status": "True",
+                "reason": "Creating",
+                "message": "m",
+                "lastTransitionTime": "2026-01-01T12:00:00Z",
+            },
+            {
+                "type": "Warning",
+                "status": "True",
+                "reason": "W",
+                "message": "w",
+                "lastTransitionTime": "2026-01-01T12:00:00Z",
+            },
+        ],
+        "replicas": 1,
+        "labelSelector": "strimzi.io/cluster=orders,strimzi.io/name=orders-connect",
+        "url": "http://127.0.0.1:20002",
+    }

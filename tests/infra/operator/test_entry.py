@@ -1,0 +1,44 @@
+"""The operator's entry: what keeps it from beginning is said, and nothing is started then."""
+
+import fcntl
+import json
+from pathlib import Path
+
+import pytest
+
+from infra.local.operator.__main__ import main
+
+
+@pytest.fixture
+def arguments(tmp_path: Path) -> list[str]:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(json.dumps({"clusters": []}))
+    return [
+        *("--jdk", str(tmp_path)),
+        *("--connect-lib", str(tmp_path)),
+        *("--config-provider-lib", str(tmp_path)),
+        *("--kubeconfig", str(kubeconfig)),
+        *("--state-dir", str(tmp_path / "state")),
+    ]
+
+
+def test_a_second_operator_on_one_state_ends_at_once(
+    arguments: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two would start the workers of one KafkaConnect twice."""
+    (tmp_path / "state").mkdir()
+    with (tmp_path / "state" / "operator.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert main(arguments) == 2
+    assert "another operator is using" in caplog.text
+
+
+def test_a_damaged_ledger_is_named_and_not_quoted(
+    arguments: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An operator that began anew would leave the workers that run to nobody."""
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "workers.json").write_text('[{"pid": "content"}]')
+    assert main(arguments) == 2
+    assert f"{tmp_path / 'state' / 'workers.json'} cannot be read" in caplog.text
+    assert "content" not in caplog.text

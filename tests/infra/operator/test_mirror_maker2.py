@@ -1,0 +1,223 @@
+"""What becomes of a KafkaMirrorMaker2: connectors compared whole, in both versions of the API."""
+
+from typing import Any
+
+import pytest
+
+from infra.local.operator.cluster_access import UnsupportedAuthentication
+from infra.local.operator.mirror_maker2 import connect_resource, connector_resources, for_one_machine, key_of
+from infra.local.operator.mirror_maker2_versions import InvalidResourceError
+from infra.local.operator.worker_files import WorkerFiles
+from infra.local.operator.worker_properties import secrets_used, worker_properties
+from tests.infra.operator.mirror_maker2_builders import (
+    BARE,
+    BYTES,
+    PAIR,
+    PASSWORD,
+    TLS,
+    V1BETA2,
+    a_v1,
+    a_v1beta2,
+    secret,
+    the_connector,
+)
+
+
+def test_the_source_and_target_of_a_connector_are_its_mirrors() -> None:
+    both = {"tls": TLS, "authentication": {"type": "scram-sha-512", **PASSWORD}}
+    found = the_connector(a_v1(source=both, target=both)).config
+    ends = {"source.cluster.": "useast", "target.cluster.": "uswest"}
+    trusted = {key: found[f"{key}ssl.truststore.certificates"] for key in ends}
+    assert trusted == {
+        key: secret("orders-connect-tls-trusted-certs", f"{alias}-ca.crt") for key, alias in ends.items()
+    }
+
+
+@pytest.mark.parametrize("item", [a_v1, a_v1beta2])
+def test_patterns_replace_what_the_connector_says_of_the_selection(item: Any) -> None:
+    mirror = {
+        "topicsPattern": "orders.*",
+        "topicsExcludePattern": "orders[.]tmp",
+        "groupsPattern": "shop-.*",
+        "groupsExcludePattern": "shop-test",
+        "sourceConnector": {"config": {"topics": "other", "offset.lag.max": 0}},
+        "checkpointConnector": {},
+    }
+    selection = {
+        "topics": "orders.*",
+        "topics.exclude": "orders[.]tmp",
+        "groups": "shop-.*",
+        "groups.exclude": "shop-test",
+    }
+    source, checkpoint = connector_resources(item(mirror=mirror))
+    assert source.config == BARE | selection | {"offset.lag.max": 0}
+    assert checkpoint.config == BARE | selection
+
+
+def test_the_older_exclusions_of_v1beta2_count_where_the_newer_are_not_given() -> None:
+    mirror = {
+        "sourceConnector": {},
+        "topicsBlacklistPattern": "old",
+        "topicsExcludePattern": "new",
+        "groupsBlacklistPattern": "old",
+    }
+    config = the_connector(a_v1beta2(mirror=mirror)).config
+    assert (config["topics.exclude"], config["groups.exclude"]) == ("new", "old")
+
+
+@pytest.mark.parametrize(("item", "wins"), [(a_v1, "the-connector"), (a_v1beta2, "uswest")])
+def test_a_connectors_own_key_against_the_clusters(item: Any, wins: str) -> None:
+    """Strimzi turned the order round between the two."""
+    mirror = {"sourceConnector": {"config": {"target.cluster.alias": "the-connector"}}}
+    assert the_connector(item(mirror=mirror)).config["target.cluster.alias"] == wins
+
+
+def test_every_field_of_a_connector_is_carried_over() -> None:
+    given = {
+        "tasksMax": 4,
+        "state": "stopped",
+        "version": "4.2.0",
+        "autoRestart": {"enabled": True, "maxRestarts": 7},
+    }
+    restarts = {"connectorName": "useast->uswest.MirrorCheckpointConnector", "count": 2}
+    other = {**restarts, "connectorName": "elsewhere", "count": 9}
+    found = the_connector(
+        a_v1(mirror={"checkpointConnector": given}, status={"autoRestartStatuses": [other, restarts]})
+    )
+    assert found.name == "useast->uswest.MirrorCheckpointConnector"
+    assert found.connector_class == "org.apache.kafka.connect.mirror.MirrorCheckpointConnector"
+    assert (found.tasks_max, found.state, found.version) == (4, "stopped", "4.2.0")
+    assert (found.auto_restart, found.max_restarts) == (True, 7)
+    assert found.status == {"autoRestart": restarts}
+    assert found.service_account == "orders-mirrormaker2"
+
+
+def test_only_v1beta2_has_a_heartbeat_connector() -> None:
+    every: dict[str, Any] = {"sourceConnector": {}, "heartbeatConnector": {}, "checkpointConnector": {}}
+    assert [each.name for each in connector_resources(a_v1beta2(mirror=every))] == [
+        "useast->uswest.MirrorSourceConnector",
+        "useast->uswest.MirrorHeartbeatConnector",
+        "useast->uswest.MirrorCheckpointConnector",
+    ]
+
+
+def test_several_sources_have_connectors_of_their_own() -> None:
+    item = a_v1()
+    item["spec"]["mirrors"].append(
+        {"source": {"alias": "eu", "bootstrapServers": "kafka.eu:9093"}, "checkpointConnector": {}}
+    )
+    assert [each.name for each in connector_resources(item)] == [
+        "useast->uswest.MirrorSourceConnector",
+        "eu->uswest.MirrorCheckpointConnector",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("item", "file"),
+    [
+        (a_v1, "${strimzifile:/tmp/strimzi-connect.properties:consumer.client.rack}"),
+        (a_v1beta2, "${file:/tmp/strimzi-connect.properties:consumer.client.rack}"),
+    ],
+)
+def test_what_a_container_has_is_added_for_it_and_left_out_on_one_machine(item: Any, file: str) -> None:
+    given = item(
+        rack={"topologyKey": "zone"},
+        tracing={"type": "opentelemetry"},
+        metricsConfig={"type": "strimziMetricsReporter"},
+        mirror={"sourceConnector": {"config": {"metric.reporters": "example.Reporter"}}},
+    )
+    tracing = "io.opentelemetry.instrumentation.kafkaclients.v2_6.Tracing"
+    own = {"metric.reporters": "example.Reporter"}
+    assert the_connector(given).config == BARE | {
+        "consumer.interceptor.classes": f"{tracing}ConsumerInterceptor",
+        "producer.interceptor.classes": f"{tracing}ProducerInterceptor",
+        "consumer.client.rack": file,
+        "metric.reporters": "example.Reporter,io.strimzi.kafka.metrics.prometheus.ClientMetricsReporter",
+        "prometheus.metrics.reporter.listener.enable": "false",
+    }
+    assert the_connector(for_one_machine(given)).config == BARE | own
+
+
+def test_the_workers_of_v1_stand_beside_the_target() -> None:
+    authentication = {"type": "scram-sha-512", **PASSWORD}
+    item = a_v1(target={"tls": TLS, "authentication": authentication, "config": {"offset.flush.interval.ms": 5}})
+    connect = connect_resource(item)
+    found = worker_properties(connect)
+    assert found["bootstrap.servers"] == "kafka.uswest:9093"
+    assert (found["group.id"], found["config.storage.topic"]) == ("mirror-orders", "mirror-orders-configs")
+    assert (found["offset.storage.topic"], found["status.storage.topic"]) == (
+        "mirror-orders-offsets",
+        "mirror-orders-status",
+    )
+    assert {key: found[key] for key in found if key.endswith(".converter")} == {
+        "key.converter": BYTES,
+        "value.converter": BYTES,
+        "header.converter": BYTES,
+    }
+    assert found["ssl.truststore.certificates"] == secret("orders-connect-tls-trusted-certs", "ca.crt")
+    assert found["sasl.mechanism"] == "SCRAM-SHA-512"
+    assert found["offset.flush.interval.ms"] == "5"
+    assert connect.key == key_of(item) == ("mirror", "orders-mirrormaker2")
+
+
+def test_the_workers_of_v1beta2_stand_beside_the_cluster_that_it_names() -> None:
+    connect = connect_resource(a_v1beta2(target={"config": {"group.id": "mine", "key.converter": "example.Keys"}}))
+    found = WorkerFiles(connect, {}, "store").properties()
+    assert found["bootstrap.servers"] == "kafka.uswest:9093"
+    assert {key: found[key] for key in found if key == "group.id" or key.endswith(".storage.topic")} == {
+        "group.id": "mine",
+        "config.storage.topic": "mirrormaker2-cluster-configs",
+        "offset.storage.topic": "mirrormaker2-cluster-offsets",
+        "status.storage.topic": "mirrormaker2-cluster-status",
+    }
+    assert {key: found[key] for key in found if key.endswith(".converter")} == {
+        "key.converter": "example.Keys",
+        "value.converter": BYTES,
+        "header.converter": BYTES,
+    }
+    assert found["config.providers"] == "file"
+
+
+def test_what_was_written_in_v1_is_so_whatever_version_it_is_read_in() -> None:
+    """The operator reads every object in one version, and which one it was written in shows in what it says."""
+    config = the_connector({**a_v1(source={"tls": TLS}), "apiVersion": V1BETA2}).config
+    assert config["source.cluster.ssl.truststore.type"] == "PEM"
+
+
+def test_the_role_names_the_secrets_of_every_cluster_and_nothing_else() -> None:
+    other = {"type": "plain", "username": "x", "passwordSecret": {"secretName": "other", "password": "pw"}}
+    item = a_v1(source={"authentication": other}, target={"authentication": {"type": "plain", **PASSWORD}})
+    assert secrets_used(connect_resource(item)) == ["other", "user"]
+    item = a_v1(source={"tls": TLS, "authentication": {"type": "tls", "certificateAndKey": PAIR}})
+    assert secrets_used(connect_resource(item)) == ["orders-connect-tls-trusted-certs", "user"]
+
+
+def test_an_authentication_that_is_not_to_be_had_is_found_at_the_source_too() -> None:
+    connect = connect_resource(a_v1(source={"authentication": {"type": "oauth"}}))
+    assert [each.authentication for each in connect.clusters] == [None, UnsupportedAuthentication("oauth")]
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        pytest.param({"mirrors": None}, "spec.mirrors is missing", id="no-mirrors"),
+        pytest.param({"clusters": None}, "spec.clusters is missing", id="no-clusters"),
+        pytest.param({"connectCluster": "other"}, "connectCluster other is not among spec.clusters", id="connect"),
+        pytest.param(
+            {"mirror": {"sourceCluster": "eu"}}, "a mirror names eu, which is not among spec.clusters", id="source"
+        ),
+        pytest.param(
+            {"connectCluster": "useast"},
+            "connectCluster useast is not the target cluster uswest of a mirror",
+            id="not-beside-the-target",
+        ),
+    ],
+)
+def test_aliases_of_v1beta2_that_do_not_fit_are_named(spec: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidResourceError, match=words):
+        connector_resources(a_v1beta2(**spec))
+
+
+def test_two_aliases_of_one_cluster_fit_in_v1beta2() -> None:
+    item = a_v1beta2(connectCluster="useast", source={"bootstrapServers": "kafka.uswest:9093"})
+    assert the_connector(item).name == "useast->uswest.MirrorSourceConnector"

@@ -1,0 +1,76 @@
+"""Both versions of the API in one view. What one says otherwise must not be taken for missing, nor lost."""
+
+from typing import Any
+
+import pytest
+
+from infra.local.operator.connect_status import warnings as connect_warnings
+from infra.local.operator.connector_plan import warnings
+from infra.local.operator.resources import connect_resource
+from tests.infra.operator.builders import a_connect, a_connector, a_v1beta2_connect
+
+
+def group(connect: Any) -> tuple[str, ...]:
+    return tuple(connect.group.values())
+
+
+def test_v1_says_the_group_in_fields_of_its_own_whatever_the_configuration_says() -> None:
+    connect = a_connect(config={"group.id": "other"})
+    assert group(connect) == (
+        "mirror-orders",
+        "mirror-orders-configs",
+        "mirror-orders-offsets",
+        "mirror-orders-status",
+    )
+    assert not connect.has_values_in_files
+
+
+def test_v1beta2_says_the_group_in_the_configuration() -> None:
+    config = {f"{each}.storage.topic": f"mine-{each}" for each in ("config", "offset", "status")}
+    connect = a_v1beta2_connect(config={"group.id": "mine", **config, "offset.flush.timeout.ms": 5000})
+    assert group(connect) == ("mine", "mine-config", "mine-offset", "mine-status")
+    assert connect.config == {"offset.flush.timeout.ms": 5000}
+    assert connect.has_values_in_files
+
+
+def test_without_a_word_v1beta2_has_the_operators_defaults() -> None:
+    """Two such clusters on one Kafka join one group: only what is really joined shows the clash."""
+    assert group(a_v1beta2_connect()) == (
+        "connect-cluster",
+        "connect-cluster-configs",
+        "connect-cluster-offsets",
+        "connect-cluster-status",
+    )
+
+
+def test_a_resource_of_v1beta2_without_replicas_has_three() -> None:
+    assert a_v1beta2_connect(replicas=2).replicas == 2
+    item = {"metadata": {"name": "o", "namespace": "m", "uid": "u", "generation": 1}, "spec": {"bootstrapServers": "b"}}
+    assert connect_resource(item).replicas == 3
+
+
+def test_what_only_v1beta2_has_is_a_warning() -> None:
+    connect = a_v1beta2_connect(externalConfiguration={"env": []})
+    assert [each.message for each in connect_warnings(connect, [])] == [
+        "spec.externalConfiguration is ignored on one machine"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "state"),
+    [
+        pytest.param({}, "running", id="neither"),
+        pytest.param({"pause": True}, "paused", id="pause"),
+        pytest.param({"pause": False}, "running", id="no-pause"),
+        pytest.param({"pause": True, "state": "stopped"}, "stopped", id="state-takes-precedence"),
+    ],
+)
+def test_the_wanted_state_of_a_connector(spec: dict[str, Any], state: str) -> None:
+    assert a_connector(**spec).state == state
+
+
+def test_a_field_that_v1_dropped_is_a_warning_with_what_takes_its_place() -> None:
+    assert [each.message for each in warnings(a_connector(pause=False))] == [
+        "spec.pause is not in v1 any more: use spec.state"
+    ]
+    assert warnings(a_connector(state="paused")) == []

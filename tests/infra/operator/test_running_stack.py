@@ -1,0 +1,200 @@
+"""The operator with a real API server, real Kafka and real Connect workers."""
+
+import json
+import os
+import signal
+
+import httpx
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from rich.console import Console
+
+from infra.kubernetes.api import Reference
+from infra.local import paths
+from infra.local.operator.worker_processes import STOP_GRACE_SECONDS
+from infra.local.stack import up
+from infra.local.state import load_state
+from infra.waiting import NotYetError, wait_for
+from tests.infra.operator.connect_flow import CONNECT, CONNECTOR, NAMESPACE, ConnectFlow
+from tests.infra.operator.workspace import DEADLINE_SECONDS
+
+ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{CONNECT}-connect"
+
+
+def heartbeats(flow: ConnectFlow) -> int:
+    """End of the heartbeats topic on useast."""
+    consumer = Consumer({**flow.region("useast").client_config("admin"), "group.id": "heartbeats-end"})
+    try:
+        return int(consumer.get_watermark_offsets(TopicPartition("heartbeats", 0), timeout=60)[1])
+    finally:
+        consumer.close()
+
+
+def expect_more_heartbeats(flow: ConnectFlow) -> None:
+    before = heartbeats(flow)
+
+    def more() -> None:
+        now = heartbeats(flow)
+        if now <= before:
+            raise NotYetError(f"{now} records")
+
+    wait_for(f"more than {before} heartbeats", more, DEADLINE_SECONDS)
+
+
+def test_a_connector_runs_with_credentials_that_only_its_role_gives(flow: ConnectFlow) -> None:
+    status = flow.expect("KafkaConnector", "Ready")
+    assert status["connectorStatus"]["tasks"][0]["state"] == "RUNNING"
+    expect_more_heartbeats(flow)
+    assert flow.api.may_get(ACCOUNT, "secrets", NAMESPACE, "useast")
+    assert flow.api.may_get(ACCOUNT, "secrets", NAMESPACE, "uswest")
+    assert not flow.api.may_get(ACCOUNT, "secrets", NAMESPACE, "other")
+
+
+def test_no_secret_is_in_a_file_a_status_or_connects_answer(flow: ConnectFlow) -> None:
+    password = flow.region("useast").users["mirror"].password
+    url = flow.expect("KafkaConnect", "Ready")["url"]
+    shown = httpx.get(f"{url}/connectors/{CONNECTOR}/config", timeout=60).text
+    shown += json.dumps(flow.expect("KafkaConnector", "Ready"))
+    folder = paths.operator() / "workers" / NAMESPACE / f"{CONNECT}-connect"
+    shown += "".join(file.read_text() for file in folder.iterdir() if file.is_file())
+    assert "${secret:" in shown
+    assert password not in shown
+    for file in folder.iterdir():
+        assert file.stat().st_mode & 0o077 == 0, file
+
+
+def test_a_killed_worker_comes_back(flow: ConnectFlow) -> None:
+    (killed,) = flow.workers()
+    os.kill(killed.pid, signal.SIGKILL)
+    flow.expect_workers(lambda now: len(now) == 1 and now[0].pid != killed.pid, "another worker")
+    flow.expect("KafkaConnector", "Ready")
+    expect_more_heartbeats(flow)
+
+
+def test_a_secret_outside_the_role_is_named_as_forbidden(flow: ConnectFlow) -> None:
+    flow.secret("useast", password=flow.region("useast").users["mirror"].password, name="other")
+    flow.connector(secret="other")
+    flow.expect("KafkaConnector", "NotReady", f"Forbidden: no Role lets {ACCOUNT} get Secret {NAMESPACE}/other")
+    flow.grant("useast", "other")
+    flow.expect("KafkaConnector", "Ready")
+    flow.grant("useast")
+
+
+def test_a_missing_secret_is_named(flow: ConnectFlow) -> None:
+    flow.grant("useast", "nowhere")
+    flow.connector(secret="nowhere")
+    flow.expect("KafkaConnector", "NotReady", f"Secret nowhere in namespace {NAMESPACE} not found")
+    flow.grant("useast")
+
+
+def test_a_value_that_connect_refuses_is_named(flow: ConnectFlow) -> None:
+    flow.connector(interval="often")
+    flow.expect("KafkaConnector", "NotReady", "Invalid value often for configuration emit.heartbeats.interval.seconds")
+
+
+def test_a_failed_task_is_told_restarted_and_counted(flow: ConnectFlow) -> None:
+    """Connect itself leaves a failed task, and the connector RUNNING above it."""
+    flow.secret("useast", password="wrong-password")
+    flow.connector(interval=2, autoRestart={"enabled": True})
+    status = flow.expect("KafkaConnector", "NotReady", "SaslAuthenticationException")
+    assert status["connectorStatus"]["connector"]["state"] == "RUNNING"
+    assert status["autoRestart"]["count"] >= 1
+    assert "wrong-password" not in json.dumps(status)
+    flow.secret("useast", password=flow.region("useast").users["mirror"].password)
+    flow.connector(interval=1)
+    flow.expect("KafkaConnector", "Ready")
+
+
+@pytest.mark.parametrize("state", ["paused", "stopped"])
+def test_the_wanted_state_is_honoured(flow: ConnectFlow, state: str) -> None:
+    flow.connector(state=state)
+    status = flow.expect("KafkaConnector", "Ready")
+    assert status["connectorStatus"]["connector"]["state"] == state.upper()
+    flow.connector(state="running")
+    assert flow.expect("KafkaConnector", "Ready")["connectorStatus"]["connector"]["state"] == "RUNNING"
+
+
+def test_a_connector_without_resource_is_removed(flow: ConnectFlow) -> None:
+    url = flow.expect("KafkaConnect", "Ready")["url"]
+    flow.delete("KafkaConnector")
+
+    def expect_none() -> None:
+        if found := httpx.get(f"{url}/connectors", timeout=60).json():
+            raise NotYetError(str(found))
+
+    wait_for("the connector to be removed", expect_none, DEADLINE_SECONDS)
+
+
+def test_a_wrong_address_is_named_and_a_right_one_mends_it(flow: ConnectFlow) -> None:
+    flow.connect(bootstrapServers="127.0.0.1:1")
+    flow.expect("KafkaConnect", "NotReady", "(bootstrapServers 127.0.0.1:1)")
+    flow.expect("KafkaConnector", "NotReady", f"KafkaConnect {CONNECT} has no worker that is ready")
+    flow.connect()
+    flow.expect("KafkaConnect", "Ready")
+
+
+def test_a_wrong_password_is_told_and_the_right_one_is_taken_up(flow: ConnectFlow) -> None:
+    flow.secret("uswest", password="wrong-password")
+    flow.expect("KafkaConnect", "NotReady", "invalid credentials")
+    flow.secret("uswest", password=flow.region("uswest").users["mirror"].password)
+    flow.expect("KafkaConnect", "Ready")
+
+
+def test_a_hung_worker_without_its_acl_is_told_and_ended(flow: ConnectFlow) -> None:
+    """Such a worker ignores SIGTERM."""
+    flow.connect(offsetStorageTopic="elsewhere")
+    flow.expect("KafkaConnect", "NotReady", "Not authorized to access topics: [elsewhere]")
+    (hung,) = flow.workers()
+    flow.connect()
+    flow.expect_workers(lambda now: hung not in now, f"worker {hung.pid} to end within {STOP_GRACE_SECONDS} s or so")
+    flow.expect("KafkaConnect", "Ready")
+
+
+def test_a_worker_authenticates_with_a_certificate(flow: ConnectFlow) -> None:
+    flow.client_certificate("uswest-client")
+    pair = {"secretName": "uswest-client", "certificate": "tls.crt", "key": "tls.key"}
+    flow.connect(
+        bootstrapServers=flow.region("uswest").tls_bootstrap_servers,
+        authentication={"type": "tls", "certificateAndKey": pair},
+    )
+    flow.expect("KafkaConnect", "Ready")
+    flow.expect("KafkaConnector", "Ready")
+
+
+def test_replicas_and_plain_passwords_and_back(flow: ConnectFlow) -> None:
+    plain = {
+        "type": "plain",
+        "username": "mirror",
+        "passwordSecret": {"secretName": "uswest", "password": "password"},
+    }
+    flow.connect(replicas=2, authentication=plain)
+    assert flow.expect("KafkaConnect", "Ready")["replicas"] == 2
+    assert len(flow.workers()) == 2
+    flow.connect()
+    flow.expect_workers(lambda now: len(now) == 1, "one worker")
+    flow.expect("KafkaConnect", "Ready")
+
+
+def test_an_operator_that_was_killed_finds_its_workers_again(flow: ConnectFlow) -> None:
+    before = [worker.pid for worker in flow.workers()]
+    record = load_state().parts["operator"]
+    os.kill(record.pid, signal.SIGKILL)
+    up(Console(quiet=True))
+    flow.connector(interval=2)
+    flow.expect("KafkaConnector", "Ready")
+    assert [worker.pid for worker in flow.workers()] == before
+
+
+def test_nothing_is_left_of_a_deleted_connect_cluster(flow: ConnectFlow) -> None:
+    flow.delete("KafkaConnect")
+    wait_for("the workers to end", flow.expect_no_worker, DEADLINE_SECONDS)
+    flow.expect("KafkaConnector", "NotReady", f"there is no KafkaConnect {CONNECT}")
+    account = Reference("v1", "ServiceAccount", NAMESPACE, f"{CONNECT}-connect")
+
+    def expect_collected() -> None:
+        if flow.api.get(account) is not None:
+            raise NotYetError("the service account is still there")
+        if left := list((paths.operator() / "workers").glob("*/*")):
+            raise NotYetError(str(left))
+
+    wait_for("what the operator made to be removed", expect_collected, DEADLINE_SECONDS)

@@ -1,0 +1,66 @@
+"""Which workers to start and to stop: a table of (reason, wanted, seen, steps)."""
+
+import pytest
+
+from infra.local.operator.worker_plan import Start, Stop, Worker, WorkerState, next_steps, pause_seconds
+
+READY, STARTING = WorkerState.READY, WorkerState.STARTING
+STOPPING, ENDED = WorkerState.STOPPING, WorkerState.ENDED
+
+
+@pytest.mark.parametrize(
+    ("replicas", "workers", "steps"),
+    [
+        pytest.param(2, [], [Start(0), Start(1)], id="none-yet"),
+        pytest.param(1, [Worker(0, "new", READY)], [], id="as-wanted"),
+        pytest.param(1, [Worker(0, "new", STARTING)], [], id="still-starting"),
+        pytest.param(1, [Worker(0, "new", ENDED)], [Start(0)], id="died"),
+        pytest.param(1, [Worker(0, "new", ENDED, due=False)], [], id="died-often-and-pauses"),
+        pytest.param(1, [Worker(0, "old", ENDED, due=False)], [Start(0)], id="pause-ends-with-a-new-configuration"),
+        pytest.param(1, [Worker(0, "new", READY), Worker(1, "new", READY)], [Stop(1)], id="fewer-wanted"),
+        pytest.param(0, [Worker(0, "new", READY)], [Stop(0)], id="none-wanted"),
+        pytest.param(0, [Worker(0, "new", ENDED)], [], id="none-wanted-and-dead"),
+        pytest.param(1, [Worker(0, "old", READY)], [Stop(0)], id="outdated"),
+        pytest.param(2, [Worker(0, "old", READY), Worker(1, "old", READY)], [Stop(0)], id="outdated-one-at-a-time"),
+        pytest.param(
+            2, [Worker(0, "old", STOPPING), Worker(1, "old", READY)], [], id="next-only-after-the-first-ended"
+        ),
+        pytest.param(
+            2, [Worker(0, "new", STARTING), Worker(1, "old", READY)], [], id="next-only-when-the-first-serves"
+        ),
+        pytest.param(2, [Worker(0, "new", READY), Worker(1, "old", READY)], [Stop(1)], id="then-the-next"),
+        pytest.param(
+            2, [Worker(0, "old", STARTING), Worker(1, "old", READY)], [Stop(0)], id="what-does-not-serve-first"
+        ),
+        pytest.param(
+            2, [Worker(0, "old", STARTING), Worker(1, "old", STARTING)], [Stop(0), Stop(1)], id="nothing-serves-all-go"
+        ),
+        pytest.param(2, [Worker(1, "old", READY)], [Start(0)], id="complete-before-rolling"),
+        pytest.param(1, [Worker(0, "new", READY, pod=False)], [Stop(0)], id="its-pod-was-deleted"),
+        pytest.param(1, [Worker(0, "old", STARTING, pod=False)], [Stop(0)], id="its-pod-was-deleted-stopped-once"),
+        pytest.param(1, [Worker(0, "new", ENDED, pod=False)], [Start(0)], id="died-with-its-pod"),
+        pytest.param(1, [Worker(0, "new", STOPPING, pod=False)], [], id="is-ending-with-its-pod"),
+        pytest.param(
+            2,
+            [Worker(0, "new", READY, pod=False), Worker(1, "old", READY)],
+            [Stop(0)],
+            id="no-rolling-while-a-pod-is-missing",
+        ),
+    ],
+)
+def test_next_steps(replicas: int, workers: list[Worker], steps: list[Start | Stop]) -> None:
+    assert next_steps(replicas, "new", workers) == steps
+
+
+@pytest.mark.parametrize(
+    ("failures", "seconds"),
+    [
+        pytest.param(0, 0, id="it-served-before"),
+        pytest.param(1, 2, id="first"),
+        pytest.param(4, 16, id="fourth"),
+        pytest.param(5, 30, id="longest"),
+        pytest.param(5000, 30, id="for-ever"),
+    ],
+)
+def test_the_pause_grows_with_failures_and_ends_growing(failures: int, seconds: float) -> None:
+    assert pause_seconds(failures) == seconds

@@ -1,0 +1,126 @@
+"""Pulumi programs for the provider, and the stack of the engine on which they are run one after another."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+from pulumi import automation
+from rich.console import Console
+
+from infra.engine.command import EngineCommand
+from infra.machine.go_tools import PULUMI, ensure_go_tool
+
+Program = Callable[[], None]
+NAMESPACE = "provider-test"
+STRIMZI = "kafka.strimzi.io/v1"
+
+
+def engine_environment(folder: Path, **more: str) -> dict[str, str]:
+    """What an engine is told that is at home in a folder and keeps its state there."""
+    state = folder / "state"
+    state.mkdir()
+    return {
+        "PULUMI_HOME": str(folder / "home"),
+        "PULUMI_BACKEND_URL": f"file://{state}",
+        "PULUMI_CONFIG_PASSPHRASE": "test",
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
+        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        **more,
+    }
+
+
+def engine_options(folder: Path, environment: Mapping[str, str]) -> automation.LocalWorkspaceOptions:
+    """Of the `pulumi` that the local stack builds, at work in a folder."""
+    program = ensure_go_tool(PULUMI, Console(quiet=True))
+    command = EngineCommand(root=str(program.parent.parent), skip_version_check=True)
+    return automation.LocalWorkspaceOptions(work_dir=str(folder), env_vars=environment, pulumi_command=command)
+
+
+def a_program(
+    *, namespace: str = NAMESPACE, topics: str = "orders", value: str = "1", explicit: bool = False, spec: Any = None
+) -> Program:
+    """One object of every kind that a flow has."""
+
+    def run() -> None:
+        provider = k8s.Provider("given", kubeconfig="{}", context="production") if explicit else None
+        opts = pulumi.ResourceOptions(provider=provider)
+        home = k8s.core.v1.Namespace("namespace", metadata={"name": namespace}, opts=opts)
+        place = home.metadata["name"]
+
+        def named(name: str, **metadata: Any) -> Any:
+            return {"name": name, "namespace": place, **metadata}
+
+        password = pulumi.Output.secret(f"hunter2-{value}")
+        k8s.core.v1.Secret("secret", metadata=named("east"), string_data={"password": password}, opts=opts)
+        k8s.core.v1.ConfigMap("config", metadata=named("config"), immutable=True, data={"a.b": value}, opts=opts)
+        rule: Any = {"api_groups": [""], "resources": ["secrets"], "resource_names": ["east"], "verbs": ["get"]}
+        k8s.rbac.v1.Role("role", metadata=named("reads"), rules=[rule], opts=opts)
+        k8s.rbac.v1.RoleBinding(
+            "binding",
+            metadata=named("reads"),
+            role_ref={"api_group": "rbac.authorization.k8s.io", "kind": "Role", "name": "reads"},
+            subjects=[{"kind": "ServiceAccount", "name": "orders-connect", "namespace": place}],
+            opts=opts,
+        )
+        connector = {"class": "example.Source", "tasksMax": 1, "config": {"topics": topics, "lag": 1.5}}
+        k8s.apiextensions.CustomResource(
+            "connector",
+            api_version=STRIMZI,
+            kind="KafkaConnector",
+            metadata=named("source", labels={"strimzi.io/cluster": "orders"}),
+            spec=connector if spec is None else spec,
+            opts=opts,
+        )
+
+    return run
+
+
+def a_connect_program(version: str, *, known_as: tuple[str, ...] = ()) -> Program:
+    """A Connect cluster without workers, in one version of Strimzi's API, that was declared in others before."""
+    group = {"groupId": "g", **{f"{each}StorageTopic": f"g-{each}" for each in ("config", "offset", "status")}}
+    ways: dict[str, dict[str, Any]] = {"v1": group, "v1beta2": {"config": {"group.id": "g"}}}
+
+    def run() -> None:
+        home = k8s.core.v1.Namespace("namespace", metadata={"name": NAMESPACE})
+        types = [f"kubernetes:kafka.strimzi.io/{each}:KafkaConnect" for each in known_as]
+        k8s.apiextensions.CustomResource(
+            "connect",
+            api_version=f"kafka.strimzi.io/{version}",
+            kind="KafkaConnect",
+            metadata={"name": "orders", "namespace": home.metadata["name"]},
+            spec={"replicas": 0, "bootstrapServers": "127.0.0.1:1", **ways[version]},
+            opts=pulumi.ResourceOptions(aliases=[pulumi.Alias(type_=each) for each in types]),
+        )
+
+    return run
+
+
+def _by_name(changes: Mapping[automation.OpType, int] | None) -> dict[str, int]:
+    return {automation.OpType(operation).value: count for operation, count in (changes or {}).items()}
+
+
+class Deployment:
+    """One stack of the engine, of which a test changes the program."""
+
+    def __init__(self, stack: automation.Stack, state: Path) -> None:
+        self._stack = stack
+        self._state = state
+
+    def preview(self, program: Program, **options: Any) -> dict[str, int]:
+        self._stack.workspace.program = program
+        return _by_name(self._stack.preview(**options).change_summary)
+
+    def up(self, program: Program) -> dict[str, int]:
+        self._stack.workspace.program = program
+        return _by_name(self._stack.up().summary.resource_changes)
+
+    def refresh(self) -> dict[str, int]:
+        return _by_name(self._stack.refresh().summary.resource_changes)
+
+    def destroy(self) -> None:
+        self._stack.destroy()
+
+    def state(self) -> str:
+        return "".join(file.read_text() for file in self._state.rglob("*") if file.is_file())

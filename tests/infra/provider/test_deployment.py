@@ -1,0 +1,216 @@
+"""The provider under the real engine against a real API server: everything that a program of ours does with objects."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+import pytest
+from pulumi import automation
+
+from infra.kubernetes.api import ApiError, KubernetesApi, Reference
+from infra.local.endpoints import Endpoints
+from infra.local.provider import serve
+from tests.infra.provider.programs import (
+    NAMESPACE,
+    STRIMZI,
+    Deployment,
+    a_connect_program,
+    a_program,
+    engine_environment,
+    engine_options,
+)
+
+pytestmark = pytest.mark.usefixtures("stopped_programs")
+
+
+@pytest.fixture(scope="module")
+def api(endpoints: Endpoints) -> Iterator[KubernetesApi]:
+    with KubernetesApi(endpoints.kubeconfig, field_manager="test") as api:
+        yield api
+
+
+@pytest.fixture(scope="module")
+def deployment(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """One stack for all tests: each begins with an `up`, which takes it from wherever the test before left it."""
+    folder = tmp_path_factory.mktemp("pulumi")
+    with serve(endpoints.kubeconfig) as port:
+        environment = engine_environment(folder, PULUMI_DEBUG_PROVIDERS=f"kubernetes:{port}")
+        options = engine_options(folder, environment)
+        stack = automation.create_stack("test", project_name="provider", program=a_program(), opts=options)
+        yield Deployment(stack, folder / "state")
+        stack.destroy()
+
+
+def connector_topics(api: KubernetesApi, namespace: str = NAMESPACE) -> str | None:
+    found = api.get(Reference(STRIMZI, "KafkaConnector", namespace, "source"))
+    return None if found is None else str(found["spec"]["config"]["topics"])
+
+
+def test_a_program_is_previewed_deployed_left_alone_and_removed(deployment: Deployment, api: KubernetesApi) -> None:
+    deployment.destroy()
+    assert deployment.preview(a_program()) == {"create": 7}
+    assert api.get(Reference("v1", "Namespace", None, NAMESPACE)) is None
+    assert deployment.up(a_program()) == {"create": 7}
+    assert connector_topics(api) == "orders"
+    assert deployment.up(a_program()) == {"same": 7}
+    assert deployment.refresh() == {"same": 7}
+    deployment.destroy()
+    assert api.get(Reference("v1", "Namespace", None, NAMESPACE)) is None
+
+
+def test_a_secret_is_encrypted_in_the_state(deployment: Deployment, api: KubernetesApi) -> None:
+    deployment.up(a_program())
+    deployment.refresh()
+    stored = api.get(Reference("v1", "Secret", NAMESPACE, "east"))
+    assert stored is not None
+    encoded = stored["data"]["password"]
+    state = deployment.state()
+    assert '"kubernetes:core/v1:Secret"' in state
+    assert "hunter2" not in state
+    assert encoded not in state
+
+
+def test_one_changed_property_is_one_update_and_is_shown_by_its_path(
+    deployment: Deployment, api: KubernetesApi
+) -> None:
+    deployment.up(a_program())
+    shown: list[str] = []
+    assert deployment.preview(a_program(topics="ledger"), diff=True, on_output=shown.append) == {"same": 6, "update": 1}
+    assert '~ topics: "orders" => "ledger"' in "\n".join(shown)
+    assert connector_topics(api) == "orders"
+    assert deployment.up(a_program(topics="ledger")) == {"same": 6, "update": 1}
+    assert connector_topics(api) == "ledger"
+
+
+def test_a_removed_property_leaves_the_object(deployment: Deployment, api: KubernetesApi) -> None:
+    """Server-side apply removes only what the field manager owns: an object made by create would keep it."""
+    deployment.up(a_program(spec={"class": "example.Source", "config": {"topics": "a", "gone": "x"}}))
+    deployment.up(a_program(spec={"class": "example.Source", "config": {"topics": "a"}}))
+    found = api.get(Reference(STRIMZI, "KafkaConnector", NAMESPACE, "source"))
+    assert found is not None
+    assert found["spec"] == {"class": "example.Source", "config": {"topics": "a"}}
+
+
+def test_changed_data_replaces_immutable_objects_in_place(deployment: Deployment, api: KubernetesApi) -> None:
+    deployment.up(a_program())
+    assert deployment.preview(a_program(value="2")) == {"same": 5, "replace": 2}
+    assert deployment.up(a_program(value="2")) == {"same": 5, "replace": 2}
+    changed = api.get(Reference("v1", "ConfigMap", NAMESPACE, "config"))
+    assert changed is not None
+    assert changed["data"] == {"a.b": "2"}
+
+
+def test_another_namespace_replaces_everything(deployment: Deployment, api: KubernetesApi) -> None:
+    deployment.up(a_program())
+    other = f"{NAMESPACE}-2"
+    assert deployment.up(a_program(namespace=other)) == {"same": 1, "replace": 6}
+    assert connector_topics(api, other) == "orders"
+    assert api.get(Reference("v1", "Namespace", None, NAMESPACE)) is None
+
+
+@pytest.mark.parametrize(("before", "after"), [("v1beta2", "v1"), ("v1", "v1beta2")], ids=["forward", "back"])
+def test_another_api_version_is_an_update_in_place(
+    deployment: Deployment, api: KubernetesApi, before: str, after: str
+) -> None:
+    """The version is part of the resource's type in Pulumi, so without an alias the cluster would be deleted."""
+    target = Reference(STRIMZI, "KafkaConnect", NAMESPACE, "orders")
+    deployment.up(a_connect_program(before))
+    old = api.get(target)
+    assert old is not None
+    assert deployment.preview(a_connect_program(after)) == {"same": 2, "create": 1, "delete": 1}
+    program = a_connect_program(after, known_as=(before,))
+    assert deployment.preview(program) == {"same": 2, "update": 1}
+    assert deployment.up(program) == {"same": 2, "update": 1}
+    new = api.get(target)
+    assert new is not None
+    assert new["metadata"]["uid"] == old["metadata"]["uid"]
+    assert ("groupId" in new["spec"]) == (after == "v1")
+    assert deployment.up(program) == {"same": 3}
+    assert deployment.refresh() == {"same": 3}
+
+
+def test_an_explicit_provider_goes_to_the_same_cluster(deployment: Deployment, api: KubernetesApi) -> None:
+    deployment.destroy()
+    assert deployment.up(a_program(explicit=True)) == {"create": 8}
+    assert connector_topics(api) == "orders"
+    assert deployment.up(a_program(explicit=True)) == {"same": 8}
+
+
+def test_an_object_of_somebody_else_is_refused_by_name(deployment: Deployment, api: KubernetesApi) -> None:
+    foreign = f"{NAMESPACE}-foreign"
+    api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": foreign}})
+    deployment.up(a_program())
+    for attempt in (deployment.preview, deployment.up):
+        with pytest.raises(automation.CommandError, match=f"Namespace {foreign} already exists"):
+            attempt(a_program(namespace=foreign))
+    api.delete(Reference("v1", "Namespace", None, foreign))
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        pytest.param({"class": "a.B", "taskMax": 1}, "spec.taskMax: field not declared in schema", id="misspelt-field"),
+        pytest.param({"class": "a.B", "tasksMax": 0}, "spec.tasksMax", id="out-of-range"),
+    ],
+)
+def test_what_the_server_refuses_is_said_in_its_words_at_preview(
+    deployment: Deployment, spec: dict[str, Any], words: str
+) -> None:
+    deployment.up(a_program())
+    with pytest.raises(automation.CommandError) as refused:
+        deployment.preview(a_program(spec=spec))
+    assert words in str(refused.value)
+    assert "Traceback" not in str(refused.value)
+
+
+def test_a_refresh_sees_that_somebody_changed_an_object(deployment: Deployment, api: KubernetesApi) -> None:
+    deployment.up(a_program())
+    changed = {"apiVersion": STRIMZI, "kind": "KafkaConnector", "metadata": {"name": "source", "namespace": NAMESPACE}}
+    api.apply({**changed, "spec": {"config": {"topics": "by-hand"}}})
+    assert deployment.refresh() == {"same": 6, "update": 1}
+    assert deployment.up(a_program()) == {"same": 6, "update": 1}
+    assert connector_topics(api) == "orders"
+
+
+def test_an_object_that_never_gets_ready_is_remembered_and_can_be_removed(
+    deployment: Deployment, api: KubernetesApi
+) -> None:
+    """Otherwise the next run would find the object and refuse it as somebody else's."""
+
+    def waiting() -> None:
+        metadata = {"name": "waits", "namespace": "default", "annotations": {"pulumi.com/waitFor": "condition=Ready"}}
+        k8s.apiextensions.CustomResource(
+            "waits",
+            api_version=STRIMZI,
+            kind="KafkaConnector",
+            metadata=metadata,
+            spec={"class": "a.B"},
+            opts=pulumi.ResourceOptions(custom_timeouts=pulumi.CustomTimeouts(create="2s")),
+        )
+
+    with pytest.raises(automation.CommandError, match="waited 2 s for KafkaConnector default/waits to be Ready"):
+        deployment.up(waiting)
+    assert "default/waits" in json.dumps(deployment.state())
+    deployment.destroy()
+    assert api.get(Reference(STRIMZI, "KafkaConnector", "default", "waits")) is None
+
+
+def test_the_server_is_named_when_it_does_not_answer(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "a",
+        "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+        "clusters": [{"name": "a", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{"name": "a", "user": {"token": "t"}}],
+    }
+    kubeconfig.write_text(json.dumps(document))
+    with (
+        KubernetesApi(kubeconfig, field_manager="test") as api,
+        pytest.raises(ApiError, match=r"127\.0\.0\.1:1 does not"),
+    ):
+        api.get(Reference("v1", "Namespace", None, "default"))

@@ -1,0 +1,93 @@
+"""Ctrl-C while the real engine creates an object: what is left in the state, and that the lock is given back."""
+
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, cast
+
+import grpc
+import pulumi_kubernetes as k8s
+import pytest
+from google.protobuf import empty_pb2
+from pulumi import automation
+from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
+from rich.console import Console
+
+from infra.engine.locks import engine_locks
+from infra.engine.pending_creates import pending_creates
+from infra.local.build.artifacts import ensure
+from infra.local.provider.operations import Operations
+from infra.local.provider.servicer import KubernetesProvider
+from tests.infra.provider.programs import engine_environment, engine_options
+
+PROJECT = "interrupts"
+#: How long the object takes when nobody ends it.
+_OBJECT_SECONDS = 30
+
+
+class NoOperations:
+    """As much of a cluster as is asked for before an object is created."""
+
+    def resume(self) -> None:
+        pass
+
+    def with_namespace(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        return inputs
+
+
+class Interrupted(KubernetesProvider):
+    """Interrupts us as soon as it creates an object, and has created it when `done` is set."""
+
+    def __init__(self, *, heeds: bool) -> None:
+        super().__init__(cast(Operations, NoOperations()))
+        self.done, self._heeds = threading.Event(), heeds
+
+    def Create(  # noqa: N802
+        self, request: provider_pb2.CreateRequest, _context: grpc.ServicerContext
+    ) -> provider_pb2.CreateResponse:
+        if not request.preview:
+            os.kill(os.getpid(), signal.SIGINT)
+            self.done.wait(_OBJECT_SECONDS)
+        return provider_pb2.CreateResponse(id="default/a", properties=request.properties)
+
+    def Cancel(self, _request: empty_pb2.Empty, _context: grpc.ServicerContext) -> empty_pb2.Empty:  # noqa: N802
+        if self._heeds:
+            self.done.set()
+        return empty_pb2.Empty()
+
+
+def program() -> None:
+    k8s.core.v1.ConfigMap("a", metadata={"name": "a", "namespace": "default"}, data={"a": "b"})
+
+
+@pytest.mark.usefixtures("heeded", "stopped_programs")
+@pytest.mark.parametrize("twice", [False, True], ids=["once", "twice"])
+def test_an_interrupted_engine_gives_its_lock_back_and_notes_what_it_was_creating(tmp_path: Path, twice: bool) -> None:
+    """The second time it does not wait for the object: the next run looks whether it is there."""
+    ensure(Console(quiet=True))
+    provider = Interrupted(heeds=not twice)
+    server = grpc.server(ThreadPoolExecutor(4))
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(provider, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    environment = engine_environment(tmp_path, PULUMI_DEBUG_PROVIDERS=f"kubernetes:{port}")
+    options = engine_options(tmp_path, environment)
+    stack = automation.create_stack("test", project_name=PROJECT, program=program, opts=options)
+
+    def hear(line: str) -> None:
+        if twice and "press ^C again" in line:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            stack.up(on_output=hear)
+        assert provider.done.is_set() is not twice
+        assert engine_locks(tmp_path / "state", PROJECT, "test") == ()
+        state = stack.export_stack().deployment or {}
+        created = any(resource["urn"].endswith("ConfigMap::a") for resource in state["resources"])
+        assert (created, [each.name for each in pending_creates(state)]) == ((False, ["a"]) if twice else (True, []))
+    finally:
+        provider.done.set()
+        server.stop(1).wait()

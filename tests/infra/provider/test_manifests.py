@@ -1,0 +1,95 @@
+"""Inputs to manifests and back: what goes wrong here either loses a property or writes a secret into the state."""
+
+import base64
+from typing import Any
+
+import pytest
+
+from infra.kubernetes.api import Reference
+from infra.local.provider import manifests
+
+
+def a_secret(**fields: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "east", "namespace": "mirror"}, **fields}
+
+
+def encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def test_string_data_is_applied_as_data() -> None:
+    applied = manifests.manifest(a_secret(stringData={"password": "p"}, data={"ca.crt": encoded("c")}))
+    assert applied == a_secret(data={"ca.crt": encoded("c"), "password": encoded("p")})
+
+
+def test_nulls_are_not_applied() -> None:
+    assert manifests.manifest(a_secret(type=None, data={"a": None})) == a_secret(data={})
+
+
+def test_outputs_are_the_inputs_and_the_uid() -> None:
+    live = a_secret(data={"password": encoded("p")}, status={"x": 1})
+    live["metadata"] |= {"uid": "u-1", "managedFields": []}
+    given = a_secret(stringData={"password": "p"})
+    expected = {**given, "metadata": {**given["metadata"], "uid": "u-1"}}
+    assert manifests.outputs(given, live) == expected
+
+
+def test_a_refresh_sees_drift_of_what_was_set_and_nothing_else() -> None:
+    live = a_secret(data={"password": encoded("changed"), "added-by-others": encoded("x")}, type="Opaque")
+    live["metadata"]["resourceVersion"] = "7"
+    assert manifests.live_inputs(a_secret(stringData={"password": "p"}), live) == a_secret(
+        stringData={"password": "changed"}
+    )
+
+
+def test_an_import_leaves_out_what_the_server_wrote() -> None:
+    live = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "a", "labels": {"b": "c"}, "uid": "u", "managedFields": [], "resourceVersion": "1"},
+        "data": {"k": "v"},
+        "status": {},
+    }
+    assert manifests.unrefined_inputs(live) == {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "a", "labels": {"b": "c"}},
+        "data": {"k": "v"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("identifier", "namespace", "name"),
+    [
+        pytest.param("mirror/east", "mirror", "east", id="namespaced"),
+        pytest.param("mirror", None, "mirror", id="cluster-wide"),
+    ],
+)
+def test_an_id_leads_back_to_the_object(identifier: str, namespace: str | None, name: str) -> None:
+    found = manifests.reference_of_id(identifier, {"apiVersion": "v1", "kind": "Secret"})
+    assert found == Reference("v1", "Secret", namespace, name)
+
+
+@pytest.mark.parametrize(
+    ("status", "held", "words"),
+    [
+        pytest.param({}, False, "no condition yet", id="no-status"),
+        pytest.param(
+            {"observedGeneration": 1, "conditions": [{"type": "Ready", "status": "True"}]},
+            False,
+            "generation 2 not observed yet",
+            id="ready-for-the-version-before",
+        ),
+        pytest.param(
+            {"observedGeneration": 2, "conditions": [{"type": "Ready", "status": "True"}]}, True, "Ready", id="ready"
+        ),
+        pytest.param(
+            {"observedGeneration": 2, "conditions": [{"type": "NotReady", "status": "True", "message": "no route"}]},
+            False,
+            "NotReady: no route",
+            id="not-ready",
+        ),
+    ],
+)
+def test_a_condition_counts_for_the_newest_generation_only(status: dict[str, Any], held: bool, words: str) -> None:
+    assert manifests.condition_seen({"metadata": {"generation": 2}, "status": status}, "Ready") == (held, words)

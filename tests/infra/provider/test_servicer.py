@@ -1,0 +1,77 @@
+"""The protocol's edges: what is refused, and how types and values cross the wire."""
+
+from typing import Any
+
+import pytest
+
+from infra.local.provider import wire
+from infra.local.provider.servicer import kind_of_urn, problems
+
+URN = "urn:pulumi:dev::replication::kubernetes:core/v1:ConfigMap::a"
+
+
+def a_config_map(**metadata: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "where", "words"),
+    [
+        pytest.param({"chart": "nginx"}, "", "plain objects only", id="no-plain-object"),
+        pytest.param(a_config_map(), "metadata.name", "does not generate names", id="no-name"),
+        pytest.param(
+            a_config_map(name="a", annotations={"pulumi.com/waitFor": "jsonpath={.status}"}),
+            'metadata.annotations["pulumi.com/waitFor"]',
+            "condition=<type> only",
+            id="unknown-wait",
+        ),
+    ],
+)
+def test_what_cannot_be_deployed_is_refused_by_property(inputs: dict[str, Any], where: str, words: str) -> None:
+    [(property_name, why)] = problems(inputs, URN)
+    assert property_name == where
+    assert words in why
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        pytest.param({"name": "a"}, id="named"),
+        pytest.param({"name": wire.UNKNOWN}, id="name-not-known-yet"),
+        pytest.param({"name": "a", "annotations": {"pulumi.com/waitFor": "condition=Ready"}}, id="waits-for-ready"),
+    ],
+)
+def test_a_plain_object_is_accepted(metadata: dict[str, Any]) -> None:
+    assert problems(a_config_map(**metadata), URN) == []
+
+
+def test_metadata_not_known_yet_is_accepted() -> None:
+    assert problems({"apiVersion": "v1", "kind": "ConfigMap", "metadata": wire.UNKNOWN}, URN) == []
+
+
+@pytest.mark.parametrize(
+    ("token", "api_version", "kind"),
+    [
+        pytest.param("kubernetes:core/v1:Secret", "v1", "Secret", id="core"),
+        pytest.param("kubernetes:kafka.strimzi.io/v1:KafkaConnect", "kafka.strimzi.io/v1", "KafkaConnect", id="custom"),
+        pytest.param(
+            "replication:flow:ReplicationFlow$kubernetes:core/v1:Secret", "v1", "Secret", id="child-of-a-component"
+        ),
+    ],
+)
+def test_the_kind_is_read_from_the_type_token(token: str, api_version: str, kind: str) -> None:
+    assert kind_of_urn(f"urn:pulumi:dev::project::{token}::name") == {"apiVersion": api_version, "kind": kind}
+
+
+def test_values_come_back_over_the_wire_as_they_went() -> None:
+    """The wire has floats only: a count that came back as 3.0 would be a change, and the API server refuses it."""
+    values = {"replicas": 3, "ratio": 0.5, "on": True, "list": [1, {"a": None}], "text": "3"}
+    returned = wire.decode(wire.encode(values))
+    assert returned == values
+    assert isinstance(returned["replicas"], int)
+    assert returned["on"] is True
+
+
+def test_unknowns_are_found_at_any_depth() -> None:
+    assert wire.has_unknowns({"a": [{"b": wire.UNKNOWN}]})
+    assert not wire.has_unknowns({"a": ["text", {"b": 1}]})

@@ -1,0 +1,94 @@
+"""`replicate acls`: what to grant where Strimzi does not rule the users, without cluster, credentials or Pulumi."""
+
+import json
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from infra.review.acl_tables import acl_commands, acl_documents, acl_tables, stack_acls, unknown_principals
+from infra.settings import StackSettings, read_settings
+from tests.builders import a_cluster, a_flow, a_topology
+from tests.infra.stacks import write_stack
+
+EAST, WEST = "useast", "uswest"
+
+
+def settings_of(folder: Path, **clusters: dict[str, Any]) -> StackSettings:
+    given = {EAST: a_cluster(bootstrapServers={"config": "useastBootstrap"}), WEST: a_cluster("us-west-2"), **clusters}
+    return read_settings("test", write_stack(folder, a_topology(a_flow(topics=[".*"]), clusters=given)))
+
+
+def test_the_list_needs_no_address_and_no_password(tmp_path: Path) -> None:
+    """Whoever rules the clusters' users has neither the stack's configuration nor its passphrase."""
+    found = acl_documents(stack_acls(settings_of(tmp_path)))
+    assert {each["cluster"] for each in found} == {EAST, WEST}
+    assert json.loads(json.dumps(found)) == found
+    assert found[0] == {
+        "cluster": EAST,
+        "principal": "User:mirror",
+        "resource": "group",
+        "pattern": "prefixed",
+        "name": "checkout-",
+        "operations": ["DESCRIBE"],
+    }
+
+
+def test_a_table_shows_every_name_whole(tmp_path: Path) -> None:
+    console = Console(width=60, record=True, file=(tmp_path / "out").open("w"))
+    for table in acl_tables(stack_acls(settings_of(tmp_path))):
+        console.print(table)
+    text = console.export_text()
+    assert "User:mirror on useast" in text
+    assert "…" not in text
+
+
+def test_the_commands_can_be_run_as_they_are(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    lines = list(acl_commands(stack_acls(settings), settings.topology))
+    script = "\n".join(["kafka-acls.sh() { printf '%s\\n' \"$*\"; }", *lines])
+    environment = {
+        "USEAST_SERVERS": "east:9093",
+        "USEAST_CONFIG": "/etc/a file",
+        "USWEST_SERVERS": "west:9093",
+        "USWEST_CONFIG": "west.properties",
+    }
+    answer = subprocess.run(["bash", "-euc", script], env=environment, capture_output=True, text=True, check=True)
+    run = answer.stdout.splitlines()
+    assert len(run) == len([line for line in lines if not line.startswith("#")]) == len(stack_acls(settings))
+    everything = (
+        "--bootstrap-server east:9093 --command-config /etc/a file --add --allow-principal User:mirror "
+        "--operation DescribeConfigs --operation Read --topic *"
+    )
+    assert everything in run
+    assert any(line.endswith("--group checkout- --resource-pattern-type prefixed") for line in run)
+
+
+def test_a_command_without_its_address_grants_nothing(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    script = "\n".join(acl_commands(stack_acls(settings), settings.topology))
+    answer = subprocess.run(["bash", "-c", script], env={}, capture_output=True, text=True, check=False)
+    assert answer.returncode != 0
+    assert "USEAST_SERVERS" in answer.stderr
+
+
+def test_a_cluster_with_a_kafkauser_of_ours_needs_no_command(tmp_path: Path) -> None:
+    declared = {"cluster": "kafka", "namespace": "kafka"}
+    settings = settings_of(tmp_path, uswest=a_cluster("us-west-2", kafkaUser=declared))
+    lines = list(acl_commands(stack_acls(settings), settings.topology))
+    assert "# uswest: declared as a KafkaUser" in lines
+    assert not [line for line in lines if "USWEST_SERVERS" in line]
+
+
+def test_a_pattern_of_the_shell_is_quoted(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    words = [shlex.split(line) for line in acl_commands(stack_acls(settings), settings.topology)]
+    assert ["--topic", "*"] in [line[-2:] for line in words]
+
+
+def test_a_certificates_owner_that_nobody_named_is_asked_for(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path, uswest=a_cluster("us-west-2", authentication={"type": "tls", "secret": "c"}))
+    assert {acl.cluster for acl in stack_acls(settings)} == {EAST}
+    assert unknown_principals(settings) == (WEST,)

@@ -1,0 +1,36 @@
+"""Every change of a topology in `cases`, with all its effects on replication and on objects.
+
+A case overrides `tests.builders.a_topology` for before and after. If one of its lines is wrong, a reviewer misses an
+effect or reads about one that does not happen.
+"""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.infra.review.changes import compared
+
+CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.stem for case in CASES])
+def test_a_change_means_what_its_case_says(case: Path, tmp_path: Path) -> None:
+    wanted = yaml.safe_load(case.read_text())
+    comparison = compared(tmp_path, wanted["before"], wanted["after"])
+    effects = [f"{effect.severity} {effect.code} at {effect.where}" for effect in comparison.effects]
+    assert sorted(effects) == sorted(wanted["effects"])
+    assert [f"{each.change} {each.deployment} {each.key}" for each in comparison.objects] == wanted["objects"]
+    for words in wanted.get("says", ()):
+        assert any(words in effect.what for effect in comparison.effects), words
+
+
+def test_every_severity_and_at_least_forty_changes_are_judged() -> None:
+    cases = [yaml.safe_load(case.read_text()) for case in CASES]
+    assert len(cases) >= 40
+    assert {effect.split()[0] for case in cases for effect in case["effects"]} == {
+        "none",
+        "restart",
+        "re-read",
+        "data",
+    }

@@ -1,0 +1,179 @@
+"""What runs against what a stack declares: what is no drift, and each kind of drift by name."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.changes.effect import Severity
+from components.contract.problems import CannotRunError
+from components.contract.report import CheckOutcome, note
+from components.render.planned_objects import Manifest
+from infra.review.comparison import compare
+from infra.review.live_comparison import Running, running, with_known_contents
+from infra.review.published import by_flow
+from infra.review.snapshots import Snapshot, current_snapshot
+from infra.review.topic_drift import topic_drift
+from tests.infra.review.changes import written
+from tests.infra.review.served import Edit, an_entry, by_hand, in_cluster
+
+SOURCE = "KafkaConnector mirror-orders/orders-source"
+QUOTA: dict[str, Any] = {"replications": {"orders": {"quota": {"hard": {"pods": 4, "requests.storage": "2048Mi"}}}}}
+
+
+@pytest.fixture
+def declared(tmp_path: Path) -> Snapshot:
+    return current_snapshot("test", written(tmp_path / "stacks", {}))
+
+
+def found(declared: Snapshot, edit: Edit) -> Running:
+    return running("test", declared, in_cluster(declared, edit))
+
+
+def codes(result: Running) -> list[tuple[str, str]]:
+    return [(each.code, each.where) for each in result.drift]
+
+
+def test_defaults_status_and_managed_fields_are_no_drift(declared: Snapshot) -> None:
+    clean = running("test", declared, in_cluster(declared))
+    compared = compare("test", "what runs", clean.snapshot, declared)
+    assert (clean.drift, compared.objects, compared.effects) == ((), (), ())
+
+
+def test_a_quantity_in_the_form_of_the_api_server_is_no_drift(tmp_path: Path) -> None:
+    declared = current_snapshot("test", written(tmp_path / "stacks", QUOTA))
+
+    def normalize(objects: dict[str, Manifest]) -> None:
+        assert objects["quota"]["spec"]["hard"]["requests.storage"] == "2048Mi"
+        objects["quota"]["spec"]["hard"]["requests.storage"] = "2Gi"
+
+    result = found(declared, normalize)
+    assert (result.drift, compare("test", "", result.snapshot, declared).objects) == ((), ())
+
+
+def test_a_property_added_by_hand_names_who_when_and_the_patch_that_removes_it(declared: Snapshot) -> None:
+    result = found(declared, lambda each: by_hand(each["source-connector"], "spec", "config", "a/b", value="1"))
+    (drift,) = result.drift
+    assert (drift.code, drift.where, drift.by, drift.since) == (
+        "field-added",
+        SOURCE,
+        "kubectl-edit",
+        "2026-01-02T03:04:05Z",
+    )
+    assert '"path":"/spec/config/a~1b"' in drift.remedy
+
+
+def test_a_declared_field_edited_by_hand_is_drift_and_a_change_of_the_next_deployment(declared: Snapshot) -> None:
+    result = found(declared, lambda each: by_hand(each["connect"], "spec", "replicas", value=1))
+    (drift,) = result.drift
+    assert (drift.code, drift.what) == ("field-edited", "spec.replicas is 1, and the stack declares 3")
+    (change,) = compare("test", "", result.snapshot, declared).objects
+    assert [(each.path, each.before, each.after) for each in change.fields] == [("spec.replicas", 1, 3)]
+
+
+def test_a_field_that_is_declared_otherwise_since_the_deployment_is_a_change_and_no_drift(declared: Snapshot) -> None:
+    def earlier(objects: dict[str, Manifest]) -> None:
+        objects["source-connector"]["spec"]["tasksMax"] = 7
+
+    result = found(declared, earlier)
+    assert result.drift == ()
+    assert [each.name for each in compare("test", "", result.snapshot, declared).objects] == ["orders-source"]
+
+
+def test_a_connector_paused_over_the_rest_interface_is_drift_that_holds_records_back(declared: Snapshot) -> None:
+    def paused(objects: dict[str, Manifest]) -> None:
+        objects["source-connector"]["status"]["connectorStatus"]["connector"]["state"] = "PAUSED"
+
+    result = found(declared, paused)
+    assert codes(result) == [("connector-state", SOURCE)]
+    assert result.drift[0].severity is Severity.DATA
+    assert "is PAUSED, and its spec says running" in result.drift[0].what
+
+
+def test_a_failed_task_is_told_with_its_reason(declared: Snapshot) -> None:
+    def failed(objects: dict[str, Manifest]) -> None:
+        tasks = objects["source-connector"]["status"]["connectorStatus"]["tasks"]
+        tasks.append({"id": 1, "state": "FAILED", "trace": "TopicAuthorizationException: no\n\tat …"})
+
+    (drift,) = found(declared, failed).drift
+    assert drift.what == "connector orders-source task 1 failed: TopicAuthorizationException: no"
+    assert "`kubectl annotate kafkaconnector orders-source -n mirror-orders strimzi.io/restart-task=1`" in drift.remedy
+
+
+def test_what_the_operator_has_not_taken_up_is_not_ready(declared: Snapshot) -> None:
+    def behind(objects: dict[str, Manifest]) -> None:
+        objects["connect"]["metadata"]["generation"] = 2
+
+    assert codes(found(declared, behind)) == [("not-ready", "KafkaConnect mirror-orders/orders")]
+
+
+def test_a_paused_reconciliation_names_who_paused_it(declared: Snapshot) -> None:
+    path = ("metadata", "annotations", "strimzi.io/pause-reconciliation")
+    (drift,) = found(declared, lambda each: by_hand(each["connect"], *path, value="true")).drift
+    assert (drift.code, drift.by) == ("reconciliation-paused", "kubectl-edit")
+
+
+def test_a_deleted_config_map_does_nothing_to_connectors_that_have_read_it(declared: Snapshot) -> None:
+    def delete(objects: dict[str, Manifest]) -> None:
+        del objects["replication-config"]
+
+    live = with_known_contents(found(declared, delete).snapshot, declared)
+    assert compare("test", "", live, declared).effects == ()
+
+
+def test_an_object_made_by_hand_under_our_labels_is_undeclared(declared: Snapshot) -> None:
+    def forge(objects: dict[str, Manifest]) -> None:
+        forged = copy.deepcopy(objects["source-connector"])
+        forged["metadata"] |= {"name": "orders-source-more", "managedFields": [an_entry("kubectl-create", {})]}
+        objects["forged"] = forged
+
+    result = found(declared, forge)
+    assert [(each.code, each.by) for each in result.drift] == [("object-undeclared", "kubectl-create")]
+    assert [each.change for each in compare("test", "", result.snapshot, declared).objects] == ["removed"]
+
+
+def test_a_config_map_of_an_earlier_deployment_is_replaced_and_no_drift(tmp_path: Path) -> None:
+    before = current_snapshot("test", written(tmp_path / "before", {}))
+    after = current_snapshot("test", written(tmp_path / "after", {"replications": {"orders": {"topics": ["orders"]}}}))
+    result = running("test", after, in_cluster(before))
+    compared = compare("test", "", result.snapshot, after)
+    assert result.drift == ()
+    assert [each.key for each in compared.objects if each.change == "replaced"] == ["replication-config"]
+    assert {each.code for each in compared.effects} >= {"topics-stop", "connector-restarts"}
+
+
+def test_a_label_of_another_stack_is_not_ours(declared: Snapshot) -> None:
+    def stranger(objects: dict[str, Manifest]) -> None:
+        other = copy.deepcopy(objects["source-connector"])
+        other["metadata"] |= {"name": "more", "managedFields": []}
+        other["metadata"]["labels"]["app.kubernetes.io/part-of"] = "returns"
+        objects["other"] = other
+
+    assert found(declared, stranger).drift == ()
+
+
+def test_a_stack_that_was_never_deployed_has_no_drift(declared: Snapshot) -> None:
+    assert running("test", declared, []).drift == ()
+
+
+def published(report: str) -> Manifest:
+    metadata = {"name": "orders-validation", "namespace": "mirror-orders"}
+    data = {"verdict": "pass", "digest": "sha256:0", "time": "2026-01-02T00:00:00+00:00", "report.json": report}
+    return {"metadata": metadata, "data": data}
+
+
+def test_a_topic_made_by_hand_is_told_as_the_validation_saw_it() -> None:
+    findings = tuple(note(code, f"{code} of useast.x") for code in ("foreign-topic", "group-active"))
+    report = json.dumps({"checks": [CheckOutcome("parity", "", {}, findings).document()]})
+    flows = {"orders": "mirror-orders", "never-validated": "mirror-never"}
+    (drift,) = topic_drift("test", by_flow(flows, [published(report)]))
+    assert (drift.code, drift.flow) == ("foreign-topic", "orders")
+    assert drift.what == "foreign-topic of useast.x (seen by the validation of 2026-01-02T00:00:00+00:00)"
+    assert "replicate validate test --publish" in drift.remedy
+
+
+def test_a_validation_that_cannot_be_read_is_no_absence_of_drift() -> None:
+    with pytest.raises(CannotRunError, match="cannot be read"):
+        list(topic_drift("test", {"orders": published("{}")}))

@@ -1,0 +1,217 @@
+"""`replicate explain`: each property with the layer that set it, without cluster, credentials or Pulumi."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from components.contract.problems import CannotRunError
+from infra.commands import app as cli
+from infra.review.explain import Explanation, Reader, as_json, explanation
+from infra.settings import read_settings
+from tests.builders import a_cluster, a_flow, a_topology
+from tests.infra.stacks import write_stack
+from tests.repository import ROOT
+
+
+def explained(folder: Path, name: str | None = None, *, defaults: bool = False, **flow: Any) -> Explanation:
+    settings = read_settings("test", write_stack(folder, a_topology(a_flow(**flow))))
+    return explanation(settings, "orders", name, defaults=defaults)
+
+
+def reader(explained: Explanation, connector: str, client: str = "") -> Reader:
+    (found,) = [each for each in explained.readers if (each.connector, each.client) == (connector, client)]
+    return found
+
+
+def held(reader: Reader, name: str) -> tuple[str, str, str]:
+    """Value, layer and key of a property that a connector or client reads."""
+    (found,) = [each for each in reader.properties if each.name == name]
+    return str(found.holds.value), found.holds.layer, found.holds.key
+
+
+def test_every_connector_each_of_its_clients_and_the_workers_are_there(tmp_path: Path) -> None:
+    found = [(each.connector, each.client) for each in explained(tmp_path).readers]
+    assert found == [
+        ("orders-source", ""),
+        ("orders-source", "source-consumer"),
+        ("orders-source", "source-admin"),
+        ("orders-source", "target-admin"),
+        ("orders-source", "offset-syncs-producer"),
+        ("orders-source", "data-producer"),
+        ("orders-checkpoint", ""),
+        ("orders-checkpoint", "source-admin"),
+        ("orders-checkpoint", "target-admin"),
+        ("orders-checkpoint", "offset-syncs-consumer"),
+        ("orders-checkpoint", "checkpoints-consumer"),
+        ("orders-checkpoint", "data-producer"),
+        ("orders-heartbeat", ""),
+        ("orders-heartbeat", "target-admin"),
+        ("orders-heartbeat", "data-producer"),
+        ("workers", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "wanted"),
+    [
+        pytest.param(
+            ("orders-source", ""), "replication.factor", ("-1", "project default"), id="the project's default"
+        ),
+        pytest.param(("orders-source", ""), "offset.lag.max", ("100", "model"), id="a key of the flow"),
+        pytest.param(("orders-source", ""), "admin.timeout.ms", ("5000", "connector"), id="the user's own"),
+        pytest.param(("orders-source", "data-producer"), "linger.ms", ("20", "preset"), id="a preset, at its client"),
+        pytest.param(("orders-source", "data-producer"), "acks", ("all", "Connect"), id="Connect's own"),
+        pytest.param(
+            ("orders-source", "data-producer"), "batch.size", ("1000", "connector"), id="the user over a preset"
+        ),
+        pytest.param(("orders-source", "data-producer"), "retries", ("9", "worker"), id="the workers' own"),
+        pytest.param(
+            ("orders-source", "source-consumer"), "max.poll.records", ("5000", "preset"), id="longer prefix wins"
+        ),
+        pytest.param(("orders-source", "source-consumer"), "enable.auto.commit", ("false", "MirrorMaker"), id="fixed"),
+        pytest.param(("workers", ""), "offset.flush.interval.ms", ("1000", "worker"), id="a worker's property"),
+    ],
+)
+def test_the_layer_that_set_a_property_is_named(
+    where: tuple[str, str], name: str, wanted: tuple[str, str], tmp_path: Path
+) -> None:
+    config = {"admin.timeout.ms": 5000, "producer.override.batch.size": 1000, "consumer.max.poll.records": 7}
+    found = explained(
+        tmp_path,
+        tuning={"preset": "throughput"},
+        connectors={"source": {"config": config}},
+        connect={"config": {"offset.flush.interval.ms": 1000, "producer.retries": 9}},
+    )
+    assert held(reader(found, *where), name)[:2] == wanted
+
+
+def test_a_clients_property_names_the_key_that_set_it(tmp_path: Path) -> None:
+    found = explained(tmp_path, connectors={"source": {"config": {"consumer.max.poll.records": 7}}})
+    assert held(reader(found, "orders-source", "source-consumer"), "max.poll.records") == (
+        "7",
+        "connector",
+        "consumer.max.poll.records",
+    )
+
+
+def test_one_property_shows_everything_that_was_said_of_it_the_lowest_first(tmp_path: Path) -> None:
+    config = {"consumer.max.poll.records": 7, "source.consumer.max.poll.records": 9}
+    found = explained(
+        tmp_path, "max.poll.records", tuning={"preset": "throughput"}, connectors={"source": {"config": config}}
+    )
+    (each,) = reader(found, "orders-source", "source-consumer").properties
+    assert [(said.value, said.layer, said.key) for said in each.said] == [
+        ("500", "Kafka", ""),
+        (7, "connector", "consumer.max.poll.records"),
+        (5000, "preset", "source.consumer.max.poll.records"),
+        (9, "connector", "source.consumer.max.poll.records"),
+    ]
+    assert each.definition is not None
+    assert (each.definition.type.value, each.definition.default) == ("int", "500")
+    assert each.definition.documentation
+
+
+def test_a_whole_key_is_shown_at_its_connector_and_at_the_clients_that_it_reaches(tmp_path: Path) -> None:
+    config = {"consumer.max.poll.records": 7}
+    found = explained(tmp_path, "consumer.max.poll.records", connectors={"source": {"config": config}})
+    assert [(each.connector, each.client) for each in found.readers] == [
+        ("orders-source", ""),
+        ("orders-source", "source-consumer"),
+    ]
+
+
+def test_kafkas_defaults_are_shown_only_when_all_are_asked_for(tmp_path: Path) -> None:
+    few, all_of_them = explained(tmp_path), explained(tmp_path, defaults=True)
+    assert not [each for reader in few.readers for each in reader.properties if each.holds.layer == "Kafka"]
+    assert held(reader(all_of_them, "orders-source"), "refresh.topics.enabled")[:2] == ("true", "Kafka")
+    assert held(reader(all_of_them, "orders-source", "data-producer"), "batch.size")[:2] == ("16384", "Kafka")
+
+
+def test_what_holds_is_what_is_rendered(tmp_path: Path) -> None:
+    """Otherwise `explain` would speak of another configuration than the one deployed."""
+    from components.flows.resolved import resolve_flows
+    from components.render.kafka_connectors import connector_config
+
+    settings = read_settings("test", write_stack(tmp_path, a_topology(a_flow(tuning={"preset": "latency"}))))
+    (resolved,) = resolve_flows(settings.topology, None, {})
+    found = {
+        each.name: each.holds.value for each in reader(explanation(settings, "orders"), "orders-source").properties
+    }
+    rendered = connector_config(resolved, "source")
+    assert set(found) == set(rendered)
+    assert {key: found[key] for key, value in rendered.items() if "${cfmap:" not in str(value)} == {
+        key: value for key, value in rendered.items() if "${cfmap:" not in str(value)
+    }
+
+
+def test_a_credential_is_a_reference_and_an_address_from_configuration_is_named(tmp_path: Path) -> None:
+    login = {"type": "plain", "username": "mirror", "password": {"config": "eastPassword"}}
+    clusters = {
+        "useast": a_cluster(bootstrapServers={"config": "east"}, authentication=login),
+        "uswest": a_cluster("us-west-2"),
+    }
+    topology = a_topology(a_flow(), clusters=clusters)
+    settings = read_settings("test", write_stack(tmp_path, topology, eastPassword={"secure": "hunter2"}))
+    text = json.dumps(as_json(explanation(settings, "orders")))
+    assert "hunter2" not in text
+    assert "${secret:mirror-orders/orders-source-credentials:password}" in text
+    assert "{config: east}" in text
+
+
+@pytest.mark.parametrize(
+    ("flow", "name", "remedy"),
+    [
+        pytest.param("order", None, "name `orders`.", id="a flow"),
+        pytest.param("billing", None, "name one of these.", id="a flow that is like none"),
+        pytest.param("orders", "max.pol.records", "name `max.poll.records`.", id="a property"),
+        pytest.param("orders", "source.consumer.max.pol.records", "name `max.poll.records`.", id="a prefixed property"),
+    ],
+)
+def test_what_is_not_there_is_answered_with_the_nearest_name(
+    flow: str, name: str | None, remedy: str, tmp_path: Path
+) -> None:
+    settings = read_settings("test", write_stack(tmp_path))
+    with pytest.raises(CannotRunError) as error:
+        explanation(settings, flow, name)
+    assert error.value.remedy == remedy
+
+
+def test_the_connectors_of_a_mirror_maker_have_the_names_that_the_operator_gives_them(tmp_path: Path) -> None:
+    mirror = {"kind": "mirrorMaker2", "source": "useast", "target": "uswest", "topics": ["orders"], "groups": ["g"]}
+    settings = read_settings("test", write_stack(tmp_path, a_topology(mirror, "mirror")))
+    names = {each.connector for each in explanation(settings, "mirror").readers}
+    assert names == {
+        "useast->uswest.MirrorSourceConnector",
+        "useast->uswest.MirrorCheckpointConnector",
+        "mirror-heartbeat",
+        "workers",
+    }
+
+
+def test_the_command_prints_tables_and_json() -> None:
+    tables = CliRunner().invoke(cli.app, ["explain", "local", "orders"])
+    assert tables.exit_code == 0, tables.output
+    assert "orders-source, its data-producer" in tables.output
+    answer = CliRunner().invoke(cli.app, ["explain", "local", "orders", "offset.lag.max", "--json"])
+    (only,) = json.loads(answer.output)["places"]
+    (lag,) = only["properties"]
+    assert (only["connector"], lag["value"], lag["layer"], lag["why"]) == (
+        "orders-source",
+        "10",
+        "model",
+        "replications.orders.offsetSyncs.lagMax",
+    )
+    assert [said["value"] for said in lag["said"]] == ["100", "10"]
+
+
+def test_explaining_loads_neither_pulumi_nor_spark() -> None:
+    code = (
+        "import sys, infra.review.explain, infra.review.explain_tables; print({'pulumi', 'pyspark'} & set(sys.modules))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "set()"

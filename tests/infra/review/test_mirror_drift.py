@@ -1,0 +1,150 @@
+"""A KafkaMirrorMaker2 edited by hand: each entry of its lists is named by its alias, in either API version."""
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.render.planned_objects import Manifest
+from infra.review.comparison import compare
+from infra.review.drift import Drift
+from infra.review.live_comparison import Running, running
+from infra.review.snapshots import Snapshot, current_snapshot
+from tests.builders import a_cluster
+from tests.infra.review.changes import written
+from tests.infra.review.served import by_hand, in_cluster
+
+MIRROR = "mirror-maker2"
+SOURCE = "useast->uswest.MirrorSourceConnector"
+#: The address of eu is known to its deployment only.
+CLUSTERS = {
+    "useast": a_cluster(bootstrapServers="kafka.useast:9093"),
+    "uswest": a_cluster("us-west-2", bootstrapServers="kafka.uswest:9093"),
+    "eu": a_cluster("eu-west-1", bootstrapServers={"config": "euBootstrap"}),
+}
+SOURCES = {"useast": {"topics": ["orders"], "groups": ["web"]}, "eu": {"topics": ["ledger"], "groups": ["audit"]}}
+Lists = dict[str, Any]
+
+
+@pytest.fixture(params=["1.2", "0.45"])
+def declared(request: pytest.FixtureRequest, tmp_path: Path) -> Snapshot:
+    mirror = {"kind": "mirrorMaker2", "target": "uswest", "sources": SOURCES}
+    given = {"strimzi": request.param, "clusters": CLUSTERS, "replications": {"orders": mirror}}
+    return current_snapshot("test", written(tmp_path / "stacks", given))
+
+
+def found(declared: Snapshot, edit: Callable[[Lists], object], field: str = "mirrors") -> Running:
+    """What is found after somebody wrote a field of the spec anew, which the edit changes in place."""
+
+    def edited(objects: dict[str, Manifest]) -> None:
+        body = objects[MIRROR]
+        value = copy.deepcopy(body["spec"][field])
+        edit(value if isinstance(value, dict) else {_alias(each): each for each in value})
+        by_hand(body, "spec", field, value=value)
+
+    return running("test", declared, in_cluster(declared, edited))
+
+
+def _alias(entry: Manifest) -> str:
+    return str(entry.get("sourceCluster") or entry.get("alias") or entry["source"]["alias"])
+
+
+def the_drift(declared: Snapshot, edit: Callable[[Lists], object], field: str = "mirrors") -> Drift:
+    (drift,) = found(declared, edit, field).drift
+    return drift
+
+
+def test_nothing_is_edited_after_a_deployment(declared: Snapshot) -> None:
+    clean = running("test", declared, in_cluster(declared))
+    assert (clean.drift, compare("test", "", clean.snapshot, declared).objects) == ((), ())
+
+
+def test_an_edited_entry_is_named_by_its_alias_and_mended_by_a_deployment(declared: Snapshot) -> None:
+    drift = the_drift(declared, lambda mirrors: mirrors["useast"].update(topicsPattern="orders|made-by-hand"))
+    assert (drift.code, drift.by, drift.since) == ("field-edited", "kubectl-edit", "2026-01-02T03:04:05Z")
+    assert drift.what == "spec.mirrors[useast].topicsPattern is orders|made-by-hand, and the stack declares orders"
+    assert drift.remedy.startswith("`replicate up test --refresh`")
+
+
+def test_an_edited_property_of_one_connector_is_named_by_its_key(declared: Snapshot) -> None:
+    drift = the_drift(declared, lambda all_: all_["eu"]["sourceConnector"]["config"].update({"offset.lag.max": 7}))
+    assert drift.what == "spec.mirrors[eu].sourceConnector.config.offset.lag.max is 7, and the stack declares 100"
+
+
+def test_a_property_added_in_an_entry_is_taken_away_by_the_next_deployment(declared: Snapshot) -> None:
+    """A list is written as a whole: what somebody added in it does not outlive that, as an added field does."""
+    result = found(declared, lambda all_: all_["eu"]["sourceConnector"]["config"].update(more=1))
+    path = "spec.mirrors[eu].sourceConnector.config.more"
+    assert [each.what for each in result.drift] == [f"{path} is 1, and the stack does not declare it"]
+    (change,) = compare("test", "", result.snapshot, declared).objects
+    assert [(each.path, each.before, each.after) for each in change.fields] == [(path, 1, None)]
+
+
+def test_an_entry_that_is_gone_is_named_by_its_alias(declared: Snapshot) -> None:
+    def remove(objects: dict[str, Manifest]) -> None:
+        kept = [each for each in objects[MIRROR]["spec"]["mirrors"] if _alias(each) != "eu"]
+        by_hand(objects[MIRROR], "spec", "mirrors", value=kept)
+
+    (drift,) = running("test", declared, in_cluster(declared, remove)).drift
+    assert drift.what.startswith("spec.mirrors[eu] was removed, and the stack declares {")
+    assert len(drift.what) < 250
+
+
+def test_an_edited_address_is_told_and_one_that_only_a_deployment_knows_is_not(declared: Snapshot) -> None:
+    def address(entries: Lists) -> None:
+        entry = entries["useast"]
+        entry.get("source", entry)["bootstrapServers"] = "elsewhere:9093"
+        other = entries["eu"]
+        other.get("source", other)["bootstrapServers"] = "kafka.eu:9093"
+
+    old = "clusters" in in_spec(declared)
+    drift = the_drift(declared, address, "clusters" if old else "mirrors")
+    path = "spec.clusters[useast]" if old else "spec.mirrors[useast].source"
+    assert drift.what == f"{path}.bootstrapServers is elsewhere:9093, and the stack declares kafka.useast:9093"
+
+
+def test_the_workers_cluster_is_named_where_the_version_has_it(declared: Snapshot) -> None:
+    if "clusters" in in_spec(declared):
+        drift = the_drift(declared, lambda all_: all_["uswest"].update(bootstrapServers="x:1"), "clusters")
+        path = "spec.clusters[uswest]"
+    else:
+        drift = the_drift(declared, lambda target: target.update(bootstrapServers="x:1"), "target")
+        path = "spec.target"
+    assert drift.what == f"{path}.bootstrapServers is x:1, and the stack declares kafka.uswest:9093"
+
+
+def in_spec(declared: Snapshot) -> Manifest:
+    (name,) = declared.names
+    spec: Manifest = declared.objects(name)[MIRROR]["spec"]
+    return spec
+
+
+@pytest.mark.parametrize(
+    ("state", "told", "remedy"),
+    [
+        pytest.param(
+            {"connector": {"state": "PAUSED"}}, "is PAUSED, and its spec says running", "the operator", id="paused"
+        ),
+        pytest.param(
+            {"connector": {"state": "FAILED"}}, "failed: no trace", f"restart-connector='{SOURCE}'`", id="failed"
+        ),
+        pytest.param(
+            {"connector": {"state": "RUNNING"}, "tasks": [{"id": 3, "state": "FAILED", "trace": "Broken: no\n\tat x"}]},
+            "task 3 failed: Broken: no",
+            f"strimzi.io/restart-connector-task='{SOURCE}:3'`",
+            id="a-failed-task",
+        ),
+    ],
+)
+def test_a_connector_that_does_not_run_shows_behind_a_resource_that_is_ready(
+    declared: Snapshot, state: dict[str, Any], told: str, remedy: str
+) -> None:
+    def seen(objects: dict[str, Manifest]) -> None:
+        objects[MIRROR]["status"]["connectors"] = [{"name": SOURCE, **state}]
+
+    (drift,) = running("test", declared, in_cluster(declared, seen)).drift
+    assert drift.what.startswith(f"connector {SOURCE} ")
+    assert told in drift.what
+    assert remedy in drift.remedy

@@ -1,0 +1,132 @@
+"""What a review tells and hands on. Without these a pull request looks harmless because nothing could be said of it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from components.changes.effect import Effect, Severity
+from components.contract.problems import CannotRunError, Problem
+from infra.review.bases import Base
+from infra.review.comparison import Comparison
+from infra.review.pull_request import MARKER, StackReview, comment_text, review_stacks, write_review
+from infra.review.report_markdown import LONGEST_COMMENT
+from tests.builders import a_flow, a_topology
+from tests.infra.stacks import write_stack
+
+LONGEST_OF_GITHUB = 65_536
+
+
+def a_comparison(stack: str, severity: Severity, effects: int = 1) -> Comparison:
+    effect = Effect(severity, "connector-restarts", "orders", "replications.orders", "1 connector restarts")
+    return Comparison(stack, "main", (effect,) * effects, ())
+
+
+def folders(tmp_path: Path) -> tuple[Path, Base]:
+    """The stack files of now, and those of before."""
+    now, before = tmp_path / "now", tmp_path / "before"
+    now.mkdir()
+    before.mkdir()
+    return write_stack(now), Base("main", write_stack(before, a_topology(replications={"audit": a_flow()})))
+
+
+def test_the_most_severe_effect_of_all_stacks_comes_first() -> None:
+    found = [
+        StackReview("a", comparison=a_comparison("a", Severity.RESTART)),
+        StackReview("b", comparison=a_comparison("b", Severity.DATA)),
+    ]
+    assert comment_text(found).splitlines()[:4] == [
+        MARKER,
+        "## What this change does to replication",
+        "",
+        "It touches `a`, `b`. The most severe effect: **data**.",
+    ]
+
+
+def test_a_stack_with_mistakes_has_no_effects_that_could_look_harmless() -> None:
+    text = comment_text([StackReview("a", ("error: wrong-type: it is wrong",), failed=True)])
+    assert "**1 with mistakes, whose effects are unknown:**" in text
+    assert "- `a`: error: wrong-type: it is wrong" in text
+
+
+def test_what_is_not_known_is_not_called_harmless() -> None:
+    failed = StackReview("a", ("error: wrong-type: it is wrong",), failed=True)
+    compared = StackReview("b", comparison=a_comparison("b", Severity.NONE))
+    assert "It touches `a`. Its effect is unknown." in comment_text([failed])
+    assert "It touches `a`, `b`. The most severe known effect: **none**." in comment_text([failed, compared])
+
+
+def test_a_change_that_mends_what_was_merged_broken_is_rendered_and_does_not_fail(tmp_path: Path) -> None:
+    stacks, base = folders(tmp_path)
+    topology = base.folder / "topologies" / "test.yaml"
+    topology.write_text(topology.read_text().replace("source:", "surce:"))
+    found = review_stacks(["test"], stacks, [base])
+    assert write_review(found, stacks, tmp_path / "out")
+    assert (tmp_path / "out" / "rendered" / "test" / "kustomization.yaml").is_file()
+    (mistake,) = found[0].mistakes
+    assert mistake.startswith(
+        "warning: what changes is unknown: base-unreadable: this version cannot read the topology"
+    )
+    assert "Its effect is unknown." in (tmp_path / "out" / "comment.md").read_text()
+
+
+def test_no_comment_is_longer_than_github_takes() -> None:
+    mistakes = tuple(f"error: {number} {'long ' * 50}" for number in range(100))
+    effects = StackReview("b", comparison=a_comparison("b", Severity.RESTART, effects=2_000))
+    text = comment_text([StackReview("a", mistakes, failed=True), effects])
+    assert LONGEST_COMMENT < len(text) < LONGEST_OF_GITHUB
+    assert "`replicate check` prints all" in text
+    assert "`replicate diff` prints the rest" in text
+
+
+def test_a_review_hands_on_names_and_comment_in_one_line(tmp_path: Path) -> None:
+    stacks, base = folders(tmp_path)
+    assert write_review(review_stacks(["test"], stacks, [base]), stacks, tmp_path / "out")
+    (line,) = (tmp_path / "out" / "review.json").read_text().splitlines()
+    result = json.loads(line)
+    assert (result["stacks"], result["deployable"]) == (["test"], ["test"])
+    assert result["comment"] == (tmp_path / "out" / "comment.md").read_text()
+    assert "`test` against main: **re-read**" in result["comment"]
+    assert (tmp_path / "out" / "rendered" / "test" / "orders" / "connect.yaml").is_file()
+
+
+def test_a_stack_that_is_gone_is_compared_and_not_rendered(tmp_path: Path) -> None:
+    stacks, base = folders(tmp_path)
+    (stacks / "Pulumi.test.yaml").unlink()
+    (found,) = review_stacks(["test"], stacks, [base])
+    assert (found.failed, found.deployable) == (False, False)
+    assert found.comparison is not None
+    assert found.comparison.severity is Severity.DATA
+
+
+def test_a_stack_file_that_cannot_be_read_is_a_mistake_of_its_stack_only(tmp_path: Path) -> None:
+    stacks, base = folders(tmp_path)
+    (stacks / "Pulumi.odd.yaml").write_text("config: {replication:topology: nowhere}")
+    odd, test = review_stacks(["odd", "test"], stacks, [base])
+    assert odd.failed
+    assert "topology `nowhere` has no file" in odd.mistakes[0]
+    assert test.comparison is not None
+
+
+def test_a_mistake_of_the_plan_fails_the_review(tmp_path: Path) -> None:
+    stacks, base = folders(tmp_path)
+    (stacks / "promotion.yaml").write_text("environments: [{name: a, waves: [{stacks: [nowhere]}]}]")
+    assert not write_review(review_stacks(["test"], stacks, [base]), stacks, tmp_path / "out")
+    assert "unknown-stack" in (tmp_path / "out" / "comment.md").read_text()
+
+
+def test_a_mistake_of_the_plan_is_told_without_a_touched_stack() -> None:
+    problem = Problem("environments", "no-environments", "there is none", "Nothing follows.", "add one.")
+    text = comment_text([], [problem])
+    assert "It touches no stack." in text
+    assert "- `promotion.yaml`: no-environments: there is none" in text
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "rendered"])
+def test_a_folder_of_somebody_elses_is_left_alone(tmp_path: Path, name: str) -> None:
+    stacks, base = folders(tmp_path)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / name).write_text("mine")
+    with pytest.raises(CannotRunError, match="an earlier review did not write"):
+        write_review(review_stacks(["test"], stacks, [base]), stacks, tmp_path / "out")
+    assert (tmp_path / "out" / name).read_text() == "mine"

@@ -1,0 +1,207 @@
+"""Reports of one comparison, whole: for people, for machines, and for a comment on a pull request."""
+
+import io
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from jsonschema import validate
+from rich.console import Console
+
+from components.changes.effect import Effect, Severity
+from infra.review.comparison import Comparison
+from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
+from infra.review.report_json import as_json
+from infra.review.report_markdown import LONGEST_COMMENT, as_markdown
+from infra.review.report_text import print_comparisons
+from infra.review.wording import value_text
+from tests.infra.review.changes import compared, written
+from tests.repository import ROOT
+
+BEFORE = {"replications": {"orders": {"connectors": {"checkpoint": {"enabled": False}}}}}
+AFTER = {"replications": {"orders": {"topics": ["orders"], "connectors": {"checkpoint": {"enabled": False}}}}}
+
+TEXT = """\
+test against before: data, objects: 3 changed, 1 replaced
+  data    orders: 1 pattern of topics is no longer replicated: remote topics `useast.payments-.*` stay on uswest but \
+get no more records from useast (topics-stop, at replications.orders.topics)
+  restart orders: 2 connectors restart: `orders-source`, `orders-heartbeat` (`topics`) \
+(connector-restarts, at replications.orders.connectors)
+  ± ConfigMap mirror-orders/orders-replication-b261305e66 (orders, replication-config) replaced, not updated
+      metadata.name: orders-replication-61c0ca3e13 → orders-replication-b261305e66
+      data.topics: orders,payments-.* → orders
+  ~ Role mirror-orders/orders-connector-configuration (orders, access-role)
+      rules[configmaps].resourceNames[]: - orders-replication-61c0ca3e13
+      rules[configmaps].resourceNames[]: + orders-replication-b261305e66
+  ~ KafkaConnector mirror-orders/orders-source (orders, source-connector)
+      5 properties read from mirror-orders/orders-replication-61c0ca3e13 → \
+mirror-orders/orders-replication-b261305e66
+  ~ KafkaConnector mirror-orders/orders-heartbeat (orders, heartbeat-connector)
+      2 properties read from mirror-orders/orders-replication-61c0ca3e13 → \
+mirror-orders/orders-replication-b261305e66
+"""
+
+MARKDOWN = """\
+### `test` against before: **data**, objects: 3 changed, 1 replaced
+
+| severity | flow | effect | where |
+| --- | --- | --- | --- |
+| data | orders | 1 pattern of topics is no longer replicated: remote topics `useast.payments-.*` stay on uswest \
+but get no more records from useast | replications.orders.topics (topics-stop) |
+| restart | orders | 2 connectors restart: `orders-source`, `orders-heartbeat` (`topics`) | \
+replications.orders.connectors (connector-restarts) |
+
+<details><summary>objects: 3 changed, 1 replaced</summary>
+
+```
+replaced: ConfigMap mirror-orders/orders-replication-b261305e66 (orders, replication-config)
+    metadata.name: orders-replication-61c0ca3e13 → orders-replication-b261305e66
+    data.topics: orders,payments-.* → orders
+changed: Role mirror-orders/orders-connector-configuration (orders, access-role)
+    rules[configmaps].resourceNames[]: - orders-replication-61c0ca3e13
+    rules[configmaps].resourceNames[]: + orders-replication-b261305e66
+changed: KafkaConnector mirror-orders/orders-source (orders, source-connector)
+    5 properties read from mirror-orders/orders-replication-61c0ca3e13 → mirror-orders/orders-replication-b261305e66
+changed: KafkaConnector mirror-orders/orders-heartbeat (orders, heartbeat-connector)
+    2 properties read from mirror-orders/orders-replication-61c0ca3e13 → mirror-orders/orders-replication-b261305e66
+```
+
+</details>
+"""
+
+#: The form that programs rely on.
+FORM = {
+    "type": "object",
+    "required": ["version", "severity", "stacks"],
+    "additionalProperties": False,
+    "properties": {
+        "version": {"const": 1},
+        "severity": {"enum": ["none", "restart", "re-read", "data"]},
+        "stacks": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["stack", "against", "severity", "effects", "drift", "objects"],
+                "additionalProperties": False,
+                "properties": {
+                    "stack": {"type": "string"},
+                    "against": {"type": "string"},
+                    "severity": {"enum": ["none", "restart", "re-read", "data"]},
+                    "effects": {
+                        "items": {
+                            "required": ["severity", "code", "stack", "flow", "where", "what"],
+                            "additionalProperties": {"type": "string"},
+                        }
+                    },
+                    "drift": {
+                        "items": {
+                            "required": ["severity", "code", "flow", "where", "what", "by", "since", "remedy"],
+                            "additionalProperties": {"type": "string"},
+                        }
+                    },
+                    "objects": {
+                        "items": {
+                            "required": ["change", "deployment", "role", "kind", "namespace", "name", "fields"],
+                            "properties": {
+                                "change": {"enum": ["added", "changed", "replaced", "removed"]},
+                                "fields": {"items": {"required": ["path", "before", "after"]}},
+                            },
+                        }
+                    },
+                },
+            },
+        },
+    },
+}
+
+
+@pytest.fixture
+def comparison(tmp_path: Path) -> Comparison:
+    return compared(tmp_path, BEFORE, AFTER)
+
+
+def printed(comparison: Comparison) -> str:
+    stream = io.StringIO()
+    print_comparisons([comparison], Console(file=stream, highlight=False))
+    return stream.getvalue()
+
+
+def test_people_read_effects_first_and_then_object_by_object(comparison: Comparison) -> None:
+    assert printed(comparison) == TEXT
+
+
+def test_a_comment_folds_objects_away(comparison: Comparison) -> None:
+    assert as_markdown([comparison]) == MARKDOWN
+
+
+def test_machines_read_a_form_that_is_held(comparison: Comparison) -> None:
+    document = json.loads(json.dumps(as_json([comparison])))
+    validate(document, FORM)
+    assert document["severity"] == "data"
+    (stack,) = document["stacks"]
+    assert [effect["code"] for effect in stack["effects"]] == ["topics-stop", "connector-restarts"]
+    assert "replication-config" in [each["role"] for each in stack["objects"]]
+
+
+def test_no_change_is_said_in_one_line(tmp_path: Path) -> None:
+    same = compared(tmp_path, {}, {})
+    assert printed(same) == "test against before: none, nothing changes\n"
+    assert as_markdown([same]) == "### `test` against before: **none**, nothing changes\n"
+    validate(as_json([same]), FORM)
+
+
+def a_large_comparison(objects: int, effects: int) -> Comparison:
+    fields = (FieldChange("spec.config.topics", "a" * 90, "b" * 90),)
+    change = ObjectChange(ChangeKind.CHANGED, "orders", "source-connector", "KafkaConnector", "n", "orders", fields)
+    effect = Effect(Severity.DATA, "topics-stop", "orders", "replications.orders.topics", "a topic | leaves" * 10)
+    return Comparison("test", "main", (effect,) * effects, (change,) * objects)
+
+
+def test_of_a_long_comment_objects_go_first_and_a_sentence_says_so() -> None:
+    text = as_markdown([a_large_comparison(objects=1_000, effects=3)])
+    assert len(text) <= LONGEST_COMMENT
+    assert "There are too many objects to list here" in text
+    assert text.count("| data |") == 3
+
+
+def test_a_comment_of_too_many_effects_is_cut_at_a_line_and_says_so() -> None:
+    text = as_markdown([a_large_comparison(objects=1, effects=1_000)])
+    assert len(text) <= LONGEST_COMMENT
+    assert text.endswith("The comment is too long and is cut here; `replicate diff` prints the rest.\n")
+    assert text.rpartition("\n\nThe comment")[0].endswith(" |")
+
+
+def test_a_bar_ends_no_cell() -> None:
+    row = as_markdown([a_large_comparison(objects=0, effects=1)]).splitlines()[4]
+    assert row.replace("\\|", "").count("|") == 5
+
+
+def test_square_brackets_are_no_markup(comparison: Comparison) -> None:
+    effect = replace(comparison.effects[0], what="topics `[a-z]+` and `[bold]`")
+    assert "`[a-z]+` and `[bold]`" in printed(replace(comparison, effects=(effect,)))
+
+
+def test_a_value_of_several_lines_is_shown_on_one() -> None:
+    assert value_text("lowercase: true\nrules: []\n") == "lowercase: true\\nrules: []\\n"
+
+
+def replicate(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    code = "from infra.commands.app import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_exit_code_tells_of_severity_only_where_it_is_asked(tmp_path: Path) -> None:
+    base, stacks = written(tmp_path / "before", BEFORE), written(tmp_path / "after", AFTER)
+    diff = ("diff", "--stacks", str(stacks), "--against", str(base))
+    plain = replicate(*diff)
+    assert plain.returncode == 0, plain.stderr
+    assert plain.stdout == TEXT.replace("before", str(base))
+    assert replicate(*diff, "--fail-on", "data", "--json").returncode == 1
+    same = ("diff", "--stacks", str(base), "--against", str(base))
+    assert replicate(*same, "--fail-on", "none").returncode == 0
+    assert replicate("diff", "--against", "no-such-ref-at-all").returncode == 2

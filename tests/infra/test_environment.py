@@ -1,0 +1,72 @@
+"""What differs between a real cluster and the local stack, as a stack's file chooses."""
+
+from pathlib import Path
+
+import pytest
+
+from components.contract.problems import CannotRunError, ReplicationError
+from infra.environment import stack_environment
+from infra.local import environment as local_environment
+from infra.settings import StackSettings, read_settings
+from infra.stack_checks import resolved_flows
+from tests.builders import a_cluster, a_topology
+from tests.infra.stacks import write_stack
+from tests.repository import STACKS
+
+SUPPLIED = {
+    f"{alias}{key}": (value, secret)
+    for alias in ("useast", "uswest")
+    for key, value, secret in (
+        ("Bootstrap", "127.0.0.1:1", False),
+        ("Ca", "certificate", True),
+        ("MirrorPassword", "hunter2", True),
+        ("ValidatorPassword", "hunter2", True),
+    )
+}
+
+
+@pytest.fixture
+def running(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[str, bool]]:
+    """A local stack that runs; returns the configuration that it supplies."""
+    supplied = dict(SUPPLIED)
+    monkeypatch.setattr(local_environment, "load_endpoints", lambda: None)
+    monkeypatch.setattr(local_environment, "stack_config", lambda _: supplied)
+    return supplied
+
+
+def a_stack(folder: Path, **config: object) -> StackSettings:
+    user = {"cluster": "kafka", "namespace": "kafka-east"}
+    clusters = {"useast": a_cluster(kafkaUser=user), "uswest": a_cluster("us-west-2")}
+    return read_settings("test", write_stack(folder, a_topology(clusters=clusters), **config))
+
+
+@pytest.mark.parametrize("local", [False, True], ids=["a real cluster", "the local stack"])
+def test_only_the_users_of_a_real_cluster_are_awaited(tmp_path: Path, local: bool) -> None:
+    """The local stack has no User Operator: a deployment would wait for its users until the deadline."""
+    environment = stack_environment(a_stack(tmp_path, local=local))
+    assert environment.on_this_machine is local
+    assert [user.kind for user in environment.awaited_users()] == ([] if local else ["KafkaUser"])
+
+
+def test_the_local_stack_supplies_addresses_and_the_names_of_secrets(running: dict[str, tuple[str, bool]]) -> None:
+    configured = stack_environment(read_settings("local", STACKS)).configured()
+    assert configured.values["useastBootstrap"] == running["useastBootstrap"][0]
+    assert configured.secret_keys == {key for key, (_, secret) in running.items() if secret}
+    assert "hunter2" not in repr(configured), "a value of a secret would reach logs"
+
+
+def test_a_credential_that_the_local_stack_lacks_is_reported_before_the_engine_starts(
+    running: dict[str, tuple[str, bool]],
+) -> None:
+    assert resolved_flows(read_settings("local", STACKS))
+    del running["uswestMirrorPassword"]
+    with pytest.raises(ReplicationError, match="uswestMirrorPassword"):
+        resolved_flows(read_settings("local", STACKS))
+
+
+def test_a_stack_file_outside_the_projects_folder_has_no_workspace(tmp_path: Path) -> None:
+    """Pulumi would read the file of the same name in the project's own folder."""
+    (tmp_path / "Pulumi.yaml").write_text("name: test\nruntime: python\nstackConfigDir: elsewhere\n")
+    environment = stack_environment(a_stack(tmp_path))
+    with pytest.raises(CannotRunError, match="`stackConfigDir`"), environment.workspace():
+        raise AssertionError("it has one")

@@ -1,0 +1,96 @@
+"""The messages and the comparison that the READMEs quote are what the program says, but for the folding of lines."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from components.changes.effect import Severity
+from components.checks import check_topology
+from components.contract.report import CheckName
+from components.topology.parsing import parse_topology
+from infra.promotion.rule.rules import reasons_against
+from infra.review.report_text import print_comparisons
+from tests.builders import a_flow, a_topology
+from tests.infra.promotion.states import MODEL, NOON, a_flow_state, a_state, at
+from tests.infra.readmes import READMES, Block
+from tests.infra.review.changes import compared
+from tests.repository import ROOT
+
+TEXTS = [block for readme in READMES for block in readme.blocks() if block.language == "text"]
+
+
+def equal_aliases() -> str:
+    (problem,) = check_topology(parse_topology(a_topology(a_flow(target="useast"))))
+    return str(problem)
+
+
+def property_without_effect() -> str:
+    flow = a_flow(connectors={"source": {"config": {"producer.batch.size": 524288}}})
+    (problem,) = check_topology(parse_topology(a_topology(flow)))
+    return str(problem)
+
+
+def predecessor_stale() -> str:
+    changed = a_flow_state(changed_at=at("11:30"), changed_by="kubectl-edit")
+    (problem,) = reasons_against(a_state(changed, stack="staging-us-west-2"), MODEL, 0, NOON)
+    return str(problem)
+
+
+#: Code that a quoted message begins with -> the message of the program.
+MESSAGES: dict[str, Callable[[], str]] = {
+    "equal-aliases": equal_aliases,
+    "property-without-effect": property_without_effect,
+    "predecessor-stale": predecessor_stale,
+}
+QUOTED = [(match[1], block) for block in TEXTS if (match := re.match(r"([a-z]+(?:-[a-z]+)+): ", block.text))]
+
+
+def unfolded(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(("code", "block"), QUOTED, ids=[block.place for _, block in QUOTED])
+def test_a_quoted_message_is_the_message(code: str, block: Block) -> None:
+    assert unfolded(block.text) == unfolded(MESSAGES[code]())
+
+
+def test_every_message_is_quoted_somewhere() -> None:
+    assert {code for code, _ in QUOTED} == set(MESSAGES)
+
+
+def test_the_shown_comparison_is_what_diff_prints(tmp_path: Path) -> None:
+    (block,) = [block for block in TEXTS if " against " in block.text]
+    after = a_flow(topics=["orders", "ledger"], offsetSyncs={"location": "target"})
+    comparison = compared(tmp_path, {}, {"replications": {"orders": after}})
+    named = replace(comparison, stack="prod-us-west-2", against="1f0c2d9a4b, where this branch began")
+    printed = StringIO()
+    print_comparisons([named], Console(file=printed, width=120))
+    shown, _, rest = unfolded(block.text).rpartition(" …")
+    assert rest == ""
+    assert unfolded(printed.getvalue()).startswith(shown)
+
+
+def first_column(path: str, header: str) -> set[str]:
+    """Code spans in the first column of the table with this header."""
+    table = re.search(rf"^\| {header} \|.*\n\|.*\n((?:\|.*\n)+)", (ROOT / path).read_text(), re.MULTILINE)
+    assert table is not None
+    return {code for row in table[1].splitlines() for code in re.findall(r"`([^`]+)`", row.split("|")[1])}
+
+
+def test_the_checks_of_the_job_are_listed() -> None:
+    assert first_column("spark/README.md", "check") == set(CheckName)
+
+
+def test_the_severities_of_a_change_are_listed() -> None:
+    assert first_column("infra/README.md", "severity") == set(Severity)
+
+
+def test_a_finding_of_drift_that_is_listed_exists() -> None:
+    sources = "".join(path.read_text() for path in (ROOT / "infra" / "review").glob("*.py"))
+    listed = first_column("infra/README.md", "finding")
+    assert {code for code in listed if f'"{code}"' not in sources} == set()

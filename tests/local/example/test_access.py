@@ -1,0 +1,246 @@
+"""Least access, for real: flows run with nothing but the ACLs that are derived for them, and each is missed by name
+when it is taken away, which most resources would not show: they stay Ready."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs do not re-export them
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
+from pyspark.sql import SparkSession
+
+from components.contract.parameters import FlowParameters, Parameters
+from components.contract.report import CheckName, CheckOutcome, Verdict
+from components.kafka.acls import CLUSTER_NAME
+from components.render.acls import Acl, flow_acls, merged_acls
+from infra.local.acls import apply_acls, bindings
+from infra.local.endpoints import Region
+from infra.local.traffic import create_topics, end_offsets, produce
+from infra.local.users import ADMIN, MIRROR, VALIDATOR
+from infra.machine import jars as maven
+from infra.machine.jdk import find_jdk
+from infra.review.acl_tables import acl_commands
+from infra.waiting import wait_for
+from spark.checks import access
+from spark.credentials import resolver
+from spark.documents import chosen_flows
+from spark.flows import open_flow
+from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, source_acls, told
+from tests.local.observed import expect_records
+
+SECONDS = 60
+USER = f"User:{MIRROR}"
+STAND_IN = "User:stand-in"
+
+
+@dataclass(frozen=True)
+class Taken:
+    """One operation of the flow `orders` that is taken away, on `cluster`."""
+
+    cluster: str
+    name: str
+    operation: str
+    resource: str = "topic"
+
+
+def derived(deployed: Deployed) -> tuple[Acl, ...]:
+    """What both flows need, under the regions' own aliases."""
+    ledger = deployed.flow("ledger")
+    on_target = [acl for acl in flow_acls(ledger) if acl.cluster == "uswest"]
+    return merged_acls([*flow_acls(deployed.flow()), *source_acls(ledger, "useast"), *on_target])
+
+
+def granted(region: Region, principal: str = USER) -> list[AclBinding]:
+    admin = AdminClient(region.client_config(ADMIN))
+    any_name: Any = None  # Its stubs know no wildcard.
+    every = AclBindingFilter(
+        ResourceType.ANY,
+        any_name,
+        ResourcePatternType.ANY,
+        principal,
+        any_name,
+        AclOperation.ANY,
+        AclPermissionType.ANY,
+    )
+    return list(admin.describe_acls(every, request_timeout=SECONDS).result(SECONDS))
+
+
+def revoke(region: Region, *bound: AclBinding) -> None:
+    exactly = [
+        AclBindingFilter(
+            *(each.restype, each.name, each.resource_pattern_type, each.principal),
+            *(each.host, each.operation, each.permission_type),
+        )
+        for each in bound
+    ]
+    admin = AdminClient(region.client_config(ADMIN))
+    for future in admin.delete_acls(exactly, request_timeout=SECONDS).values() if exactly else ():
+        assert len(future.result(SECONDS)) == 1
+
+
+@pytest.fixture(scope="module")
+def least(deployed: Deployed) -> Deployed:
+    """The deployed flows, whose user has lost everything that is not derived for them."""
+    wanted = derived(deployed)
+    for region in deployed.endpoints.regions.values():
+        needed = {binding for acl in wanted if acl.cluster == region.alias for binding in bindings(acl)}
+        apply_acls(region, wanted)
+        revoke(region, *(set(granted(region)) - needed))
+        assert set(granted(region)) == needed
+    return deployed
+
+
+@contextmanager
+def without(region: Region, taken: Taken, principal: str = USER) -> Iterator[None]:
+    """An operation of a user taken away while the body runs."""
+    kind, operation = ResourceType[taken.resource.upper()], AclOperation[taken.operation]
+    matching = [
+        each
+        for each in granted(region, principal)
+        if (each.restype, each.name, each.operation) == (kind, taken.name, operation)
+    ]
+    assert len(matching) == 1, f"{taken}: {matching}"
+    revoke(region, *matching)
+    try:
+        yield
+    finally:
+        admin = AdminClient(region.client_config(ADMIN))
+        for future in admin.create_acls(matching, request_timeout=SECONDS).values():
+            future.result(SECONDS)
+
+
+@pytest.fixture(scope="module")
+def orders(least: Deployed) -> FlowParameters:
+    """The parameters of the flow `orders`."""
+    (parameters,) = chosen_flows(Parameters.model_validate(least.document), "orders")
+    return parameters
+
+
+@pytest.fixture(scope="module")
+def stand_in(least: Deployed, orders: FlowParameters) -> FlowParameters:
+    """The parameters of `orders` for another user with the same ACLs.
+
+    A connector that loses an ACL fails if it happens to need it at that moment, and stays failed for a while.
+    """
+    acls = [replace(acl, principal=STAND_IN) for acl in flow_acls(least.flow())]
+    for region in least.endpoints.regions.values():
+        apply_acls(region, acls)
+    needed = tuple(acl.model_copy(update={"principal": STAND_IN}) for acl in orders.acls or ())
+    return orders.model_copy(update={"acls": needed})
+
+
+def access_of(deployed: Deployed, parameters: FlowParameters) -> CheckOutcome:
+    """Outcome of the check of access alone."""
+    spark = SparkSession.getActiveSession()
+    assert spark is not None
+    with open_flow(parameters, spark, resolver(deployed.endpoints.kubeconfig), lambda _: None) as flow:
+        return access.check_access(flow)
+
+
+@pytest.mark.parametrize("flow", ["orders", "ledger"], ids=["default policy", "identity policy"])
+def test_a_flow_runs_with_nothing_but_the_derived_acls(least: Deployed, flow: str) -> None:
+    if flow == "orders":
+        # What comes later needs rights that what is there does not: a topic to be made, and partitions to be added.
+        source, target = (least.endpoints.regions[alias] for alias in ("useast", "uswest"))
+        create_topics(source, {"payments-least": 2})
+        produce(source, "payments-least", 40, seed=1)
+        wait_for(
+            "payments-least to arrive", lambda: expect_records(target, "useast.payments-least", 40), ARRIVAL_SECONDS
+        )
+        assert sum(end_offsets(target, ["useast.payments-least"]).values()) == 40
+    outcome = least.validate(flow)
+    assert outcome.verdict is Verdict.PASS, told(outcome)
+    looked = check_named(outcome, CheckName.ACCESS)
+    assert (looked.findings, looked.counts["missing"]) == ((), 0)
+    assert looked.counts["needed"] >= 30
+
+
+@pytest.mark.parametrize(
+    "taken",
+    [
+        pytest.param(Taken("useast", "payments-", "READ"), id="topics that are then left out in silence"),
+        pytest.param(Taken("useast", "orders", "READ"), id="a topic whose polls then fail"),
+        pytest.param(Taken("useast", "orders", "DESCRIBE_CONFIGS"), id="a topic that then stops every refresh"),
+        pytest.param(Taken("uswest", "useast.checkpoints.internal", "READ"), id="checkpoints that then end"),
+        pytest.param(Taken("uswest", "useast.orders", "ALTER"), id="partitions that then never appear"),
+        pytest.param(Taken("useast", "checkout-", "DESCRIBE", "group"), id="groups that are then left out in silence"),
+        pytest.param(
+            Taken("uswest", "mirror-orders-offsets-internal", "READ"),
+            id="the workers' offsets, without which they hang",
+        ),
+        pytest.param(Taken("useast", "heartbeats", "WRITE"), id="heartbeats that are then never sent"),
+        pytest.param(Taken("useast", "mm2-offset-syncs.uswest.internal", "WRITE"), id="offset syncs that then end"),
+        pytest.param(Taken("uswest", "mirror-orders", "READ", "group"), id="the workers' own group"),
+    ],
+)
+def test_a_permission_that_is_taken_away_is_named(least: Deployed, stand_in: FlowParameters, taken: Taken) -> None:
+    region = least.endpoints.regions[taken.cluster]
+    with without(region, taken, STAND_IN):
+        found = access_of(least, stand_in)
+    missed = [finding for finding in found.findings if finding.code == "acl-missing"]
+    assert found.verdict is Verdict.FAIL
+    text = "\n".join(finding.message for finding in missed)
+    assert f"{STAND_IN} {taken.operation} on {taken.resource} {taken.name}" in text, text
+    assert f" of {taken.cluster}" in text
+    assert f"--{taken.resource} {taken.name}" in text
+
+
+def test_the_whole_validation_fails_by_a_missing_permission_alone(least: Deployed) -> None:
+    """Every record that was replicated is there still, so no other check can see what is wrong."""
+    with without(least.endpoints.regions["uswest"], Taken("uswest", "useast.orders", "ALTER")):
+        outcome = least.validate("orders")
+    assert outcome.verdict is Verdict.FAIL
+    assert [check.name for check in outcome.checks if check.verdict is not Verdict.PASS] == [CheckName.ACCESS], told(
+        outcome
+    )
+
+
+def test_a_validator_that_may_not_see_acls_says_so_and_fails_nothing(least: Deployed, orders: FlowParameters) -> None:
+    taken = Taken("uswest", "kafka-cluster", "DESCRIBE", "broker")
+    region = least.endpoints.regions["uswest"]
+    with without(region, taken, f"User:{VALIDATOR}"):
+        found = access_of(least, orders)
+    assert (found.verdict, [finding.code for finding in found.findings]) == (Verdict.PASS, ["acls-not-visible"])
+
+
+GRANTED = "User:granted"
+
+
+def test_the_printed_commands_grant_what_is_derived(deployed: Deployed, tmp_path: Path) -> None:
+    """One command for each type of resource and pattern, run by Kafka's own tool as it is printed."""
+    region = deployed.endpoints.regions["useast"]
+    acls = [
+        Acl("useast", GRANTED, "cluster", "literal", CLUSTER_NAME, ("DESCRIBE",)),
+        Acl("useast", GRANTED, "group", "prefixed", "some-", ("READ",)),
+        Acl("useast", GRANTED, "topic", "literal", "*", ("DESCRIBE_CONFIGS", "READ")),
+        Acl("useast", GRANTED, "transactional_id", "literal", "some", ("WRITE",)),
+    ]
+    properties = tmp_path / "admin.properties"
+    properties.touch(mode=0o600)
+    admin = region.users[ADMIN]
+    login = f'PlainLoginModule required username="{admin.name}" password="{admin.password}";'
+    properties.write_text(
+        "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nssl.truststore.type=PEM\n"
+        f"ssl.truststore.location={region.ca_file}\n"
+        f"sasl.jaas.config=org.apache.kafka.common.security.plain.{login}\n"
+    )
+    tool = f'"{find_jdk().java}" -cp "{maven.CONNECT.directory}/*" org.apache.kafka.tools.AclCommand'
+    script = "\n".join([f'kafka-acls.sh() {{ {tool} "$@"; }}', *acl_commands(acls, deployed.settings.topology)])
+    environment = {"USEAST_SERVERS": region.bootstrap_servers, "USEAST_CONFIG": str(properties)}
+    try:
+        ran = subprocess.run(["bash", "-euc", script], env=environment, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        assert set(granted(region, GRANTED)) == {binding for acl in acls for binding in bindings(acl)}
+    finally:
+        revoke(region, *granted(region, GRANTED))

@@ -1,0 +1,174 @@
+"""Drift on a running flow: what somebody changed past the program is named, and the remedies mend it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+from confluent_kafka.admin import AdminClient
+from kubernetes import client, watch
+
+from components.contract.report import Verdict
+from components.render.config_maps import replication_config_map
+from infra.engine import deployment
+from infra.local.parts import operator as operator_part
+from infra.local.state import load_state
+from infra.local.traffic import create_topics
+from infra.local.users import ADMIN
+from infra.review.comparison import Comparison
+from infra.review.drift import Drift
+from infra.review.drift_findings import running_otherwise
+from infra.review.live_comparison import compare_with_cluster
+from infra.waiting import NotYetError, wait_for
+from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, told
+
+_STRIMZI = ("kafka.strimzi.io", "v1")
+_NAMESPACE = "mirror-orders"
+_HEARTBEAT = "orders-heartbeat"
+_JSON_PATCH = "application/json-patch+json"
+_HAND: dict[str, Any] = {"field_manager": "somebody", "_request_timeout": 20}
+
+
+def _compared(deployed: Deployed) -> Comparison:
+    return compare_with_cluster("local", deployed.settings.stacks)
+
+
+def _expect_clean(deployed: Deployed) -> None:
+    found = _compared(deployed)
+    if found.drift or found.objects:
+        raise NotYetError(f"{found.drift} {found.objects}")
+
+
+@pytest.fixture(autouse=True)
+def _clean(deployed: Deployed) -> None:
+    """A deployment as Pulumi, the API server and the operator leave it has neither drift nor a change."""
+    wait_for("no drift", lambda: _expect_clean(deployed), ARRIVAL_SECONDS)
+
+
+def test_what_was_changed_by_hand_is_named_and_mended_by_its_remedy(deployed: Deployed) -> None:
+    custom, core = client.CustomObjectsApi(deployed.api), client.CoreV1Api(deployed.api)
+    config_map = replication_config_map(deployed.flow("ledger")).name
+    place = (*_STRIMZI, _NAMESPACE)
+    more = {"spec": {"tasksMax": deployed.connector("orders-source")["spec"]["tasksMax"] + 1}}
+    custom.patch_namespaced_custom_object(*place, "kafkaconnectors", "orders-source", more, **_HAND)
+    edit = {"spec": {"state": "paused", "config": {"made.by.hand": "1"}}}
+    custom.patch_namespaced_custom_object(*place, "kafkaconnectors", "orders-heartbeat", edit, **_HAND)
+    custom.delete_namespaced_custom_object(*place, "kafkaconnectors", "orders-checkpoint")
+    core.delete_namespaced_config_map(config_map, "mirror-ledger")
+    found = _compared(deployed)
+    named = {(each.code, each.where, each.by) for each in found.drift}
+    assert named >= {
+        ("field-edited", f"KafkaConnector {_NAMESPACE}/orders-source", "somebody"),
+        ("field-edited", f"KafkaConnector {_NAMESPACE}/orders-heartbeat", "somebody"),
+        ("field-added", f"KafkaConnector {_NAMESPACE}/orders-heartbeat", "somebody"),
+        ("deployment-incomplete", "deployment orders", ""),
+        ("object-missing", f"ConfigMap mirror-ledger/{config_map}", ""),
+    }
+    assert {(each.change.value, each.name) for each in found.objects} == {
+        ("changed", "orders-source"),
+        ("changed", "orders-heartbeat"),
+        ("added", "orders-checkpoint"),
+        ("added", config_map),
+    }
+    assert "topics-stop" not in {each.code for each in found.effects}, "its connectors still run with what it said"
+    assert set(deployment.up(deployed.settings, lambda _: None)) == {"same"}, "Pulumi's state has no drift"
+    deployment.up(deployed.settings, lambda _: None, refresh=True)
+    deployment.wait_ready(deployed.settings, READY_SECONDS)
+    left = _compared(deployed)
+    assert [each.code for each in left.drift] == ["field-added"], left
+    assert '{"op":"remove","path":"/spec/config/made.by.hand"}' in left.drift[0].remedy
+    remove = [{"op": "remove", "path": "/spec/config/made.by.hand"}]
+    custom.patch_namespaced_custom_object(
+        *place, "kafkaconnectors", "orders-heartbeat", remove, _content_type=_JSON_PATCH, **_HAND
+    )
+    wait_for("no drift", lambda: _expect_clean(deployed), ARRIVAL_SECONDS)
+
+
+@contextmanager
+def _operator_suspended() -> Iterator[None]:
+    """An operator that does nothing meanwhile, while Connect and its connectors run on."""
+    operator = psutil.Process(load_state().parts["operator"].pid)
+    operator.suspend()
+    try:
+        yield
+    finally:
+        operator.resume()
+
+
+def test_what_happens_while_the_operator_is_down_is_told_as_far_as_kubernetes_knows_it(deployed: Deployed) -> None:
+    """Nothing in Kubernetes tells of a pause over Connect's REST interface then; a changed spec is not taken up."""
+    custom = client.CustomObjectsApi(deployed.api)
+    place = (*_STRIMZI, _NAMESPACE, "kafkaconnectors", "orders-checkpoint")
+    with _operator_suspended():
+        _over_rest("pause")
+        wait_for("the connector to be paused", partial(_expect_state, "PAUSED"), ARRIVAL_SECONDS)
+        paused = _compared(deployed)
+        custom.patch_namespaced_custom_object(*place, {"spec": {"tasksMax": 2}}, **_HAND)
+        behind = _compared(deployed)
+    wait_for("the connector to run", partial(_expect_state, "RUNNING"), ARRIVAL_SECONDS)
+    deployment.up(deployed.settings, lambda _: None, refresh=True)
+    wait_for("no drift", lambda: _expect_clean(deployed), ARRIVAL_SECONDS)
+    assert paused.drift == ()
+    assert {(each.code, each.where, each.by) for each in behind.drift} == {
+        (code, f"KafkaConnector {_NAMESPACE}/orders-checkpoint", "somebody") for code in ("field-edited", "not-ready")
+    }
+
+
+def test_a_pause_over_connects_rest_interface_is_in_the_status_with_which_the_operator_ends_it(
+    deployed: Deployed,
+) -> None:
+    """It asks Connect to resume and writes what Connect says right then: that it is paused, nearly always."""
+    drift = wait_for("a status that tells of a pause", lambda: _told_of_a_pause(deployed), ARRIVAL_SECONDS)
+    wait_for("no drift", lambda: _expect_clean(deployed), ARRIVAL_SECONDS)
+    assert (drift.code, drift.by) == ("connector-state", "Connect's REST interface")
+    assert "orders-heartbeat is PAUSED, and its spec says running" in drift.what
+    assert drift.since
+
+
+def _told_of_a_pause(deployed: Deployed) -> Drift:
+    """What `diff` would say of the first status that tells of a pause which is made now."""
+    custom = client.CustomObjectsApi(deployed.api)
+    before = deployed.connector(_HEARTBEAT)["metadata"]["resourceVersion"]
+    _over_rest("pause")
+    events = watch.Watch().stream(  # type: ignore[no-untyped-call]
+        custom.list_namespaced_custom_object,
+        *(*_STRIMZI, _NAMESPACE, "kafkaconnectors"),
+        resource_version=before,
+        timeout_seconds=5,
+    )
+    bodies = (event["object"] for event in events if event["object"]["metadata"]["name"] == _HEARTBEAT)
+    found = next((drift for body in bodies for drift in running_otherwise("orders", body)), None)
+    if found is None:
+        raise NotYetError("Connect had resumed it when it was asked")
+    return found
+
+
+def _over_rest(verb: str) -> None:
+    ports = [worker.port for worker in operator_part.workers()]
+    urls = [f"http://127.0.0.1:{port}/connectors/{_HEARTBEAT}/{verb}" for port in ports]
+    assert 202 in [httpx.put(url, trust_env=False).status_code for url in urls]
+
+
+def _expect_state(wanted: str) -> None:
+    for worker in operator_part.workers():
+        status = httpx.get(f"http://127.0.0.1:{worker.port}/connectors/{_HEARTBEAT}/status", trust_env=False)
+        if status.status_code == 200 and status.json()["connector"]["state"] == wanted:
+            return
+    raise NotYetError(f"not {wanted}")
+
+
+def test_a_topic_made_by_hand_where_a_remote_topic_belongs_is_named(deployed: Deployed) -> None:
+    target = deployed.endpoints.regions["uswest"]
+    admin = AdminClient(target.client_config(ADMIN))
+    create_topics(target, {"useast.payments-made-by-hand": 1})
+    try:
+        outcome = deployed.validate()
+    finally:
+        (removed,) = admin.delete_topics(["useast.payments-made-by-hand"]).values()
+        removed.result(timeout=60)
+    assert outcome.verdict is Verdict.PASS, told(outcome)
+    named = "useast.payments-made-by-hand on uswest is named like the remote topic of payments-made-by-hand in orders"
+    assert f"foreign-topic: {named}" in told(outcome)

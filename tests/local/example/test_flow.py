@@ -1,0 +1,74 @@
+"""A deployed flow, for real: it replicates, changes take effect, access is least, and nothing secret leaks."""
+
+import httpx
+import pytest
+from kubernetes import client
+
+from components.contract.report import Verdict
+from components.render.connections import secrets_read
+from infra.engine import deployment
+from infra.local.parts import operator as operator_part
+from infra.project import local_folder
+from tests.local.flows import Deployed, check_named, told
+
+
+def test_a_healthy_flow_passes_every_check_with_something_counted(deployed: Deployed) -> None:
+    outcome = deployed.validate("orders")
+    assert outcome.verdict is Verdict.PASS, told(outcome)
+    assert {check.name for check in outcome.checks} >= {"heartbeats-arrive", "offsets-translate", "parity"}
+    parity = check_named(outcome, "parity")
+    assert parity.counts["sourceRecords"] == parity.counts["targetRecords"] >= 3600
+    assert check_named(outcome, "offsets-translate").counts["proven"] > 0
+
+
+def test_identity_policy_over_mutual_tls_replicates_under_the_same_names(deployed: Deployed) -> None:
+    outcome = deployed.validate("ledger")
+    assert outcome.verdict is Verdict.PASS, told(outcome)
+    assert check_named(outcome, "parity").counts["targetRecords"] == 500
+    assert check_named(outcome, "offsets-translate").counts["proven"] == 2
+
+
+def test_a_second_up_changes_nothing(deployed: Deployed) -> None:
+    assert set(deployment.up(deployed.settings, lambda _: None)) == {"same"}
+
+
+def test_the_service_account_reads_what_it_must_and_is_refused_the_rest(deployed: Deployed) -> None:
+    api = deployed.api
+    api.default_headers["Impersonate-User"] = "system:serviceaccount:mirror-orders:orders-connect"
+    api.default_headers["Impersonate-Group"] = "system:serviceaccounts"
+    core = client.CoreV1Api(api)
+    flow = deployed.flow()
+    for name in secrets_read(flow, "source") | secrets_read(flow, "target"):
+        assert core.read_namespaced_secret(name, "mirror-orders").data
+    for refused in ("orders-source-validation", "anything-else"):
+        with pytest.raises(client.ApiException) as caught:
+            core.read_namespaced_secret(refused, "mirror-orders")
+        assert caught.value.status == 403
+    with pytest.raises(client.ApiException) as caught:
+        core.list_namespaced_secret("mirror-orders")
+    assert caught.value.status == 403
+
+
+def test_no_password_is_in_the_state_or_in_a_log(deployed: Deployed) -> None:
+    """Whoever reads the state's backend, or a log collector, must not be able to log in."""
+    passwords = {user.password for region in deployed.endpoints.regions.values() for user in region.users.values()}
+    files = [path for folder in ("pulumi", "logs", "validation") for path in (local_folder() / folder).rglob("*")]
+    read = {path: path.read_text(errors="replace") for path in files if path.is_file()}
+    assert any("orders-source-credentials" in text for text in read.values())
+    assert [path for path, text in read.items() if any(password in text for password in passwords)] == []
+
+
+@pytest.mark.parametrize("name", ["orders-source", "orders-checkpoint", "orders-heartbeat"])
+def test_connect_itself_finds_no_error_in_a_connectors_configuration(deployed: Deployed, name: str) -> None:
+    """The authority on properties is the connector."""
+    spec = deployed.connector(name)["spec"]
+    config = {**{key: str(value) for key, value in spec["config"].items()}, "connector.class": spec["class"]}
+    (port,) = {worker.port for worker in operator_part.workers() if "mirror-orders/" in worker.name}
+    plugin = spec["class"].rsplit(".", 1)[-1]
+    answer = httpx.put(
+        f"http://127.0.0.1:{port}/connector-plugins/{plugin}/config/validate", json={**config, "name": name}, timeout=60
+    )
+    answer.raise_for_status()
+    found = answer.json()
+    errors = {each["value"]["name"]: each["value"]["errors"] for each in found["configs"] if each["value"]["errors"]}
+    assert (found["error_count"], errors) == (0, {})

@@ -1,0 +1,119 @@
+"""Break it and be told: each fault on a running flow makes the validation fail, and name it; then it is mended."""
+
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from components.contract.report import FlowOutcome, Verdict
+from infra.local.example_traffic import make_example_traffic
+from infra.local.traffic import commit, create_topics, end_offsets, produce
+from infra.local.users import ADMIN, APP
+from infra.waiting import NotYetError, wait_for
+from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, told
+from tests.local.observed import expect_records
+
+
+@pytest.fixture(autouse=True)
+def _more_traffic(deployed: Deployed) -> None:
+    """Records and commits that are younger than whatever was checked before."""
+    make_example_traffic(deployed.endpoints.regions["useast"], 60, seed=1)
+
+
+def test_a_stopped_heartbeat_connector_is_named(deployed: Deployed) -> None:
+    with deployed.edited("orders-heartbeat", {"state": "stopped"}, {"state": "running"}):
+        outcome = wait_for("heartbeats to grow old", lambda: _expect_old_heartbeats(deployed), ARRIVAL_SECONDS)
+    assert "useast.heartbeats" in told(outcome)
+
+
+def _expect_old_heartbeats(deployed: Deployed) -> FlowOutcome:
+    # No heartbeat can arrive, however long the job waits for one.
+    outcome = deployed.validate(catch_up_seconds=1)
+    if check_named(outcome, "heartbeats-arrive").verdict is not Verdict.FAIL:
+        raise NotYetError(told(outcome))
+    return outcome
+
+
+def test_a_checkpoint_connector_with_another_topic_list_is_named(deployed: Deployed) -> None:
+    topics = deployed.connector("orders-checkpoint")["spec"]["config"]["topics"]
+    broken, mended = ({"config": {"topics": value}} for value in ("something-else", topics))
+    with deployed.edited("orders-checkpoint", broken, mended):
+        make_example_traffic(deployed.endpoints.regions["useast"], 60, seed=1)
+        outcome = deployed.validate()
+    check = check_named(outcome, "offsets-translate")
+    assert check.verdict is Verdict.FAIL, told(outcome)
+    assert "checkpoint" in told(outcome)
+    assert "checkout-" in told(outcome)
+
+
+def test_a_group_beyond_its_translation_is_named(deployed: Deployed) -> None:
+    """A consumer that fails over would skip what lies between."""
+    target = deployed.endpoints.regions["uswest"]
+    end = end_offsets(target, ["useast.orders"])["useast.orders", 0]
+    commit(target, "checkout-web", {("useast.orders", 0): end})
+    outcome = deployed.validate()
+    check = check_named(outcome, "offsets-translate")
+    assert check.verdict is Verdict.FAIL, told(outcome)
+    assert "checkout-web" in told(outcome)
+    # Groups are synced forward only: from its first record on, the group follows the checkpoints again.
+    commit(target, "checkout-web", {("useast.orders", 0): 0})
+    mended = deployed.validate()
+    assert mended.verdict is Verdict.PASS, told(mended)
+
+
+def test_a_record_produced_to_the_replicated_topic_is_named(deployed: Deployed) -> None:
+    target = deployed.endpoints.regions["uswest"]
+    producer = Producer(target.client_config(APP))
+    producer.produce("useast.payments-refunds", b"not replicated", b"stray", 0)
+    assert producer.flush(30) == 0
+    try:
+        outcome = deployed.validate()
+    finally:
+        _empty(deployed, "payments-refunds", "useast.payments-refunds")
+    parity = check_named(outcome, "parity")
+    assert parity.verdict is Verdict.FAIL, told(outcome)
+    assert parity.counts["extra"] == 1
+    assert "payments-refunds: 1 records on uswest do not exist on useast" in told(outcome)
+
+
+def test_records_lost_to_retention_before_they_were_replicated_are_named(deployed: Deployed) -> None:
+    source, target = (deployed.endpoints.regions[alias] for alias in ("useast", "uswest"))
+    create_topics(source, {"payments-lost": 1})
+    produce(source, "payments-lost", 200, seed=1)
+    wait_for("payments-lost to arrive", lambda: expect_records(target, "useast.payments-lost", 200), ARRIVAL_SECONDS)
+    with deployed.edited("orders-source", {"state": "stopped"}, {"state": "running"}):
+        produce(source, "payments-lost", 300, seed=1, first=200)
+        _delete_records(deployed, "payments-lost", 350)
+        produce(source, "payments-lost", 100, seed=1, first=500)
+        stopped = deployed.validate(catch_up_seconds=1)
+        assert "payments-lost" in told(stopped)
+        assert check_named(stopped, "nothing-lost-to-retention").verdict is Verdict.FAIL, told(stopped)
+    wait_for("the rest to arrive", lambda: expect_records(target, "useast.payments-lost", 450), ARRIVAL_SECONDS)
+    resumed = deployed.validate()
+    _delete_topics(deployed, useast="payments-lost", uswest="useast.payments-lost")
+    lost = check_named(resumed, "nothing-lost-to-retention")
+    assert lost.verdict is Verdict.FAIL, told(resumed)
+    assert lost.counts["lost"] == 150
+
+
+def _delete_records(deployed: Deployed, topic: str, before: int) -> None:
+    """What retention does at the end of a segment, without waiting for one."""
+    admin = AdminClient(deployed.endpoints.regions["useast"].client_config(ADMIN))
+    for future in admin.delete_records([TopicPartition(topic, 0, before)]).values():
+        assert future.result(60).low_watermark == before
+
+
+def _empty(deployed: Deployed, source_topic: str, remote_topic: str) -> None:
+    """Remove a stray record by emptying both topics up to their ends."""
+    for alias, topic in (("useast", source_topic), ("uswest", remote_topic)):
+        region = deployed.endpoints.regions[alias]
+        admin = AdminClient(region.client_config(ADMIN))
+        ends = end_offsets(region, [topic])
+        for future in admin.delete_records([TopicPartition(*place, end) for place, end in ends.items()]).values():
+            future.result(60)
+
+
+def _delete_topics(deployed: Deployed, **topics: str) -> None:
+    for alias, topic in topics.items():
+        admin = AdminClient(deployed.endpoints.regions[alias].client_config(APP))
+        for future in admin.delete_topics([topic]).values():
+            future.result(60)

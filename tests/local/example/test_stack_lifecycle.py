@@ -1,0 +1,83 @@
+"""A stack over time: a changed property takes effect, a killed process comes back, destroy leaves nothing."""
+
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import psutil
+import pytest
+import yaml
+from kubernetes import client
+from rich.console import Console
+
+from components.contract.report import Verdict
+from infra.engine import deployment
+from infra.local import stack
+from infra.local.example_traffic import make_example_traffic
+from infra.local.parts import operator as operator_part
+from infra.local.state import load_state
+from infra.settings import read_settings
+from infra.waiting import NotYetError, wait_for
+from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, told
+from tests.local.observed import expect_records
+
+
+def _changed(deployed: Deployed, change: Callable[[dict[str, Any]], None]) -> Deployed:
+    """The stack with its topology file edited; deployed and ready."""
+    file = deployed.settings.stacks / "topologies" / "local.yaml"
+    topology = yaml.safe_load(file.read_text())
+    change(topology["replications"]["orders"])
+    file.write_text(yaml.safe_dump(topology, sort_keys=False))
+    return Deployed(read_settings("local", deployed.settings.stacks), deployed.endpoints)
+
+
+def test_a_changed_topic_list_reaches_the_running_connectors(deployed: Deployed) -> None:
+    """The ConfigMap is replaced under a new name, so that connectors that read it start again."""
+    target = deployed.endpoints.regions["uswest"]
+    wider = _changed(deployed, lambda flow: flow.update(topics=["orders", "payments-.*", "audit"]))
+    try:
+        changes = deployment.up(wider.settings, lambda _: None)
+        assert changes["replace"] == 1
+        assert changes["update"] == 4, "the Role and three connectors"
+        deployment.wait_ready(wider.settings, READY_SECONDS)
+        wait_for("audit on the target", lambda: expect_records(target, "useast.audit", 1), ARRIVAL_SECONDS)
+    finally:
+        _changed(deployed, lambda flow: flow.update(topics=["orders", "payments-.*"])).up()
+
+
+@pytest.mark.parametrize("part", ["kube-apiserver", "kafka-uswest", "operator", "worker"])
+def test_a_killed_part_comes_back_and_the_flow_with_it(deployed: Deployed, part: str) -> None:
+    _kill(part)
+    stack.up(Console(quiet=True))
+    make_example_traffic(deployed.endpoints.regions["useast"], 30, seed=1)
+    deployment.wait_ready(deployed.settings, READY_SECONDS)
+    outcome = deployed.validate(catch_up_seconds=90)
+    assert outcome.verdict is Verdict.PASS, told(outcome)
+
+
+def _kill(part: str) -> None:
+    pids = [worker.pid for worker in operator_part.workers()] if part == "worker" else []
+    pids = pids or [load_state().parts[part].pid]
+    for pid in pids:
+        process = psutil.Process(pid)
+        process.send_signal(signal.SIGKILL)
+        process.wait(20)
+
+
+def test_destroy_leaves_no_object_and_no_worker(deployed: Deployed) -> None:
+    deployment.destroy(deployed.settings, lambda _: None)
+    core, custom = client.CoreV1Api(deployed.api), client.CustomObjectsApi(deployed.api)
+    selector = "app.kubernetes.io/managed-by=kafka-replication"
+    assert core.list_namespace(label_selector=selector).items == []
+    for kind in ("kafkaconnects", "kafkaconnectors"):
+        left: Any = custom.list_cluster_custom_object("kafka.strimzi.io", "v1", kind)
+        assert left["items"] == []
+    for found in (core.list_config_map_for_all_namespaces, core.list_secret_for_all_namespaces):
+        assert found(label_selector=selector).items == []
+    wait_for("workers to end", _expect_no_worker, ARRIVAL_SECONDS)
+
+
+def _expect_no_worker() -> None:
+    alive = [worker.name for worker in operator_part.workers()]
+    if alive:
+        raise NotYetError(f"{alive} run")
