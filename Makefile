@@ -1,4 +1,4 @@
-# Everything runs in .venv, made from the hashes in requirements.txt.
+# Everything runs in .venv, which is installed from the hashes in requirements.txt.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,20 +6,20 @@ READY := $(VENV)/.ready
 
 .PHONY: help setup demo test check format bench schema properties lock touched-stacks review environments promote drift
 
-# Read by the targets below through the environment, as are ENVIRONMENT, TO and STACKS: neither make nor a shell takes for
-# a command what stands in a value.
+# Recipes read these, ENVIRONMENT, TO and STACKS as environment variables, so that neither make nor a shell runs what a
+# value contains.
 BASE ?= origin/main
 OUT ?= review
 export BASE OUT
 
 help:
 	@echo "make demo    set everything up, replicate between two local regions and prove it"
-	@echo "make test    unit, component, contract and local tests"
+	@echo "make test    run all tests, on local stacks"
 	@echo "make check   format, lint and types"
-	@echo "make review  what a change does to the stacks it touches: BASE=origin/main OUT=review"
-	@echo "make promote deploy in the order of stacks/promotion.yaml: ENVIRONMENT=… TO=…"
-	@echo "make drift   what no longer matches the stacks in their clusters: STACKS=…"
-	@echo "make bench   what checks, deployments and validation cost, as ratios of one run"
+	@echo "make review  review a change of the stacks it touches: BASE=origin/main OUT=review"
+	@echo "make promote deploy stack by stack in the order of stacks/promotion.yaml: ENVIRONMENT=… TO=…"
+	@echo "make drift   compare the clusters with the stacks: STACKS=…"
+	@echo "make bench   measure checks, deployments and validation"
 
 setup: $(READY)
 
@@ -35,7 +35,7 @@ $(READY): requirements.txt pyproject.toml
 demo: $(READY)
 	@$(BIN)/replicate local demo
 
-# Two processes, with a local stack each: much of a test is waiting.
+# Two processes with a local stack each, because tests mostly wait.
 test: $(READY)
 	$(BIN)/python -m pytest -v -n 2
 
@@ -66,17 +66,17 @@ environments: $(READY)
 promote: $(READY)
 	@$(BIN)/replicate promote --yes $${ENVIRONMENT:+--environment "$$ENVIRONMENT"} $${TO:+--to "$$TO"}
 
-# Ends with 1 when anything differs; markdown, as it is for a job's summary.
+# Prints markdown for a job's summary. Exits with 1 if anything differs.
 drift: $(READY)
 	@$(BIN)/replicate diff $$STACKS --against cluster --markdown --fail-on none
 
 schema: $(READY)
 	$(BIN)/replicate schema
 
-# Needs Maven and a JDK; only for whoever changes a Kafka version in infra/local/versions.py.
+# Needs Maven and a JDK. Run it after changing a Kafka version in infra/machine/versions.py.
 properties: $(READY)
-	$(BIN)/python -m infra.local.property_definitions
+	$(BIN)/python -m infra.local.build.property_definitions
 
-# Needs uv; only for whoever changes a requirement in pyproject.toml.
+# Needs uv. Run it after changing a requirement in pyproject.toml.
 lock:
 	uv pip compile pyproject.toml --extra dev --generate-hashes --universal --python-version 3.11 --no-header -o requirements.txt

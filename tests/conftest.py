@@ -1,6 +1,7 @@
-"""Lifetimes that tests share: a local stack for each process of a run, apart from the one of the demo.
+"""Fixtures that tests share: each process of a run has a local stack and a Spark session of its own.
 
-With `-n 2` two processes run units of tests side by side: whole folders, and files that share nothing with theirs.
+With `-n 2` two processes run units of tests side by side: a unit is a folder, or a file of a folder whose files share
+nothing but these fixtures.
 """
 
 import asyncio
@@ -20,34 +21,65 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
 
 import psutil
 import pytest
+from pyspark.sql import SparkSession
 from rich.console import Console
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # it has no types
 
-from infra.local import paths, stack
+from infra.local import stack
+from infra.local.build.artifacts import COLD_BUILD_SECONDS
 from infra.local.endpoints import Endpoints
-from infra.local.locks import exclusive
-from infra.local.waiting import NotYetError, wait_for
+from infra.machine import jars as maven
+from infra.machine import paths as machine_paths
+from infra.machine.jdk import find_jdk
+from infra.machine.locks import exclusive
+from infra.project import local_folder
+from infra.waiting import NotYetError, wait_for
+from spark.sessions import SessionOptions, session
 
 _OTHER_RUN_SECONDS = 3600
 _TEAR_DOWN_SECONDS = 300
-_APART = ("tests/local/test_announced", "tests/local/test_promot")
-"""Beginnings of files that deploy stacks of their own, and need nothing that the tests of their folder share."""
-_LONGEST = ("local", "spark", *_APART, "operator", "local_parts", "contract", "provider")
+_APART = {"local", "spark", "infra/operator", "infra/provider", "contract"}
+"""Folders of which each file is a unit."""
+
+_LONGEST = (
+    "local/test_announced_effects.py",
+    "local/example",
+    "local/test_promotion.py",
+    "infra/operator/test_running_stack.py",
+    "local/test_pair.py",
+    "local/test_mirror_maker2.py",
+    "infra/operator/test_running_mirror_maker2.py",
+    "local/test_split.py",
+    "infra/operator/test_running_v1beta2.py",
+    "local/test_api_switch.py",
+    "infra/provider/test_deployment.py",
+    "local/",
+    "spark/",
+    "contract/",
+    "infra/local",
+    "infra/",
+)
+"""Beginnings of the names of units, the longest unit first."""
 
 _workers: list[Any] = []
 
 
 class UnitScheduling(LoadScopeScheduling):  # type: ignore[misc]
-    """Gives a process whole units: tests of a folder share what they start, and some depend on their order."""
+    """Gives whole units to a process: the tests of a unit share what they start, and some depend on their order."""
 
     def _split_scope(self, nodeid: str) -> str:
         return _unit(nodeid)
 
 
 def _unit(nodeid: str) -> str:
-    """The folder of a test, or the beginning of its file's name that is apart."""
-    file = nodeid.split("::")[0]
-    return next((name for name in _APART if file.startswith(name)), file.split("/")[1])
+    """The file of a test, or its folder if the tests of the folder share more."""
+    file = nodeid.split("::")[0].removeprefix("tests/")
+    folder = file.rpartition("/")[0]
+    return file if folder in _APART else folder
+
+
+def _place(unit: str) -> int:
+    return next((place for place, name in enumerate(_LONGEST) if unit.startswith(name)), len(_LONGEST))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> UnitScheduling:
@@ -56,9 +88,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> UnitScheduli
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest units first, so that no process ends long after the other."""
-    places = {unit: place for place, unit in enumerate(_LONGEST)}
-    items.sort(key=lambda item: places.get(_unit(item.nodeid), len(places)))
+    """Run the longest units first, so that both processes end at about the same time."""
+    items.sort(key=lambda item: _place(_unit(item.nodeid)))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -88,13 +119,30 @@ def endpoints(request: pytest.FixtureRequest) -> Iterator[Endpoints]:
     """The running local stack of the tests: API server, two Kafka regions, operator."""
     capture = request.config.pluginmanager.getplugin("capturemanager")
     # Another run of the tests would share this stack, and remove it at its own end.
-    with exclusive(paths.LOCAL / "tests.lock", Console(), "running the tests", _OTHER_RUN_SECONDS):
+    with exclusive(local_folder() / "tests.lock", Console(), "running the tests", _OTHER_RUN_SECONDS):
         with capture.global_and_fixture_disabled():
             console = Console(stderr=True, force_terminal=False if _WORKER else None)
             console.print("\nstarting the local stack of the tests")
             running = stack.up(console)
         yield running
         stack.down(Console(quiet=True), purge=True)
+
+
+@pytest.fixture(scope="session")
+def jars() -> Path:
+    """The jars of spark/pom.xml; a local stack that starts at the same time fetches them too."""
+    console = Console(stderr=True)
+    with exclusive(machine_paths.build_lock(), console, "building the local stack's parts", COLD_BUILD_SECONDS):
+        return maven.ensure_jars(maven.SPARK, find_jdk(), console)
+
+
+@pytest.fixture(scope="session")
+def spark(jars: Path) -> Iterator[SparkSession]:
+    """The validation job's own session on two cores: one JVM for every test of this process that runs the job."""
+    os.environ["JAVA_HOME"] = str(find_jdk().home)
+    os.environ["REPLICATE_SPARK_JARS"] = str(jars)
+    with session(SessionOptions(master="local[2]", jars_dir=jars)) as running:
+        yield running
 
 
 @pytest.fixture

@@ -8,34 +8,51 @@ from pathlib import Path
 import pytest
 
 import components
+from components import public
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = [*ROOT.glob("infra/**/*.py"), *ROOT.glob("components/**/*.py"), *ROOT.glob("spark/**/*.py")]
 
-#: What deploys; the rule of promotion is below it and holds it, the run of a promotion is above it and calls it.
-DEPLOYMENT = ("infra.deployment", "infra.engine", "infra.program")
-RULE = tuple(f"infra.promotion.{each}" for each in ("plan", "rules", "evidence", "cluster", "state", "gate"))
-PROMOTE = tuple(f"infra.promotion.{each}" for each in ("show", "run", "cli"))
-#: Package prefix -> what it must not import.
-FORBIDDEN = {
-    "components": ("infra", "spark", "pyspark"),
-    "components.specs": ("pulumi", "pulumi_kubernetes"),
-    "components.checks": ("pulumi", "pulumi_kubernetes"),
-    "components.properties": (
-        "pulumi",
-        "pulumi_kubernetes",
-        *(f"components.{each}" for each in ("checks", "model", "specs")),
-    ),
-    "spark": ("infra", "components", "pulumi", "pulumi_kubernetes"),
-    "infra": ("pyspark",),
-    "infra.local": ("components.flow", "pulumi_kubernetes"),
-    "infra.local.operator": ("components",),
-    **dict.fromkeys(RULE, (*DEPLOYMENT, *PROMOTE)),
-    **dict.fromkeys(DEPLOYMENT, PROMOTE),
+#: The packages of `components/`, lowest first: each may import those before it.
+COMPONENTS = ("kafka", "contract", "properties", "topology", "flows", "render", "checks", "changes", "resources")
+#: The packages and modules of `infra/` likewise.
+INFRA = (
+    "waiting",
+    "machine",
+    "project",
+    "settings",
+    "workspace",
+    "kubernetes",
+    "local",
+    "environment",
+    "stack_checks",
+    "promotion.rule",
+    "program",
+    "engine",
+    "validation",
+    "review",
+    "promotion.run",
+    "new_project",
+    "commands",
+)
+#: Third-party package -> the only packages of ours that import it. Where a package is not listed, anybody may.
+ONLY_IN = {
+    "pulumi": ("components.resources", "infra.engine", "infra.program", "infra.settings", "infra.local.provider"),
+    "pulumi_kubernetes": ("components.resources",),
+    "pyspark": ("spark",),
+    "typer": ("infra.commands",),
 }
+#: Our package -> the only packages of ours that import it.
+ENTERED_BY = {
+    "infra.local": ("infra.environment", "infra.commands.local", "infra.commands.demo"),
+    "infra.commands": (),
+}
+#: What `components.kafka` imports besides itself: the standard library only.
+STANDARD_LIBRARY_ONLY = "components.kafka"
 
 
 def imports_of(source: Path) -> set[str]:
+    """Names of modules that a file imports, and of what it imports from them."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(source.read_text())):
         if isinstance(node, ast.Import):
@@ -45,31 +62,87 @@ def imports_of(source: Path) -> set[str]:
     return found
 
 
-def is_within(module: str, package: str) -> bool:
-    return module == package or module.startswith(f"{package}.")
+def is_within(module: str, *packages: str) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=[str(path.relative_to(ROOT)) for path in SOURCES])
-def test_imports_point_one_way(source: Path) -> None:
-    module = ".".join(source.relative_to(ROOT).with_suffix("").parts)
-    imported = imports_of(source)
-    for package, forbidden in FORBIDDEN.items():
-        if is_within(module, package):
-            wrong = {name for name in imported for banned in forbidden if is_within(name, banned)}
-            assert not wrong, f"{module} imports {sorted(wrong)}"
+def module_of(source: Path) -> str:
+    return ".".join(source.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def layer_of(module: str, top: str, layers: tuple[str, ...]) -> str | None:
+    return next((layer for layer in layers if is_within(module, f"{top}.{layer}")), None)
+
+
+each_source = pytest.mark.parametrize("source", SOURCES, ids=[str(path.relative_to(ROOT)) for path in SOURCES])
+
+
+@each_source
+def test_a_package_imports_only_those_below_it(source: Path) -> None:
+    module = module_of(source)
+    for top, layers in (("components", COMPONENTS), ("infra", INFRA)):
+        own = layer_of(module, top, layers)
+        if own is None:
+            continue
+        above = [f"{top}.{layer}" for layer in layers[layers.index(own) + 1 :]]
+        wrong = {name for name in imports_of(source) if is_within(name, *above) and not is_within(name, f"{top}.{own}")}
+        assert not wrong, f"{module} imports {sorted(wrong)}"
+
+
+@each_source
+def test_the_three_parts_import_each_other_one_way(source: Path) -> None:
+    module, imported = module_of(source), imports_of(source)
+    if is_within(module, "components"):
+        forbidden = {name for name in imported if is_within(name, "infra", "spark")}
+    elif is_within(module, "spark"):
+        ours = {name for name in imported if is_within(name, "infra", "components")}
+        forbidden = {name for name in ours if not is_within(name, "components.kafka", "components.contract")}
+    else:
+        forbidden = {name for name in imported if is_within(name, "spark")}
+    assert not forbidden, f"{module} imports {sorted(forbidden)}"
+
+
+@each_source
+def test_what_few_may_import_is_imported_by_them_alone(source: Path) -> None:
+    module, imported = module_of(source), imports_of(source)
+    for package, importers in (ONLY_IN | ENTERED_BY).items():
+        if not is_within(module, package, *importers):
+            wrong = {name for name in imported if is_within(name, package)}
+            assert not wrong, f"{module} imports {sorted(wrong)}; only {', '.join(importers)} may"
+
+
+def test_the_rules_of_kafka_need_the_standard_library_only() -> None:
+    allowed = {*sys.stdlib_module_names, "components"}
+    for source in ROOT.glob(f"{STANDARD_LIBRARY_ONLY.replace('.', '/')}/**/*.py"):
+        wrong = {name for name in imports_of(source) if name.split(".")[0] not in allowed}
+        assert not wrong, f"{module_of(source)} imports {sorted(wrong)}"
+
+
+def test_every_package_has_its_place() -> None:
+    """A new package without a place in the lists above would be held to nothing."""
+    for top, layers in (("components", COMPONENTS), ("infra", INFRA)):
+        homeless = {
+            module_of(source)
+            for source in ROOT.glob(f"{top}/*/**/*.py")
+            if layer_of(module_of(source), top, layers) is None
+        } - {"infra.promotion"}
+        assert not homeless
 
 
 def test_the_public_surface_is_what_it_says() -> None:
-    for name in components.__all__:
+    names = {name for name in vars(public) if not name.startswith("_")}
+    assert len(names) == 18
+    for name in names:
         assert getattr(components, name).__name__ == name
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        components.nothing  # noqa: B018
+    with pytest.raises(AttributeError, match="'components' has no attribute 'nothing'"):
+        components.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_a_check_loads_neither_pulumi_nor_spark_nor_a_client() -> None:
     """They take seconds to load; a check in an editor or a hook must not wait for them."""
     heavy = "{'confluent_kafka', 'kubernetes', 'pulumi', 'pyspark'}"
-    code = f"import sys; from infra.cli import app; app(standalone_mode=False); print({heavy} & set(sys.modules))"
-    command = [sys.executable, "-c", code, "check", "prod-us-west-2"]
+    run = "from infra.commands.app import app; app(standalone_mode=False)"
+    code = f"import sys; {run}; print({heavy} & set(sys.modules))"
+    command = [sys.executable, "-c", code, "check", "prod-us-west-2", "local"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert answer.stdout.splitlines()[-1] == "set()"

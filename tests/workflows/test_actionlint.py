@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from infra.local.go_tools import ACTIONLINT
+from infra.machine.go_tools import ACTIONLINT
 from infra.review.pull_request import MARKER
-from infra.settings import ROOT
 from tests.go_programs import go_program
+from tests.repository import ROOT
 from tests.workflows.workflow import WORKFLOWS, load, steps_of
 
 ALLOWED = {

@@ -19,7 +19,7 @@ def a_runner(tmp_path: Path, *, credentials: bool) -> Runner:
 def test_without_credentials_it_only_says_so(tmp_path: Path) -> None:
     runner = a_runner(tmp_path, credentials=False)
     assert list(runner.run_job(load("drift")["jobs"]["drift"])) == ["Say that there are no credentials"]
-    assert runner.summary.startswith("No clusters are compared")
+    assert runner.summary.startswith("No cluster was compared")
 
 
 def test_a_difference_is_told_in_the_summary_and_fails_the_job(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from infra.review.pull_request import MARKER
 from infra.settings import stack_names
+from tests.repository import STACKS
 from tests.workflows.workflow import Runner, a_repository, commit, load, set_up
 
 TOPOLOGY = Path("stacks") / "topologies" / "prod.yaml"
@@ -59,12 +60,12 @@ def test_a_changed_topology_is_reviewed_for_the_stack_that_reads_it(repository: 
 
 def test_a_changed_program_is_reviewed_for_every_stack_against_what_it_made_before(repository: Path) -> None:
     """The stack files are the same on both sides; only the earlier program knows what they meant to it."""
-    planned = repository / "components" / "specs" / "planned.py"
+    planned = repository / "components" / "render" / "planned_objects.py"
     replace(planned, '"kafka-replication"', '"somebody-else"')
     commit(repository)
     _, answers, handed_on = reviewed(repository)
     assert [answer.returncode for answer in answers.values()] == [0, 0, 0, 0], answers
-    assert handed_on["stacks"] == list(stack_names())
+    assert handed_on["stacks"] == list(stack_names(STACKS))
     assert handed_on["deployable"] == ["prod-mirrormaker2-us-west-2", "prod-us-west-2"]
     assert "app.kubernetes.io/managed-by: kafka-replication → somebody-else" in handed_on["comment"].replace("`", "")
 
@@ -74,7 +75,7 @@ def test_a_mistake_fails_the_review_and_is_still_told(repository: Path) -> None:
     commit(repository)
     runner, answers, handed_on = reviewed(repository)
     assert answers[SUBMITTED].returncode != 0
-    assert answers["Tell"].returncode == 0
+    assert answers["Report"].returncode == 0
     assert "equal-aliases" in runner.summary
     assert (handed_on["stacks"], handed_on["deployable"]) == (["prod-us-west-2"], [])
     assert not any((repository / "review" / "rendered").iterdir())
@@ -96,7 +97,7 @@ def test_a_preview_without_credentials_only_says_so(repository: Path) -> None:
     runner = a_runner(repository, **{credentials: False, "matrix.stack": "prod-us-west-2"})
     answers = runner.run_job(load("review")["jobs"]["preview"])
     assert list(answers) == ["Say that there are no credentials"]
-    assert runner.summary.startswith("No preview of prod-us-west-2, as PULUMI_ACCESS_TOKEN or KUBECONFIG")
+    assert runner.summary.startswith("No preview of prod-us-west-2, because PULUMI_ACCESS_TOKEN or KUBECONFIG")
 
 
 def test_a_preview_with_credentials_keeps_them_to_itself(repository: Path) -> None:

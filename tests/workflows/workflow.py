@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from infra.settings import ROOT
+from tests.repository import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yaml"))
 _NOT_SOURCES = shutil.ignore_patterns(".*", "*.egg-info", "__pycache__", "tests")
