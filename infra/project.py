@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import yaml
 
@@ -69,17 +70,8 @@ def read_project(folder: Path) -> Project:
             "A project is a folder with that file.",
             f"name the folder of a project, or write a new one with `replicate init {folder}`.",
         )
-    try:
-        data = yaml.safe_load(file.read_bytes())
-    except (yaml.YAMLError, ValueError) as error:
-        raise CannotRunError(
-            "not-yaml",
-            "the file is not YAML",
-            str(file),
-            f"The parser says: {' '.join(str(error).split())}.",
-            "correct it there.",
-        ) from error
-    name = data.get("name") if isinstance(data, dict) else None
+    data = _content(file.read_bytes(), str(file))
+    name = data.get("name")
     if not isinstance(name, str):
         raise CannotRunError(
             "project-without-name",
@@ -88,4 +80,27 @@ def read_project(folder: Path) -> Project:
             "Pulumi keeps the state of stacks under it.",
             "set `name: NAME` there.",
         )
-    return Project(file.parent, (file.parent / str(data.get("stackConfigDir") or ".")).resolve(), name)
+    return Project(file.parent, (file.parent / _stacks_in(data)).resolve(), name)
+
+
+def stacks_folder(content: bytes, where: str) -> str:
+    """The folder of the stack files that a Pulumi.yaml names, relative to its own. Raises CannotRunError."""
+    return _stacks_in(_content(content, where))
+
+
+def _stacks_in(data: dict[str, Any]) -> str:
+    return str(data.get("stackConfigDir") or ".")
+
+
+def _content(content: bytes, where: str) -> dict[str, Any]:
+    try:
+        data = yaml.safe_load(content)
+    except (yaml.YAMLError, ValueError) as error:
+        raise CannotRunError(
+            "not-yaml",
+            "the file is not YAML",
+            where,
+            f"The parser says: {' '.join(str(error).split())}.",
+            "correct it there.",
+        ) from error
+    return data if isinstance(data, dict) else {}

@@ -1,6 +1,7 @@
 """What a stack is compared with: a git ref, a folder of stack files, or an earlier render."""
 
 import io
+import os
 import shutil
 import subprocess
 import tarfile
@@ -11,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from components.contract.problems import CannotRunError
+from infra.project import FILE_NAME, stacks_folder
 from infra.review.render import MARKER
 
 #: The main branch is the first of these that exists.
@@ -40,7 +42,7 @@ def open_base(against: str | None, stacks: Path) -> Iterator[Base]:
     commit = _commit(ref, stacks, or_folder=True)
     label = f"{ref} ({commit[:10]})" if against is not None else f"{commit[:10]}, where this branch began"
     with TemporaryDirectory(prefix="replicate-diff-") as temporary:
-        extract(commit, stacks, Path(temporary))
+        extract(commit, stacks, Path(temporary), _stacks_of(commit, stacks))
         yield Base(label, Path(temporary))
 
 
@@ -108,12 +110,35 @@ def _commit(ref: str, stacks: Path, *, or_folder: bool = False) -> str:
     return found.stdout.decode().strip()
 
 
-def extract(commit: str, stacks: Path, folder: Path) -> None:
-    """Write the stack files of a commit to `folder`; nothing if the commit does not have the folder."""
-    prefix = git(stacks, "rev-parse", "--show-prefix").stdout.decode().strip().rstrip("/")
-    tree = f"{commit}:{prefix}"
-    if git(stacks, "cat-file", "-e", tree).returncode != 0:
+def _stacks_of(commit: str, stacks: Path) -> str:
+    """The folder of the stack files in a commit, relative to the repository: today's, or the one that the nearest
+    Pulumi.yaml of that commit names."""
+    today = _prefix(stacks)
+    if _has(commit, today, stacks):
+        return today
+    for folder in Path(today).parents:
+        file = (folder / FILE_NAME).as_posix()
+        if _has(commit, file, stacks):
+            named = stacks_folder(git(stacks, "show", f"{commit}:{file}").stdout, f"{file} of {commit[:10]}")
+            return Path(os.path.normpath(folder / named)).as_posix()
+    return today
+
+
+def _prefix(folder: Path) -> str:
+    return git(folder, "rev-parse", "--show-prefix").stdout.decode().strip().rstrip("/")
+
+
+def _has(commit: str, path: str, repository: Path) -> bool:
+    return git(repository, "cat-file", "-e", f"{commit}:{'' if path == '.' else path}").returncode == 0
+
+
+def extract(commit: str, stacks: Path, folder: Path, prefix: str | None = None) -> None:
+    """Write to `folder` the files that a commit has in `prefix`, relative to the repository of `stacks`; by default in
+    `stacks` itself. Writes nothing if the commit does not have it."""
+    prefix = _prefix(stacks) if prefix is None else prefix
+    if not _has(commit, prefix, stacks):
         return
+    tree = f"{commit}:{'' if prefix == '.' else prefix}"
     # Git can archive a part of a tree only from the top of the work tree.
     top = Path(git(stacks, "rev-parse", "--show-toplevel").stdout.decode().rstrip("\n"))
     archive = git(top, "archive", "--format=tar", tree)

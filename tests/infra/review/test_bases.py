@@ -84,6 +84,19 @@ def test_a_ref_without_the_stack_had_nothing(repository: Path) -> None:
     assert {each.change for each in comparison.objects} == {"added"}
 
 
+def test_stack_files_that_moved_are_compared_with_where_they_were(repository: Path) -> None:
+    project = repository / "Pulumi.yaml"
+    project.write_text("name: test\nstackConfigDir: ./stacks\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "--message=project")
+    git(repository, "mv", "stacks", "regions")
+    project.write_text("name: test\nstackConfigDir: regions\n")
+    write_stack(repository / "regions", a_topology(a_flow(topics=["orders"])))
+    (comparison,) = changed(repository / "regions", "HEAD")
+    assert "topics-stop" in codes(comparison)
+    assert "topics-start" not in codes(comparison)
+
+
 def test_a_stack_that_is_gone_removes_everything(repository: Path) -> None:
     (repository / "stacks" / "Pulumi.test.yaml").unlink()
     (comparison,) = changed(repository / "stacks", "main")
