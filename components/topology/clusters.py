@@ -20,9 +20,10 @@ def _no_boolean(value: Any) -> Any:
 
 
 #: Kubernetes and Kafka store whole numbers in 32 bits.
-_WholeNumber = Annotated[int, BeforeValidator(_no_boolean), Field(le=2**31 - 1)]
-NonNegativeInt = Annotated[_WholeNumber, Field(ge=0)]
-PositiveInt = Annotated[_WholeNumber, Field(ge=1)]
+_LARGEST = 2**31 - 1
+# The range stands before the validator: pydantic writes it into the schema as JSON Schema's `minimum` only there.
+NonNegativeInt = Annotated[int, Field(ge=0, le=_LARGEST), BeforeValidator(_no_boolean)]
+PositiveInt = Annotated[int, Field(ge=1, le=_LARGEST), BeforeValidator(_no_boolean)]
 
 
 class Model(BaseModel):

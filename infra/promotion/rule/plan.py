@@ -3,7 +3,6 @@
 Pure except for `read_plan`. A stack that the plan does not name has no predecessor.
 """
 
-import json
 import os
 import re
 from collections.abc import Collection, Iterator
@@ -16,6 +15,7 @@ from pydantic import Field
 from components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
 from components.topology.clusters import Model
 from components.topology.parsing import parse_model
+from components.topology.schema import schema_text
 from infra.settings import load_yaml, shown, stack_names
 
 FILE_NAME = "promotion.yaml"
@@ -245,4 +245,4 @@ def environment_of(plan: Plan, stack: str) -> Environment | None:
 
 def plan_schema() -> str:
     """JSON Schema of promotion.yaml, as text."""
-    return json.dumps(Plan.model_json_schema(), indent=2, sort_keys=True) + "\n"
+    return schema_text(Plan)
