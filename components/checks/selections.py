@@ -1,8 +1,9 @@
 """Selections of topics and groups: not empty, with patterns that compile and that select something."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from components.contract.problems import Problem
+from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
 from components.flows.naming import (
     offset_syncs_topic_name,
@@ -10,11 +11,14 @@ from components.flows.naming import (
     storage_topic_name,
 )
 from components.flows.selections import excluded_groups, pattern_lists, topic_lists, topic_selection
+from components.kafka.globs import Glob, written_as_glob
 from components.kafka.overlap import selects_no_topic
 from components.kafka.patterns import matches, matches_any, pattern_error
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
 from components.kafka.topic_names import LONGEST_NAME, is_name
 
+#: What names are divided by.
+_SEPARATORS = ("-", "_", ".")
 #: A name that only a pattern for every topic matches.
 _ANY_TOPIC = "zq7x1-any-topic-at-all"
 
@@ -22,17 +26,38 @@ _ANY_TOPIC = "zq7x1-any-topic-at-all"
 def check_selections(flow: ExpandedFlow) -> Iterator[Problem]:
     """Every entry in a flow's lists of topics and groups selects what its author means."""
     yield from _check_empty(flow)
-    bad = [
-        _bad_pattern(where, pattern, reason)
-        for where, pattern in _entries(flow, pattern_lists(flow.settings))
-        if (reason := pattern_error(pattern))
-    ]
+    bad = list(_check_patterns(flow))
     yield from bad
+    yield from _check_beginnings(flow)
     if not bad:
         internal = list(_check_internal(flow))
         yield from internal
         yield from _check_excluded(flow, {problem.where for problem in internal})
         yield from _check_excluded_groups(flow)
+
+
+def _check_patterns(flow: ExpandedFlow) -> Iterator[Problem]:
+    """Every pattern is a regular expression, not a glob, and means the same in Java and in Python."""
+    for where, pattern in _entries(flow, pattern_lists(flow.settings)):
+        if (glob := written_as_glob(pattern)) is not None:
+            yield _glob(where, pattern, glob)
+        elif reason := pattern_error(pattern):
+            yield _bad_pattern(where, pattern, reason)
+
+
+def _check_beginnings(flow: ExpandedFlow) -> Iterator[Problem]:
+    """No name ends like the beginning of names. One may, but it was probably meant as a pattern."""
+    for where, name in _entries(flow, pattern_lists(flow.settings)):
+        if len(name) > 1 and is_name(name) and name.endswith(_SEPARATORS):
+            meant = re.sub(r"\.$", r"\\.", name)
+            yield Problem(
+                where,
+                "beginning-without-wildcard",
+                f"`{name}` looks like the beginning of names, but matches only itself",
+                f"An entry must match the whole name, so it does not match `{name}eu`.",
+                f"write `{meant}.*`, or ignore this if the whole name is `{name}`.",
+                Severity.WARNING,
+            )
 
 
 def _entries(flow: ExpandedFlow, lists: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
@@ -148,11 +173,47 @@ def _nothing(where: str, pattern: str) -> Problem:
     )
 
 
+def _glob(where: str, entry: str, glob: Glob) -> Problem:
+    why = _GLOB_OPERATORS.get(glob.operator) or _why_repeated(glob)
+    exactly = f", or `{glob.exactly}` if that is what you mean" if glob.exactly else ""
+    return Problem(where, "glob-as-pattern", f"`{entry}` is written as a glob", why, f"write `{glob.meant}`{exactly}.")
+
+
+def _why_repeated(glob: Glob) -> str:
+    endless = glob.operator.endswith("*")
+    character = glob.operator[:-1].removeprefix("\\")
+    meaning = f"any number of `{character}`" if endless else f"an optional `{character}`"
+    why = f"Entries are regular expressions, in which `{glob.operator}` means {meaning}."
+    names = [f"`{name}`" for name in glob.matched]
+    if not names:
+        return why
+    matched = f"{', '.join(names)} and so on" if endless else " and ".join(names)
+    return f"{why} This one matches {matched}, but not `{glob.missed}`."
+
+
+#: Why an operator of a glob matches nothing.
+_GLOB_OPERATORS = {
+    "*": "Entries are regular expressions, in which `*` repeats what stands before it. Here it has nothing to repeat, "
+    "so the connector would fail.",
+    "?": "Entries are regular expressions, in which `?` makes what stands before it optional. Here nothing does, so "
+    "the connector would fail.",
+    "{": "Entries are regular expressions, which have no `{a,b}`, and the connector splits its list at every comma.",
+    "[!": "Entries are regular expressions, in which `[!a]` matches a `!` or an `a`. `[^a]` matches everything else.",
+}
+
+
 def _bad_pattern(where: str, pattern: str, reason: str) -> Problem:
     return Problem(
         where,
         "bad-pattern",
         f"`{pattern}` does not mean the same in Java and in Python",
         f"The connector would fail, hang, or select other topics than those checked here: {reason}.",
-        "use a name, or a pattern of letters and `.`, `*`, `+`, `?`, `|`, `(…)` and `[…]`.",
+        _remedy_of_pattern(pattern),
     )
+
+
+def _remedy_of_pattern(pattern: str) -> str:
+    parts = [part.strip() for part in pattern.split(",")]
+    if len(parts) > 1 and not any(map(pattern_error, parts)):
+        return f"write each as an entry of its own: {', '.join(f'`{part}`' for part in parts)}."
+    return "use a name, or a pattern of letters and `.`, `*`, `+`, `?`, `|`, `(…)` and `[…]`."

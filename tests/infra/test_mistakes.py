@@ -1,0 +1,50 @@
+"""Mistakes as users make them: each is reported in exactly these words, and nothing else is."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from components.contract.problems import Problem, ReplicationError
+from infra.settings import read_settings
+from infra.stack_checks import problems
+from tests.builders import a_topology
+from tests.infra.stacks import write_stack
+from tests.repository import ROOT
+
+MISTAKES: list[dict[str, Any]] = [
+    mistake
+    for file in sorted((ROOT / "tests" / "bad_input" / "mistakes").glob("*.yaml"))
+    for mistake in yaml.safe_load(file.read_text())
+]
+
+
+def changed(topology: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """The topology with each value at its path; steps of a path are divided by slashes, and null removes a key."""
+    for path, value in changes.items():
+        *above, last = path.split("/")
+        here = topology
+        for step in above:
+            here = here.setdefault(step, {})
+        here[last] = value
+        if value is None:
+            del here[last]
+    return topology
+
+
+def said(problem: Problem) -> str:
+    severity = "" if problem.severity == "error" else f" ({problem.severity})"
+    return f"{problem.code}{severity}: {problem.what}, at {problem.where}. {problem.why} Remedy: {problem.remedy}"
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake["mistake"] for mistake in MISTAKES])
+def test_a_mistake_is_reported_in_these_words(mistake: dict[str, Any], tmp_path: Path) -> None:
+    topology = changed(a_topology(), mistake["change"])
+    try:
+        found = problems(read_settings("test", write_stack(tmp_path, topology, **mistake.get("config", {}))))
+    except ReplicationError as error:
+        found = list(error.problems)
+    assert [said(problem).replace(str(tmp_path), "stacks") for problem in found] == [
+        text.strip() for text in mistake["said"]
+    ]
