@@ -1,6 +1,5 @@
 """YAML data -> model, with a Problem for every mistake in the form of the file. Imports the model and problems only."""
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -9,6 +8,7 @@ from pydantic_core import ErrorDetails
 
 from components.contract.problems import Problem, ReplicationError
 from components.topology.clusters import Model
+from components.topology.known_keys import unknown_key
 from components.topology.model import Topology
 
 #: Alternative types of a value, as pydantic names them in locations.
@@ -85,7 +85,7 @@ def _problem(detail: ErrorDetails, data: object, model: type[Model], wanted: str
         case "missing" | "union_tag_not_found":
             return Problem(where, "missing-key", f"`{name}` is missing", "It has no default.", f"set `{name}`.")
         case "extra_forbidden":
-            return _unknown_key(where, path, model)
+            return _unknown_key(where, path, data, model)
         case "greater_than_equal" | "less_than_equal" | "finite_number" | "string_too_short" | "string_too_long":
             given, why = repr(detail["input"]), f"{detail['msg']}."
             return Problem(where, "out-of-range", f"`{name}` is {given}", why, f"set `{name}` to an accepted value.")
@@ -160,11 +160,9 @@ def _wrong_type(where: str, name: str, detail: ErrorDetails, wanted: str) -> Pro
     return Problem(where, "wrong-type", f"`{name}` is {is_given}", why, remedy)
 
 
-def _unknown_key(where: str, path: tuple[str | int, ...], model: type[Model]) -> Problem:
-    known = _known_keys(model, path[:-1])
-    near = difflib.get_close_matches(str(path[-1]), known, n=1)
-    remedy = f"did you mean `{near[0]}`?" if near else f"remove it; accepted keys: {', '.join(sorted(set(known)))}."
-    return Problem(where, "unknown-key", f"`{path[-1]}` is not a key here", "It would have no effect.", remedy)
+def _unknown_key(where: str, path: tuple[str | int, ...], data: object, model: type[Model]) -> Problem:
+    found = unknown_key(model, path, data)
+    return Problem(where, "unknown-key", f"`{path[-1]}` is not a key here", found.why, found.remedy)
 
 
 def _not_accepted(where: str, name: str, detail: ErrorDetails) -> Problem:
@@ -194,31 +192,3 @@ def _path_in_file(location: tuple[str | int, ...], data: object) -> tuple[str | 
             continue
         path.append(part)
     return tuple(path)
-
-
-def _known_keys(model: type[Model], path: tuple[str | int, ...]) -> list[str]:
-    """Return the keys that the model accepts at a path of the file."""
-    schema = model.model_json_schema()
-    return [key for definition in _candidates(schema, path) for key in definition.get("properties", {})]
-
-
-def _candidates(schema: Mapping[str, Any], path: tuple[str | int, ...]) -> list[Mapping[str, Any]]:
-    nodes = [schema]
-    for part in path:
-        nodes = [child for node in nodes for child in _children(schema, node, part)]
-    return nodes
-
-
-def _children(schema: Mapping[str, Any], node: Mapping[str, Any], part: str | int) -> list[Mapping[str, Any]]:
-    if isinstance(part, int):
-        child = node.get("items")
-    else:
-        child = node.get("properties", {}).get(part) or node.get("additionalProperties")
-    return _alternatives(schema, child) if isinstance(child, Mapping) else []
-
-
-def _alternatives(schema: Mapping[str, Any], node: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    if "$ref" in node:
-        return _alternatives(schema, schema["$defs"][node["$ref"].rsplit("/", 1)[-1]])
-    branches = node.get("anyOf") or node.get("oneOf") or node.get("allOf")
-    return [found for branch in branches for found in _alternatives(schema, branch)] if branches else [node]

@@ -6,7 +6,7 @@ import pytest
 
 from components.contract.problems import ReplicationError
 from components.topology.parsing import parse_topology
-from tests.builders import a_flow, a_topology
+from tests.builders import a_cluster, a_flow, a_topology
 
 
 def told(data: object) -> list[str]:
@@ -146,3 +146,53 @@ def test_a_secret_name_that_kubernetes_refuses_is_refused(password: dict[str, st
     assert problem.startswith(
         f"not-accepted: `{key}` is {password[key]!r}, at clusters.useast.authentication.password."
     )
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        pytest.param(
+            {"parts": {"sales": {"topics": ["orders"]}}},
+            "It is a key of `kind: split`, and would have no effect here. Remedy: remove it, or set `kind: split`.",
+            id="of another kind",
+        ),
+        pytest.param(
+            {"TopicsExclude": []}, "It would have no effect. Remedy: did you mean `topicsExclude`?", id="case"
+        ),
+        pytest.param(
+            {"sync_topic_acl": True}, "It would have no effect. Remedy: did you mean `syncTopicAcls`?", id="underscores"
+        ),
+        pytest.param(
+            {"replicas": 2},
+            "It would have no effect. Remedy: did you mean `connect.replicas`?",
+            id="one level too high",
+        ),
+    ],
+)
+def test_the_remedy_for_an_unknown_key_fits_the_kind(settings: dict[str, Any], words: str) -> None:
+    (problem,) = told(a_topology(a_flow(**settings)))
+    assert problem == f"unknown-key: `{next(iter(settings))}` is not a key here, at replications.orders." + (
+        f"{next(iter(settings))}. {words}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("trust", "key", "words"),
+    [
+        pytest.param(
+            {"secret": "ca", "key": "ca.crt", "pattern": "*.crt"},
+            "key",
+            "It does not go with `pattern`. Remedy: remove either `key` or `pattern`.",
+            id="of another form",
+        ),
+        pytest.param(
+            {"secret": "ca", "key": "ca.crt", "password": {"config": "store"}},
+            "password",
+            "It has an effect only beside `format`. Remedy: remove it, or add `format`.",
+            id="without the key that it needs",
+        ),
+    ],
+)
+def test_the_remedy_for_an_unknown_key_is_never_the_key_itself(trust: dict[str, Any], key: str, words: str) -> None:
+    topology = a_topology(clusters={"useast": a_cluster(tls={"trust": trust}), "uswest": a_cluster("us-west-2")})
+    assert told(topology) == [f"unknown-key: `{key}` is not a key here, at clusters.useast.tls.trust.{key}. {words}"]

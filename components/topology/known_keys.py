@@ -1,0 +1,137 @@
+"""The keys that a model accepts at a place of its file, and the remedy for a key that it does not accept there.
+
+Imports nothing of ours but the base of the models.
+"""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from components.topology.clusters import Model
+
+Path = tuple[str | int, ...]
+_Node = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class UnknownKey:
+    """Why a key is not accepted and what to do. `meant` is the key that was most likely meant, if there is one."""
+
+    why: str
+    remedy: str
+    meant: str = ""
+
+
+def unknown_key(model: type[Model], path: Path, data: object) -> UnknownKey:
+    """Explain why the model does not accept the key at the end of a path."""
+    schema = model.model_json_schema()
+    *parents, key = path
+    mapping = _value(data, parents)
+    beside = {str(each) for each in mapping} - {str(key)} if isinstance(mapping, Mapping) else set()
+    forms = _forms(schema, parents, data)
+    chosen = [form for form in forms if key not in _keys(form) and _is_chosen(form, mapping)]
+    accepted = sorted({each for form in _closest(chosen, beside) for each in _keys(form)})
+    without_effect = "It would have no effect."
+    if meant := _nearest(str(key), [each for each in accepted if each not in beside]):
+        return UnknownKey(without_effect, f"did you mean `{meant}`?", meant)
+    if elsewhere := [form for form in forms if key in _keys(form)]:
+        return _of_another_form(str(key), elsewhere, beside)
+    if inner := [each for each in accepted if key in _keys_below(schema, chosen, each)]:
+        return UnknownKey(without_effect, f"did you mean `{inner[0]}.{key}`?")
+    return UnknownKey(without_effect, f"remove it; accepted keys: {', '.join(accepted)}.")
+
+
+def _of_another_form(key: str, forms: list[_Node], beside: set[str]) -> UnknownKey:
+    """Explain a key that is accepted beside other keys than those that are given."""
+    if tags := [tag for form in forms if (tag := _tag(form))]:
+        kinds = " or ".join(f"`{tag}`" for tag in tags)
+        return UnknownKey(f"It is a key of {kinds}, and would have no effect here.", f"remove it, or set {kinds}.")
+    if others := _listed(beside - set(_keys(forms[0]))):
+        return UnknownKey(f"It does not go with {others}.", f"remove either `{key}` or {others}.")
+    missing = _listed(set(forms[0].get("required", ())) - beside - {key})
+    return UnknownKey(f"It has an effect only beside {missing}.", f"remove it, or add {missing}.")
+
+
+def _listed(keys: set[str]) -> str:
+    return ", ".join(f"`{each}`" for each in sorted(keys))
+
+
+def _nearest(key: str, accepted: list[str]) -> str:
+    """Return the accepted key that a key resembles, whatever its case and its separators; "" if none does."""
+    plain = {_plain(each): each for each in accepted}
+    near = difflib.get_close_matches(_plain(key), plain, n=1)
+    return plain[near[0]] if near else ""
+
+
+def _plain(key: str) -> str:
+    return key.lower().replace("_", "").replace("-", "")
+
+
+def _value(data: object, path: list[str | int]) -> object:
+    for part in path:
+        if isinstance(data, Mapping):
+            data = data.get(part)
+        else:
+            data = data[part] if isinstance(data, list) and isinstance(part, int) and part < len(data) else None
+    return data
+
+
+def _keys(form: _Node) -> list[str]:
+    return list(form.get("properties", {}))
+
+
+def _closest(forms: list[_Node], beside: set[str]) -> list[_Node]:
+    """Return the forms that accept most of the keys that are also given."""
+    most = max((len(beside & set(_keys(form))) for form in forms), default=0)
+    return [form for form in forms if len(beside & set(_keys(form))) == most]
+
+
+def _keys_below(schema: _Node, forms: list[_Node], key: str) -> set[str]:
+    return {each for form in forms for below in _children(schema, form, key) for each in _keys(below)}
+
+
+def _selector(form: _Node) -> tuple[str, list[str]]:
+    """Return the key that selects a form among its alternatives, with the values that do."""
+    for name in ("kind", "type"):
+        wanted = form.get("properties", {}).get(name, {})
+        if values := [wanted["const"]] if "const" in wanted else wanted.get("enum"):
+            return name, list(values)
+    return "", []
+
+
+def _tag(form: _Node) -> str:
+    name, values = _selector(form)
+    return f"{name}: {values[0]}" if name else ""
+
+
+def _is_chosen(form: _Node, value: object) -> bool:
+    """Whether a value selects this form, or selects none."""
+    name, values = _selector(form)
+    return not isinstance(value, Mapping) or name not in value or value[name] in values
+
+
+def _forms(schema: _Node, path: list[str | int], data: object) -> list[_Node]:
+    """Return every form that the model accepts at a path, on the way only those that the file selects."""
+    forms: list[_Node] = [schema]
+    here: Any = data
+    for part in path:
+        selected = [form for form in forms if _is_chosen(form, here)]
+        forms = [child for form in selected for child in _children(schema, form, part)]
+        here = _value(here, [part])
+    return forms
+
+
+def _children(schema: _Node, form: _Node, part: str | int) -> list[_Node]:
+    if isinstance(part, int):
+        child = form.get("items")
+    else:
+        child = form.get("properties", {}).get(part) or form.get("additionalProperties")
+    return _alternatives(schema, child) if isinstance(child, Mapping) else []
+
+
+def _alternatives(schema: _Node, node: _Node) -> list[_Node]:
+    if "$ref" in node:
+        return _alternatives(schema, schema["$defs"][node["$ref"].rsplit("/", 1)[-1]])
+    branches = node.get("anyOf") or node.get("oneOf") or node.get("allOf")
+    return [found for branch in branches for found in _alternatives(schema, branch)] if branches else [node]
