@@ -41,14 +41,19 @@ def strimzi_api_version(flow: ResolvedFlow) -> str:
     return f"kafka.strimzi.io/{flow.api}"
 
 
-def group_fields(flow: ResolvedFlow, config: Mapping[str, PropertyValue]) -> Manifest:
-    """Return the group id and storage topics of a flow's workers together with their `config`."""
-    names: dict[str, PropertyValue] = {
+def group_names(flow: ResolvedFlow) -> dict[str, PropertyValue]:
+    """Return the group id and storage topics of a flow's workers by worker property."""
+    return {
         "group.id": group_id(flow.workers),
         "config.storage.topic": storage_topic_name(flow.workers, "configs"),
         "offset.storage.topic": storage_topic_name(flow.workers, "offsets"),
         "status.storage.topic": storage_topic_name(flow.workers, "status"),
     }
+
+
+def group_fields(flow: ResolvedFlow, config: Mapping[str, PropertyValue]) -> Manifest:
+    """Return the group id and storage topics of a flow's workers together with their `config`."""
+    names = group_names(flow)
     match flow.api:
         case StrimziApi.V1:
             return {**{_GROUP_FIELDS[key]: value for key, value in names.items()}, "config": dict(config)}

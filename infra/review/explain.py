@@ -33,6 +33,7 @@ from components.render.connector_config import connector_layers
 from components.render.kafka_connect import worker_layers
 from components.render.kafka_mirror_maker2 import mirror_worker_config, with_heartbeat_workers
 from components.topology.model import ExactlyOnce
+from infra.review.explain_fields import connector_fields_layer, worker_fields_layer
 from infra.settings import StackSettings
 from infra.stack_checks import raise_mistakes
 
@@ -116,12 +117,14 @@ def _readers(flow: ResolvedFlow, version: str, *, defaults: bool) -> Iterator[Re
     for role, part in roles:
         runs = heartbeats if role == "heartbeat" else flow
         layers, name = connector_layers(runs, role, part), _connector(runs, role, part)
-        yield Reader(name, "", "", _of_layers(layers, Owner(role), version, defaults=defaults))
+        of_connector = (*layers, connector_fields_layer(runs, role, part, name))
+        yield Reader(name, "", "", _of_layers(of_connector, Owner(role), version, defaults=defaults))
         for client in flow_clients(runs.settings, role):
             if _exists(client, runs, layers):
                 found = _of_client(client, layers, _worker_layers(runs), version, defaults=defaults)
                 yield Reader(name, client.name, client.only_with, found)
-    yield Reader(WORKERS, "", "", _of_layers(_worker_layers(flow), Owner.WORKER, version, defaults=defaults))
+    of_workers = (*_worker_layers(flow), worker_fields_layer(flow))
+    yield Reader(WORKERS, "", "", _of_layers(of_workers, Owner.WORKER, version, defaults=defaults))
 
 
 def _heartbeat_workers(flow: ResolvedFlow) -> ResolvedFlow:

@@ -1,4 +1,4 @@
-"""Prints an explanation as tables."""
+"""Prints an explanation: as tables on a terminal, and one fact a line in a file or a pipe."""
 
 from rich.console import Console
 from rich.markup import escape
@@ -7,10 +7,11 @@ from rich.table import Table
 from components.render.client_settings import ClientSetting
 from components.render.config_layers import LayerName
 from infra.review.explain import Explained, Explanation, Reader, shown
+from infra.review.printed_lines import print_fact
 
 
 def print_explanation(explained: Explanation, console: Console) -> None:
-    """A table for each connector, client and the workers: each property, its value, who set it, and why.
+    """Each connector, client and the workers: each property, its value, who set it, and why.
 
     A client's connection is only shown at its connector.
     """
@@ -18,28 +19,52 @@ def print_explanation(explained: Explanation, console: Console) -> None:
         shown_here = [
             each for each in reader.properties if not (reader.client and each.holds.layer == LayerName.CLUSTERS)
         ]
-        if not shown_here:
-            continue
-        table = Table(title=_title(reader), title_justify="left", title_style="bold", expand=False)
-        for column in ("property", "value", "set by", "why"):
-            table.add_column(column, overflow="fold")
-        for each in shown_here:
-            table.add_row(*_row(each.name, each.name, each.holds))
-        console.print(table)
+        if not console.is_terminal:
+            for each in shown_here:
+                _print_line(reader, each, each.holds, console)
+        elif shown_here:
+            table = _table(reader)
+            for each in shown_here:
+                table.add_row(*_row(each.name, each.name, each.holds))
+            console.print(table)
 
 
 def print_property(explained: Explanation, console: Console) -> None:
-    """A table for each reader: what each layer says of one property, lowest first, struck out if another layer wins."""
+    """Each reader: what each layer says of one property, lowest first; a terminal strikes out what another overrides.
+
+    In a file or a pipe, the value that holds comes first.
+    """
     for reader in explained.readers:
         for each in reader.properties:
-            table = Table(title=_title(reader), title_justify="left", title_style="bold", caption_justify="left")
-            table.caption = _definition(each)
-            for column in ("property", "value", "set by", "why"):
-                table.add_column(column, overflow="fold")
-            for said in each.said:
-                style = "" if said is each.holds else "dim strike"
-                table.add_row(*_row(each.name, said.key or each.name, said), style=style)
-            console.print(table)
+            if console.is_terminal:
+                console.print(_history(reader, each))
+                continue
+            _print_line(reader, each, each.holds, console)
+            for said in reversed(each.said[:-1]):
+                _print_line(reader, each, said, console, note=" overrides")
+            print_fact(console, f"{_title(reader)}: {escape(each.name)}: {_definition(each)}")
+
+
+def _history(reader: Reader, each: Explained) -> Table:
+    table = _table(reader)
+    table.caption, table.caption_justify = _definition(each), "left"
+    for said in each.said:
+        style = "" if said is each.holds else "dim strike"
+        table.add_row(*_row(each.name, said.key or each.name, said), style=style)
+    return table
+
+
+def _table(reader: Reader) -> Table:
+    table = Table(title=_title(reader), title_justify="left", title_style="bold")
+    for column in ("property", "value", "set by", "why"):
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _print_line(reader: Reader, each: Explained, setting: ClientSetting, console: Console, note: str = "") -> None:
+    key, value, by, why = _row(each.name, each.name, setting)
+    verb = f"{note} " if note else " = "
+    print_fact(console, f"{_title(reader)}: {key}{verb}{value} ({by}: {why})")
 
 
 def _title(reader: Reader) -> str:

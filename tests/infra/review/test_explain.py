@@ -3,15 +3,18 @@
 import json
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from components.contract.problems import CannotRunError
 from infra.commands import app as cli
 from infra.review.explain import Explanation, Reader, as_json, explanation
+from infra.review.explain_tables import print_explanation, print_property
 from infra.settings import read_settings
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.stacks import write_stack
@@ -143,7 +146,7 @@ def test_what_holds_is_what_is_rendered(tmp_path: Path) -> None:
         each.name: each.holds.value for each in reader(explanation(settings, "orders"), "orders-source").properties
     }
     rendered = connector_config(resolved, "source")
-    assert set(found) == set(rendered)
+    assert set(found) == {*rendered, "name", "connector.class", "tasks.max"}
     assert {key: found[key] for key, value in rendered.items() if "${cfmap:" not in str(value)} == {
         key: value for key, value in rendered.items() if "${cfmap:" not in str(value)
     }
@@ -193,10 +196,42 @@ def test_the_connectors_of_a_mirror_maker_have_the_names_that_the_operator_gives
     }
 
 
-def test_the_command_prints_tables_and_json() -> None:
-    tables = CliRunner().invoke(cli.app, ["explain", "local", "orders"])
-    assert tables.exit_code == 0, tables.output
-    assert "orders-source, its data-producer" in tables.output
+def test_a_field_of_a_rendered_object_is_explained_as_the_property_that_it_becomes(tmp_path: Path) -> None:
+    """Otherwise `tasks.max` would be Kafka's default, although the KafkaConnector has `tasksMax`."""
+    sources = {"fast": {"topics": ["orders"], "tasksMax": 6}, "bulk": {"topics": ["logs"]}}
+    found = explained(tmp_path, topics=[], connectors={"sources": sources})
+    (fast,) = [each for each in reader(found, "orders-source-fast").properties if each.name == "tasks.max"]
+    assert (fast.holds.value, fast.holds.layer) == (6, "model")
+    assert fast.holds.why == "replications.orders.connectors.sources.fast.tasksMax"
+    assert held(reader(found, "orders-source-bulk"), "tasks.max")[0] == "3"
+    assert held(reader(found, "orders-checkpoint"), "tasks.max")[0] == "1"
+    assert held(reader(found, "workers"), "group.id")[:2] == ("mirror-orders", "model")
+    assert held(reader(found, "workers"), "bootstrap.servers")[0] == "kafka.uswest.example.com:9093"
+
+
+def test_a_pipe_gets_one_fact_a_line() -> None:
+    answer = CliRunner().invoke(cli.app, ["explain", "local", "orders", "offset.lag.max"])
+    assert answer.output.splitlines() == [
+        "orders-source: offset.lag.max = 10 (model: replications.orders.offsetSyncs.lagMax)",
+        "orders-source: offset.lag.max overrides 100 (Kafka: default of Kafka 4.3)",
+        "orders-source: offset.lag.max: long, default 100. How out-of-sync a remote partition can be before it is "
+        "resynced.",
+    ]
+    lines = CliRunner().invoke(cli.app, ["explain", "local", "orders"]).output.splitlines()
+    assert "orders-source, its data-producer: acks = all (Connect: Connect sets it unless it is configured.)" in lines
+    assert not [line for line in lines if " = " not in line]
+
+
+@pytest.mark.parametrize("name", [None, "offset.lag.max"], ids=["all", "one property"])
+def test_a_terminal_gets_tables_of_its_width(name: str | None, tmp_path: Path) -> None:
+    text = StringIO()
+    console = Console(file=text, width=72, force_terminal=True, color_system=None)
+    (print_explanation if name is None else print_property)(explained(tmp_path, name), console)
+    assert "┃ property" in text.getvalue()
+    assert max(len(line) for line in text.getvalue().splitlines()) == 72
+
+
+def test_the_command_prints_json() -> None:
     answer = CliRunner().invoke(cli.app, ["explain", "local", "orders", "offset.lag.max", "--json"])
     (only,) = json.loads(answer.output)["places"]
     (lag,) = only["properties"]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from jsonschema import validate
 from rich.console import Console
+from rich.text import Text
 
 from components.changes.effect import Effect, Severity
 from infra.review.comparison import Comparison
@@ -127,6 +128,18 @@ def printed(comparison: Comparison) -> str:
     stream = io.StringIO()
     print_comparisons([comparison], Console(file=stream, highlight=False))
     return stream.getvalue()
+
+
+def test_a_terminal_folds_a_line_between_words_and_indents_the_rest(tmp_path: Path) -> None:
+    text = io.StringIO()
+    print_comparisons([compared(tmp_path, BEFORE, AFTER)], Console(file=text, width=72, force_terminal=True))
+    lines = [Text.from_ansi(line).plain.rstrip() for line in text.getvalue().splitlines()]
+    assert max(len(line) for line in lines) <= 72
+    assert lines[1:3] == [
+        "  data    orders: 1 pattern of topics is no longer replicated: remote",
+        "    topics `useast.payments-.*` stay on uswest but get no more records",
+    ]
+    assert "".join("".join(lines).split()) == "".join(TEXT.split())
 
 
 def test_people_read_effects_first_and_then_object_by_object(comparison: Comparison) -> None:

@@ -1,0 +1,31 @@
+"""What the rendered objects say of a connector or the workers in fields of their own, as layers of properties.
+
+The operator writes these fields into the configuration that Kafka reads.
+"""
+
+from components.flows.resolved import ResolvedFlow, bootstrap_address
+from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
+from components.render.api_versions import group_names
+from components.render.config_layers import Layer, LayerName, LayerValue, layer
+from components.topology.connectors import Connector
+
+
+def connector_fields_layer(flow: ResolvedFlow, role: ConnectorRole, part: str, name: str) -> Layer:
+    """Name, class and number of tasks of a connector. Source: Strimzi KafkaConnectorSpec."""
+    connectors = flow.settings.connectors
+    connector: Connector = connectors.sources[part] if part else getattr(connectors, role)
+    key = f"connectors.sources.{part}" if part else f"connectors.{role}"
+    entries = {
+        "name": LayerValue(name, "the name of the connector"),
+        "connector.class": LayerValue(CONNECTOR_CLASSES[role], f"the class of a {role} connector"),
+        "tasks.max": LayerValue(connector.tasks_max, flow.expanded.where(f"{key}.tasksMax")),
+    }
+    return Layer(LayerName.MODEL, entries)
+
+
+def worker_fields_layer(flow: ResolvedFlow) -> Layer:
+    """Address, group and storage topics of the workers. Source: Strimzi KafkaConnectSpec."""
+    address = {"bootstrap.servers": bootstrap_address(flow.target)}
+    where = f"clusters.{flow.settings.target}.bootstrapServers"
+    names = layer(LayerName.MODEL, group_names(flow), f"from the name of the workers, {flow.workers}")
+    return Layer(LayerName.MODEL, {**layer(LayerName.MODEL, address, where).properties, **names.properties})
