@@ -8,6 +8,7 @@ from components.changes.stack_change import StackChange
 from components.render.transforms import RESERVED_NAMES
 
 _ISOLATION = "source.consumer.isolation.level"
+_CONVERTERS = ("key.converter", "value.converter", "header.converter")
 _HEARTBEATS = "heartbeats.replication.enabled"
 
 
@@ -61,11 +62,12 @@ def _user_chain(connector: DeployedConnector) -> list[str]:
 
 
 def _user_transforms(connector: DeployedConnector) -> Mapping[str, str]:
-    """Return the properties of the user's transforms and predicates; the guard's depend on aliases only."""
+    """Return what decides how records are changed, without the guard's properties, which depend on aliases only."""
     properties = {
         key: value
         for key, value in connector.config.items()
-        if key.startswith(("transforms.", "predicates.")) and key.split(".")[1] not in RESERVED_NAMES
+        if (key.startswith(("transforms.", "predicates.")) and key.split(".")[1] not in RESERVED_NAMES)
+        or key.startswith(_CONVERTERS)
     }
     chain = _user_chain(connector)
     return {**properties, "transforms": ",".join(chain)} if chain else properties

@@ -10,12 +10,15 @@ from components.checks.kafka_users import check_kafka_users
 from components.checks.loops import check_halves, check_loops
 from components.checks.mirrors import check_mirrors, declares_its_clusters
 from components.checks.names import check_aliases, check_names, check_namespaces
-from components.checks.properties import check_properties, check_transforms
+from components.checks.properties import check_properties
 from components.checks.selections import check_selections
+from components.checks.transforms import check_transforms
 from components.checks.tuning import check_tuning
 from components.checks.versions import check_versions
 from components.contract.problems import Problem
 from components.flows.expansion import expand
+from components.flows.heartbeats import Heartbeats
+from components.flows.resolved import strimzi
 from components.topology.model import Topology
 
 
@@ -24,12 +27,13 @@ def check_topology(topology: Topology) -> Iterator[Problem]:
     yield from check_clusters(topology)
     yield from check_mirrors(topology)
     flows = [flow for flow in expand(topology) if declares_its_clusters(topology.replications[flow.replication])]
+    heartbeats = Heartbeats(flows, strimzi(topology.strimzi).api.has_heartbeat_mirrors)
     for flow in flows:
         yield from check_aliases(topology, flow)
         yield from check_names(flow)
         yield from check_selections(flow)
         yield from check_properties(topology, flow)
-        yield from check_transforms(flow)
+        yield from check_transforms(flow, heartbeats)
         yield from check_resources(flow)
         yield from check_versions(topology, flow)
         yield from check_heartbeat_clients(topology, flow)

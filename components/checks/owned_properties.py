@@ -3,7 +3,7 @@
 import re
 
 from components.properties.clients import split_prefix
-from components.render.kafka_connect import BYTE_CONVERTERS, EXACTLY_ONCE_SUPPORT, WORKER_OWNED
+from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT, WORKER_OWNED
 
 #: Properties that Strimzi sets from other fields of a KafkaConnector.
 #: Source: AbstractConnectorSpec.FORBIDDEN_PARAMETERS.
@@ -32,7 +32,7 @@ MUST_AGREE = {
 
 #: Properties that derive from the topology -> what to set instead.
 _CONNECTOR_OWNED = {
-    **dict.fromkeys(BYTE_CONVERTERS, "records are replicated as bytes"),
+    **{f"{part}.converter": f"set `transforms.converters.{part}` of the flow" for part in ("key", "value", "header")},
     "source.cluster.alias": "set `source` of the flow",
     "target.cluster.alias": "set `target` of the flow",
     "refresh.topics.interval.seconds": "set `intervals.refreshTopicsSeconds` of the flow",

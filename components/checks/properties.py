@@ -1,4 +1,4 @@
-"""Properties of workers, connectors and transforms: Kafka knows them in that place, and users may set them.
+"""Properties of workers and connectors: Kafka knows them in that place, and users may set them.
 
 `owned_properties` lists what users do not set, and `property_values` checks values. `components.properties` knows which
 client a property reaches.
@@ -16,7 +16,7 @@ from components.checks.owned_properties import (
     worker_forbidden,
     worker_owned,
 )
-from components.checks.property_values import check_credential, check_credentials, check_value
+from components.checks.property_values import check_credential, check_value
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
 from components.flows.kafka_version import kafka_version
@@ -34,12 +34,9 @@ from components.properties.connector_keys import (
 )
 from components.properties.definitions import CONNECTORS, Owner
 from components.properties.worker_keys import worker_key_meaning
-from components.render.transforms import RESERVED_NAMES
 from components.topology.clusters import Properties, PropertyValue
 from components.topology.model import ExactlyOnce, Topology
 
-#: Transforms that move a record to another topic.
-_ROUTERS = ("RegexRouter", "TimestampRouter", "ByLogicalTableRouter")
 _OWNERS = {
     Owner.SOURCE: "source connectors",
     Owner.CHECKPOINT: "the checkpoint connector",
@@ -221,33 +218,3 @@ def _owned(where: str, key: str, instead: str) -> Problem:
         "The objects of the flow must agree on its value, and a second value could differ.",
         f"remove it; {instead}.",
     )
-
-
-def check_transforms(flow: ExpandedFlow) -> Iterator[Problem]:
-    """The user's transforms have free names, no credential as text, and keep the topic of a record."""
-    transforms = flow.settings.transforms
-    taken = set(RESERVED_NAMES) if flow.settings.loop_guard else set()
-    for place, chain in (("before", transforms.before), ("after", transforms.after)):
-        for name, transform in chain.items():
-            where = flow.where(f"transforms.{place}.{name}")
-            if name in taken:
-                yield Problem(
-                    where,
-                    "transform-name-taken",
-                    f"the name `{name}` is taken",
-                    "Connect keeps only one transform of each name, so the loop guard or the other one would be lost.",
-                    "choose another name.",
-                )
-            taken.add(name)
-            yield from check_credentials(f"{where}.config", transform.config)
-            if transform.predicate is not None:
-                yield from check_credentials(f"{where}.predicate.config", transform.predicate.config)
-            if transform.type.rsplit(".", 1)[-1] in _ROUTERS:
-                yield Problem(
-                    where,
-                    "transform-moves-topic",
-                    f"`{transform.type}` moves records to another topic",
-                    "The replication policy would not recognize the topic. Offsets would not translate, and loops "
-                    "would not be found.",
-                    "remove it; only the replication policy names topics on the target.",
-                )

@@ -28,6 +28,9 @@ _ENVIRONMENT: Mapping[str, Any] = {
     "tuning": {"round_trip_milliseconds", "acknowledge_milliseconds", "bytes_per_second_per_partition"},
 }
 
+#: Keys that later releases added. While they are not set, they do not count, so published verdicts stay valid.
+_ADDED = {"converters"}
+
 
 def flow_digest(flow: ResolvedFlow) -> str:
     """`sha256:` and the hex digest of the flow's canonical JSON."""
@@ -52,9 +55,15 @@ def _content(flow: ExpandedFlow, api: StrimziApi) -> dict[str, Any]:
         "replication": flow.replication,
         "shape": flow.shape.value,
         "api": api.value,
-        "flow": flow.settings.model_dump(mode="json", exclude=_ENVIRONMENT),
+        "flow": _without_added(flow.settings.model_dump(mode="json", exclude=_ENVIRONMENT)),
         "order": _order(flow.settings),
     }
+
+
+def _without_added(dumped: Any) -> Any:
+    if not isinstance(dumped, dict):
+        return dumped
+    return {key: _without_added(value) for key, value in dumped.items() if value is not None or key not in _ADDED}
 
 
 def _order(flow: Flow) -> dict[str, list[str]]:

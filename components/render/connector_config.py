@@ -20,7 +20,7 @@ from components.render.config_layers import Config, Layer, LayerName, LayerValue
 from components.render.connections import connection_properties
 from components.render.kafka_connect import BYTE_CONVERTERS
 from components.render.presets import preset_settings
-from components.render.transforms import transform_properties
+from components.render.transforms import converter_properties, transform_properties
 from components.topology.clusters import PropertyValue
 from components.topology.connectors import Connector
 from components.topology.model import ExactlyOnce, Flow, StartFrom
@@ -190,7 +190,9 @@ def _source(flow: ResolvedFlow, part: str) -> _Decisions:
     if settings.exactly_once is ExactlyOnce.ENABLED:
         decisions["exactly.once.support"] = ("required", "exactlyOnce")
         decisions["source.consumer.isolation.level"] = ("read_committed", "exactlyOnce")
-    return decisions | {key: (value, "transforms") for key, value in transform_properties(settings).items()}
+    decisions |= {key: (value, "transforms") for key, value in transform_properties(settings).items()}
+    chosen = converter_properties(settings.transforms)
+    return decisions | {key: (value, "transforms.converters") for key, value in chosen.items()}
 
 
 def chooses_heartbeats(version: str) -> bool:

@@ -84,7 +84,7 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         checkpoints=_checkpoints(settings),
         acls=tuple(_acl(acl, flow) for acl in flow_acls(flow)),
         guard=_guard(settings),
-        transformed=bool(settings.transforms.before or settings.transforms.after),
+        transformed=settings.transforms.change_records,
         parts=tuple(
             PartParameters(name=part, connector=connector_name(flow.name, "source", part), topics=source.topics)
             for part, source in settings.connectors.sources.items()

@@ -6,8 +6,8 @@ The guard drops records that come from the target and marks those that go there.
 from collections.abc import Mapping
 
 from components.topology.clusters import PropertyValue
-from components.topology.connectors import Transform
 from components.topology.model import Flow
+from components.topology.transforms import Converters, Transform, Transforms
 
 _TRANSFORMS = "org.apache.kafka.connect.transforms"
 #: The guard's filter; a chain that contains it has the guard.
@@ -41,6 +41,19 @@ def transform_properties(flow: Flow) -> dict[str, PropertyValue]:
         properties |= _guard(flow)
         predicates += _GUARD_PREDICATES
     return {**properties, "predicates": ",".join(predicates)} if predicates else properties
+
+
+def converter_properties(transforms: Transforms) -> dict[str, PropertyValue]:
+    """Return the properties of the converters that the user chose."""
+    converters = transforms.converters or Converters()
+    chosen = {"key": converters.key, "value": converters.value, "header": converters.header}
+    properties: dict[str, PropertyValue] = {}
+    for part, converter in chosen.items():
+        if converter is not None:
+            prefix = f"{part}.converter"
+            properties |= {prefix: converter.type}
+            properties |= {f"{prefix}.{key}": value for key, value in converter.config.items()}
+    return properties
 
 
 def _guard(flow: Flow) -> Mapping[str, PropertyValue]:

@@ -1,4 +1,4 @@
-"""The connectors that a topology declares for a replication, and the transforms of replicated records.
+"""The connectors that a topology declares for a replication.
 
 Frozen pydantic models, camelCase in YAML. Imports `clusters` only.
 """
@@ -93,31 +93,4 @@ class Connectors(MirrorConnectors):
 
     sources: Mapping[SubName, SourcePart] = Field(
         default_factory=dict, description="Several source connectors, by name, each with topics of its own."
-    )
-
-
-class Predicate(Model):
-    """Condition under which a transform is applied to a record. Source: KIP-585."""
-
-    type: str = Field(min_length=1, description="Java class of the predicate.")
-    config: Properties = Field(default_factory=dict, description="Properties of the predicate.")
-
-
-class Transform(Model):
-    """A Single Message Transform of the user's own."""
-
-    type: str = Field(min_length=1, description="Java class of the transform.")
-    config: Properties = Field(default_factory=dict, description="Properties of the transform.")
-    predicate: Predicate | None = Field(default=None, description="Transform only records that meet this condition.")
-    negate: bool = Field(default=False, description="Transform only records that do not meet the condition.")
-
-
-class Transforms(Model):
-    """The user's transforms of replicated records."""
-
-    before: Mapping[str, Transform] = Field(
-        default_factory=dict, description="Transforms before the loop guard, by name, in their order."
-    )
-    after: Mapping[str, Transform] = Field(
-        default_factory=dict, description="Transforms after the loop guard, by name, in their order."
     )

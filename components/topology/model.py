@@ -2,7 +2,7 @@
 
 Frozen pydantic models, camelCase in YAML. Only the form of a file is decided here: `checks` decides whether a topology
 works, and `render` what it becomes. Editors show the descriptions, through `stacks/topology.schema.json`. Imports
-`clusters`, `workers`, `connectors` and the replication policy only.
+`clusters`, `workers`, `connectors`, `transforms` and the replication policy only.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,8 @@ from pydantic import Field
 
 from components.kafka.replication_policy import Policy
 from components.topology.clusters import Cluster, Model, NonNegativeInt, PositiveInt
-from components.topology.connectors import Connectors, MirrorConnectors, PairConnectors, SubName, Transforms
+from components.topology.connectors import Connectors, MirrorConnectors, PairConnectors, SubName
+from components.topology.transforms import Transforms
 from components.topology.workers import ConnectCluster, NamespaceChoice, Quota
 
 #: Keys that several kinds of replication share.

@@ -1,0 +1,236 @@
+"""The forms that a key, a value or a header takes on its way through transforms, and what each transform does to them.
+
+A set of forms holds what something may be; whether a step works is certain only if it works for all of them, or for
+none. Source: MirrorSourceTask.convertRecord and the classes of org.apache.kafka.connect.transforms.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+
+class Form(StrEnum):
+    """What a key, value or header is while Connect has it in memory."""
+
+    BYTES = "bytes"
+    #: Fields without a schema, as JsonConverter reads them with `schemas.enable: false`.
+    MAP = "a structure"
+    STRUCT = "a structure with a schema"
+    #: A text, a number or anything else that is neither bytes nor a structure.
+    SINGLE = "text or a number"
+    NULL = "null"
+
+
+Forms = frozenset[Form]
+
+ANYTHING = frozenset(Form)
+BYTES = frozenset({Form.BYTES})
+NULL = frozenset({Form.NULL})
+SINGLE = frozenset({Form.SINGLE})
+STRUCTURED = frozenset({Form.MAP, Form.STRUCT})
+#: What a field of a structure without schema can be.
+FIELD_OF_MAP = frozenset({Form.MAP, Form.SINGLE})
+
+KAFKA_TRANSFORMS = "org.apache.kafka.connect.transforms."
+#: Parse and write keys and values; of a vendor's image, because Kafka has nothing like them.
+VENDOR_TRANSFORMS = "com.cloudera.dim.kafka.connect.transforms."
+BYTE_ARRAY_CONVERTER = "org.apache.kafka.connect.converters.ByteArrayConverter"
+JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+STRING_CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
+SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+
+Properties = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A transform: its name in the chain, its class and its properties."""
+
+    name: str
+    type: str
+    config: Properties
+
+    @property
+    def half(self) -> str:
+        """`key` or `value`: what the class works on, if it is a class for one of the two."""
+        return "key" if self.type.endswith("$Key") else "value"
+
+    @property
+    def kind(self) -> str:
+        """The class without its package and half, if Kafka or the vendor has it; else empty."""
+        for package in (KAFKA_TRANSFORMS, VENDOR_TRANSFORMS):
+            if self.type.startswith(package):
+                return self.type.removeprefix(package).partition("$")[0]
+        return ""
+
+    def listed(self, key: str) -> tuple[str, ...]:
+        """The names that a property lists."""
+        return tuple(name.strip() for name in str(self.config.get(key, "")).split(",") if name.strip())
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record on its way: `headers` are those that transforms added, by name.
+
+    `opaque` bytes cannot be parsed, as those of a heartbeat.
+    """
+
+    topic: str
+    key: Forms = BYTES
+    value: Forms = BYTES
+    headers: Mapping[str, Forms] = field(default_factory=dict)
+    opaque: bool = False
+
+    def half(self, name: str) -> Forms:
+        """The forms of the `key` or the `value`."""
+        return self.key if name == "key" else self.value
+
+    def having(self, half: str, forms: Forms) -> "Record":
+        """The record with other forms of its `key` or `value`."""
+        return replace(self, key=forms) if half == "key" else replace(self, value=forms)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A step cannot work with what it gets: `half` is `key` or `value`; `needs` is empty if bytes do not parse."""
+
+    half: str
+    found: Forms
+    needs: Forms
+
+
+def applied(step: Step, record: Record) -> Record | Refusal | None:
+    """The record after a transform, why every task would fail there, or None if the transform drops the record."""
+    if step.kind == "Filter":
+        return None
+    rule = _RULES.get(step.kind)
+    return rule(step, record) if rule else _by_unknown_class(step, record)
+
+
+def converted(converter: str, config: Properties) -> Forms:
+    """What a converter makes of bytes."""
+    if converter == JSON_CONVERTER:
+        has_schema = str(config.get("schemas.enable", "true")).lower() == "true"
+        return frozenset({Form.STRUCT, Form.SINGLE}) if has_schema else FIELD_OF_MAP
+    return {BYTE_ARRAY_CONVERTER: BYTES, STRING_CONVERTER: SINGLE}.get(converter, ANYTHING)
+
+
+def _by_unknown_class(step: Step, record: Record) -> Record:
+    if step.type.endswith(("$Key", "$Value")):
+        return record.having(step.half, ANYTHING)
+    return replace(record, key=ANYTHING, value=ANYTHING)
+
+
+def _unchanged(_: Step, record: Record) -> Record:
+    return record
+
+
+def _with_fields(step: Step, record: Record) -> Record | Refusal:
+    return _changed(record, step.half, STRUCTURED | NULL, lambda form: frozenset({form}))
+
+
+def _changed(record: Record, half: str, needs: Forms, become: Callable[[Form], Forms]) -> Record | Refusal:
+    found = record.half(half)
+    passing = found & needs
+    if not passing:
+        return Refusal(half, found, needs)
+    return record.having(half, frozenset[Form]().union(*map(become, passing)))
+
+
+def _mask_field(step: Step, record: Record) -> Record | Refusal:
+    return _changed(record, step.half, STRUCTURED, lambda form: frozenset({form}))
+
+
+def _extract_field(step: Step, record: Record) -> Record | Refusal:
+    return _changed(record, step.half, STRUCTURED | NULL, _field)
+
+
+def _field(form: Form) -> Forms:
+    return {Form.MAP: FIELD_OF_MAP, Form.NULL: NULL}.get(form, ANYTHING)
+
+
+def _hoist_field(step: Step, record: Record) -> Record | Refusal:
+    has_no_schema = (Form.MAP, Form.NULL)
+    become = {form: frozenset({Form.MAP if form in has_no_schema else Form.STRUCT}) for form in Form}
+    return _changed(record, step.half, ANYTHING, lambda form: STRUCTURED if form is Form.SINGLE else become[form])
+
+
+def _cast(step: Step, record: Record) -> Record | Refusal:
+    types = step.listed("spec")
+    if any(":" in each for each in types):
+        return _with_fields(step, record)
+    needs = SINGLE | NULL | (BYTES if types == ("string",) else frozenset())
+    return _changed(record, step.half, needs, lambda form: NULL if form is Form.NULL else SINGLE)
+
+
+def _convert_timestamp(step: Step, record: Record) -> Record | Refusal:
+    if step.config.get("field"):
+        return _with_fields(step, record)
+    return _changed(record, step.half, SINGLE | NULL, lambda form: frozenset({form}))
+
+
+def _set_schema(step: Step, record: Record) -> Record | Refusal:
+    return _changed(record, step.half, frozenset({Form.STRUCT, Form.NULL}), lambda form: frozenset({form}))
+
+
+def _value_to_key(_: Step, record: Record) -> Record | Refusal:
+    found = record.value & STRUCTURED
+    return replace(record, key=found) if found else Refusal("value", record.value, STRUCTURED)
+
+
+def _header_from(step: Step, record: Record) -> Record | Refusal:
+    found = record.half(step.half) & STRUCTURED
+    if not found:
+        return Refusal(step.half, record.half(step.half), STRUCTURED)
+    forms = frozenset[Form]().union(*map(_field, found))
+    return replace(record, headers={**record.headers, **dict.fromkeys(step.listed("headers"), forms)})
+
+
+def _insert_header(step: Step, record: Record) -> Record:
+    """Source: Values.parseString, which makes null of the text `null` and never makes bytes of a text."""
+    forms = NULL if str(step.config.get("value.literal")) == "null" else SINGLE
+    return replace(record, headers={**record.headers, str(step.config.get("header")): forms})
+
+
+def _drop_headers(step: Step, record: Record) -> Record:
+    dropped = step.listed("headers")
+    return replace(record, headers={name: forms for name, forms in record.headers.items() if name not in dropped})
+
+
+def _convert_from_bytes(step: Step, record: Record) -> Record | Refusal:
+    converter, half = str(step.config.get("converter", "")), step.half
+    found = record.half(half)
+    if record.opaque and Form.BYTES in found and converter not in (BYTE_ARRAY_CONVERTER, STRING_CONVERTER, ""):
+        return Refusal(half, found, frozenset())
+    forms = converted(converter, _behind("converter.", step.config))
+    return _changed(record, half, BYTES | NULL, lambda form: NULL if form is Form.NULL else forms)
+
+
+def _convert_to_bytes(step: Step, record: Record) -> Record | Refusal:
+    needs = BYTES | NULL if step.config.get("converter") == BYTE_ARRAY_CONVERTER else ANYTHING
+    return _changed(record, step.half, needs, lambda form: NULL if form is Form.NULL else BYTES)
+
+
+def _behind(prefix: str, config: Properties) -> Properties:
+    return {key.removeprefix(prefix): value for key, value in config.items() if key.startswith(prefix)}
+
+
+_RULES: Mapping[str, Callable[[Step, Record], Record | Refusal]] = {
+    "Cast": _cast,
+    "DropHeaders": _drop_headers,
+    "ExtractField": _extract_field,
+    "Flatten": _with_fields,
+    "HeaderFrom": _header_from,
+    "HoistField": _hoist_field,
+    "InsertField": _with_fields,
+    "InsertHeader": _insert_header,
+    "MaskField": _mask_field,
+    "RegexRouter": _unchanged,
+    "ReplaceField": _with_fields,
+    "SetSchemaMetadata": _set_schema,
+    "TimestampConverter": _convert_timestamp,
+    "TimestampRouter": _unchanged,
+    "ValueToKey": _value_to_key,
+    "ConvertFromBytes": _convert_from_bytes,
+    "ConvertToBytes": _convert_to_bytes,
+}

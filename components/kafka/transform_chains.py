@@ -1,0 +1,201 @@
+"""Whether records pass the transforms and converters of a source connector.
+
+A chain is read from a connector's configuration and followed with records of given topics. A finding is reported only
+if it is certain for such a record. Source: KIP-66, KIP-585, AbstractWorkerSourceTask.convertTransformedRecord.
+"""
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from components.kafka.patterns import pattern_error
+from components.kafka.record_forms import (
+    BYTE_ARRAY_CONVERTER,
+    BYTES,
+    JSON_CONVERTER,
+    KAFKA_TRANSFORMS,
+    NULL,
+    SIMPLE_HEADER_CONVERTER,
+    STRING_CONVERTER,
+    Form,
+    Forms,
+    Properties,
+    Record,
+    Refusal,
+    Step,
+    applied,
+)
+
+KEY, VALUE, HEADER = "key.converter", "value.converter", "header.converter"
+_PREDICATES = f"{KAFKA_TRANSFORMS}predicates."
+#: Predicates of which both answers are followed; the answers of further ones are taken to be no.
+_VARIED = 6
+#: Converters that write anything, bytes as Base64 or as the name of a Java object.
+_WRITE_ANYTHING = {JSON_CONVERTER, STRING_CONVERTER, SIMPLE_HEADER_CONVERTER}
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """When a transform is applied: name, class and properties of a predicate, and whether its answer is negated."""
+
+    name: str
+    type: str
+    config: Properties
+    negate: bool
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The transforms of a connector in order, each with its predicate; and its converters by property."""
+
+    steps: tuple[tuple[Step, Predicate | None], ...]
+    converters: Mapping[str, str]
+    converter_config: Mapping[str, Properties]
+
+
+@dataclass(frozen=True)
+class TransformFails:
+    """A transform that fails every task at a record of this topic; `predicate` decides whether it is applied."""
+
+    step: Step
+    refusal: Refusal
+    topic: str
+    heartbeat: bool
+
+
+@dataclass(frozen=True)
+class ConverterFails:
+    """A converter that fails every task: `part` is `key`, `value` or the name of a header."""
+
+    converter: str
+    part: str
+    found: Forms
+    topic: str
+    heartbeat: bool
+
+
+@dataclass(frozen=True)
+class BytesBecomeText:
+    """A converter that writes bytes as Base64 or worse; `part` is `key`, `value`, or `headers` for the record's own."""
+
+    converter: str
+    part: str
+    topic: str
+    heartbeat: bool
+
+
+Finding = TransformFails | ConverterFails | BytesBecomeText
+
+
+def chain_of(config: Mapping[str, object]) -> Chain:
+    """The chain in a connector's configuration."""
+    steps = tuple(_step(name, config) for name in str(config.get("transforms", "")).split(",") if name)
+    names = (KEY, VALUE, HEADER)
+    converters = {name: str(config.get(name, BYTE_ARRAY_CONVERTER)) for name in names}
+    return Chain(steps, converters, {name: _below(f"{name}.", config) for name in names})
+
+
+def _step(name: str, config: Mapping[str, object]) -> tuple[Step, Predicate | None]:
+    own = _below(f"transforms.{name}.", config)
+    step = Step(name, str(own.get("type", "")), {key: value for key, value in own.items() if key not in _OF_STAGE})
+    if "predicate" not in own:
+        return step, None
+    asked = str(own["predicate"])
+    of_predicate = _below(f"predicates.{asked}.", config)
+    negate = str(own.get("negate", "false")).lower() == "true"
+    return step, Predicate(asked, str(of_predicate.get("type", "")), of_predicate, negate)
+
+
+_OF_STAGE = {"type", "predicate", "negate"}
+
+
+def _below(prefix: str, config: Mapping[str, object]) -> dict[str, object]:
+    return {key.removeprefix(prefix): value for key, value in config.items() if key.startswith(prefix)}
+
+
+def findings(chain: Chain, topics: Iterable[str], heartbeats: Iterable[str] = ()) -> Iterator[Finding]:
+    """What fails or changes records of these topics; topics are named as on the target, where transforms see them.
+
+    A transform, or a converter for one part of a record, is reported once, with the first topic that shows it.
+    """
+    told: set[tuple[str, str]] = set()
+    opaque = [Record(topic, value=BYTES, opaque=True) for topic in heartbeats]
+    for record in (*map(Record, topics), *opaque):
+        for answers in _answers(chain, record):
+            for each in _followed(chain, record, answers):
+                at = each.step.name if isinstance(each, TransformFails) else each.converter
+                part = "" if isinstance(each, TransformFails) else each.part
+                if (at, part) not in told:
+                    told.add((at, part))
+                    yield each
+
+
+def _answers(chain: Chain, record: Record) -> Iterator[Mapping[str, bool]]:
+    """Every combination of answers to the predicates that a record's topic does not decide."""
+    asked = {each.name: each for _, each in chain.steps if each is not None}
+    varied = [name for name, each in asked.items() if _by_topic(each, record) is None][:_VARIED]
+    for chosen in itertools.product((False, True), repeat=len(varied)):
+        yield dict(zip(varied, chosen, strict=True))
+
+
+def _by_topic(predicate: Predicate, record: Record) -> bool | None:
+    """The answer that follows from the topic, or from a record being a heartbeat; None if there is none."""
+    if predicate.type == f"{_PREDICATES}TopicNameMatches":
+        pattern = _compiled(str(predicate.config.get("pattern", "")))
+        return None if pattern is None else pattern.fullmatch(record.topic) is not None
+    if record.opaque and predicate.type in (f"{_PREDICATES}HasHeaderKey", f"{_PREDICATES}RecordIsTombstone"):
+        return False
+    return None
+
+
+@lru_cache(maxsize=1 << 10)
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    return re.compile(pattern) if pattern_error(pattern.replace(",", "")) is None else None
+
+
+def _followed(chain: Chain, record: Record, answers: Mapping[str, bool]) -> Iterator[Finding]:
+    tombstone = any(
+        answers.get(each.name) and each.type == f"{_PREDICATES}RecordIsTombstone"
+        for _, each in chain.steps
+        if each is not None
+    )
+    at = replace(record, value=NULL) if tombstone else record
+    for step, predicate in chain.steps:
+        if predicate is not None and _holds(predicate, at, answers) is predicate.negate:
+            continue
+        after = applied(step, at)
+        if isinstance(after, Refusal):
+            yield TransformFails(step, after, record.topic, record.opaque)
+            return
+        if after is None:
+            return
+        at = after
+    yield from _written(chain, at)
+
+
+def _holds(predicate: Predicate, record: Record, answers: Mapping[str, bool]) -> bool:
+    if predicate.type == f"{_PREDICATES}HasHeaderKey" and predicate.config.get("name") in record.headers:
+        return True
+    decided = _by_topic(predicate, record)
+    return answers.get(predicate.name, False) if decided is None else decided
+
+
+def _written(chain: Chain, record: Record) -> Iterator[Finding]:
+    for part, converter in (("key", KEY), ("value", VALUE)):
+        yield from _half_written(chain.converters[converter], converter, part, record)
+    header = chain.converters[HEADER]
+    for name, forms in record.headers.items():
+        if header == BYTE_ARRAY_CONVERTER and not forms & (BYTES | NULL):
+            yield ConverterFails(HEADER, name, forms, record.topic, record.opaque)
+    if header in _WRITE_ANYTHING and not record.opaque:
+        yield BytesBecomeText(HEADER, "headers", record.topic, record.opaque)
+
+
+def _half_written(converter: str, property_name: str, part: str, record: Record) -> Iterator[Finding]:
+    forms = record.half(part)
+    if converter == BYTE_ARRAY_CONVERTER and not forms & (BYTES | NULL):
+        yield ConverterFails(property_name, part, forms, record.topic, record.opaque)
+    if converter in _WRITE_ANYTHING and forms <= BYTES | NULL and Form.BYTES in forms:
+        yield BytesBecomeText(property_name, part, record.topic, record.opaque)

@@ -1,0 +1,65 @@
+"""Records through the real transforms and converters of Connect, without a worker: one JVM for many chains."""
+
+import base64
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from components.kafka.transform_chains import HEADER, KEY, VALUE
+from components.properties.values import value_text
+from components.render.config_layers import values
+from components.render.connector_config import connector_layers
+from infra.local.jvm import java_command
+from infra.machine.jars import CONNECT
+from infra.machine.jdk import find_jdk
+from tests.builders import a_resolved_flow
+
+SOURCES = Path(__file__).parent / "chains"
+#: Each character of a text is one byte.
+ONE_BYTE = "latin-1"
+
+
+def chain_config(flow: Mapping[str, Any]) -> dict[str, str]:
+    """What a rendered source connector says of its transforms and converters, as Connect gets it."""
+    config = values(connector_layers(a_resolved_flow(**flow), "source"))
+    kept = ("transforms", "predicates", KEY, VALUE, HEADER)
+    chain = {key: value_text(value) for key, value in config.items() if key.startswith(kept)}
+    return {"name": "asked", "connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector", **chain}
+
+
+def a_record(**given: Any) -> dict[str, Any]:
+    return {"topic": "useast.orders", "key": "1", "value": '{"name":"Ada"}', "headers": [], **given}
+
+
+class Connect:
+    """Connect's classes, compiled into `folder` with our program and the vendor's transforms that the guide uses."""
+
+    def __init__(self, folder: Path) -> None:
+        self.jdk, self.classes = find_jdk(), folder
+        compiled = [self.jdk.home / "bin" / "javac", "-nowarn", "-cp", f"{CONNECT.directory}/*", "-d", folder]
+        subprocess.run([*map(str, compiled), *map(str, SOURCES.rglob("*.java"))], check=True, capture_output=True)
+
+    def sent(self, cases: Sequence[tuple[Mapping[str, str], Sequence[Mapping[str, Any]]]]) -> list[dict[str, Any]]:
+        """For each configuration and its records: `records` as they would be written, and `error` if a task fails."""
+        asked = [{"config": config, "records": [_halves(each, _encoded) for each in sent]} for config, sent in cases]
+        command = java_command(self.jdk, [self.classes, f"{CONNECT.directory}/*"], "Chains", heap_mib=256)
+        ran = subprocess.run(
+            [str(word) for word in command], input=json.dumps(asked), capture_output=True, text=True, check=True
+        )
+        answers = json.loads(ran.stdout.splitlines()[-1])
+        return [{**each, "records": [_halves(record, _decoded) for record in each["records"]]} for each in answers]
+
+
+def _halves(record: Mapping[str, Any], code: Any) -> dict[str, Any]:
+    halves = {half: code(record[half]) for half in ("key", "value")}
+    return {**record, **halves, "headers": [[name, code(value)] for name, value in record["headers"]]}
+
+
+def _encoded(text: str | None) -> str | None:
+    return None if text is None else base64.b64encode(text.encode(ONE_BYTE)).decode()
+
+
+def _decoded(text: str | None) -> str | None:
+    return None if text is None else base64.b64decode(text).decode(ONE_BYTE)
