@@ -7,6 +7,7 @@ import difflib
 from collections.abc import Iterator
 
 from components.checks import check_topology
+from components.checks.addresses import check_addresses
 from components.contract.problems import Problem, raise_errors
 from components.flows.resolved import (
     ResolvedFlow,
@@ -50,6 +51,7 @@ def resolved_flows(settings: StackSettings) -> tuple[ResolvedFlow, ...]:
 
 def _problems_of_files(settings: StackSettings) -> Iterator[Problem]:
     yield from check_topology(settings.topology)
+    yield from check_addresses(settings.topology, settings.values)
     yield from _check_stack(settings)
 
 

@@ -11,7 +11,7 @@ from components.topology.parsing import parse_topology
 def a_cluster(region: str = "us-east-1", **overrides: Any) -> dict[str, Any]:
     return {
         "region": region,
-        "bootstrapServers": "kafka.example.com:9093",
+        "bootstrapServers": f"kafka.{region}.example.com:9093",
         "tls": {"trust": {"secret": "ca", "key": "ca.crt"}},
         "authentication": {
             "type": "scram-sha-512",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from components.checks.addresses import check_addresses
 from components.checks.clusters import check_clusters
 from components.checks.connect_clusters import check_connect_clusters, check_resources
 from components.checks.double_replication import check_double_replication, check_group_offsets
@@ -25,6 +26,7 @@ from components.topology.model import Topology
 def check_topology(topology: Topology) -> Iterator[Problem]:
     """Every problem of a topology, in all its clusters and replications."""
     yield from check_clusters(topology)
+    yield from check_addresses(topology, {})
     yield from check_mirrors(topology)
     flows = [flow for flow in expand(topology) if declares_its_clusters(topology.replications[flow.replication])]
     heartbeats = Heartbeats(flows, strimzi(topology.strimzi).api.has_heartbeat_mirrors)

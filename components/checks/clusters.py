@@ -25,6 +25,14 @@ OLDEST_STRIMZI = (0, 45)
 #: Source: Strimzi KafkaClientAuthenticationCustom.ALLOWED_PREFIXES.
 _CUSTOM_PREFIXES = ("sasl.", "ssl.keystore.")
 _CREDENTIAL_KEY = re.compile(r"password$|secret$|ssl\.keystore\.key$")
+_GUESSED = "Whoever reads the connection can try passwords against what SCRAM sends."
+#: What a login reveals on a connection that is not encrypted. Source: RFC 4616, RFC 5802 (9), RFC 7628 (4).
+_READABLE = {
+    "plain": "PLAIN sends the password itself, so whoever reads the connection has it.",
+    "scram-sha-256": _GUESSED,
+    "scram-sha-512": _GUESSED,
+    "oauth": "The token is sent as it is, so whoever reads the connection can use it.",
+}
 
 
 def check_clusters(topology: Topology) -> Iterator[Problem]:
@@ -67,6 +75,16 @@ def check_logins(alias: str, cluster: Cluster) -> Iterator[Problem]:
             "the cluster has a client certificate but no `tls`",
             "Without TLS the client never presents its certificate, and the broker sees an anonymous client.",
             "add `tls: {}` or `tls: {trust: …}`.",
+        )
+    if cluster.tls is None and authentication is not None and authentication.type in _READABLE:
+        yield Problem(
+            f"{where}.authentication",
+            "login-without-tls",
+            f"the login by {authentication.type} has no `tls`",
+            f"{_READABLE[authentication.type]} Records are readable there, too.",
+            "add `tls: {trust: {secret: NAME, key: ca.crt}}`, or `tls: {}` if a public authority signed the brokers' "
+            "certificates.",
+            Severity.WARNING,
         )
     if isinstance(authentication, OAuthAuthentication):
         yield from _check_oauth(f"{where}.authentication", authentication)

@@ -29,6 +29,7 @@ def check_selections(flow: ExpandedFlow) -> Iterator[Problem]:
     bad = list(_check_patterns(flow))
     yield from bad
     yield from _check_beginnings(flow)
+    yield from _check_repeated(flow)
     if not bad:
         internal = list(_check_internal(flow))
         yield from internal
@@ -56,6 +57,20 @@ def _check_beginnings(flow: ExpandedFlow) -> Iterator[Problem]:
                 f"`{name}` looks like the beginning of names, but matches only itself",
                 f"An entry must match the whole name, so it does not match `{name}eu`.",
                 f"write `{meant}.*`, or ignore this if the whole name is `{name}`.",
+                Severity.WARNING,
+            )
+
+
+def _check_repeated(flow: ExpandedFlow) -> Iterator[Problem]:
+    """No list has an entry twice."""
+    for key, entries in pattern_lists(flow.settings).items():
+        for entry in sorted({entry for entry in entries if entries.count(entry) > 1}):
+            yield Problem(
+                flow.where(key),
+                "listed-twice",
+                f"`{entry}` is in the list more than once",
+                "The repetition selects nothing more; another name may have been meant.",
+                "correct or remove it.",
                 Severity.WARNING,
             )
 

@@ -20,7 +20,7 @@ from tests.components.render.logins import (
 )
 
 CONNECTION = {
-    "bootstrap.servers": "kafka.example.com:9093",
+    "bootstrap.servers": "kafka.us-east-1.example.com:9093",
     "ssl.truststore.type": "PEM",
     "ssl.truststore.certificates": "${secret:mirror-orders/ca:ca.crt}",
 }
