@@ -113,6 +113,26 @@ def read_settings(stack: str, stacks: Path) -> StackSettings:
     return replace(settings, kubeconfig=kubeconfig, context=context, encrypted_access=hidden)
 
 
+def regions_of_topology(topology: str, stacks: Path) -> frozenset[str | None] | None:
+    """The regions of all stacks that read a topology, with None for a stack of all regions.
+
+    None if a stack's file cannot be read, because then it may be one of them.
+    """
+    regions: set[str | None] = set()
+    for stack in stack_names(stacks):
+        try:
+            data = load_yaml(stack_file(stack, stacks))
+        except CannotRunError:
+            return None
+        config = data.get("config") if isinstance(data, Mapping) else None
+        if not isinstance(config, Mapping):
+            return None
+        if config.get(f"{PROJECT}:topology") == topology:
+            region = config.get(f"{PROJECT}:region")
+            regions.add(None if region is None else str(region))
+    return frozenset(regions)
+
+
 def _is_encrypted(value: object) -> bool:
     return isinstance(value, Mapping) and "secure" in value
 

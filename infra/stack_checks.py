@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from components.checks import check_topology
 from components.checks.addresses import check_addresses
-from components.contract.problems import Problem, raise_errors
+from components.checks.coverage import check_deployed
+from components.contract.problems import Problem, Severity, raise_errors
 from components.flows.resolved import (
     ResolvedFlow,
     config_secrets,
@@ -19,7 +20,15 @@ from components.flows.resolved import (
 )
 from components.render.kafka_users import kafka_user_objects
 from infra.environment import stack_environment
-from infra.settings import ALLOW_UNPROVEN, PROJECT, SETTINGS, StackSettings, shown, stack_file
+from infra.settings import (
+    ALLOW_UNPROVEN,
+    PROJECT,
+    SETTINGS,
+    StackSettings,
+    regions_of_topology,
+    shown,
+    stack_file,
+)
 
 #: Values that are not a reason: whoever sets them mistakes the key for a switch.
 _NO_REASONS = ("", "true", "false", "yes", "no")
@@ -27,9 +36,10 @@ _NO_REASONS = ("", "true", "false", "yes", "no")
 
 def problems(settings: StackSettings) -> list[Problem]:
     """Every problem that can be found without a cluster and without Pulumi, sorted by where."""
-    found = list(_problems_of_files(settings))
+    found = [*_problems_of_files(settings), *_check_coverage(settings)]
+    refused = any(problem.severity is Severity.ERROR for problem in found)
     # The local stack supplies configuration only while it runs, and a check must not need it to run.
-    if not found and not stack_environment(settings).on_this_machine:
+    if not refused and not stack_environment(settings).on_this_machine:
         flows = resolve_flows(settings.topology, settings.region, settings.values)
         found += check_secrets(settings, flows)
     return sorted(set(found))
@@ -53,6 +63,14 @@ def _problems_of_files(settings: StackSettings) -> Iterator[Problem]:
     yield from check_topology(settings.topology)
     yield from check_addresses(settings.topology, settings.values)
     yield from _check_stack(settings)
+
+
+def _check_coverage(settings: StackSettings) -> Iterator[Problem]:
+    """The stacks of a topology deploy all its flows, as far as their files can be read."""
+    regions = regions_of_topology(settings.values["topology"], settings.stacks)
+    known = {cluster.region for cluster in settings.topology.clusters.values()}
+    if regions is not None and settings.region in {None, *known}:
+        yield from check_deployed(settings.topology, settings.values["topology"], regions)
 
 
 def _check_stack(settings: StackSettings) -> Iterator[Problem]:

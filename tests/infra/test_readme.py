@@ -48,7 +48,8 @@ def of_language(language: str) -> pytest.MarkDecorator:
 def an_example(**given: Any) -> Topology:
     """The example topology with a third cluster, and what a README shows of a topology in place of its own."""
     base = yaml.safe_load((STACKS / "topologies" / "prod.yaml").read_text())
-    clusters = {**base["clusters"], "eucentral": {**base["clusters"]["useast"], "region": "eu-central-1"}}
+    central = {"region": "eu-central-1", "bootstrapServers": "kafka.eucentral.example.com:9093"}
+    clusters = {**base["clusters"], "eucentral": {**base["clusters"]["useast"], **central}}
     for alias, cluster in given.get("clusters", {}).items():
         clusters[alias] = {**clusters[alias], **cluster}
     return parse_topology({**base, **given, "clusters": clusters})

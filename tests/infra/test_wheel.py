@@ -55,4 +55,8 @@ def test_its_command_works_on_the_project_that_it_is_called_in(wheel: Path, tmp_
     assert answer.returncode == 0, answer.stderr
     where, *checked = answer.stdout.splitlines()
     assert Path(where).is_relative_to(installed)
-    assert [line.split(":")[0] for line in checked] == ["✓ prod-mirrormaker2-us-west-2", "✓ prod-us-west-2"]
+    assert [line.split(":")[0] for line in checked] == [
+        "✓ prod-mirrormaker2-us-east-1",
+        "✓ prod-mirrormaker2-us-west-2",
+        "✓ prod-us-west-2",
+    ]

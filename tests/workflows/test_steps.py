@@ -66,7 +66,11 @@ def test_a_changed_program_is_reviewed_for_every_stack_against_what_it_made_befo
     _, answers, handed_on = reviewed(repository)
     assert [answer.returncode for answer in answers.values()] == [0, 0, 0, 0], answers
     assert handed_on["stacks"] == list(stack_names(STACKS))
-    assert handed_on["deployable"] == ["prod-mirrormaker2-us-west-2", "prod-us-west-2"]
+    assert handed_on["deployable"] == [
+        "prod-mirrormaker2-us-east-1",
+        "prod-mirrormaker2-us-west-2",
+        "prod-us-west-2",
+    ]
     assert "app.kubernetes.io/managed-by: kafka-replication → somebody-else" in handed_on["comment"].replace("`", "")
 
 

@@ -1,0 +1,32 @@
+"""Flows that no stack deploys: a stack of a region deploys the flows whose target is there, and no others."""
+
+from collections.abc import Collection, Iterator
+
+from components.contract.problems import Problem, Severity
+from components.flows.expansion import expand
+from components.topology.model import Topology
+
+
+def check_deployed(topology: Topology, name: str, regions: Collection[str | None]) -> Iterator[Problem]:
+    """Check that some stack deploys each flow.
+
+    `name` is the topology's, `regions` those of all its stacks; a stack without one (None) deploys every flow.
+    """
+    if None in regions:
+        return
+    listed = ", ".join(sorted(f"`{region}`" for region in regions if region is not None))
+    found: dict[tuple[str, str, str], str] = {}
+    for flow in expand(topology):
+        target = topology.clusters.get(flow.settings.target)
+        if target is not None and target.region not in regions:
+            found[flow.replication, flow.settings.source, flow.settings.target] = target.region
+    for (replication, source, alias), region in found.items():
+        yield Problem(
+            f"replications.{replication}",
+            "deployed-by-no-stack",
+            f"no stack deploys the flow from `{source}` to `{alias}`",
+            f"A stack deploys the flows whose target is in its region. `{alias}` is in `{region}`, but the stacks of "
+            f"this topology have {'only ' if len(regions) == 1 else ''}{listed}.",
+            f"add a stack file with `replication:topology: {name}` and `replication:region: {region}`.",
+            Severity.WARNING,
+        )
