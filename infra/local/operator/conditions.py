@@ -1,10 +1,11 @@
-"""Conditions of a custom resource's status, as Strimzi writes them. Pure."""
+"""Conditions of a custom resource's status, as Strimzi writes them, and the one place that writes a status."""
 
+import logging
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-from infra.kubernetes.api import Object
+from infra.kubernetes.api import KubernetesApi, Object, Reference
 
 
 @dataclass(frozen=True)
@@ -44,3 +45,25 @@ def timestamp(moment: datetime) -> str:
 
 def _content(item: Object) -> tuple[str | None, ...]:
     return tuple(item.get(key) for key in ("type", "status", "reason", "message"))
+
+
+log = logging.getLogger(__name__)
+
+
+def write_status(api: KubernetesApi, target: Reference, previous: Object, status: Object) -> None:
+    """Replace the whole status if it has changed, and log a changed readiness. A missing resource is ignored."""
+    if status == previous:
+        return
+    before, after = _readiness(previous), _readiness(status)
+    if before != after:
+        log.info("%s: %s", target, after)
+    api.apply_status(target, status)
+
+
+def _readiness(status: Object) -> str:
+    told = [
+        ": ".join(filter(None, (each["type"], each.get("message"))))
+        for each in status.get("conditions") or []
+        if each["type"] in {"Ready", "NotReady"}
+    ]
+    return "; ".join(told) or "no status"

@@ -12,13 +12,12 @@ from secrets import token_urlsafe
 
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.local.operator import secret_contents
-from infra.local.operator.conditions import Condition, not_ready
+from infra.local.operator.conditions import Condition, not_ready, write_status
 from infra.local.operator.connect_rest import ConnectRest
 from infra.local.operator.connect_status import WorkerReport, readiness, status_body, unsupported, warnings
 from infra.local.operator.connector_plan import connector_on_one_machine
 from infra.local.operator.jvm import jvm_arguments
 from infra.local.operator.owned_objects import owned_objects
-from infra.local.operator.pod_objects import is_there
 from infra.local.operator.resources import ConnectorResource, ConnectResource
 from infra.local.operator.service_account import (
     TOKEN_LIFETIME_SECONDS,
@@ -27,11 +26,10 @@ from infra.local.operator.service_account import (
     token_in,
     worker_kubeconfig,
 )
-from infra.local.operator.statuses import write_status
 from infra.local.operator.worker_files import WorkerFiles
 from infra.local.operator.worker_log import first_problem
 from infra.local.operator.worker_plan import Start, Stop, Worker, WorkerState, next_steps
-from infra.local.operator.worker_pods import WorkerPods
+from infra.local.operator.worker_pods import WorkerPods, is_there
 from infra.local.operator.worker_processes import Key, WorkerRecord, Workers
 from infra.local.state import write_private
 

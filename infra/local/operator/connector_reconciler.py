@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from infra.kubernetes.api import KubernetesApi
-from infra.local.operator.conditions import Condition, not_ready
+from infra.local.operator.conditions import Condition, not_ready, write_status
 from infra.local.operator.connect_rest import ConnectRest, RestError, RunningConnector
 from infra.local.operator.connector_plan import (
     Configure,
@@ -23,10 +23,8 @@ from infra.local.operator.connector_plan import (
     restarts_after,
     status_body,
 )
-from infra.local.operator.lookups import explained
-from infra.local.operator.redaction import placeholders, redacted, secret_values
+from infra.local.operator.lookups import explained, placeholders, redacted, secret_values
 from infra.local.operator.resources import ConnectorResource
-from infra.local.operator.statuses import write_status
 
 log = logging.getLogger(__name__)
 

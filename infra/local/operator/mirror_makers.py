@@ -1,18 +1,25 @@
-"""Makes the workers and connectors of KafkaMirrorMaker2s match the resources, and writes their statuses."""
+"""Makes the workers and connectors of KafkaMirrorMaker2s match the resources, and writes their statuses.
 
-from dataclasses import dataclass
+A failed connector makes it NotReady, a failed task only shows in `connectors`. Source: Strimzi
+KafkaMirrorMaker2AssemblyOperator.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from infra.kubernetes.api import KubernetesApi, Object, reference
-from infra.local.operator import conditions, connect_status, mirror_maker2_status
-from infra.local.operator.conditions import not_ready
+from infra.kubernetes.status import failures
+from infra.local.operator import conditions, connector_plan
+from infra.local.operator.conditions import Condition, not_ready, write_status
 from infra.local.operator.connect_clusters import ConnectClusters
+from infra.local.operator.connect_status import status_body
 from infra.local.operator.connector_plan import Outcome
 from infra.local.operator.connector_reconciler import ConnectorReconciler
 from infra.local.operator.mirror_maker2 import connect_resource, connector_resources, for_one_machine
 from infra.local.operator.mirror_maker2_versions import InvalidResourceError
 from infra.local.operator.resources import ConnectorResource
-from infra.local.operator.statuses import write_status
+from infra.local.operator.worker_log import trace_summary
 
 
 @dataclass(frozen=True)
@@ -40,18 +47,66 @@ class MirrorMakers:
         condition = found.condition
         if found.rest is not None:
             outcomes = self.connectors.outcomes(found.rest, self.clusters.placed(connect, wanted))
-            seen = mirror_maker2_status.seen_connectors(wanted, outcomes, previous)
+            seen = seen_connectors(wanted, outcomes, previous)
             if condition == conditions.READY:
-                condition = mirror_maker2_status.readiness(wanted, outcomes, seen)
-        warnings = [*found.warnings, *mirror_maker2_status.warnings(wanted)]
-        body = connect_status.status_body(connect, condition, warnings, found.reports, now)
-        body |= _about_connectors(wanted, outcomes, seen, now)
-        write_status(self.api, connect.reference, previous, body)
+                condition = readiness(wanted, outcomes, seen)
+        body = status_body(connect, condition, [*found.warnings, *warnings(wanted)], found.reports, now)
+        parts = {"connectors": seen, "autoRestartStatuses": restart_statuses(wanted, outcomes, now)}
+        write_status(self.api, connect.reference, previous, body | {key: each for key, each in parts.items() if each})
 
 
-def _about_connectors(
-    wanted: list[ConnectorResource], outcomes: dict[str, Outcome], seen: list[Object], now: datetime
-) -> Object:
-    restarts = mirror_maker2_status.restart_statuses(wanted, outcomes, now)
-    parts = {"connectors": seen, "autoRestartStatuses": restarts}
-    return {key: value for key, value in parts.items() if value}
+def seen_connectors(
+    connectors: Sequence[ConnectorResource], outcomes: Mapping[str, Outcome], previous: Object
+) -> list[Object]:
+    """What Connect reports of each connector, by name; the previous report for one without an outcome."""
+    before = {each["name"]: each for each in previous.get("connectors") or []}
+    found = []
+    for name in sorted(each.name for each in connectors):
+        outcome = outcomes.get(name)
+        if outcome is None and name in before:
+            found.append(before[name])
+        elif outcome is not None and outcome.running is not None:
+            found.append(outcome.running.status)
+    return found
+
+
+def readiness(
+    connectors: Sequence[ConnectorResource], outcomes: Mapping[str, Outcome], seen: Sequence[Object]
+) -> Condition:
+    """Ready if every connector exists and none has failed; a failed task does not count."""
+    for name, outcome in sorted(outcomes.items()):
+        if outcome.refusal is not None:
+            return replace(outcome.refusal, message=f"{name}: {outcome.refusal.message}")
+    missing = {each.name for each in connectors} - {each["name"] for each in seen}
+    if missing:
+        return not_ready("Creating", f"connectors being created: {', '.join(sorted(missing))}")
+    failed = [
+        f"{connector['name']}: {trace_summary(each.trace)}"
+        for connector in seen
+        for each in failures(connector)
+        if each.task is None
+    ]
+    if failed:
+        return not_ready("ConnectorFailed", "One or more connectors are in FAILED state: " + "; ".join(failed))
+    return conditions.READY
+
+
+def warnings(connectors: Sequence[ConnectorResource]) -> list[Condition]:
+    return [
+        replace(each, message=f"{connector.name}: {each.message}")
+        for connector in connectors
+        for each in connector_plan.warnings(connector)
+    ]
+
+
+def restart_statuses(
+    connectors: Sequence[ConnectorResource], outcomes: Mapping[str, Outcome], now: datetime
+) -> list[Object]:
+    """The automatic restarts of each connector that are still remembered."""
+    found = []
+    for connector in sorted(connectors, key=lambda each: each.name):
+        outcome = outcomes.get(connector.name)
+        restarts = outcome.restarts if outcome else connector_plan.restarts_after(connector, None, now)
+        if restarts is not None:
+            found.append(restarts.as_status(connector.name))
+    return found

@@ -1,12 +1,107 @@
 """Keeps the Pods that stand for Connect workers, so that the API server decides which workers may run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.local.operator import pod_objects
+from infra.local.operator.owned_objects import owned_object
 from infra.local.operator.resources import CLUSTER_LABEL, ConnectResource
 from infra.local.operator.worker_plan import WorkerState
+
+IMAGE = "local-process/kafka-connect"
+REVISION = "strimzi.io/revision"
+"""Annotation with the digest of what the worker was started with; Strimzi uses it for its own digest of the Pod."""
+
+
+def pod_name(connect: ConnectResource, index: int) -> str:
+    return f"{connect.component_name}-{index}"
+
+
+def worker_pod(connect: ConnectResource, index: int, digest: str) -> Object:
+    """The Pod of one worker. It runs nothing and stands for the worker's process.
+
+    There is no kubelet and no image; the worker is a process of the operator. Admission (ResourceQuota, LimitRange)
+    judges the Pod before the process may start. The Pod has no node, so the API server deletes it at once; for a Pod
+    with a node it would wait until a kubelet confirms the end.
+    """
+    name = pod_name(connect, index)
+    container: Object = {"name": connect.component_name, "image": IMAGE}
+    if connect.resources:
+        container["resources"] = dict(connect.resources)
+    spec = {
+        "automountServiceAccountToken": False,
+        "containers": [container],
+        "restartPolicy": "Always",
+        "serviceAccountName": connect.component_name,
+    }
+    pod = owned_object(connect, "v1", "Pod", name, spec=spec)
+    pod["metadata"]["annotations"] = {REVISION: digest}
+    pod["metadata"]["labels"] |= {
+        "statefulset.kubernetes.io/pod-name": name,
+        "strimzi.io/controller": "strimzipodset",
+        "strimzi.io/controller-name": connect.component_name,
+        "strimzi.io/pod-name": name,
+    }
+    return pod
+
+
+def pods_by_index(connect: ConnectResource, items: Iterable[Object]) -> dict[int, Object]:
+    """The Pods whose names are those of this resource's workers, by the index of the worker."""
+    found = {}
+    for item in items:
+        name = item["metadata"]["name"]
+        suffix = name.removeprefix(f"{connect.component_name}-")
+        ours = suffix.isdecimal() and name == pod_name(connect, int(suffix))
+        if ours and item["metadata"]["namespace"] == connect.namespace:
+            found[int(suffix)] = item
+    return found
+
+
+def is_there(pod: Object | None) -> bool:
+    """Whether the Pod exists and is not being deleted."""
+    return pod is not None and "deletionTimestamp" not in pod["metadata"]
+
+
+def is_of_revision(pod: Object, digest: str) -> bool:
+    return (pod["metadata"].get("annotations") or {}).get(REVISION) == digest
+
+
+def surplus(indexes: Iterable[int], replicas: int, states: Mapping[int, WorkerState]) -> list[int]:
+    """Indexes of Pods that no worker needs any more: they are beyond the replicas and have no process."""
+    without_process = {index for index in indexes if states.get(index, WorkerState.ENDED) is WorkerState.ENDED}
+    return sorted(index for index in without_process if index >= replicas)
+
+
+def pod_status(connect: ConnectResource, pod: Object, *, ready: bool) -> Object:
+    """The status that a kubelet would write: the container runs and is ready or not."""
+    since = pod["metadata"]["creationTimestamp"]
+    met, served = {"status": "True"}, {"status": "True" if ready else "False"}
+    container = {
+        "name": connect.component_name,
+        "image": IMAGE,
+        "imageID": "",
+        "ready": ready,
+        "restartCount": 0,
+        "started": True,
+        "state": {"running": {"startedAt": since}},
+    }
+    return {
+        "phase": "Running",
+        "startTime": since,
+        "conditions": [
+            {"type": "Initialized", **met},
+            {"type": "Ready", **served},
+            {"type": "ContainersReady", **served},
+            {"type": "PodScheduled", **met},
+        ],
+        "containerStatuses": [container],
+    }
+
+
+def shows(pod: Object, *, ready: bool) -> bool:
+    """Whether the Pod's status already says so."""
+    containers = pod.get("status", {}).get("containerStatuses") or []
+    return [each.get("ready") for each in containers] == [ready]
 
 
 @dataclass(frozen=True)
@@ -18,7 +113,7 @@ class WorkerPods:
     def of(self, connect: ConnectResource) -> dict[int, Object]:
         """The Pods of the workers of one resource, by index."""
         selector = f"{CLUSTER_LABEL}={connect.name},strimzi.io/name={connect.component_name}"
-        return pod_objects.pods_by_index(connect, self.api.list_all("v1", "Pod", label_selector=selector))
+        return pods_by_index(connect, self.api.list_all("v1", "Pod", label_selector=selector))
 
     def admit(self, connect: ConnectResource, index: int, digest: str, pod: Object | None) -> str | None:
         """Create the worker's Pod. Return None if the worker may start, otherwise why not; the next round tries again.
@@ -27,13 +122,13 @@ class WorkerPods:
         """
         if pod is None:
             try:
-                self.api.apply(pod_objects.worker_pod(connect, index, digest))
+                self.api.apply(worker_pod(connect, index, digest))
             except ApiError as error:
                 if error.status == 0:
                     raise
                 return error.message
             return None
-        if pod_objects.is_there(pod) and pod_objects.is_of_revision(pod, digest):
+        if is_there(pod) and is_of_revision(pod, digest):
             return None
         self._delete(connect, index)
         return f"its Pod {pod['metadata']['name']} is being replaced"
@@ -42,16 +137,16 @@ class WorkerPods:
         self, connect: ConnectResource, replicas: int, pods: Mapping[int, Object], states: Mapping[int, WorkerState]
     ) -> None:
         """Delete the Pods that no worker needs, and write into the others whether their worker serves."""
-        for index in pod_objects.surplus(pods, replicas, states):
+        for index in surplus(pods, replicas, states):
             self._delete(connect, index)
         for index, state in states.items():
             pod, ready = pods.get(index), state is WorkerState.READY
-            if pod is not None and not pod_objects.shows(pod, ready=ready):
-                status = pod_objects.pod_status(connect, pod, ready=ready)
+            if pod is not None and not shows(pod, ready=ready):
+                status = pod_status(connect, pod, ready=ready)
                 self.api.apply_status(self._reference(connect, index), status)
 
     def _delete(self, connect: ConnectResource, index: int) -> None:
         self.api.delete(self._reference(connect, index))
 
     def _reference(self, connect: ConnectResource, index: int) -> Reference:
-        return Reference("v1", "Pod", connect.namespace, pod_objects.pod_name(connect, index))
+        return Reference("v1", "Pod", connect.namespace, pod_name(connect, index))

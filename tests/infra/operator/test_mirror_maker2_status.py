@@ -7,7 +7,7 @@ import pytest
 from infra.local.operator.conditions import Condition, not_ready, warning
 from infra.local.operator.connect_rest import RunningConnector
 from infra.local.operator.connector_plan import Outcome, Restarts
-from infra.local.operator.mirror_maker2_status import readiness, restart_statuses, seen_connectors, warnings
+from infra.local.operator.mirror_makers import readiness, restart_statuses, seen_connectors, warnings
 from infra.local.operator.resources import ConnectorResource
 from tests.infra.operator.builders import a_connector, running
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from infra.local.operator.pod_objects import (
+from infra.local.operator.worker_plan import WorkerState
+from infra.local.operator.worker_pods import (
     is_of_revision,
     is_there,
     pod_status,
@@ -13,7 +14,6 @@ from infra.local.operator.pod_objects import (
     surplus,
     worker_pod,
 )
-from infra.local.operator.worker_plan import WorkerState
 from tests.infra.operator.builders import a_connect
 from tests.infra.operator.test_owned_objects import LABELS, OWNER
 

@@ -1,6 +1,6 @@
 """No value of a Secret in a status, whatever Connect quotes."""
 
-from infra.local.operator.redaction import placeholders, redacted
+from infra.local.operator.lookups import placeholders, redacted
 
 
 def test_every_object_that_a_placeholder_names_is_found() -> None:
