@@ -12,8 +12,7 @@ from pyspark.sql import SparkSession
 from components.contract.parameters import FlowParameters, Parameters
 from components.contract.problems import CannotRunError
 from components.contract.report import CheckName, CheckOutcome, Finding, FlowOutcome, Report, Severity
-from spark.checks.all_checks import CHECKS, Check
-from spark.checks.shared_readings import SharedReadings, shared_readings
+from spark.checks.all_checks import CHECKS, Check, SharedReadings, shared_readings
 from spark.credentials import Resolve, resolver
 from spark.errors import ReadError
 from spark.flows import Progress, open_flow

@@ -1,16 +1,18 @@
 """The job's Spark session: the one of spark-submit, or one of its own, configured here."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from spark.errors import SparkStartError
-from spark.jvm import start_jvm
 
 HERE = Path(__file__).resolve().parent
 JARS_VARIABLE = "REPLICATE_SPARK_JARS"
@@ -107,3 +109,30 @@ def _own_jvm(options: SessionOptions) -> dict[str, str]:
     else:
         settings["spark.jars"] = ",".join(str(jar) for jar in jars)
     return settings
+
+
+_STDERR = 2
+_WARNING = "WARNING: "
+"""How the JVM begins each warning about modules, which Spark's launcher chooses. Spark's own log begins with a time."""
+
+
+def start_jvm(settings: Mapping[str, str]) -> None:
+    """Start the JVM with the session's settings, unless this process has one already."""
+    if SparkContext._gateway is not None:
+        return
+    read_end, write_end = os.pipe()
+    Thread(target=_relay, args=(read_end,), name="spark-stderr", daemon=True).start()
+    try:
+        conf = SparkConf().setAll(list(settings.items()))
+        gateway = launch_gateway(conf, {"stderr": write_end})  # type: ignore[no-untyped-call]
+    finally:
+        os.close(write_end)
+    SparkContext._ensure_initialized(gateway=gateway)
+
+
+def _relay(read_end: int) -> None:
+    """Copy what the JVM writes to stderr, without its warnings, until the JVM ends."""
+    with os.fdopen(read_end, errors="replace") as lines:
+        for line in lines:
+            if not line.startswith(_WARNING):
+                os.write(_STDERR, line.encode())

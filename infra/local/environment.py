@@ -1,8 +1,9 @@
 """The local stack as the environment of a Pulumi stack. Only infra/environment.py imports this."""
 
 import os
+import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,8 +12,7 @@ from components.flows.resolved import ResolvedFlow
 from components.render.acls import flow_acls, merged_acls
 from components.render.planned_objects import PlannedObject
 from infra.local import paths
-from infra.local.endpoints import load_endpoints
-from infra.local.stack_config import passphrase_file, stack_config
+from infra.local.endpoints import Endpoints, load_endpoints
 from infra.settings import PROJECT, StackSettings, stack_file
 from infra.workspace import KubernetesAccess, Workspace
 
@@ -100,3 +100,24 @@ def _provider_plugin() -> str | None:
     home = Path(os.environ.get("PULUMI_HOME", Path.home() / ".pulumi"))
     installed = sorted(home.glob(f"plugins/resource-kubernetes-v*/{_PROVIDER}"))
     return found or (str(installed[-1]) if installed else None)
+
+
+def stack_config(endpoints: Endpoints) -> Mapping[str, tuple[str, bool]]:
+    """(value, whether it is secret) by key: `useastBootstrap`, `useastMirrorPassword`, …"""
+    config: dict[str, tuple[str, bool]] = {}
+    for alias, region in endpoints.regions.items():
+        config[f"{alias}Bootstrap"] = (region.bootstrap_servers, False)
+        config[f"{alias}Ca"] = (region.ca_file.read_text(), True)
+        for user in ("mirror", "validator"):
+            config[f"{alias}{user.capitalize()}Password"] = (region.users[user].password, True)
+    return config
+
+
+def passphrase_file() -> Path:
+    """The file with the passphrase of the local Pulumi state, created once."""
+    path = paths.pulumi() / "passphrase"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(32))
+    return path

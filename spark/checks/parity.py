@@ -11,14 +11,13 @@ The outcome counts the source records up to the judged end. Of the target it cou
 reading, and surplus records. The first pass counts records that are set aside.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
-from components.contract.parameters import GuardParameters
+from components.contract.parameters import FlowParameters, GuardParameters
 from components.contract.report import CheckName, CheckOutcome, Finding, error, fail, note
 from components.kafka.positions import TopicPartition
 from spark.checks import parts
-from spark.checks.foreign_topics import foreign_topic_findings
 from spark.checks.loops import Loop, loop_findings
 from spark.checks.open_transactions import open_transaction_findings
 from spark.checks.parity_findings import (
@@ -233,3 +232,41 @@ def _absent(flow: OpenFlow) -> tuple[list[Finding], dict[str, int]]:
     )
     records = {topic: sum(log.size for each, log in logs.items() if each.topic == topic) for topic in absent}
     return findings, records
+
+
+def foreign_topic_findings(
+    flow: FlowParameters,
+    on_source: Collection[str],
+    on_target: Collection[str],
+    partitions: Mapping[str, int],
+    remote_partitions: Mapping[str, int],
+) -> list[Finding]:
+    """One note per topic. None for a flow with a guard, because there each side has topics of its own by design.
+
+    `partitions` holds the number of partitions of each selected source topic, `remote_partitions` that of each remote
+    topic. MirrorMaker adds partitions that are missing on the target; it leaves surplus ones alone.
+    Source: MirrorSourceConnector.createNewPartitions.
+    """
+    if flow.guard is not None:
+        return []
+    source, target = flow.source.alias, flow.target.alias
+    found = []
+    policy, selection = flow.replication_policy, flow.topic_selection
+    for name in sorted(on_target):
+        topic = policy.original(name)
+        if name == policy.remote(topic) and topic in selection and topic not in on_source:
+            what = (
+                f"{name} on {target} is named like the remote topic of {topic} in {flow.name}, but the user sees no "
+                f"topic {topic} on {source}. Somebody created {name} by hand, or deleted {topic}"
+            )
+            found.append(note("foreign-topic", what))
+    for topic, count in sorted(partitions.items()):
+        remote = policy.remote(topic)
+        there = remote_partitions.get(remote, 0)
+        if there > count:
+            what = (
+                f"{remote} has {there} partitions on {target}, but {topic} has only {count} on {source}. Nothing is "
+                "replicated to the surplus partitions: somebody created or extended the topic by hand"
+            )
+            found.append(note("foreign-partitions", what, there - count))
+    return found

@@ -21,8 +21,7 @@ from components.render.acls import Acl
 from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
 from infra.local.parts import operator as operator_part
-from infra.local.records import records
-from infra.local.traffic import create_topics, end_offsets, produce
+from infra.local.traffic import create_topics, end_offsets, produce, records
 from infra.settings import read_settings
 from infra.waiting import NotYetError, wait_for
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, told, write_edited

@@ -16,7 +16,6 @@ from infra.local.operator.conditions import Condition, not_ready, write_status
 from infra.local.operator.connect_rest import ConnectRest
 from infra.local.operator.connect_status import WorkerReport, readiness, status_body, unsupported, warnings
 from infra.local.operator.connector_plan import connector_on_one_machine
-from infra.local.operator.jvm import jvm_arguments
 from infra.local.operator.owned_objects import owned_objects
 from infra.local.operator.resources import ConnectorResource, ConnectResource
 from infra.local.operator.service_account import (
@@ -31,6 +30,7 @@ from infra.local.operator.worker_log import first_problem
 from infra.local.operator.worker_plan import Start, Stop, Worker, WorkerState, next_steps
 from infra.local.operator.worker_pods import WorkerPods, is_there
 from infra.local.operator.worker_processes import Key, WorkerRecord, Workers
+from infra.local.operator.worker_properties import jvm_arguments
 from infra.local.state import write_private
 
 log = logging.getLogger(__name__)

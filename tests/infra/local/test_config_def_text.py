@@ -2,8 +2,7 @@
 
 import pytest
 
-from infra.local.build.config_def_text import accepted_values, first_sentence, number_range
-from infra.local.build.property_definitions import as_text, definition
+from infra.local.build.property_definitions import accepted_values, as_text, definition, first_sentence, number_range
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 
 from infra.local.operator.conditions import Condition, not_ready, warning
 from infra.local.operator.connect_status import WorkerReport, readiness, status_body, unsupported, warnings
-from infra.local.operator.jvm import jvm_arguments
 from infra.local.operator.worker_plan import WorkerState
+from infra.local.operator.worker_properties import jvm_arguments
 from tests.infra.operator.builders import a_connect
 
 READY, STARTING, ENDED = WorkerState.READY, WorkerState.STARTING, WorkerState.ENDED
