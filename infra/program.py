@@ -26,7 +26,7 @@ from components.resources.replications import (
     ReplicationFlowArgs,
 )
 from components.topology.model import Flow, MirrorMaker2, PrefixlessPair, Split
-from infra.promotion.rule.gate import unproven
+from infra.promotion.rule.state import unproven
 from infra.settings import ALLOW_UNPROVEN, PROJECT, StackSettings, deployed_settings
 from infra.stack_checks import check_secrets, raise_mistakes
 

@@ -1,4 +1,4 @@
-"""The job's Spark session: the one of spark-submit, or one of its own, configured here."""
+"""The job's Spark session: the one of spark-submit, or one of its own, configured here, without the JVM's warnings."""
 
 import os
 from collections.abc import Iterator, Mapping

@@ -6,10 +6,10 @@ target. Source: MirrorCheckpointTask, OffsetSyncStore, OffsetSyncWriter.
 
 from collections.abc import Iterator, Sequence
 
-from components.changes.coverage import is_covered
 from components.changes.deployment_state import DeployedConnector
 from components.changes.effect import Effect, Severity, counted, listed, verb
 from components.changes.stack_change import StackChange
+from components.changes.topic_matching import is_covered
 
 _LAG = "offset.lag.max"
 _REFRESH = "refresh.groups.enabled"

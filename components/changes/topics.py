@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from components.changes.coverage import is_covered
 from components.changes.deployment_state import DeployedConnector
 from components.changes.effect import Effect, Severity, counted, listed, verb
 from components.changes.stack_change import StackChange
+from components.changes.topic_matching import is_covered
 from components.kafka.topic_names import is_name
 
 _REFRESH = "refresh.topics.enabled"

@@ -7,8 +7,7 @@ import typer
 from rich.markup import escape
 
 from infra.commands.console import err, out
-from infra.commands.options import Json, Stack
-from infra.commands.project_option import InProject
+from infra.commands.options import InProject, Json, Stack
 from infra.review import acl_tables as access
 from infra.settings import read_settings
 

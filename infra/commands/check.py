@@ -8,8 +8,7 @@ import typer
 from components.changes.effect import number
 from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
 from infra.commands.console import out, print_problems
-from infra.commands.options import Json
-from infra.commands.project_option import InProject
+from infra.commands.options import InProject, Json
 from infra.promotion.rule.plan import plan_problems
 from infra.settings import read_settings, shown, stack_names
 from infra.stack_checks import problems

@@ -17,10 +17,9 @@ from components.kafka.replication_policy import HEARTBEATS_TOPIC
 from infra.engine import deployment
 from infra.environment import stack_environment
 from infra.local import stack
-from infra.local.endpoints import Endpoints, Region
+from infra.local.endpoints import VALIDATOR, Endpoints, Region
 from infra.local.example_traffic import LEDGER, ORDERS, SALES, STOCK, Example, make_example_traffic
 from infra.local.memory import MemoryWatch
-from infra.local.users import VALIDATOR
 from infra.settings import StackSettings, read_settings, shown
 from infra.stack_checks import resolved_flows
 from infra.validation.run import ValidationRun, run_validation

@@ -3,8 +3,7 @@
 import typer
 
 from infra.commands.console import confirm_or_end, print_changes
-from infra.commands.options import Stack, Yes
-from infra.commands.project_option import InProject
+from infra.commands.options import InProject, Stack, Yes
 from infra.engine import deployment
 from infra.settings import read_settings
 

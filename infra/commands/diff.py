@@ -7,8 +7,7 @@ import typer
 
 from components.changes.effect import Severity
 from infra.commands.console import out
-from infra.commands.options import Json
-from infra.commands.project_option import InProject
+from infra.commands.options import InProject, Json
 from infra.review.bases import open_base
 from infra.review.comparison import compare_stacks
 from infra.review.live_comparison import compare_with_cluster, deployable_stacks

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import typer
 
-from infra.commands.project_option import InProject
+from infra.commands.options import InProject
 from infra.environment import stack_environment
 from infra.project import Project
 from infra.promotion.rule.plan import read_plan

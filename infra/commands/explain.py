@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from infra.commands.console import out
-from infra.commands.options import Json, Stack
-from infra.commands.project_option import InProject
+from infra.commands.options import InProject, Json, Stack
 from infra.review import explain as explanations
 from infra.review import explain_tables
 from infra.settings import read_settings

@@ -9,13 +9,11 @@ import typer
 from rich.table import Table
 
 from infra.commands.console import out
-from infra.commands.options import Json
-from infra.commands.project_option import InProject, chosen_project
+from infra.commands.options import InProject, Json, chosen_project
 from infra.local import stack
-from infra.local.endpoints import load_endpoints
+from infra.local.endpoints import REGIONS, load_endpoints
 from infra.local.example_traffic import make_example_traffic
 from infra.local.stack import PartStatus
-from infra.local.users import REGIONS
 
 MIB = 1024 * 1024
 

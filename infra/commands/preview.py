@@ -5,8 +5,7 @@ from typing import Annotated
 import typer
 
 from infra.commands.console import out, print_changes
-from infra.commands.options import Stack
-from infra.commands.project_option import InProject
+from infra.commands.options import InProject, Stack
 from infra.engine import deployment
 from infra.environment import stack_environment
 from infra.settings import read_settings

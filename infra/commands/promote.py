@@ -7,8 +7,7 @@ import typer
 from rich.console import Console
 
 from infra.commands.console import confirm_or_end
-from infra.commands.options import CatchUpSeconds, ReadySeconds, Yes
-from infra.commands.project_option import InProject
+from infra.commands.options import CatchUpSeconds, InProject, ReadySeconds, Yes
 from infra.promotion.rule.plan import required_plan
 from infra.promotion.run import promotion
 from infra.promotion.run.promotion import Promotion, Request

@@ -7,8 +7,7 @@ import typer
 from rich.markup import escape
 
 from infra.commands.console import out
-from infra.commands.options import Stack
-from infra.commands.project_option import InProject
+from infra.commands.options import InProject, Stack
 from infra.environment import stack_environment
 from infra.review.render import rendered_files, write_files
 from infra.settings import read_settings

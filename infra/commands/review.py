@@ -8,10 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from components.changes.effect import number
-from infra.commands.options import MergedInto
-from infra.commands.project_option import InProject
-from infra.review.bases import branch_point
-from infra.review.before import open_bases
+from infra.commands.options import InProject, MergedInto
+from infra.review.bases import branch_point, open_bases
 from infra.review.pull_request import review_stacks, write_review
 from infra.review.touched import changed_paths, read_topologies, touched_stacks, touches_program
 

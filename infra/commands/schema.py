@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from components.topology.schema import topology_schema
 from infra.commands.console import out
-from infra.commands.project_option import InProject
+from infra.commands.options import InProject
 from infra.promotion.rule.plan import plan_schema
 
 

@@ -6,8 +6,7 @@ import typer
 from rich.markup import escape
 
 from infra.commands.console import confirm_or_end, err, out, print_changes
-from infra.commands.options import ReadySeconds, Stack, Yes
-from infra.commands.project_option import InProject
+from infra.commands.options import InProject, ReadySeconds, Stack, Yes
 from infra.engine import deployment
 from infra.environment import stack_environment
 from infra.settings import read_settings

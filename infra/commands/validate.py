@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from infra.commands.console import err
-from infra.commands.options import CatchUpSeconds, Json, Stack
-from infra.commands.project_option import InProject
+from infra.commands.options import CatchUpSeconds, InProject, Json, Stack
 from infra.settings import read_settings
 from infra.validation.run import ValidationRun, run_validation
 

@@ -12,7 +12,7 @@ from infra.engine.stack import open_stack
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client
 from infra.kubernetes.readiness import wait_until_ready
-from infra.promotion.rule.gate import unproven
+from infra.promotion.rule.state import unproven
 from infra.settings import StackSettings
 from infra.stack_checks import resolved_flows
 

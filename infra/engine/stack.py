@@ -14,8 +14,7 @@ from pulumi import automation
 from components.contract.problems import CannotRunError
 from infra.engine.command import EngineCommand
 from infra.engine.failures import NoSuchStackError, engine_failure
-from infra.engine.file_backend import file_backend, remove_torn_attributes
-from infra.engine.locks import release_dead_locks
+from infra.engine.file_backend import file_backend, release_dead_locks, remove_torn_attributes
 from infra.environment import stack_environment
 from infra.machine.go_tools import PULUMI
 from infra.program import deploy

@@ -14,10 +14,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
 
 from components.kafka.acls import CLUSTER_NAME
 from components.render.acls import Acl
-from infra.local.endpoints import Region
+from infra.local.endpoints import ADMIN, APP, VALIDATOR, Region
 from infra.local.errors import LocalStackError
 from infra.local.transient import REQUEST_SECONDS, retried
-from infra.local.users import ADMIN, APP, VALIDATOR
 
 
 def apply_acls(region: Region, acls: Iterable[Acl]) -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from infra.local import paths
 from infra.local.build.artifacts import Artifacts, ensure
-from infra.local.endpoints import Endpoints, endpoints_of
+from infra.local.endpoints import REGIONS, USERS, Endpoints, endpoints_of, password_key, with_passwords
 from infra.local.parts import control_plane, processes
 from infra.local.parts import operator as operator_part
 from infra.local.parts.kafka import KAFKA_PARTS, new_cluster_id
@@ -18,7 +18,6 @@ from infra.local.parts.part import Part, Site
 from infra.local.parts.processes import ProcessRecord
 from infra.local.parts.starting import finish_part, serves_now, settle_ports, start_part
 from infra.local.state import State, load_state, save_state
-from infra.local.users import REGIONS, USERS, password_key, with_passwords
 from infra.machine.locks import exclusive
 
 CONTROL_PLANE: tuple[Part, ...] = (

@@ -1,4 +1,7 @@
-"""Makes traffic in a region: creates topics, produces records, and moves consumer groups to given offsets."""
+"""Makes traffic in a region: creates topics, produces records, and moves consumer groups to given offsets.
+
+The same seed always makes the same records.
+"""
 
 import random
 import zlib
@@ -9,10 +12,9 @@ from typing import TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # not re-exported by its stubs
 
-from infra.local.endpoints import Region
+from infra.local.endpoints import APP, Region
 from infra.local.errors import LocalStackError
 from infra.local.transient import REQUEST_SECONDS, retried
-from infra.local.users import APP
 from infra.waiting import DeadlineError, NotYetError, wait_for
 
 NULL_KEY_SHARE = 0.05

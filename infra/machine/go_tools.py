@@ -12,7 +12,7 @@ from rich.console import Console
 
 from components.contract.problems import CannotRunError
 from infra.machine import paths, versions
-from infra.machine.pins import pinned_folder, unfinished
+from infra.machine.paths import pinned_folder, unfinished
 from infra.machine.steps import run_step
 
 GO_REMEDY = "install Go (https://go.dev/doc/install, or your system's package `golang`) so that `go` is on PATH"

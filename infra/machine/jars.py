@@ -10,7 +10,7 @@ from rich.console import Console
 from components.contract.problems import CannotRunError
 from infra.machine import paths, versions
 from infra.machine.jdk import Jdk
-from infra.machine.pins import pinned_folder, unfinished
+from infra.machine.paths import pinned_folder, unfinished
 from infra.machine.steps import run_step
 
 MAVEN_REMEDY = "install Apache Maven (your system's package `maven`) so that `mvn` is on PATH"

@@ -9,10 +9,23 @@ from components.changes.deployment_state import DeploymentState, deployment_stat
 from components.changes.effect import Effect, Severity, gravest
 from components.contract.problems import CannotRunError
 from infra.review.bases import Base
-from infra.review.drift import Drift
 from infra.review.object_changes import ObjectChange, object_changes
 from infra.review.snapshots import Snapshot, current_snapshot, earlier_snapshot
 from infra.settings import stack_file, stack_names
+
+
+@dataclass(frozen=True)
+class Drift:
+    """One thing that no longer matches the stack; `by` and `since` are empty if they are unknown."""
+
+    severity: Severity
+    code: str
+    flow: str
+    where: str
+    what: str
+    by: str
+    since: str
+    remedy: str
 
 
 @dataclass(frozen=True)

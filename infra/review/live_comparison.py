@@ -13,15 +13,12 @@ from components.render.planned_objects import Manifest
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi, reference
-from infra.review.comparison import Comparison, compare
-from infra.review.drift import Drift
-from infra.review.drift_findings import edited, running_otherwise, undeclared
+from infra.review.comparison import Comparison, Drift, compare
+from infra.review.drift_findings import edited, missing_objects, running_otherwise, undeclared
 from infra.review.live_objects import PART_OF, as_declared, former, seen, whole
-from infra.review.missing_objects import missing_objects
 from infra.review.object_changes import Identity, identity
-from infra.review.published import by_flow, validated
 from infra.review.snapshots import Objects, Snapshot, current_snapshot
-from infra.review.topic_drift import topic_drift
+from infra.review.topic_drift import by_flow, topic_drift, validated
 from infra.settings import read_settings, stack_names
 
 LABEL = "what runs"

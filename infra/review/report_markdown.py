@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from components.changes.effect import Effect
 from infra.review.comparison import Comparison
-from infra.review.wording import drift_origin, field_lines, object_title, summary
+from infra.review.report_text import drift_origin, field_lines, object_title, summary
 
 #: The usual services allow 65,536 characters in a comment.
 LONGEST_COMMENT = 60_000

@@ -1,4 +1,7 @@
-"""Every check of the job, as a table. To add a check, add its name to `CheckName` and a record to `CHECKS`."""
+"""Every check of the job, as a table. To add a check, add its name to `CheckName` and a record to `CHECKS`.
+
+What several checks of one flow need is read once for all of them.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext

@@ -19,11 +19,11 @@ from infra.kubernetes.api import ApiError, KubernetesApi
 from infra.local import paths
 from infra.local.build import crds
 from infra.local.build.artifacts import ensure
+from infra.local.endpoints import with_passwords
 from infra.local.parts import control_plane, processes
 from infra.local.parts.part import Site
 from infra.local.parts.starting import settle_ports, start_part
 from infra.local.state import State
-from infra.local.users import with_passwords
 
 DEFINITIONS = {each.version: each for each in (crds.V1, crds.V1BETA2)}
 """What each version's release defines; `BOTH` is what the local stack serves."""

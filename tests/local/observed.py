@@ -8,12 +8,11 @@ from typing import cast
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from infra.local.endpoints import Region
+from infra.local.endpoints import ADMIN, Region
 from infra.local.operator.connect_rest import ConnectRest, RestError, RunningConnector
 from infra.local.parts import operator as operator_part
 from infra.local.parts import processes
 from infra.local.traffic import Positions, end_offsets
-from infra.local.users import ADMIN
 from infra.waiting import NotYetError, wait_for
 
 _CALL_SECONDS = 60.0

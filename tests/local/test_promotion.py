@@ -16,7 +16,7 @@ from components.contract.problems import ReplicationError
 from components.flows.digest import model_digest
 from components.render.acls import Acl
 from infra.engine import deployment
-from infra.engine.locks import engine_locks
+from infra.engine.file_backend import engine_locks
 from infra.engine.stack import open_stack
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client

@@ -15,7 +15,7 @@ from rich.console import Console
 from infra.local.build import crd_versions
 from infra.machine.jars import CRD_GENERATOR, CRD_GENERATOR_V1BETA2, JarSet, ensure_jars
 from infra.machine.jdk import Jdk
-from infra.machine.pins import pinned_folder, unfinished
+from infra.machine.paths import pinned_folder, unfinished
 from infra.machine.steps import run_step
 
 MAIN_CLASS = "io.strimzi.crdgenerator.CrdGenerator"

@@ -1,7 +1,8 @@
 """Generates the property definitions of components/properties from the ConfigDefs of pinned Kafka artifacts.
 
 `python -m infra.local.build.property_definitions`, or `make properties`. The files are committed; a contract
-test compares them with the artifacts.
+test compares them with the artifacts. Some of a ConfigDef is only text: `toString` of the validators of
+org.apache.kafka.common.config.ConfigDef and of Connect's own.
 """
 
 import html

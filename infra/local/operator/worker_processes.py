@@ -16,8 +16,7 @@ from pydantic import TypeAdapter
 from infra.local.operator.worker_plan import pause_seconds
 from infra.local.operator.worker_properties import as_properties_file, in_folder, on_one_machine
 from infra.local.parts import processes
-from infra.local.parts.ports import free_port
-from infra.local.parts.processes import ProcessRecord
+from infra.local.parts.processes import ProcessRecord, free_port
 from infra.local.state import write_private
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from infra.local import paths
 from infra.local.errors import LocalStackError
 from infra.local.parts import processes
 from infra.local.parts.part import Part, Site
-from infra.local.parts.ports import free_port, holder, is_free
+from infra.local.parts.processes import free_port, holder, is_free
 from infra.local.state import PartRecord, State, save_state
 from infra.waiting import DeadlineError, NotYetError, wait_for
 

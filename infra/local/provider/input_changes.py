@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from infra.local.provider.wire import UNKNOWN, Properties
+from infra.local.provider.manifests import UNKNOWN, Properties
 
 Path = tuple[str | int, ...]
 

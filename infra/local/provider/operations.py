@@ -5,7 +5,7 @@ import threading
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
 from infra.kubernetes.managed_fields import owners
 from infra.local.provider import manifests
-from infra.local.provider.wire import Properties, has_unknowns
+from infra.local.provider.manifests import Properties, has_unknowns
 from infra.waiting import DeadlineError, NotYetError, wait_for
 
 FIELD_MANAGER = "pulumi-kubernetes"

@@ -15,8 +15,8 @@ from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 from infra.kubernetes.api import ApiError
 from infra.local.provider import manifests
 from infra.local.provider.input_changes import InputChange, InputChanges, compare
+from infra.local.provider.manifests import Properties, decode, encode
 from infra.local.provider.operations import DEFAULT_DEADLINE_SECONDS, NotReadyError, OperationError, Operations
-from infra.local.provider.wire import Properties, decode, encode
 
 T = TypeVar("T")
 

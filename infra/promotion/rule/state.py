@@ -1,13 +1,20 @@
-"""The state of a stack, from Pulumi's outputs in a promotion and from recorded evidence inside `pulumi up`."""
+"""The state of a stack, from Pulumi's outputs in a promotion and from recorded evidence inside `pulumi up`.
+
+Inside `pulumi up`, a stack refuses a model that its predecessors have not proven.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
+from components.contract.problems import Problem
+from components.flows.digest import model_digest
 from infra.promotion.rule.cluster import StackCluster
 from infra.promotion.rule.evidence import Evidence, FlowEvidence
-from infra.promotion.rule.rules import PASS, FlowState, StackState
+from infra.promotion.rule.plan import Plan, Predecessor, predecessors, read_plan
+from infra.promotion.rule.rules import PASS, FlowState, StackState, reasons_against
+from infra.settings import StackSettings, read_settings
 
 
 @dataclass(frozen=True)
@@ -69,3 +76,21 @@ def evidence_of(state: StackState, who: str, deployed_at: datetime, allow_unprov
         proven_since=state.proven_since if passed else None,
         allow_unproven=allow_unproven,
     )
+
+
+def unproven(settings: StackSettings) -> tuple[Problem, ...]:
+    """Why the stack's model may not be deployed; nothing if no stack comes before it or `allowUnproven` is set.
+
+    Reads the predecessors' clusters, not their Pulumi state, which may be out of reach. Raises CannotRunError if a
+    cluster does not answer.
+    """
+    plan = read_plan(settings.stacks)
+    if plan is None or settings.allow_unproven is not None:
+        return ()
+    return tuple(problem for each in predecessors(plan, settings.stack) for problem in _problems(each, plan, settings))
+
+
+def _problems(before: Predecessor, plan: Plan, settings: StackSettings) -> tuple[Problem, ...]:
+    cluster = StackCluster(read_settings(before.stack, settings.stacks))
+    state = known_from_evidence(before.stack, cluster, plan.evidence_namespace).state
+    return reasons_against(state, model_digest(settings.topology), before.soak_minutes, datetime.now(UTC))

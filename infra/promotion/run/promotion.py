@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 from components.contract.problems import CannotRunError, Problem, ReplicationError
 from components.flows.digest import model_digest
@@ -18,11 +19,9 @@ from infra.engine import deployment
 from infra.environment import stack_environment
 from infra.promotion.rule.cluster import StackCluster
 from infra.promotion.rule.evidence import Evidence
-from infra.promotion.rule.gate import unproven
-from infra.promotion.rule.plan import Plan, environment_of, plan_place, stacks_in_environment
-from infra.promotion.rule.rules import StackState, reasons_against
-from infra.promotion.rule.state import KnownStack, evidence_of, known_from_outputs
-from infra.promotion.run.show import print_evidence
+from infra.promotion.rule.plan import Plan, environment_of, evidence_name, plan_place, stacks_in_environment
+from infra.promotion.rule.rules import PASS, StackState, reasons_against
+from infra.promotion.rule.state import KnownStack, evidence_of, known_from_outputs, unproven
 from infra.settings import ALLOW_UNPROVEN, StackSettings, read_settings
 from infra.validation.run import ValidationRun, run_validation
 
@@ -237,3 +236,28 @@ def _record_what_is_proven(run: Promotion, settings: StackSettings, known: Known
 def _record(run: Promotion, settings: StackSettings, evidence: Evidence) -> None:
     StackCluster(settings).record(evidence, run.plan.evidence_namespace)
     print_evidence(evidence, run.plan.evidence_namespace, run.console)
+
+
+def print_evidence(evidence: Evidence, namespace: str, console: Console) -> None:
+    """Print the evidence and where it is recorded."""
+    table = Table("flow", "check", "verdict", "finding", title=f"evidence of {escape(evidence.stack)}")
+    for name, flow in evidence.flows.items():
+        for title, check in flow.proof.checks.items():
+            color = "green" if check.verdict == PASS else "red"
+            table.add_row(name, title, f"[{color}]{check.verdict}[/]", escape(check.summary))
+        if not flow.proof.checks:
+            table.add_row(name, "", f"[red]{flow.proof.verdict}[/]", "the job could not run; see the report")
+    console.print(table)
+    lines = {
+        "verdict": evidence.verdict,
+        "model": evidence.model_digest,
+        "deployed": f"{evidence.deployed_at:%Y-%m-%d %H:%M:%S %Z}",
+        "validated": f"{evidence.validated_at:%Y-%m-%d %H:%M:%S %Z}",
+        "proven since": f"{evidence.proven_since:%Y-%m-%d %H:%M:%S %Z}" if evidence.proven_since else "not proven",
+        "who": evidence.who,
+        "kept in": f"configmap {namespace}/{evidence_name(evidence.stack)}",
+    }
+    if evidence.allow_unproven is not None:
+        lines["unproven because"] = evidence.allow_unproven
+    for what, value in lines.items():
+        console.print(f"  {what:<17}{escape(value)}", soft_wrap=True)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from components.contract.problems import CannotRunError
-from infra.engine import locks as engine_locks
-from infra.engine.locks import engine_locks as locks_of
-from infra.engine.locks import release_dead_locks
+from infra.engine import file_backend
+from infra.engine.file_backend import engine_locks as locks_of
+from infra.engine.file_backend import release_dead_locks
 
 
 class Stack:
@@ -75,7 +75,7 @@ def test_a_process_that_started_after_the_lock_does_not_hold_it(tmp_path: Path) 
 def test_the_lock_of_a_living_engine_is_kept_and_the_error_names_its_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_locks, "_ORPHAN_SECONDS", 0.2)
+    monkeypatch.setattr(file_backend, "_ORPHAN_SECONDS", 0.2)
     stack = Stack(tmp_path)
     stack.lock(pid=os.getpid(), timestamp=now())
     with pytest.raises(CannotRunError, match=f"process {os.getpid()} holds it"):

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.local.endpoints import Region, region_of
+from infra.local.endpoints import USERS, Region, password_key, region_of, with_passwords
 from infra.local.parts.kafka import QUICK_AND_SMALL, new_cluster_id, server_properties
-from infra.local.users import USERS, password_key, with_passwords
 
 PORTS = {"kafka-useast": 20001, "kafka-useast-tls": 20002}
 PASSWORDS = {password_key("useast", user): f"{user}-password" for user in USERS}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from infra.local.errors import LocalStackError
-from infra.local.parts import ports
+from infra.local.parts import processes
 from infra.local.parts.part import Launch, Part, Site
 from infra.local.parts.starting import settle_ports
 from infra.local.state import State
@@ -30,19 +30,19 @@ def a_part(*, fixed: bool) -> Part:
 
 
 def test_a_port_with_a_listener_is_open_and_not_free(taken: int) -> None:
-    assert ports.is_open(taken)
-    assert not ports.is_free(taken)
+    assert processes.is_open(taken)
+    assert not processes.is_free(taken)
 
 
 def test_a_free_port_is_not_one_that_was_promised_already(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ports, "FIRST", 20100)
-    monkeypatch.setattr(ports, "LAST", 20199)
-    monkeypatch.setattr(ports, "is_free", lambda _: True)
-    assert ports.free_port(port for port in range(20100, 20200) if port != 20142) == 20142
+    monkeypatch.setattr(processes, "FIRST", 20100)
+    monkeypatch.setattr(processes, "LAST", 20199)
+    monkeypatch.setattr(processes, "is_free", lambda _: True)
+    assert processes.free_port(port for port in range(20100, 20200) if port != 20142) == 20142
 
 
 def test_the_holder_of_a_port_is_named(taken: int) -> None:
-    assert ports.holder(taken).startswith(f"process {os.getpid()} (")
+    assert processes.holder(taken).startswith(f"process {os.getpid()} (")
 
 
 def test_a_port_is_chosen_at_the_first_start_and_kept_at_the_next() -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from infra.machine import paths
-from infra.machine.pins import pinned_folder, unfinished
+from infra.machine.paths import pinned_folder, unfinished
 
 
 def test_the_same_pins_lie_in_one_folder_and_others_in_another(tmp_path: Path) -> None:

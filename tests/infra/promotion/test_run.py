@@ -9,7 +9,7 @@ import pytest
 from components.contract.problems import CannotRunError, ReplicationError
 from components.flows.digest import model_digest
 from infra.engine import deployment
-from infra.promotion.rule.gate import unproven
+from infra.promotion.rule.state import unproven
 from infra.promotion.run import promotion as run_module
 from infra.settings import StackSettings, read_settings
 from tests.builders import a_flow, a_topology

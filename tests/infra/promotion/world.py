@@ -12,7 +12,7 @@ from rich.console import Console
 
 from components.flows.digest import flow_digests, model_digest
 from infra.engine import deployment
-from infra.promotion.rule import gate
+from infra.promotion.rule import state
 from infra.promotion.rule.cluster import SpecChange
 from infra.promotion.rule.evidence import Evidence
 from infra.promotion.rule.plan import required_plan
@@ -52,11 +52,11 @@ class World:
         self.plan()
         for name in ("preview", "up", "wait_ready", "outputs", "outputs_if_deployed"):
             monkeypatch.setattr(deployment, name, getattr(self, name))
-        for module in (run, gate):
+        for module in (run, state):
             monkeypatch.setattr(module, "StackCluster", lambda settings: Cluster(self.stacks[settings.stack]))
         monkeypatch.setattr(run, "run_validation", self._validate)
         monkeypatch.setattr(run, "datetime", self._clock())
-        monkeypatch.setattr(gate, "datetime", self._clock())
+        monkeypatch.setattr(state, "datetime", self._clock())
 
     def write_topology(self, name: str, topology: dict[str, Any]) -> None:
         (self.folder / "topologies" / f"{name}.yaml").write_text(yaml.safe_dump(topology))

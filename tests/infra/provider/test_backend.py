@@ -12,8 +12,7 @@ from pulumi import automation
 from rich.console import Console
 
 from infra.engine import deployment
-from infra.engine.file_backend import remove_torn_attributes
-from infra.engine.locks import engine_locks, release_dead_locks
+from infra.engine.file_backend import engine_locks, release_dead_locks, remove_torn_attributes
 from infra.engine.stack import chosen_backend
 from infra.local.build.artifacts import ensure
 from infra.settings import read_settings, stack_file

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from infra.local.provider.input_changes import Edit, InputChange, InputChanges, compare
-from infra.local.provider.wire import UNKNOWN
+from infra.local.provider.manifests import UNKNOWN
 
 
 def an_object(kind: str = "KafkaConnect", api_version: str = "kafka.strimzi.io/v1", **fields: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pulumi import automation
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 from rich.console import Console
 
-from infra.engine.locks import engine_locks
+from infra.engine.file_backend import engine_locks
 from infra.engine.pending_creates import pending_creates
 from infra.local.build.artifacts import ensure
 from infra.local.provider.operations import Operations

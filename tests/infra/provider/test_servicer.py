@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from infra.local.provider import wire
+from infra.local.provider import manifests
 from infra.local.provider.servicer import kind_of_urn, problems
 
 URN = "urn:pulumi:dev::replication::kubernetes:core/v1:ConfigMap::a"
@@ -37,7 +37,7 @@ def test_what_cannot_be_deployed_is_refused_by_property(inputs: dict[str, Any], 
     "metadata",
     [
         pytest.param({"name": "a"}, id="named"),
-        pytest.param({"name": wire.UNKNOWN}, id="name-not-known-yet"),
+        pytest.param({"name": manifests.UNKNOWN}, id="name-not-known-yet"),
         pytest.param({"name": "a", "annotations": {"pulumi.com/waitFor": "condition=Ready"}}, id="waits-for-ready"),
     ],
 )
@@ -46,7 +46,7 @@ def test_a_plain_object_is_accepted(metadata: dict[str, Any]) -> None:
 
 
 def test_metadata_not_known_yet_is_accepted() -> None:
-    assert problems({"apiVersion": "v1", "kind": "ConfigMap", "metadata": wire.UNKNOWN}, URN) == []
+    assert problems({"apiVersion": "v1", "kind": "ConfigMap", "metadata": manifests.UNKNOWN}, URN) == []
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_the_kind_is_read_from_the_type_token(token: str, api_version: str, kind
 def test_values_come_back_over_the_wire_as_they_went() -> None:
     """The wire has floats only: a count that came back as 3.0 would be a change, and the API server refuses it."""
     values = {"replicas": 3, "ratio": 0.5, "on": True, "list": [1, {"a": None}], "text": "3"}
-    returned = wire.decode(wire.encode(values))
+    returned = manifests.decode(manifests.encode(values))
     assert returned == values
     assert isinstance(returned["replicas"], int)
     assert returned["on"] is True
 
 
 def test_unknowns_are_found_at_any_depth() -> None:
-    assert wire.has_unknowns({"a": [{"b": wire.UNKNOWN}]})
-    assert not wire.has_unknowns({"a": ["text", {"b": 1}]})
+    assert manifests.has_unknowns({"a": [{"b": manifests.UNKNOWN}]})
+    assert not manifests.has_unknowns({"a": ["text", {"b": 1}]})

@@ -13,9 +13,8 @@ from components.contract.report import CheckOutcome, note
 from components.render.planned_objects import Manifest
 from infra.review.comparison import compare
 from infra.review.live_comparison import Running, running, with_known_contents
-from infra.review.published import by_flow
 from infra.review.snapshots import Snapshot, current_snapshot
-from infra.review.topic_drift import topic_drift
+from infra.review.topic_drift import by_flow, topic_drift
 from tests.infra.review.changes import written
 from tests.infra.review.served import Edit, an_entry, by_hand, in_cluster
 

@@ -17,8 +17,7 @@ from infra.review.comparison import Comparison
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
 from infra.review.report_json import as_json
 from infra.review.report_markdown import LONGEST_COMMENT, as_markdown
-from infra.review.report_text import print_comparisons
-from infra.review.wording import value_text
+from infra.review.report_text import print_comparisons, value_text
 from tests.infra.review.changes import compared, written
 from tests.repository import ROOT
 

@@ -25,9 +25,8 @@ from components.contract.report import CheckName, CheckOutcome, Verdict
 from components.kafka.acls import CLUSTER_NAME
 from components.render.acls import Acl, flow_acls, merged_acls
 from infra.local.acls import apply_acls, bindings
-from infra.local.endpoints import Region
+from infra.local.endpoints import ADMIN, MIRROR, VALIDATOR, Region
 from infra.local.traffic import create_topics, end_offsets, produce
-from infra.local.users import ADMIN, MIRROR, VALIDATOR
 from infra.machine import jars as maven
 from infra.machine.jdk import find_jdk
 from infra.review.acl_tables import acl_commands

@@ -14,12 +14,11 @@ from kubernetes import client, watch
 from components.contract.report import Verdict
 from components.render.config_maps import replication_config_map
 from infra.engine import deployment
+from infra.local.endpoints import ADMIN
 from infra.local.parts import operator as operator_part
 from infra.local.state import load_state
 from infra.local.traffic import create_topics
-from infra.local.users import ADMIN
-from infra.review.comparison import Comparison
-from infra.review.drift import Drift
+from infra.review.comparison import Comparison, Drift
 from infra.review.drift_findings import running_otherwise
 from infra.review.live_comparison import compare_with_cluster
 from infra.waiting import NotYetError, wait_for
