@@ -28,7 +28,7 @@ from components.resources.replications import (
 from components.topology.model import Flow, MirrorMaker2, PrefixlessPair, Split
 from infra.promotion.rule.state import unproven
 from infra.settings import ALLOW_UNPROVEN, PROJECT, StackSettings, deployed_settings
-from infra.stack_checks import check_secrets, raise_mistakes
+from infra.stack_checks import check_configuration, raise_mistakes
 
 
 def deploy(stacks: Path, allow_unproven: str | None = None) -> None:
@@ -90,8 +90,8 @@ def _await_registration() -> None:
 
 
 def _register(settings: StackSettings) -> None:
+    raise_errors(check_configuration(settings))
     flows = resolve_flows(settings.topology, settings.region, settings.values)
-    raise_errors(check_secrets(settings, flows))
     config = pulumi.Config(PROJECT)
     secrets = {key: config.require_secret(key) for key in settings.secret_keys}
     for name in dict.fromkeys(flow.expanded.replication for flow in flows):

@@ -1,13 +1,14 @@
 """The project of the user: the folder with a Pulumi.yaml that a command works on. Only this module looks for it."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import yaml
-
-from components.contract.problems import CannotRunError
+from components.contract.problems import CannotRunError, Place
+from infra.files.loading import parse_yaml
+from infra.files.positions import shown
 
 FILE_NAME = "Pulumi.yaml"
 
@@ -70,15 +71,16 @@ def read_project(folder: Path) -> Project:
             "A project is a folder with that file.",
             f"name the folder of a project, or write a new one with `replicate init {folder}`.",
         )
-    data = _content(file.read_bytes(), str(file))
+    data = _content(file.read_bytes(), shown(file))
     name = data.get("name")
     if not isinstance(name, str):
         raise CannotRunError(
             "project-without-name",
-            "the project has no name",
-            str(file),
-            "Pulumi keeps the state of stacks under it.",
-            "set `name: NAME` there.",
+            "the project has no name" if data else "the project file has no keys",
+            shown(file),
+            "Pulumi keeps the state of stacks under the name of their project.",
+            "write `name: NAME` there, and `runtime: python` below it.",
+            place=Place(shown(file), 1, 1),
         )
     return Project(file.parent, (file.parent / _stacks_in(data)).resolve(), name)
 
@@ -88,19 +90,10 @@ def stacks_folder(content: bytes, where: str) -> str:
     return _stacks_in(_content(content, where))
 
 
-def _stacks_in(data: dict[str, Any]) -> str:
+def _stacks_in(data: Mapping[str, Any]) -> str:
     return str(data.get("stackConfigDir") or ".")
 
 
-def _content(content: bytes, where: str) -> dict[str, Any]:
-    try:
-        data = yaml.safe_load(content)
-    except (yaml.YAMLError, ValueError) as error:
-        raise CannotRunError(
-            "not-yaml",
-            "the file is not YAML",
-            where,
-            f"The parser says: {' '.join(str(error).split())}.",
-            "correct it there.",
-        ) from error
-    return data if isinstance(data, dict) else {}
+def _content(content: bytes, where: str) -> Mapping[str, Any]:
+    data = parse_yaml(content, where)
+    return data if isinstance(data, Mapping) else {}

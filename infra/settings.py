@@ -3,21 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-import yaml
-
-from components.contract.problems import CannotRunError
+from components.contract.problems import CannotRunError, Place, ReplicationError
 from components.flows.resolved import config_values
 from components.topology.model import Topology
 from components.topology.parsing import parse_topology
+from infra.files.loading import load_yaml
+from infra.files.positions import place_of, placed, shown
 
 PROJECT = "replication"
 ALLOW_UNPROVEN = "allowUnproven"
 #: The keys of a stack file that the program reads, besides those that its topology names by `{config: KEY}`.
 SETTINGS = ("topology", "region", "local", ALLOW_UNPROVEN)
 _ACCESS = ("kubernetes:kubeconfig", "kubernetes:context")
-_MERGE = "tag:yaml.org,2002:merge"
 
 
 @dataclass(frozen=True)
@@ -40,25 +38,14 @@ class StackSettings:
     encrypted_access: tuple[str, ...] = ()
 
     @property
+    def topology_file(self) -> Path:
+        """The file with the stack's topology."""
+        return topology_file(self.values["topology"], self.stacks)
+
+    @property
     def allow_unproven(self) -> str | None:
         """The reason to deploy the stack although earlier stacks have not proven its model; None if there is none."""
         return self.values.get(ALLOW_UNPROVEN)
-
-
-class _UniqueKeyLoader(yaml.CSafeLoader):
-    """A fast YAML loader that refuses a duplicate key; YAML itself would silently keep the last one."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            # A key that is not a scalar is refused below; `<<` may merge any number of mappings.
-            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == _MERGE:
-                continue
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"`{key}` is given twice", key_node.start_mark)
-            seen.add(key)
-        return super().construct_mapping(node, deep=deep)
 
 
 def stack_names(stacks: Path) -> tuple[str, ...]:
@@ -67,15 +54,14 @@ def stack_names(stacks: Path) -> tuple[str, ...]:
     return tuple(sorted(name.removeprefix("Pulumi.").removesuffix(".yaml") for name in files))
 
 
-def shown(path: Path) -> str:
-    """A path as the user would type it: relative to the current folder if it is inside it."""
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
-
-
 def stack_file(stack: str, stacks: Path) -> Path:
     """The file with a stack's configuration."""
     return stacks / f"Pulumi.{stack}.yaml"
+
+
+def topology_file(name: str, stacks: Path) -> Path:
+    """The file of a topology."""
+    return stacks / "topologies" / f"{name}.yaml"
 
 
 def read_settings(stack: str, stacks: Path) -> StackSettings:
@@ -98,10 +84,11 @@ def read_settings(stack: str, stacks: Path) -> StackSettings:
     if not isinstance(config, Mapping):
         raise CannotRunError(
             "no-stack-config",
-            "no `config`",
+            "the stack file has no mapping `config`" if data else "the stack file is empty",
             shown(path),
-            "A stack file holds the stack's configuration.",
-            f"add `{PROJECT}:topology: NAME`.",
+            "It holds the stack's configuration.",
+            f"write `config:`, and below it, indented, `{PROJECT}:topology: NAME` for topologies/NAME.yaml beside it.",
+            place=Place(shown(path), 1, 1),
         )
     given = {str(key): value for key, value in config.items() if value is not None}
     own = {key.split(":", 1)[1]: value for key, value in given.items() if key.startswith(f"{PROJECT}:")}
@@ -166,9 +153,10 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
             f"stack `{stack}` names no topology",
             shown(stack_file(stack, stacks)),
             "Every stack of an environment reads the same topology file.",
-            f"set `{PROJECT}:topology: NAME` there, for topologies/NAME.yaml beside it.",
+            f"set `{PROJECT}:topology: NAME` below `config`, for topologies/NAME.yaml beside it.",
+            place=Place(shown(stack_file(stack, stacks)), 1, 1),
         )
-    path = stacks / "topologies" / f"{name}.yaml"
+    path = topology_file(name, stacks)
     if not path.is_file():
         known = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml"))) or "none"
         raise CannotRunError(
@@ -177,11 +165,12 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
             shown(path),
             f"Topologies are: {known}.",
             f"correct `{PROJECT}:topology` in {shown(stack_file(stack, stacks))}.",
+            place=place_of(f"config.{PROJECT}:topology", stack_file(stack, stacks)),
         )
     return StackSettings(
         stack=stack,
         stacks=stacks,
-        topology=parse_topology(load_yaml(path)),
+        topology=_topology(path),
         region=values.get("region"),
         local=values.get("local") == "true",
         values=values,
@@ -189,14 +178,9 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
     )
 
 
-def load_yaml(path: Path) -> object:
-    """The parsed YAML of a file. Raises CannotRunError for invalid YAML and for a duplicate key."""
+def _topology(path: Path) -> Topology:
+    """The model of a topology file. Raises ReplicationError with the place of each mistake in its form."""
     try:
-        return yaml.load(path.read_bytes(), _UniqueKeyLoader)
-    except (yaml.YAMLError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{shown(path)}:{mark.line + 1}:{mark.column + 1}" if mark else shown(path)
-        what = getattr(error, "problem", None) or (str(error) if isinstance(error, ValueError) else "it is not YAML")
-        raise CannotRunError(
-            "invalid-yaml", str(what), place, "The file cannot be read as YAML.", "correct it there."
-        ) from error
+        return parse_topology(load_yaml(path))
+    except ReplicationError as error:
+        raise ReplicationError(placed(error.problems, path)) from None

@@ -4,29 +4,33 @@ Loads no engine and no client: a check in an editor or a hook must not wait for 
 """
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from components.checks import check_topology
 from components.checks.addresses import check_addresses
 from components.checks.coverage import check_deployed
 from components.contract.problems import Problem, Severity, raise_errors
+from components.flows.expansion import expand
 from components.flows.resolved import (
     ResolvedFlow,
     config_secrets,
     config_values,
-    missing_config,
     resolve_flows,
     validation_config_secrets,
 )
 from components.render.kafka_users import kafka_user_objects
+from components.render.planned_objects import PlannedObject
+from components.topology.clusters import ConfigValue
+from components.topology.model import Flow, Topology
 from infra.environment import stack_environment
+from infra.files.positions import placed
 from infra.settings import (
     ALLOW_UNPROVEN,
     PROJECT,
     SETTINGS,
     StackSettings,
     regions_of_topology,
-    shown,
     stack_file,
 )
 
@@ -36,12 +40,13 @@ _NO_REASONS = ("", "true", "false", "yes", "no")
 
 def problems(settings: StackSettings) -> list[Problem]:
     """Every problem that can be found without a cluster and without Pulumi, sorted by where."""
-    found = [*_problems_of_files(settings), *_check_coverage(settings)]
+    found = [*_problems_of_files(settings), *placed(_check_coverage(settings), settings.topology_file)]
     refused = any(problem.severity is Severity.ERROR for problem in found)
     # The local stack supplies configuration only while it runs, and a check must not need it to run.
-    if not refused and not stack_environment(settings).on_this_machine:
-        flows = resolve_flows(settings.topology, settings.region, settings.values)
-        found += check_secrets(settings, flows)
+    if not stack_environment(settings).on_this_machine:
+        # The users' objects are rendered from a topology that has passed its checks.
+        users = kafka_user_objects(settings.topology, settings.region) if not refused else ()
+        found += placed(_configuration_problems(settings, users), stack_file(settings.stack, settings.stacks))
     return sorted(set(found))
 
 
@@ -54,15 +59,18 @@ def resolved_flows(settings: StackSettings) -> tuple[ResolvedFlow, ...]:
     """The stack's flows, if its files and configuration have no error; raises ReplicationError otherwise."""
     raise_mistakes(settings)
     configured = stack_environment(settings).configured()
-    flows = resolve_flows(configured.topology, configured.region, configured.values)
-    raise_errors(check_secrets(configured, flows))
-    return flows
+    raise_errors(check_configuration(configured))
+    return resolve_flows(configured.topology, configured.region, configured.values)
 
 
 def _problems_of_files(settings: StackSettings) -> Iterator[Problem]:
+    yield from placed(_problems_of_topology(settings), settings.topology_file)
+    yield from placed(_check_stack(settings), stack_file(settings.stack, settings.stacks))
+
+
+def _problems_of_topology(settings: StackSettings) -> Iterator[Problem]:
     yield from check_topology(settings.topology)
     yield from check_addresses(settings.topology, settings.values)
-    yield from _check_stack(settings)
 
 
 def _check_coverage(settings: StackSettings) -> Iterator[Problem]:
@@ -76,11 +84,10 @@ def _check_coverage(settings: StackSettings) -> Iterator[Problem]:
 def _check_stack(settings: StackSettings) -> Iterator[Problem]:
     """Problems of the stack file: its keys, its region and the reason to deploy an unproven model."""
     regions = sorted({cluster.region for cluster in settings.topology.clusters.values()})
-    file = shown(stack_file(settings.stack, settings.stacks))
-    yield from _unknown_keys(settings, file)
+    yield from _unknown_keys(settings)
     if settings.region is not None and settings.region not in regions:
         yield Problem(
-            f"{file}: region",
+            f"config.{PROJECT}:region",
             "unknown-region",
             f"no cluster is in the region `{settings.region}`",
             f"The stack would deploy nothing. The regions are: {', '.join(regions)}.",
@@ -88,7 +95,7 @@ def _check_stack(settings: StackSettings) -> Iterator[Problem]:
         )
     if settings.allow_unproven is not None and settings.allow_unproven.strip().lower() in _NO_REASONS:
         yield Problem(
-            f"{file}: {ALLOW_UNPROVEN}",
+            f"config.{PROJECT}:{ALLOW_UNPROVEN}",
             "unproven-without-reason",
             f"`{ALLOW_UNPROVEN}` is {settings.allow_unproven!r}",
             "It is recorded in the outputs and the evidence, and has to say there why an unproven model was deployed.",
@@ -96,14 +103,14 @@ def _check_stack(settings: StackSettings) -> Iterator[Problem]:
         )
 
 
-def _unknown_keys(settings: StackSettings, file: str) -> Iterator[Problem]:
+def _unknown_keys(settings: StackSettings) -> Iterator[Problem]:
     """Keys of the project that nothing reads: a misspelt `region` would deploy the flows of all regions."""
     named = {value.config for cluster in settings.topology.clusters.values() for value in config_values(cluster)}
     known = sorted({*SETTINGS, *named})
     for key in sorted({*settings.values, *settings.secret_keys} - set(known)):
         near = difflib.get_close_matches(key, known, n=1)
         yield Problem(
-            f"{file}: {key}",
+            f"config.{PROJECT}:{key}",
             "unknown-key",
             f"`{PROJECT}:{key}` is not a key here",
             "It would have no effect.",
@@ -111,28 +118,66 @@ def _unknown_keys(settings: StackSettings, file: str) -> Iterator[Problem]:
         )
 
 
-def check_secrets(settings: StackSettings, flows: tuple[ResolvedFlow, ...]) -> Iterator[Problem]:
-    """Credentials of a stack's flows and KafkaUsers that are missing from its configuration or in plain text."""
-    for alias, key in _needed_secrets(settings, flows):
-        where = f"clusters.{alias} (configuration key {key})"
-        if key in settings.values:
+def check_configuration(settings: StackSettings) -> Iterator[Problem]:
+    """What the stack's configuration lacks, or has in plain text, of what its flows and KafkaUsers read from it."""
+    found = _configuration_problems(settings, kafka_user_objects(settings.topology, settings.region))
+    yield from placed(found, stack_file(settings.stack, settings.stacks))
+
+
+def _configuration_problems(settings: StackSettings, users: Iterable[PlannedObject]) -> Iterator[Problem]:
+    needed = [*_needed_by_flows(settings), *_needed_by_users(users)]
+    for key in sorted({each.key for each in needed}):
+        readers = [each for each in needed if each.key == key]
+        secret = any(each.secret for each in readers)
+        if secret and key in settings.values:
             yield Problem(
-                where,
+                f"config.{PROJECT}:{key}",
                 "plain-text-secret",
                 f"`{key}` is in plain text",
                 "Anyone who reads the stack file could use the credential.",
-                f"`pulumi config set --secret {PROJECT}:{key}`.",
+                f"run `pulumi config set --stack {settings.stack} --secret {PROJECT}:{key} VALUE`.",
             )
-        elif key not in settings.secret_keys:
-            yield missing_config(where, key, secret=True)
+        elif key not in {*settings.values, *settings.secret_keys}:
+            aliases = ", ".join(f"`{alias}`" for alias in sorted({each.alias for each in readers}))
+            option = "--secret " if secret else ""
+            yield Problem(
+                f"config.{PROJECT}:{key}",
+                "missing-config",
+                f"configuration key `{key}` is not set for stack `{settings.stack}`",
+                f"The topology reads {'a credential' if secret else 'the address'} of {aliases} from it.",
+                f"run `pulumi config set --stack {settings.stack} {option}{PROJECT}:{key} VALUE`.",
+            )
 
 
-def _needed_secrets(settings: StackSettings, flows: tuple[ResolvedFlow, ...]) -> Iterator[tuple[str, str]]:
-    """The configuration key of each credential, with the alias of its cluster."""
-    for flow in flows:
-        for alias, cluster in ((flow.settings.source, flow.source), (flow.settings.target, flow.target)):
-            for value in (*config_secrets(cluster).values(), *validation_config_secrets(cluster).values()):
-                yield alias, value.config
-    for planned in kafka_user_objects(settings.topology, settings.region):
+@dataclass(frozen=True)
+class _Need:
+    """A configuration key that a cluster reads, and whether it holds a credential."""
+
+    key: str
+    alias: str
+    secret: bool
+
+
+def _needed_by_flows(settings: StackSettings) -> Iterator[_Need]:
+    topology = settings.topology
+    sides = {side for flow in _deployed(topology, settings.region) for side in (flow.source, flow.target)}
+    for alias in sorted(sides):
+        cluster = topology.clusters[alias]
+        if isinstance(cluster.bootstrap_servers, ConfigValue):
+            yield _Need(cluster.bootstrap_servers.config, alias, secret=False)
+        for value in (*config_secrets(cluster).values(), *validation_config_secrets(cluster).values()):
+            yield _Need(value.config, alias, secret=True)
+
+
+def _deployed(topology: Topology, region: str | None) -> Iterator[Flow]:
+    """The flows whose target is in the region, but for those that name an unknown cluster."""
+    for flow in expand(topology):
+        known = {flow.settings.source, flow.settings.target} <= topology.clusters.keys()
+        if known and region in (None, topology.clusters[flow.settings.target].region):
+            yield flow.settings
+
+
+def _needed_by_users(users: Iterable[PlannedObject]) -> Iterator[_Need]:
+    for planned in users:
         for key in planned.secret_values.values():
-            yield planned.part, key
+            yield _Need(key, planned.part, secret=True)

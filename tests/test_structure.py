@@ -19,6 +19,7 @@ COMPONENTS = ("kafka", "contract", "properties", "topology", "flows", "render", 
 INFRA = (
     "waiting",
     "machine",
+    "files",
     "project",
     "settings",
     "workspace",

@@ -1,7 +1,7 @@
 """Problems of a topology, and the error of whatever could not run. Both render alike. Imports nothing of ours."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -12,12 +12,33 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
+@dataclass(frozen=True)
+class Place:
+    """A place in a file; line and column count from 1.
+
+    `excerpt` is the line without credentials, and below it a mark at the column; "" if the line is empty.
+    """
+
+    file: str
+    line: int
+    column: int
+    excerpt: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+    @property
+    def order(self) -> tuple[str, int, int]:
+        """Sorts places by file, line and column."""
+        return self.file, self.line, self.column
+
+
 @dataclass(frozen=True, order=True)
 class Problem:
     """One mistake in a topology or a stack file.
 
     `where` is the dotted path in the file, `code` a stable kebab-case name, `why` says in Kafka's terms what would
-    happen, `remedy` names the key and the value to set.
+    happen, `remedy` names the key and the value to set. `place` is where the file says it, if a file was read.
     """
 
     where: str
@@ -26,9 +47,15 @@ class Problem:
     why: str
     remedy: str
     severity: Severity = Severity.ERROR
+    place: Place | None = field(default=None, compare=False)
+
+    @property
+    def text(self) -> str:
+        """The problem in words, without its place."""
+        return _rendered(self.code, self.what, self.where, self.why, self.remedy)
 
     def __str__(self) -> str:
-        return _rendered(self.code, self.what, self.where, self.why, self.remedy)
+        return f"{self.place}: {self.text}" if self.place else self.text
 
 
 class ReplicationError(Exception):
@@ -43,12 +70,17 @@ class CannotRunError(Exception):
     """A command or a job could not do its work; exit code 2. Its subclasses are types to catch and add no text.
 
     `code` is a stable kebab-case name, `where` names the file, cluster or object, `remedy` says what to do. `detail`
-    holds evidence, such as the last lines of a log. No field may hold a credential: they are printed and published.
+    holds evidence, such as the last lines of a log. A mistake in a file has a `place`. No field may hold a credential:
+    they are printed and published.
     """
 
-    def __init__(self, code: str, what: str, where: str, why: str, remedy: str, detail: str = "") -> None:
+    def __init__(
+        self, code: str, what: str, where: str, why: str, remedy: str, detail: str = "", place: Place | None = None
+    ) -> None:
         self.code, self.what, self.where, self.why, self.remedy, self.detail = code, what, where, why, remedy, detail
-        super().__init__(_rendered(code, what, where, why, remedy, detail))
+        self.place = place
+        text = _rendered(code, what, where, why, remedy, detail)
+        super().__init__(f"{place}: {text}" if place else text)
 
 
 def raise_errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -41,6 +41,15 @@ _WANTED_TYPES = {
     "int": "a whole number",
     "float": "a number",
 }
+#: How each of these is written.
+_EXAMPLES = {
+    "a mapping": "`{name}: {{KEY: VALUE}}`",
+    "a list": "`{name}: [VALUE]`",
+    "text": '`{name}: "TEXT"`',
+    "true or false": "`{name}: true`",
+    "a whole number": "`{name}: 3`",
+    "a number": "`{name}: 0.5`",
+}
 M = TypeVar("M", bound=Model)
 _CREDENTIALS = frozenset({"password", "certificates", "trust", "clientSecret", "accessToken", "refreshToken"})
 
@@ -52,10 +61,21 @@ def parse_topology(data: object) -> Topology:
 
 def parse_model(model: type[M], data: object) -> M:
     """Build a file's model from parsed YAML, or raise a ReplicationError that lists every mistake in its form."""
+    if not isinstance(data, Mapping):
+        raise ReplicationError([_no_mapping(data, model)])
     try:
         return model.model_validate(data)
     except ValidationError as error:
         raise ReplicationError(_problems(error.errors(), data, model)) from None
+
+
+def _no_mapping(data: object, model: type[Model]) -> Problem:
+    """The problem of a file that has no keys at all."""
+    required = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
+    keys = ", ".join(f"`{key}:`" for key in required)
+    what = "the file is empty" if data is None else f"the file is {_given(data)}"
+    why, remedy = "Nothing is declared in it.", f"write the keys {keys}, each at the beginning of a line."
+    return Problem("the top of the file", "no-mapping", what, why, remedy)
 
 
 def _problems(details: Iterable[ErrorDetails], data: object, model: type[Model]) -> Iterator[Problem]:
@@ -156,8 +176,15 @@ def _wrong_type(where: str, name: str, detail: ErrorDetails, wanted: str) -> Pro
     elif wanted == "text" and isinstance(given, bool | int | float):
         why, remedy = "Without quotation marks YAML does not read it as text.", "put it in quotation marks."
     else:
-        why, remedy = f"It must be {wanted}.", f"write `{name}` as {wanted}."
+        why, remedy = f"It must be {wanted}.", _written_as(name, wanted)
     return Problem(where, "wrong-type", f"`{name}` is {is_given}", why, remedy)
+
+
+def _written_as(name: str, wanted: str) -> str:
+    key, _, index = name.rpartition(".")
+    if wanted not in _EXAMPLES or (key and index.isdigit()):
+        return f"write `{name}` as {wanted}."
+    return f"write {_EXAMPLES[wanted].format(name=name)}."
 
 
 def _unknown_key(where: str, path: tuple[str | int, ...], data: object, model: type[Model]) -> Problem:

@@ -25,10 +25,16 @@ err = Console(stderr=True, highlight=False, width=_width(sys.stderr))
 
 
 def print_problems(items: Iterable[Problem], console: Console) -> None:
-    """Print one line per problem, however long."""
+    """Print one line for each problem, however long, and below it the line of its file.
+
+    The line begins with file, line and column, so that editors and terminals make a link of it.
+    """
     for item in items:
         color = "red" if item.severity is Severity.ERROR else "yellow"
-        console.print(f"[{color}]{item.severity}[/] {escape(str(item))}", soft_wrap=True)
+        place = f"{item.place}: " if item.place else ""
+        console.print(f"{escape(place)}[{color}]{item.severity}[/] {escape(item.text)}", soft_wrap=True)
+        if item.place and item.place.excerpt:
+            console.print(f"[dim]{escape(item.place.excerpt)}[/]", soft_wrap=True)
 
 
 @contextmanager

@@ -16,11 +16,12 @@ from components.flows.resolved import ResolvedFlow
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
 from infra.engine import deployment
 from infra.environment import stack_environment
+from infra.files.positions import shown
 from infra.local import stack
 from infra.local.endpoints import VALIDATOR, Endpoints, Region
 from infra.local.example_traffic import LEDGER, ORDERS, SALES, STOCK, Example, make_example_traffic
 from infra.local.memory import MemoryWatch
-from infra.settings import StackSettings, read_settings, shown
+from infra.settings import StackSettings, read_settings
 from infra.stack_checks import resolved_flows
 from infra.validation.run import ValidationRun, run_validation
 from infra.waiting import NotYetError, wait_for

@@ -11,9 +11,9 @@ import typer
 from rich.markup import escape
 
 from infra.commands.console import interruptible, out
+from infra.files.positions import shown
 from infra.new_project.answers import Answers, ClusterAnswers
 from infra.new_project.files import require_empty, write_project
-from infra.settings import shown
 
 
 def init(

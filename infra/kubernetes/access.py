@@ -8,8 +8,9 @@ import yaml
 from kubernetes.config.config_exception import ConfigException
 
 from components.contract.problems import CannotRunError
+from infra.files.positions import shown
 from infra.kubernetes.api import ApiError, KubernetesApi
-from infra.settings import StackSettings, shown, stack_file
+from infra.settings import StackSettings, stack_file
 from infra.workspace import KubernetesAccess
 
 _DEFAULT = "~/.kube/config"

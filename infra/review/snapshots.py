@@ -105,7 +105,7 @@ def earlier_snapshot(stack: str, base: Base) -> Snapshot:
         raise UnreadableBaseError(
             error.code,
             f"{error.what}, at {base.label}",
-            _relative(error.where, base),
+            _relative(str(error.place or error.where), base),
             error.why,
             "compare with another ref or folder.",
         ) from error

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from components.contract.problems import CannotRunError
+from infra.files.loading import load_yaml
 from infra.review.bases import git
-from infra.settings import PROJECT, load_yaml, stack_file, stack_names
+from infra.settings import PROJECT, stack_file, stack_names
 
 #: Files here change no object of a stack. Everything else, now or later, counts as part of the program.
 _WITHOUT_EFFECT = frozenset({".ci", ".github", ".gitignore", "LICENSE", "Makefile", "rendered", "tests"})

@@ -61,7 +61,8 @@ def test_a_bad_name_beside_configured_credentials_is_a_problem_and_no_trace(tmp_
     """The Secret of the credentials is named after the replication, before anybody has checked that name."""
     cluster = a_cluster(authentication={"type": "plain", "username": "mirror", "password": {"config": "password"}})
     topology = a_topology(name="Orders", clusters={"useast": cluster, "uswest": a_cluster("us-west-2")})
-    found = problems(read_settings("test", write_stack(tmp_path, topology)))
+    stacks = write_stack(tmp_path, topology, password={"secure": "v1:abc"})
+    found = problems(read_settings("test", stacks))
     assert {problem.code for problem in found} == {"name-not-kubernetes"}
 
 

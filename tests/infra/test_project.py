@@ -48,7 +48,15 @@ def test_a_named_folder_has_to_be_a_project_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("{", "not YAML"), ("a: 1", "no name"), ("- a", "no name"), ("name: 3", "no name")]
+    ("text", "said"),
+    [
+        ("name: {a", r"Pulumi\.yaml:1:7: invalid-yaml: a mapping in `{` is not closed"),
+        ("name: x\n\truntime: python", r"Pulumi\.yaml:2:1: invalid-yaml: the line is indented with a tab"),
+        ("a: 1", "no name"),
+        ("", "has no keys"),
+        ("- a", "has no keys"),
+        ("name: 3", "no name"),
+    ],
 )
 def test_a_project_file_in_a_wrong_form_is_refused(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(CannotRunError, match=said):

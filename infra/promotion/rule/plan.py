@@ -6,7 +6,7 @@ Pure except for `read_plan`. A stack that the plan does not name has no predeces
 import os
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,7 +16,9 @@ from components.contract.problems import CannotRunError, Problem, ReplicationErr
 from components.topology.clusters import Model
 from components.topology.parsing import parse_model
 from components.topology.schema import schema_text
-from infra.settings import load_yaml, shown, stack_names
+from infra.files.loading import load_yaml
+from infra.files.positions import placed, shown
+from infra.settings import stack_names
 
 FILE_NAME = "promotion.yaml"
 _PREFIX = "promotion-"
@@ -82,8 +84,7 @@ def read_plan(stacks: Path) -> Plan | None:
         plan = parse_model(Plan, load_yaml(file))
         raise_errors(check_plan(plan, stack_names(stacks)))
     except ReplicationError as error:
-        where = plan_place(stacks)
-        raise ReplicationError(replace(each, where=f"{where}: {each.where}") for each in error.problems) from None
+        raise ReplicationError(placed(error.problems, file)) from None
     return plan
 
 

@@ -20,8 +20,8 @@ def told(data: object) -> list[str]:
     [
         pytest.param(
             {"topics": "orders"},
-            "wrong-type: `topics` is text, at replications.orders.topics. It must be a list. Remedy: write `topics` "
-            "as a list.",
+            "wrong-type: `topics` is text, at replications.orders.topics. It must be a list. Remedy: write `topics: "
+            "[VALUE]`.",
             id="text for a list",
         ),
         pytest.param(
@@ -33,19 +33,19 @@ def told(data: object) -> list[str]:
         pytest.param(
             {"connect": ["replicas"]},
             "wrong-type: `connect` is a list, at replications.orders.connect. It must be a mapping. Remedy: write "
-            "`connect` as a mapping.",
+            "`connect: {KEY: VALUE}`.",
             id="a list for a mapping",
         ),
         pytest.param(
             {"intervals": {"emitHeartbeatsSeconds": "often"}},
             "wrong-type: `emitHeartbeatsSeconds` is text, at replications.orders.intervals.emitHeartbeatsSeconds. "
-            "It must be a whole number. Remedy: write `emitHeartbeatsSeconds` as a whole number.",
+            "It must be a whole number. Remedy: write `emitHeartbeatsSeconds: 3`.",
             id="text for a number",
         ),
         pytest.param(
             {"connect": {"replicas": True}},
             "wrong-type: `replicas` is true or false, at replications.orders.connect.replicas. It must be a whole "
-            "number. Remedy: write `replicas` as a whole number.",
+            "number. Remedy: write `replicas: 3`.",
             id="yes for a number, which Python counts as 1",
         ),
         pytest.param(
@@ -90,7 +90,7 @@ def told(data: object) -> list[str]:
         pytest.param(
             {"connect": {"template": {"pod": {"volumes": None}}}},
             "wrong-type: `volumes` is empty, at replications.orders.connect.template.pod.volumes. It must be a list. "
-            "Remedy: write `volumes` as a list.",
+            "Remedy: write `volumes: [VALUE]`.",
             id="an empty list of a template that is joined with ours",
         ),
     ],
@@ -99,10 +99,13 @@ def test_a_value_of_the_wrong_type_is_reported_in_yamls_terms(settings: dict[str
     assert told(a_topology(a_flow(**settings))) == [words]
 
 
-def test_an_empty_file_is_reported_as_empty() -> None:
-    assert told(None) == [
-        "wrong-type: `the file` is empty, at the top of the file. It must be a mapping. Remedy: write `the file` as a "
-        "mapping."
+@pytest.mark.parametrize(
+    ("data", "what"), [(None, "is empty"), ([], "is a list"), ("strimzi", "is text")], ids=["empty", "list", "text"]
+)
+def test_a_file_without_keys_says_which_to_write(data: object, what: str) -> None:
+    assert told(data) == [
+        f"no-mapping: the file {what}, at the top of the file. Nothing is declared in it. Remedy: write the keys "
+        "`strimzi:`, `clusters:`, `replications:`, each at the beginning of a line."
     ]
 
 

@@ -14,6 +14,8 @@ from components.contract.problems import CannotRunError
 from components.topology.schema import topology_schema
 from infra.commands.app import app
 from infra.settings import stack_names
+from tests.builders import a_cluster, a_flow, a_topology
+from tests.infra.stacks import write_stack
 from tests.repository import ROOT, STACKS
 
 COMMANDS = ["check", "explain", "render", "diff", "acls", "schema", "preview", "up", "destroy", "validate", "promote"]
@@ -132,3 +134,48 @@ def test_the_schema_for_editors_is_current() -> None:
 @pytest.mark.parametrize("file", sorted((STACKS / "topologies").glob("*.yaml")), ids=lambda file: file.stem)
 def test_every_topology_turns_the_editors_schema_on(file: Path) -> None:
     assert file.read_text().startswith("# yaml-language-server: $schema=../topology.schema.json\n")
+
+
+def test_a_mistake_of_several_stacks_is_told_once_with_its_line(tmp_path: Path) -> None:
+    write_stack(tmp_path, a_topology(a_flow(target="useast"), strimzi="1.2"))
+    (tmp_path / "Pulumi.other.yaml").write_text((tmp_path / "Pulumi.test.yaml").read_text())
+    (tmp_path / "Pulumi.broken.yaml").write_text("config:\n\treplication:topology: test\n")
+    answer = replicate("check", "--stacks", str(tmp_path))
+    assert answer.returncode == 1
+    assert answer.stdout.replace(f"{tmp_path}/", "").splitlines() == [
+        "Pulumi.broken.yaml:2:1: error invalid-yaml: the line is indented with a tab, at Pulumi.broken.yaml. YAML "
+        "accepts only spaces there. Remedy: replace the tab with spaces.",
+        "    2 |         replication:topology: test",
+        "      | ^",
+        "topologies/test.yaml:34:5: error equal-aliases: source and target are both `useast`, at "
+        "replications.orders.target. A flow into its own source replicates its own remote topics, endlessly under the "
+        "identity policy. Remedy: name another cluster's alias.",
+        "   34 |     target: useast",
+        "      |     ^",
+        "✗ broken: 1 error, 0 warnings",
+        "✗ other: 1 error, 0 warnings",
+        "✗ test: 1 error, 0 warnings",
+    ]
+
+
+def test_a_problem_in_json_has_its_file_line_and_column(tmp_path: Path) -> None:
+    write_stack(tmp_path, a_topology(a_flow(target="useast")))
+    (problem,) = json.loads(replicate("check", "--stacks", str(tmp_path), "--json").stdout)["test"]
+    assert (problem["file"], problem["line"], problem["column"]) == (str(tmp_path / "topologies/test.yaml"), 34, 5)
+
+
+def test_every_missing_key_of_the_configuration_is_told_at_once(tmp_path: Path) -> None:
+    """Also beside a warning, and beside an error of the topology."""
+    login = {"type": "plain", "username": "mirror", "password": {"config": "eastPassword"}}
+    clusters = {
+        "useast": a_cluster(bootstrapServers={"config": "east"}, authentication=login),
+        "uswest": a_cluster("us-west-2", bootstrapServers={"config": "west"}),
+    }
+    write_stack(tmp_path, a_topology(a_flow(groups=[]), clusters=clusters))
+    said = json.loads(replicate("check", "--stacks", str(tmp_path), "--json").stdout)["test"]
+    assert [(each["code"], each["remedy"]) for each in said] == [
+        ("missing-config", "run `pulumi config set --stack test replication:east VALUE`."),
+        ("missing-config", "run `pulumi config set --stack test --secret replication:eastPassword VALUE`."),
+        ("missing-config", "run `pulumi config set --stack test replication:west VALUE`."),
+        ("no-groups", said[-1]["remedy"]),
+    ]

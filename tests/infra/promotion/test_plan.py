@@ -98,10 +98,10 @@ def test_a_mistake_is_reported_with_its_file(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "stacks" / "promotion.yaml").write_text("environments: []")
     monkeypatch.chdir(tmp_path)
     (problem,) = plan_problems(tmp_path / "stacks")["promotion.yaml"]
-    assert problem.where == "stacks/promotion.yaml: environments"
+    assert (str(problem.place), problem.where) == ("stacks/promotion.yaml:1:1", "environments")
     monkeypatch.chdir("/")
     (problem,) = plan_problems(tmp_path / "stacks")["promotion.yaml"]
-    assert problem.where == f"{str(tmp_path).removeprefix('/')}/stacks/promotion.yaml: environments"
+    assert str(problem.place) == f"{str(tmp_path).removeprefix('/')}/stacks/promotion.yaml:1:1"
 
 
 def test_an_unreadable_plan_is_an_error(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Reads YAML files, and says in which line a mistake stands."""

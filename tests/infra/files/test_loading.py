@@ -1,0 +1,70 @@
+"""A file that is no YAML is answered in our words: what is wrong, in which line, and what to write."""
+
+from pathlib import Path
+
+import pytest
+
+from components.contract.problems import CannotRunError
+from infra.files.loading import load_yaml, parse_yaml
+
+#: Content of a file -> line and column, and what the answer says is wrong there.
+MISTAKES: dict[str, tuple[str, str]] = {
+    "strimzi: '1.2'\nclusters:\n\tuseast: x": ("3:1", "the line is indented with a tab"),
+    "strimzi: '1.2'\n\tclusters: x": ("2:1", "the line is indented with a tab"),
+    "topics: [*]": ("1:10", "`*` stands without quotation marks"),
+    "topics: *": ("1:9", "`*` stands without quotation marks"),
+    "topics: [*.orders]": ("1:10", "`*` stands without quotation marks"),
+    "topics: [*orders]": ("1:10", "`*orders` refers to an anchor that is not defined"),
+    "topics: [*-orders]": ("1:10", "`*-orders` refers to an anchor that is not defined"),
+    "east: &\nwest: 1": ("1:7", "`&` stands without a name"),
+    "region: @east": ("1:9", "a value begins with `@`"),
+    "region: `east`": ("1:9", "a value begins with a backquote"),
+    "address: kafka: 9093": ("1:15", "a value contains `: `"),
+    "region: east\n  tls: {}": ("2:6", "this line is indented further than the line above allows"),
+    "strimzi 1.2\nclusters: {}": ("1:1", "a line has no `: `"),
+    "strimzi:1.2\nclusters: {}": ("1:1", "a line has no `: `"),
+    "strimzi: '1.2'\nclusters": ("2:1", "a line has no colon"),
+    "a:\n  b: 1\n c: 2": ("3:2", "the indentation of this line fits no line above"),
+    "- a\nb: 1": ("2:1", "a key follows the entries of a list"),
+    "a: - b": ("1:4", "a `-` stands where no list can begin"),
+    "topics: [a\ngroups: []": ("1:9", "a list in `[` is not closed"),
+    "tls: {trust: {secret: ca}": ("1:6", "a mapping in `{` is not closed"),
+    "topics: [a,,b]": ("1:12", "a value is missing"),
+    "region: 'east\nb: 1": ("1:9", "a quotation mark is not closed"),
+    "region: 'it's'": ("1:13", "text follows a value in quotation marks"),
+    'topics: ["orders\\..*"]': ("1:17", "a backslash in double quotation marks"),
+    "<<: base\nregion: east": ("1:5", "`<<` does not name a mapping"),
+    "region: {{ region }}": ("1:10", "a key is a list or a mapping"),
+    "a: 1\n---\nb: 1": ("2:1", "a second document begins"),
+    "password: !vault abc": ("1:11", "a value begins with `!`"),
+    "a: &x 1\nb: &x 2": ("2:4", "an anchor is defined twice"),
+    "strimzi: '1.2'\nstrimzi: '1.1'": ("2:1", "`strimzi` is given twice"),
+    "since: 2026-99-99": ("1:1", "a value cannot be read"),
+}
+
+
+@pytest.mark.parametrize(("content", "place", "what"), [(text, *said) for text, said in MISTAKES.items()])
+def test_a_mistake_in_yaml_is_told_in_our_words(content: str, place: str, what: str) -> None:
+    with pytest.raises(CannotRunError) as caught:
+        parse_yaml(content.encode(), "test.yaml")
+    assert (str(caught.value.place), caught.value.what) == (f"test.yaml:{place}", what)
+    assert caught.value.why.endswith(".")
+    assert caught.value.remedy.endswith(".")
+
+
+def test_the_line_is_shown_with_a_mark_below_the_column() -> None:
+    with pytest.raises(CannotRunError) as caught:
+        parse_yaml(b"strimzi: '1.2'\ntopics: [*]", "test.yaml")
+    assert str(caught.value).splitlines() == [
+        "test.yaml:2:10: invalid-yaml: `*` stands without quotation marks, at test.yaml. In YAML `*` without quotation "
+        "marks refers to an anchor, `&NAME`, further up in the file. Remedy: put the pattern in quotation marks; every "
+        "topic or group is `['.*']`.",
+        "    2 | topics: [*]",
+        "      |          ^",
+    ]
+
+
+def test_a_file_in_another_encoding_is_told_without_a_trace(tmp_path: Path) -> None:
+    (tmp_path / "test.yaml").write_bytes("# Zürich".encode("latin-1"))
+    with pytest.raises(CannotRunError, match=r"test\.yaml:1:1: invalid-yaml: the file is not UTF-8 text"):
+        load_yaml(tmp_path / "test.yaml")
