@@ -1,9 +1,8 @@
 """Clusters: the operator's version, the trust of targets, and logins that are complete and can be configured."""
 
-import re
 from collections.abc import Iterator, Mapping
 
-from components.checks.property_values import has_credential_option, open_credential
+from components.checks.property_values import is_open_credential, open_credential
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import expand
 from components.flows.resolved import strimzi
@@ -24,7 +23,6 @@ from components.topology.model import Topology
 OLDEST_STRIMZI = (0, 45)
 #: Source: Strimzi KafkaClientAuthenticationCustom.ALLOWED_PREFIXES.
 _CUSTOM_PREFIXES = ("sasl.", "ssl.keystore.")
-_CREDENTIAL_KEY = re.compile(r"password$|secret$|ssl\.keystore\.key$")
 _GUESSED = "Whoever reads the connection can try passwords against what SCRAM sends."
 #: What a login reveals on a connection that is not encrypted. Source: RFC 4616, RFC 5802 (9), RFC 7628 (4).
 _READABLE = {
@@ -152,7 +150,7 @@ def _check_custom(where: str, config: Mapping[str, str]) -> Iterator[Problem]:
                 "others and only writes a line in its log.",
                 "remove it; set the cluster's `tls` for its trust, and `connect.config` for properties of the workers.",
             )
-        elif has_credential_option(value) or (_CREDENTIAL_KEY.search(key) and "${" not in value):
+        elif is_open_credential(key, value):
             yield open_credential(f"{where}.{key}", key, "set it to a placeholder such as `${secret:NAME:KEY}`.")
 
 

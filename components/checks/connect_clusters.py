@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from components.checks.property_values import has_credential_option, open_credential
+from components.checks.property_values import is_open_credential, open_credential
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.naming import group_id, heartbeat_workers_name
@@ -23,10 +23,6 @@ _COUNTED = {
 #: Without a letter the unit is bytes. Source: Strimzi JvmOptions.
 _JVM_SIZE = re.compile(r"([0-9]+)([mMgG]?)")
 _JVM_UNITS = {"": 1, "m": 1024**2, "g": 1024**3}
-#: Names of environment variables and system properties whose values are credentials.
-_CREDENTIAL_NAME = re.compile(
-    r"(password|passwd|secret|token|credentials?|(access|api|private|secret|encryption)[-_.]?key)$", re.IGNORECASE
-)
 
 
 def check_connect_clusters(topology: Topology, flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
@@ -143,7 +139,7 @@ def check_resources(flow: ExpandedFlow) -> Iterator[Problem]:
     yield from _check_heap(flow)
     for where, entry in _variables(flow):
         name, value = str(entry.get("name", "")), str(entry.get("value") or "")
-        if has_credential_option(value) or (value and "${" not in value and _CREDENTIAL_NAME.search(name)):
+        if is_open_credential(name, value):
             remedy = (
                 "set an environment variable by `valueFrom: {secretKeyRef: {name: NAME, key: KEY}}` and not `value`."
             )

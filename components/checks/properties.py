@@ -16,7 +16,7 @@ from components.checks.owned_properties import (
     worker_forbidden,
     worker_owned,
 )
-from components.checks.property_values import check_credential, check_value
+from components.checks.property_values import check_credential, check_hostnames, check_value
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
 from components.flows.kafka_version import kafka_version
@@ -155,6 +155,7 @@ def _check_placed(place: _Place, key: str, value: PropertyValue, found: KeyMeani
             pass
     if not isinstance(found, Unknown | OtherOwner | WithoutEffect):
         yield from check_credential(where, key, value)
+        yield from check_hostnames(where, key, value)
 
 
 def _check_data_producer(place: _Place, key: str, found: ClientProperty) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ that are given as text instead of by reference.
 import re
 from collections.abc import Iterator
 
-from components.contract.problems import Problem
+from components.contract.problems import Problem, Severity
 from components.properties.definitions import Definition, PropertyType
 from components.properties.values import type_problem, value_text
 from components.topology.clusters import Properties, PropertyValue
@@ -20,12 +20,15 @@ _AT_LEAST_ONE = {
     ),
     "timeout.ms": (None, "Every request would time out at once."),
 }
-_CREDENTIAL = re.compile(r"(^|\.)(sasl\.jaas\.config|ssl\.keystore\.key|[a-z.]*password|[a-z.]*secret)$")
-_PLACEHOLDER = re.compile(r"\$\{[^}:]+:[^}]+\}")
-#: A credential in a text such as a login module's options, given as it is and not by a placeholder.
-_CREDENTIAL_OPTION = re.compile(
-    r"\b[\w.]*(password|secret|token|key)\s*=\s*\"?(?!\"?\$\{|\"?(true|false)\b)[^\s;\"]", re.IGNORECASE
+#: How names end whose values are credentials: of properties, options, environment variables and system properties.
+_ENDING = (
+    r"(?:pass(?:word|wd|phrase)|secret|token|credentials?|(?:access|api|private|secret|encryption|keystore)[-_.]?key)"
 )
+_CREDENTIAL_NAME = re.compile(rf"({_ENDING}|basic\.auth\.user\.info)$", re.IGNORECASE)
+#: A reference in a value: Connect's, or Kubernetes' in an environment variable.
+_REFERENCE = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)")
+#: An option in a text, such as those of a login module, and its value.
+_OPTION = re.compile(rf"\b[\w.-]*{_ENDING}\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s;]+)", re.IGNORECASE)
 
 
 def check_value(where: str, key: str, value: PropertyValue, definition: Definition) -> Iterator[Problem]:
@@ -58,14 +61,16 @@ def _beyond_definition(definition: Definition, value: PropertyValue) -> tuple[st
     return "must be at least 1" + (f", or {other} for the cluster's default" if other is not None else ""), why
 
 
-def is_open_credential(key: str, value: object) -> bool:
-    """Whether a property holds a credential itself and not a reference to one."""
-    return bool(_CREDENTIAL.search(key)) and not _PLACEHOLDER.search(str(value))
+def is_open_credential(name: str, value: object) -> bool:
+    """Whether a value is a credential because of its name, or an option in it is, and not only references to one."""
+    text = str(value)
+    return (bool(_CREDENTIAL_NAME.search(name)) and _holds_text(text)) or any(map(_holds_text, _OPTION.findall(text)))
 
 
-def has_credential_option(text: str) -> bool:
-    """Whether one of the options in a text, such as those of a login module, is a credential."""
-    return _CREDENTIAL_OPTION.search(text) is not None
+def _holds_text(value: str) -> bool:
+    """Whether anything is left of a value without its references; a switch is no credential."""
+    left = _REFERENCE.sub("", value).strip(" \"'")
+    return left != "" and left.lower() not in ("true", "false")
 
 
 def check_credentials(where: str, config: Properties) -> Iterator[Problem]:
@@ -78,6 +83,20 @@ def check_credential(where: str, key: str, value: object) -> Iterator[Problem]:
     """A property is not a credential as text."""
     if is_open_credential(key, value):
         yield open_credential(where, key, "set it to a placeholder such as `${secret:NAMESPACE/NAME:KEY}`.")
+
+
+def check_hostnames(where: str, key: str, value: object) -> Iterator[Problem]:
+    """A client verifies that a certificate is of the broker it connects to."""
+    if key.endswith("ssl.endpoint.identification.algorithm") and not str(value).strip():
+        yield Problem(
+            where,
+            "hostname-not-verified",
+            f"`{key}` is empty, so the client does not verify hostnames",
+            "Whoever has any certificate of an authority that the client trusts can pose as a broker, and read the "
+            "login and every record.",
+            "remove it, and issue certificates that name the brokers' hosts.",
+            Severity.WARNING,
+        )
 
 
 def open_credential(where: str, key: str, remedy: str, shown_by: str = "Connect's REST API") -> Problem:

@@ -5,6 +5,7 @@ from typing import Any
 
 from components.contract.problems import Problem
 from components.flows.expansion import ExpandedFlow, Shape
+from components.flows.kafka_version import supported_versions
 from components.flows.resolved import ResolvedFlow, Strimzi, StrimziApi, strimzi
 from components.kafka.replication_policy import Side
 from components.render.connections import placeholder_secrets
@@ -30,6 +31,7 @@ def check_versions(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
     """The operator supports everything that a flow sets."""
     operator = strimzi(topology.strimzi)
     yield from _check_template(operator, flow)
+    yield from _check_kafka(topology.strimzi, operator, flow)
     if isinstance(flow.settings.connect.metrics, ReporterMetrics) and not operator.has(_REPORTER_SINCE):
         remedy = "set `connect.metrics.type: jmxPrometheusExporter` with its ConfigMap"
         yield _too_old(flow.where("connect.metrics"), "strimziMetricsReporter", _REPORTER_SINCE, operator, remedy)
@@ -55,6 +57,24 @@ def _too_old(where: str, what: str, since: tuple[int, int], operator: Strimzi, r
         f"`strimzi` {known}, and older resource definitions refuse it.",
         f"{remedy}, or upgrade the operator and set `strimzi: '{version}'` or later.",
     )
+
+
+def _check_kafka(given: str, operator: Strimzi, flow: ExpandedFlow) -> Iterator[Problem]:
+    """The operator has an image for the workers' version, unless they name one. Vendors' versions have endings.
+
+    Source: Strimzi KafkaVersion.Lookup.kafkaConnectVersion.
+    """
+    connect, supported = flow.settings.connect, supported_versions(operator)
+    own = connect.version is not None and len(connect.version.split(".")) == 3 and "-" not in connect.version
+    if own and supported and connect.image is None and connect.version not in supported:
+        yield Problem(
+            flow.where("connect.version"),
+            "kafka-version-unsupported",
+            f"Strimzi {given} has no image for Kafka {connect.version}",
+            f"It has images for {', '.join(supported)}. Without `connect.image` it refuses any other version, so no "
+            "worker would start.",
+            "set `connect.version` to one of these, remove it for the operator's default, or set `connect.image`.",
+        )
 
 
 def _check_template(operator: Strimzi, flow: ExpandedFlow) -> Iterator[Problem]:

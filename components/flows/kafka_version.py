@@ -4,8 +4,20 @@ from components.flows.resolved import Strimzi, StrimziApi
 from components.properties.definitions import minor_version
 from components.topology.workers import ConnectCluster
 
-#: Operator version -> the Kafka that it and later ones run by default. Source: Strimzi's kafka-versions.yaml.
-_BY_OPERATOR = (((0, 45), "3.9"), ((0, 46), "4.0"), ((0, 48), "4.1"), ((0, 51), "4.2"), ((1, 1), "4.3"))
+#: Operator version -> the versions of Kafka that it has images for, in all its patch releases together; the last is its
+#: default. Source: Strimzi's kafka-versions.yaml.
+_BY_OPERATOR = {
+    (0, 45): ("3.8.0", "3.8.1", "3.9.0", "3.9.1", "3.9.2"),
+    (0, 46): ("3.9.0", "4.0.0"),
+    (0, 47): ("3.9.0", "3.9.1", "4.0.0"),
+    (0, 48): ("4.0.0", "4.1.0"),
+    (0, 49): ("4.0.0", "4.0.1", "4.1.0", "4.1.1"),
+    (0, 50): ("4.0.0", "4.0.1", "4.1.0", "4.1.1"),
+    (0, 51): ("4.1.0", "4.1.1", "4.2.0"),
+    (1, 0): ("4.1.0", "4.1.1", "4.1.2", "4.2.0"),
+    (1, 1): ("4.2.0", "4.2.1", "4.3.0"),
+    (1, 2): ("4.2.0", "4.2.1", "4.3.0", "4.3.1"),
+}
 #: API version -> a Kafka that every operator with this API version supports.
 _BY_API = {StrimziApi.V1BETA2: "3.9", StrimziApi.V1: "4.2"}
 
@@ -16,5 +28,10 @@ def kafka_version(connect: ConnectCluster, operator: Strimzi) -> str:
         return minor_version(connect.version)
     if operator.version is None:
         return _BY_API[operator.api]
-    since = [version for first, version in _BY_OPERATOR if first <= operator.version]
-    return since[-1] if since else _BY_OPERATOR[0][1]
+    known = max((each for each in _BY_OPERATOR if each <= operator.version), default=min(_BY_OPERATOR))
+    return minor_version(_BY_OPERATOR[known][-1])
+
+
+def supported_versions(operator: Strimzi) -> tuple[str, ...] | None:
+    """The versions of Kafka that an operator has images for, oldest first; None if they are not known here."""
+    return _BY_OPERATOR.get(operator.version) if operator.version is not None else None

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, with_config
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from components.topology.clusters import DataKey, Model, NonNegativeInt, PositiveInt, Properties
+from components.topology.clusters import DataKey, Model, NonNegativeInt, PositiveInt, Properties, SecretName
 
 #: A fragment of a Kubernetes object that is passed on unchanged.
 JsonObject = Mapping[str, Any]
@@ -55,7 +55,7 @@ class Quota(Model):
     )
 
 
-ConfigMapName = Annotated[str, Field(min_length=1, description="Name of the ConfigMap in the replication's namespace.")]
+ConfigMapName = Annotated[SecretName, Field(description="Name of the ConfigMap in the replication's namespace.")]
 ConfigMapKey = Annotated[DataKey, Field(description="Key of the configuration in the ConfigMap.")]
 
 

@@ -75,7 +75,10 @@ CORRECT: dict[str, tuple[str, dict[str, Any]]] = {
     "isolation of the source consumer": ("source", {"source.consumer.isolation.level": "read_committed"}),
     "security settings that do not concern the connection": (
         "source",
-        {"source.cluster.ssl.endpoint.identification.algorithm": "", "target.cluster.ssl.enabled.protocols": "TLSv1.3"},
+        {
+            "source.cluster.ssl.endpoint.identification.algorithm": "https",
+            "target.cluster.ssl.enabled.protocols": "TLSv1.3",
+        },
     ),
     "tolerance of errors": ("source", {"errors.tolerance": "none", "errors.log.enable": True}),
     "a value from a Secret": ("source", {"producer.override.linger.ms": "${secret:mirror-orders/tuning:linger}"}),
@@ -91,7 +94,7 @@ CORRECT: dict[str, tuple[str, dict[str, Any]]] = {
             "scheduled.rebalance.max.delay.ms": 60000,
             "producer.linger.ms": 20,
             "config.storage.replication.factor": 3,
-            "ssl.endpoint.identification.algorithm": "",
+            "ssl.endpoint.identification.algorithm": "https",
             "producer.ssl.key.password": "${secret:mirror-orders/tls:password}",
         },
     ),

@@ -129,7 +129,7 @@ def test_the_version_of_the_workers_decides_what_is_known(strimzi: str, connect:
 
 
 def test_an_older_name_of_an_exclusion_must_agree_where_kafka_still_takes_it() -> None:
-    old = {"connect": {"version": "3.9.1"}}
+    old = {"connect": {"version": "3.9.1", "image": "connect:3.9.1"}}
     assert [problem.code for problem in problems_of("source", {"topics.blacklist": "x"}, old)] == ["must-agree"]
 
 
@@ -146,6 +146,6 @@ SOURCES = {"fast": {"topics": ["orders"]}, "bulk": {"topics": ["logs"]}}
     ],
 )
 def test_heartbeats_that_an_older_kafka_always_replicates_are_reported(flow: dict[str, Any], told: bool) -> None:
-    whole = a_flow(**{"connect": {"version": "3.9.1"}, **flow})
+    whole = a_flow(**{"connect": {"version": "3.9.1", "image": "connect:3.9.1"}, **flow})
     codes = {problem.code for problem in check_topology(parse_topology(a_topology(whole)))}
     assert ("heartbeats-replicated-anyway" in codes) is told

@@ -1,0 +1,48 @@
+"""Credentials are told by their names and from references to them."""
+
+import pytest
+
+from components.checks.property_values import is_open_credential
+from components.properties.definitions import Owner, PropertyType, definitions, supported_versions
+
+#: Kafka hides them in its logs, but they are public, or a text of options whose names are looked at one by one.
+NO_CREDENTIALS = {"sasl.jaas.config", "ssl.keystore.certificate.chain", "ssl.truststore.certificates"}
+
+
+def test_every_property_that_kafka_hides_is_a_credential_and_no_other_is() -> None:
+    known = [
+        each
+        for version in supported_versions()
+        for owner in Owner
+        for each in definitions(version, owner).values()
+        if each.name not in NO_CREDENTIALS
+    ]
+    assert {each.name for each in known if is_open_credential(each.name, "hunter2")} == {
+        each.name for each in known if each.type is PropertyType.PASSWORD
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_open"),
+    [
+        ("ssl.key.password", "hunter2", True),
+        ("ssl.key.password", "", False),
+        ("ssl.key.password", "${secret:mirror:password}", False),
+        ("ssl.key.password", "hunter2${secret:mirror:suffix}", True),
+        ("encryption.key", "hunter2", True),
+        ("passphrase", "hunter2", True),
+        ("api.token", "hunter2", True),
+        ("mask.token", "true", False),
+        ("message.key", "id", False),
+        ("sasl.jaas.config", "OAuthBearerLoginModule required;", False),
+        ("sasl.jaas.config", 'M required storeKey=true keyTab="/mnt/user.keytab";', False),
+        ("sasl.jaas.config", 'M required username="me" password="${secret:mirror:password}";', False),
+        ("sasl.jaas.config", 'M required username="${secret:mirror:user}" password="hunter2";', True),
+        ("sasl.jaas.config", 'M required password="${secret:mirror:password}hunter2";', True),
+        ("sasl.jaas.config", "M required password = hunter2;", True),
+        ("KAFKA_OPTS", "-Djavax.net.ssl.trustStorePassword=hunter2", True),
+        ("KAFKA_OPTS", "-Djavax.net.ssl.trustStorePassword=$(PASSWORD)", False),
+    ],
+)
+def test_a_credential_is_open_if_anything_of_it_is_text(name: str, value: str, is_open: bool) -> None:
+    assert is_open_credential(name, value) is is_open
