@@ -11,8 +11,8 @@ from typing import Any
 
 from components.kafka.mirror_connectors import ROLE_OF_CLASS
 from components.kafka.replication_policy import Policy, ReplicationPolicy
-from components.render.connections import CONFIG_MAP_PROVIDER
 from components.render.planned_objects import Manifest
+from components.render.references import CONFIG_MAP_PROVIDER
 from components.render.transforms import GUARD_FILTER
 
 #: Fields of a worker resource that do not affect its pods. The operator sets log levels in running workers.

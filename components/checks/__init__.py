@@ -12,6 +12,7 @@ from components.checks.loops import check_halves, check_loops
 from components.checks.mirrors import check_mirrors, declares_its_clusters
 from components.checks.names import check_aliases, check_names, check_namespaces
 from components.checks.properties import check_properties
+from components.checks.references import check_references
 from components.checks.selections import check_selections
 from components.checks.transforms import check_transforms
 from components.checks.tuning import check_tuning
@@ -36,6 +37,7 @@ def check_topology(topology: Topology) -> Iterator[Problem]:
         yield from check_selections(flow)
         yield from check_properties(topology, flow)
         yield from check_transforms(flow, heartbeats)
+        yield from check_references(flow)
         yield from check_resources(flow)
         yield from check_versions(topology, flow)
         yield from check_heartbeat_clients(topology, flow)

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from components.checks.references import check_reference
 from components.contract.problems import Problem
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.kafka_version import supported_versions
 from components.flows.resolved import ResolvedFlow, Strimzi, StrimziApi, strimzi
 from components.kafka.replication_policy import Side
-from components.render.connections import placeholder_secrets
+from components.render.references import references
 from components.render.secrets import mounts
 from components.topology.clusters import CustomAuthentication, KeystoreTrust, SecretPattern
 from components.topology.model import Topology
@@ -109,17 +110,9 @@ def _check_custom(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
     if not flow.strimzi.has(_CUSTOM_SINCE):
         remedy = "set `type` to `oauth`, `scram-sha-512`, `plain` or `tls`"
         yield _too_old(f"{where}.type", "custom", _CUSTOM_SINCE, flow.strimzi, remedy)
-    here = flow.namespace
     for key, value in authentication.config.items():
-        for namespace, secret in sorted(placeholder_secrets(value, here)):
-            if namespace != here:
-                yield Problem(
-                    f"{where}.config.{key}",
-                    "secret-elsewhere",
-                    f"the Secret `{secret}` is in the namespace `{namespace}`, but the workers are in `{here}`",
-                    "The Role that lets them read it applies only to their own namespace.",
-                    f"copy the Secret to each replication's namespace, and write `${{secret:{secret}:KEY}}`.",
-                )
+        for reference in sorted(references(value, flow.namespace)):
+            yield from check_reference(f"{where}.config.{key}", reference, flow.namespace)
 
 
 def _check_trust(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from components.flows.naming import group_id, storage_topic_name
 from components.flows.resolved import ResolvedFlow, StrimziApi
 from components.kafka.replication_policy import Side
-from components.render.connections import OPERATOR_SECRET_PROVIDER, login_properties, vault
+from components.render.connections import login_properties, vault
 from components.render.planned_objects import Manifest
+from components.render.references import OPERATOR_SECRET_PROVIDER
 from components.topology.clusters import (
     Authentication,
     Cluster,

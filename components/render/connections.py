@@ -3,13 +3,20 @@
 Connectors read plain values from a ConfigMap and credentials from Secrets, or both from the worker's own file.
 """
 
-import re
 from dataclasses import dataclass
 
 from components.contract.parameters import SecurityProtocol
 from components.flows.expansion import Shape
 from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.kafka.replication_policy import Side
+from components.render.references import (
+    CONFIG_MAP_PROVIDER,
+    OPERATOR_SECRET_PROVIDER,
+    SECRET_PROVIDER,
+    names_here,
+    references,
+    secret_placeholders_for,
+)
 from components.render.secrets import mounted_path
 from components.topology.clusters import (
     Authentication,
@@ -27,14 +34,8 @@ from components.topology.clusters import (
 )
 from components.topology.credentials import credentials, secret_key
 
-#: Aliases of the configuration providers in every worker.
-CONFIG_MAP_PROVIDER = "cfmap"
-SECRET_PROVIDER = "secret"
 #: Alias of the provider that reads the worker's own property file, if that holds values.
 FILE_PROVIDER = "file"
-#: Alias of the provider that the operator configures for every worker whose file holds placeholders.
-#: Source: Strimzi KafkaConnectConfigurationBuilder.printConfigProviders.
-OPERATOR_SECRET_PROVIDER = "strimzisecrets"
 
 #: Source: Strimzi kafka_connect_run.sh.
 WORKER_FILE = "/tmp/strimzi-connect.properties"
@@ -47,11 +48,6 @@ _LOGIN_MODULES = {
 }
 #: Source: strimzi-kafka-oauth, which every Strimzi image contains.
 _OAUTH_CALLBACK = "io.strimzi.kafka.oauth.client.JaasClientOauthLoginCallbackHandler"
-
-_SECRET_PLACEHOLDER = re.compile(
-    rf"\$\{{(?:{SECRET_PROVIDER}|{OPERATOR_SECRET_PROVIDER}):"
-    r"(?:(?P<namespace>[^/:}]+)/)?(?P<secret>[^/:}]+):(?P<key>[^}]+)\}"
-)
 
 
 @dataclass(frozen=True)
@@ -140,17 +136,10 @@ def login_properties(authentication: Authentication, vault: Vault) -> dict[str, 
                 "sasl.login.callback.handler.class": _OAUTH_CALLBACK,
             }
         case CustomAuthentication():
-            return {key: _read_by(vault, value) for key, value in authentication.config.items()}
-
-
-def _read_by(vault: Vault, value: str) -> str:
-    """Return a user's property with its Secret placeholders rewritten for the vault's provider and namespace."""
-
-    def placeholder(found: re.Match[str]) -> str:
-        namespace = found["namespace"] or vault.namespace
-        return f"${{{vault.provider}:{namespace}/{found['secret']}:{found['key']}}}"
-
-    return _SECRET_PLACEHOLDER.sub(placeholder, value)
+            return {
+                key: secret_placeholders_for(value, vault.provider, vault.namespace)
+                for key, value in authentication.config.items()
+            }
 
 
 def _oauth_options(authentication: OAuthAuthentication, vault: Vault) -> dict[str, str]:
@@ -221,28 +210,8 @@ def _worker_file_keys(cluster: Cluster) -> list[str]:
 
 def secrets_read(flow: ResolvedFlow, side: Side) -> set[str]:
     """Return the names of the Secrets that connectors read for one cluster."""
-    values = connection_properties(flow, side).values()
-    return {secret for value in values for _, secret in placeholder_secrets(value, flow.namespace)}
-
-
-def secrets_in_properties(flow: ResolvedFlow) -> set[str]:
-    """Return the names of Secrets in the workers' namespace that users refer to in worker and connector properties."""
-    here, connectors = flow.namespace, flow.settings.connectors
-    configs = [
-        flow.settings.connect.config,
-        *(each.config for each in (connectors.source, connectors.checkpoint, connectors.heartbeat)),
-        *(each.config for each in connectors.sources.values()),
-    ]
-    named = {pair for config in configs for value in config.values() for pair in placeholder_secrets(str(value), here)}
-    return {secret for namespace, secret in named if namespace == here}
-
-
-def placeholder_secrets(value: str, namespace: str) -> set[tuple[str, str]]:
-    """Return namespace and name of every Secret that placeholders in a text name; `namespace` is the default.
-
-    Source: Strimzi kafka-kubernetes-config-provider.
-    """
-    return {(found["namespace"] or namespace, found["secret"]) for found in _SECRET_PLACEHOLDER.finditer(value)}
+    found = [references(value, flow.namespace) for value in connection_properties(flow, side).values()]
+    return names_here(set().union(*found), "Secret", flow.namespace)
 
 
 def config_map_placeholder(namespace: str, config_map: str, key: str) -> str:

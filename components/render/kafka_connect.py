@@ -4,8 +4,9 @@ from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.kafka.replication_policy import SIDES, Side
 from components.render.api_versions import group_fields, security_fields, strimzi_api_version
 from components.render.config_layers import Config, Layer, LayerName, layer, values
-from components.render.connections import CONFIG_MAP_PROVIDER, FILE_PROVIDER, SECRET_PROVIDER, WORKER_FILE
+from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
+from components.render.references import CONFIG_MAP_PROVIDER, SECRET_PROVIDER
 from components.render.secrets import mounts
 from components.render.worker_fields import joined_templates, worker_fields
 from components.topology.model import ExactlyOnce

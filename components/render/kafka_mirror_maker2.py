@@ -15,13 +15,14 @@ from components.kafka.replication_policy import Side
 from components.render.api_versions import group_fields, security_fields, strimzi_api_version
 from components.render.config_layers import Config, values
 from components.render.config_maps import config_map_object, connector_config_maps
-from components.render.connections import FILE_PROVIDER, WORKER_FILE, placeholder_secrets
+from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.connector_config import connector_settings
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT, connect_object, worker_layers
 from components.render.kafka_connectors import connector_fields, connector_objects
 from components.render.namespaces import namespace_objects
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
 from components.render.rbac import access_objects, read_access_objects
+from components.render.references import names_here, references
 from components.render.secrets import cluster_secrets, mounts
 from components.render.worker_fields import joined_templates, worker_fields
 from components.topology.model import ExactlyOnce
@@ -153,10 +154,11 @@ def _connector(flow: ResolvedFlow, role: ConnectorRole) -> Manifest:
 
 
 def _access(first: ResolvedFlow, body: Manifest) -> list[PlannedObject]:
-    """Return the right to read Secrets that placeholders name; the operator grants those that the fields name."""
-    secrets = {secret for _, secret in placeholder_secrets(json.dumps(body["spec"]), first.namespace)}
+    """Return the right to read what placeholders name; the operator grants the Secrets that the fields name."""
+    named = references(json.dumps(body["spec"]), first.namespace)
+    secrets, config_maps = (sorted(names_here(named, kind, first.namespace)) for kind in ("Secret", "ConfigMap"))
     account = mirror_maker2_account_name(first.workers)
-    return read_access_objects(first, account, [], secrets) if secrets else []
+    return read_access_objects(first, account, config_maps, secrets) if named else []
 
 
 def _heartbeats(mirrors: Mirrors) -> Iterator[PlannedObject]:

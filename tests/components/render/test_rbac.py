@@ -4,11 +4,17 @@ from typing import Any
 
 import pytest
 
-from components.flows.resolved import ResolvedFlow
+from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.config_maps import cluster_config_map, replication_config_map
+from components.render.deployments import flow_objects
+from components.render.kafka_mirror_maker2 import mirror_maker2_objects
 from components.render.rbac import access_objects
-from tests.builders import a_cluster, a_resolved_flow
+from components.topology.parsing import parse_topology
+from tests.builders import a_cluster, a_resolved_flow, a_topology
 from tests.components.render.logins import AWS, CUSTOM, OAUTH, TOKEN, TRUST, password_login, with_login
+
+#: Properties of a user's own, in a Secret and a ConfigMap of the workers' namespace.
+VALUES = {"a": "${secret:mine:key}", "b": "${secret:mirror-orders/also-mine:key}", "c": "${cfmap:settings:key}"}
 
 
 def secrets_in_the_role(flow: ResolvedFlow) -> list[str]:
@@ -85,3 +91,48 @@ def test_the_role_names_what_placeholders_of_a_property_name() -> None:
     config = {"producer.override.ssl.key.password": here, "producer.override.ssl.keystore.password": elsewhere}
     flow = a_resolved_flow(connectors={"source": {"config": config}})
     assert secrets_in_the_role(flow) == ["ca", "mirror", "store"]
+
+
+def read_by(flow: ResolvedFlow) -> dict[str, list[str]]:
+    (role,) = (each for each in flow_objects(flow) if each.manifest["kind"] == "Role")
+    return {rule["resources"][0]: rule["resourceNames"] for rule in role.manifest["rules"]}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"transforms": {"before": {"mask": {"type": "com.acme.Mask", "config": VALUES}}}},
+        {"transforms": {"after": {"mask": {"type": "com.acme.Mask", "predicate": {"type": "P", "config": VALUES}}}}},
+        {"connectors": {"source": {"config": VALUES}}},
+        {"topics": [], "connectors": {"sources": {"fast": {"topics": ["orders"], "config": VALUES}}}},
+        {"connect": {"config": VALUES}},
+    ],
+    ids=["a transform", "a predicate", "a connector", "one of several connectors", "the workers"],
+)
+def test_what_a_users_properties_name_is_in_the_role(given: dict[str, Any]) -> None:
+    """Otherwise Connect is refused when it starts the connector."""
+    read = read_by(a_resolved_flow(**given))
+    assert {"mine", "also-mine"} <= set(read["secrets"])
+    assert read["configmaps"][-1] == "settings"
+
+
+def test_a_secret_of_another_namespace_is_not_taken_for_one_of_the_same_name_here() -> None:
+    config = {"producer.override.linger.ms": "${secret:elsewhere/tuning:linger}"}
+    assert "tuning" not in read_by(a_resolved_flow(connectors={"source": {"config": config}}))["secrets"]
+
+
+def test_a_config_map_in_a_property_of_a_mirror_is_in_the_role_of_its_workers() -> None:
+    mirror = {
+        "kind": "mirrorMaker2",
+        "source": "useast",
+        "target": "uswest",
+        "topics": ["orders"],
+        "groups": ["checkout"],
+        "connectors": {"source": {"config": VALUES}},
+    }
+    (flow,) = resolve_flows(parse_topology(a_topology(mirror)), None, {})
+    role = next(each for each in mirror_maker2_objects((flow,)) if each.manifest["kind"] == "Role")
+    assert {rule["resources"][0]: rule["resourceNames"] for rule in role.manifest["rules"]} == {
+        "configmaps": ["settings"],
+        "secrets": ["also-mine", "mine"],
+    }
