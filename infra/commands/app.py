@@ -3,6 +3,7 @@
 import errno
 import sys
 from importlib import import_module
+from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -61,6 +62,12 @@ app = typer.Typer(
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"replicate {version('kafka-replication')}")
+        raise typer.Exit
+
+
 @app.callback()
 def choose_project(
     project: Annotated[
@@ -71,6 +78,9 @@ def choose_project(
             help="Folder of the project's Pulumi.yaml; without it, the nearest folder upward that has one.",
         ),
     ] = None,
+    print_version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
+    ] = False,
 ) -> None:
     """Kafka replication between regions: declared in one topology file, proven from the data."""
 

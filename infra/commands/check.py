@@ -9,6 +9,7 @@ import typer
 
 from components.changes.effect import number
 from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
+from infra.commands.completion import complete_stack
 from infra.commands.console import out, print_problems
 from infra.commands.options import InProject, Json
 from infra.files.positions import shown
@@ -19,7 +20,10 @@ from infra.stack_checks import problems
 
 def check(
     project: InProject,
-    stacks: Annotated[list[str] | None, typer.Argument(help="Stacks to check; without any, all of them.")] = None,
+    stacks: Annotated[
+        list[str] | None,
+        typer.Argument(help="Stacks to check; without any, all of them.", autocompletion=complete_stack),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Find mistakes in stack and topology files. Needs no cluster and no Pulumi.

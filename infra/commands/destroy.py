@@ -4,7 +4,6 @@ import typer
 
 from infra.commands.console import confirm_or_end, print_changes
 from infra.commands.options import InProject, Stack, Yes
-from infra.engine import deployment
 from infra.settings import read_settings
 
 
@@ -13,6 +12,9 @@ def destroy(project: InProject, stack: Stack, yes: Yes = False) -> None:
 
     Example: `replicate destroy local --yes`
     """
+    # It loads Pulumi, which takes longer than TAB may.
+    from infra.engine import deployment
+
     settings = read_settings(stack, project.stacks)
     if not yes:
         confirm_or_end(f"Destroy {stack}?")

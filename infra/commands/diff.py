@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from components.changes.effect import Severity
+from infra.commands.completion import complete_stack
 from infra.commands.console import out
 from infra.commands.options import InProject, Json
 from infra.review.bases import open_base
 from infra.review.comparison import compare_stacks
-from infra.review.live_comparison import compare_with_cluster, deployable_stacks
 from infra.review.report_json import as_json as json_document
 from infra.review.report_markdown import as_markdown as markdown_document
 from infra.review.report_text import print_comparisons
@@ -24,7 +24,8 @@ def diff(
     stacks: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Stacks to compare; without any, all of both sides (with `cluster`, not those on the local stack)."
+            help="Stacks to compare; without any, all of both sides (with `cluster`, not those on the local stack).",
+            autocompletion=complete_stack,
         ),
     ] = None,
     against: Annotated[
@@ -53,6 +54,9 @@ def diff(
     if as_json and as_markdown:
         raise typer.BadParameter("--json and --markdown exclude each other.")
     if against == CLUSTER:
+        # It loads a Kubernetes client, which TAB and comparisons of files do without.
+        from infra.review.live_comparison import compare_with_cluster, deployable_stacks
+
         chosen = stacks or deployable_stacks(project.stacks)
         comparisons = tuple(compare_with_cluster(stack, project.stacks) for stack in chosen)
     else:

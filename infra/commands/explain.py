@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from infra.commands.completion import complete_flow
 from infra.commands.console import out
 from infra.commands.options import InProject, Json, Stack
 from infra.review import explain as explanations
@@ -15,7 +16,10 @@ from infra.settings import read_settings
 def explain(
     project: InProject,
     stack: Stack,
-    flow: Annotated[str, typer.Argument(help="Name of the flow, as `replicate validate` reports it.")],
+    flow: Annotated[
+        str,
+        typer.Argument(help="Name of the flow, as `replicate validate` reports it.", autocompletion=complete_flow),
+    ],
     name: Annotated[
         str | None, typer.Argument(metavar="PROPERTY", help="Show only this property, wherever it is set.")
     ] = None,

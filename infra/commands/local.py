@@ -2,17 +2,22 @@
 
 import json
 import os
+import shlex
+from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from infra.commands.console import out
 from infra.commands.options import InProject, Json, chosen_project
-from infra.local import stack
+from infra.local import paths, stack
 from infra.local.endpoints import REGIONS, load_endpoints
 from infra.local.example_traffic import make_example_traffic
+from infra.local.parts.control_plane import KUBE_APISERVER
 from infra.local.stack import PartStatus
 
 MIB = 1024 * 1024
@@ -51,7 +56,8 @@ def up() -> None:
     endpoints = stack.up(out)
     for region in endpoints.regions.values():
         out.print(f"  {region.alias} listens on {region.bootstrap_servers}")
-    out.print(f"  export KUBECONFIG={endpoints.kubeconfig}", soft_wrap=True)
+    for line in kubectl_lines(endpoints.kubeconfig):
+        out.print(f"  {escape(line)}", soft_wrap=True)
 
 
 @local.command()
@@ -67,15 +73,20 @@ def down(
 
 @local.command()
 def status(as_json: Json = False) -> None:
-    """Show whether each part runs, with its process, ports and memory. The exit code is 1 if one does not run.
+    """Show whether each part runs, with its process, ports and memory, and how to use kubectl with the stack.
+
+    The exit code is 1 if a part does not run.
 
     Example: `replicate local status --json`
     """
     parts = stack.status()
     if as_json:
-        typer.echo(json.dumps({"parts": [part.as_json() for part in parts]}, indent=2))
+        document = {"parts": [part.as_json() for part in parts], "kubeconfig": str(paths.kubeconfig())}
+        typer.echo(json.dumps(document, indent=2))
     else:
         out.print(status_table(parts))
+        for line in next_lines(parts, paths.kubeconfig()):
+            out.print(f"  {escape(line)}", soft_wrap=True)
     if not all(part.running and part.ready for part in parts):
         raise typer.Exit(1)
 
@@ -112,6 +123,21 @@ def demo(
     from infra.commands.demo import DEMOS, run_demo
 
     raise typer.Exit(run_demo(DEMOS[shape.value], project.stacks, out))
+
+
+def next_lines(parts: Sequence[PartStatus], kubeconfig: Path) -> list[str]:
+    """What to type next: how to start what is down, and how kubectl reaches the API server if that is ready."""
+    down = [part.name for part in parts if not part.ready]
+    start = [f"replicate local up    # starts {', '.join(down)}; keeps what runs"] if down else []
+    return start if KUBE_APISERVER.name in down else [*start, *kubectl_lines(kubeconfig)]
+
+
+def kubectl_lines(kubeconfig: Path) -> list[str]:
+    """Commands with which a shell and kubectl talk to the local stack's API server."""
+    return [
+        f"export KUBECONFIG={shlex.quote(str(kubeconfig))}",
+        "kubectl get kafkaconnectors --all-namespaces    # any Kubernetes client works",
+    ]
 
 
 def status_table(parts: list[PartStatus]) -> Table:

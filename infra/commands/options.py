@@ -8,9 +8,12 @@ from typing import Annotated
 import typer
 
 from components.contract.problems import CannotRunError
+from infra.commands.completion import complete_stack
 from infra.project import Project, find_project, read_project
 
-Stack = Annotated[str, typer.Argument(help="Name of the stack: STACK in Pulumi.STACK.yaml.")]
+Stack = Annotated[
+    str, typer.Argument(help="Name of the stack: STACK in Pulumi.STACK.yaml.", autocompletion=complete_stack)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 ReadySeconds = Annotated[float, typer.Option(min=0, help="Seconds to wait for connectors to become ready.")]

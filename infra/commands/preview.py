@@ -6,7 +6,6 @@ import typer
 
 from infra.commands.console import out, print_changes
 from infra.commands.options import InProject, Stack
-from infra.engine import deployment
 from infra.environment import stack_environment
 from infra.settings import read_settings
 
@@ -20,6 +19,9 @@ def preview(
 
     Example: `replicate preview local --diff`
     """
+    # It loads Pulumi, which takes longer than TAB may.
+    from infra.engine import deployment
+
     settings = read_settings(stack, project.stacks)
     out.print(f"Deploying with {stack_environment(settings).provider}.")
     print_changes(deployment.preview(settings, typer.echo, diff=diff))

@@ -6,11 +6,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from infra.commands.completion import complete_stack
 from infra.commands.console import confirm_or_end
 from infra.commands.options import CatchUpSeconds, InProject, ReadySeconds, Yes
 from infra.promotion.rule.plan import required_plan
-from infra.promotion.run import promotion
-from infra.promotion.run.promotion import Promotion, Request
 
 #: Exit code after Ctrl-C: 128 plus the number of the signal, as in shells.
 _INTERRUPTED = 130
@@ -20,7 +19,12 @@ def promote(
     project: InProject,
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="STACK", help="Last stack to deploy; without it, the last one of the plan."),
+        typer.Option(
+            "--to",
+            metavar="STACK",
+            help="Last stack to deploy; without it, the last one of the plan.",
+            autocompletion=complete_stack,
+        ),
     ] = None,
     environment: Annotated[
         str | None,
@@ -54,6 +58,10 @@ def promote(
     """
     if skip is not None and not skip.strip():
         raise typer.BadParameter("say why the model is deployed unproven", param_hint="--skip")
+    # It loads Pulumi, which takes longer than TAB may.
+    from infra.promotion.run import promotion
+    from infra.promotion.run.promotion import Promotion, Request
+
     request = Request(project.stacks, to, who or getpass.getuser(), skip, ready_seconds, catch_up_seconds, environment)
 
     def confirm(stack: str) -> None:

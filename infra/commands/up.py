@@ -7,7 +7,6 @@ from rich.markup import escape
 
 from infra.commands.console import confirm_or_end, err, out, print_changes
 from infra.commands.options import InProject, ReadySeconds, Stack, Yes
-from infra.engine import deployment
 from infra.environment import stack_environment
 from infra.settings import read_settings
 
@@ -25,6 +24,9 @@ def up(
 
     Example: `replicate up local --yes`
     """
+    # It loads Pulumi, which takes longer than TAB may.
+    from infra.engine import deployment
+
     settings = read_settings(stack, project.stacks)
     out.print(f"Deploying with {stack_environment(settings).provider}.")
     if not yes:

@@ -5,17 +5,18 @@ from typing import Annotated
 
 import typer
 
+from infra.commands.completion import complete_flow
 from infra.commands.console import err
 from infra.commands.options import CatchUpSeconds, InProject, Json, Stack
 from infra.settings import read_settings
-from infra.validation.run import ValidationRun, run_validation
 
 
 def validate(
     project: InProject,
     stack: Stack,
     flow: Annotated[
-        str | None, typer.Option(help="Validate only this replication; without it, all of the stack.")
+        str | None,
+        typer.Option(help="Validate only this flow or replication; without it, all.", autocompletion=complete_flow),
     ] = None,
     report: Annotated[Path, typer.Option(help="File to write the report to.")] = Path("report.json"),
     publish: Annotated[
@@ -30,5 +31,8 @@ def validate(
 
     Example: `replicate validate local --publish`
     """
+    # It loads Pulumi, which takes longer than TAB may.
+    from infra.validation.run import ValidationRun, run_validation
+
     run = ValidationRun(read_settings(stack, project.stacks), report, flow, publish, catch_up_seconds, as_json)
     raise typer.Exit(run_validation(run, err))

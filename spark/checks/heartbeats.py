@@ -228,7 +228,7 @@ def _latency_counts(latencies: Sequence[int]) -> dict[str, int]:
 
 
 def _summary(counts: Mapping[str, int | float]) -> str:
-    seen = f"{counts['heartbeats']} heartbeats, the newest {counts['newestAgeMs'] / 1000:.1f} s old"
+    seen = f"{counts['heartbeats']} heartbeats, the newest {max(0, counts['newestAgeMs']) / 1000:.1f} s old"
     if counts["observed"]:
         seen += f", latency p50 {counts['latencyP50Ms']} ms, max {counts['latencyMaxMs']} ms"
     return f"{seen} (±{counts['latencyResolutionMs']} ms)"

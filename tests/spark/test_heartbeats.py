@@ -65,7 +65,9 @@ def test_a_gap_in_the_past_is_a_note_with_its_times() -> None:
 
 def test_freshness_cannot_be_judged_if_clocks_differ() -> None:
     assert judge(PARAMETERS, beats(-6_000), Observation(), NOW).verdict is Verdict.ERROR
-    assert judge(PARAMETERS, beats(-1_000), Observation(), NOW).verdict is Verdict.PASS
+    fresh = judge(PARAMETERS, beats(-1_000), Observation(), NOW)
+    assert fresh.verdict is Verdict.PASS
+    assert fresh.summary == "1 heartbeats, the newest 0.0 s old (±0 ms)"
 
 
 def test_records_that_are_not_heartbeats_are_an_error() -> None:

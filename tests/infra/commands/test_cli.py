@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from typer.testing import CliRunner
 from components.contract.problems import CannotRunError
 from components.topology.schema import topology_schema
 from infra.commands.app import app
+from infra.commands.local import next_lines
+from infra.local.parts.control_plane import KUBE_APISERVER
+from infra.local.stack import PartStatus
 from infra.settings import stack_names
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.stacks import write_stack
@@ -59,6 +63,29 @@ def test_a_file_that_cannot_be_written_is_told_without_a_trace(tmp_path: Path) -
     assert f"no such file or directory, at {tmp_path / 'nowhere'}" in answer.stderr
     assert "Remedy:" in answer.stderr
     assert "Traceback" not in answer.stderr
+
+
+def test_the_version_is_printed_without_a_project(tmp_path: Path) -> None:
+    answer = CliRunner().invoke(app, ["--project", str(tmp_path), "--version"])
+    assert (answer.exit_code, answer.output) == (0, f"replicate {version('kafka-replication')}\n")
+
+
+def test_the_status_of_the_local_stack_says_how_to_use_and_start_it(tmp_path: Path) -> None:
+    parts = [part(KUBE_APISERVER.name), part("kafka-useast"), part("kafka-uswest", ready=False)]
+    kubeconfig = tmp_path / "admin.kubeconfig"
+    assert next_lines(parts, kubeconfig) == [
+        "replicate local up    # starts kafka-uswest; keeps what runs",
+        f"export KUBECONFIG={kubeconfig}",
+        "kubectl get kafkaconnectors --all-namespaces    # any Kubernetes client works",
+    ]
+    assert next_lines(parts[:2], kubeconfig) == next_lines(parts, kubeconfig)[1:]
+    assert next_lines([part(KUBE_APISERVER.name, ready=False)], kubeconfig) == [
+        f"replicate local up    # starts {KUBE_APISERVER.name}; keeps what runs"
+    ]
+
+
+def part(name: str, *, ready: bool = True) -> PartStatus:
+    return PartStatus(name, ready, ready, 1 if ready else None, (), 1 if ready else None, None)
 
 
 def test_where_nobody_can_be_asked_the_way_not_to_be_asked_is_told() -> None:

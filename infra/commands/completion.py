@@ -1,0 +1,48 @@
+"""What TAB completes: names of stacks and flows. Asks no cluster and loads no engine; a mistake completes nothing."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import typer
+
+from components.contract.problems import CannotRunError, ReplicationError
+from components.flows.expansion import ExpandedFlow, expand
+from infra.project import find_project
+from infra.settings import StackSettings, read_settings, stack_names
+
+
+def complete_stack(context: typer.Context, incomplete: str) -> list[str]:
+    """The stacks that begin with what was typed and are not on the command line yet."""
+    try:
+        return _beginning(incomplete, stack_names(_stacks(context)), context.params.get("stacks") or ())
+    except (CannotRunError, OSError):
+        return []
+
+
+def complete_flow(context: typer.Context, incomplete: str) -> list[str]:
+    """The flows, and in `validate` also the replications, of the stack on the command line."""
+    # After an option that still lacks its value, Click leaves the arguments where it found them.
+    stack = context.params.get("stack") or next(iter(context.args), None)
+    if stack is None:
+        return []
+    try:
+        settings = read_settings(stack, _stacks(context))
+        flows = [each for each in expand(settings.topology) if _is_deployed(each, settings)]
+    except (CannotRunError, ReplicationError, OSError):
+        return []
+    of_replications = [each.replication for each in flows] if context.info_name == "validate" else []
+    return _beginning(incomplete, dict.fromkeys([*(each.name for each in flows), *of_replications]))
+
+
+def _is_deployed(flow: ExpandedFlow, settings: StackSettings) -> bool:
+    return settings.region in (None, settings.topology.clusters[flow.settings.target].region)
+
+
+def _stacks(context: typer.Context) -> Path:
+    """The folder of the stack files. Raises CannotRunError outside any project."""
+    project = context.params.get("project") or find_project(Path.cwd())
+    return project.stacks
+
+
+def _beginning(incomplete: str, names: Iterable[str], given: Iterable[str] = ()) -> list[str]:
+    return [name for name in names if name.startswith(incomplete) and name not in set(given)]

@@ -1,0 +1,56 @@
+"""TAB: what a shell is told to offer, as Typer's own completion scripts ask for it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra.settings import stack_names
+from tests.repository import ROOT, STACKS
+
+PRODUCTION = [name for name in stack_names(STACKS) if name.startswith("prod-")]
+_RUN = "from infra.commands.app import main; main()"
+_LOADED = "print('loaded', {'pulumi', 'kubernetes', 'pyspark'} & set(sys.modules))"
+
+
+def offered(line: str, folder: Path = ROOT) -> list[str]:
+    """What bash offers at the end of a line, and last what the answer had to load."""
+    words = line.split(" ")
+    variables = {"_REPLICATE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    start = f"import sys; sys.argv[0] = 'replicate'; import atexit; atexit.register(lambda: {_LOADED}); {_RUN}"
+    answer = subprocess.run(
+        [sys.executable, "-c", start],
+        cwd=folder,
+        env=os.environ | variables | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.stderr == ""
+    return [each for each in answer.stdout.splitlines() if each]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["replicate up prod-", "replicate validate prod-", "replicate promote --to prod-", "replicate diff prod-"],
+)
+def test_stacks_are_completed_without_loading_pulumi_or_a_client(line: str) -> None:
+    assert offered(line) == [*PRODUCTION, "loaded set()"]
+
+
+def test_a_stack_that_was_named_is_not_offered_again() -> None:
+    assert offered("replicate check prod-us-west-2 prod-")[:-1] == [
+        each for each in PRODUCTION if each != "prod-us-west-2"
+    ]
+
+
+def test_flows_are_those_of_the_stack_on_the_line() -> None:
+    assert offered("replicate explain local-pair l")[:-1] == ["ledger-to-uswest", "ledger-to-useast"]
+    assert offered("replicate validate local-pair --flow l")[:-1] == ["ledger-to-uswest", "ledger-to-useast", "ledger"]
+
+
+@pytest.mark.parametrize("line", ["replicate explain nowhere x", "replicate up x", "replicate validate x --flow "])
+def test_a_mistake_completes_nothing_and_prints_no_trace(line: str, tmp_path: Path) -> None:
+    assert offered(line, tmp_path) == ["loaded set()"]
