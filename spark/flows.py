@@ -83,7 +83,7 @@ def _selected(flow: FlowParameters, existing: frozenset[str], where: str) -> lis
             "The flow lists it by name, and a topic that the user may not describe looks as if it did not exist.",
             "create the topic, correct the flow's topics, or grant DESCRIBE on it.",
         )
-    topics = flow.topic_selection.of(existing)
+    topics = flow.replicated(existing)
     if not topics:
         raise ClusterError(
             "no-topic-selected",

@@ -5,9 +5,11 @@ target. Source: MirrorCheckpointTask, OffsetSyncStore, OffsetSyncWriter.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from components.changes.deployment_state import DeployedConnector
 from components.changes.effect import Effect, Severity, counted, listed, verb
+from components.changes.source_connectors import effects_on_sources
 from components.changes.stack_change import StackChange
 from components.changes.topic_matching import is_covered
 
@@ -25,11 +27,7 @@ def translation_effects(change: StackChange) -> Iterator[Effect]:
             yield from _groups(before, after)
             yield from _group_offsets(before, after)
             yield from _refresh(before, after)
-    seen: set[str] = set()
-    for before, after in change.connector_pairs_of("source"):
-        if before is not None and after is not None and after.flow not in seen:
-            seen.add(after.flow)
-            yield from _offset_syncs(change, before, after)
+    yield from effects_on_sources(change, partial(_offset_syncs, change))
 
 
 def _checkpoint_connector(before: DeployedConnector | None, after: DeployedConnector | None) -> Iterator[Effect]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from components.changes.deployment_state import DeployedConnector
 from components.changes.effect import Effect, Severity, counted, listed
+from components.changes.source_connectors import effects_on_sources
 from components.changes.stack_change import StackChange
 from components.render.transforms import RESERVED_NAMES
 
@@ -13,18 +14,21 @@ _HEARTBEATS = "heartbeats.replication.enabled"
 
 
 def record_effects(change: StackChange) -> Iterator[Effect]:
-    """Yield what changes in records; a flow's source connectors differ only in their topics, so one speaks for all."""
-    reported: set[tuple[str, str]] = set()
-    sources = [(before, after) for before, after in change.connector_pairs_of("source") if before and after]
-    for before, after in sources:
-        for effect in (*_guard(before, after), *_transforms(before, after), *_start_from(before, after)):
-            if (effect.flow, effect.code) not in reported:
-                reported.add((effect.flow, effect.code))
-                yield effect
+    """Yield what changes in records."""
+    yield from effects_on_sources(change, _on_source)
+    for before, after in change.connector_pairs_of("source"):
+        if before is None or after is None:
+            continue
         yield from _isolation(before, after)
         yield from _heartbeat_replication(before, after)
     for pair in change.connector_pairs_of("heartbeat"):
         yield from _heartbeat_connector(*(each if each is not None and each.emits else None for each in pair))
+
+
+def _on_source(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
+    yield from _guard(before, after)
+    yield from _transforms(before, after)
+    yield from _start_from(before, after)
 
 
 def _guard(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
-from components.flows.selections import group_selection, topic_lists, topic_selection
+from components.flows.selections import group_selection, topic_selection
+from components.flows.sources import each_source
 from components.kafka.overlap import Overlap, SharedName, Undecided, overlap_of_selections
 from components.kafka.pairs import OverlappingPair, pairs_that_overlap
 from components.kafka.replication_policy import Policy
@@ -17,8 +18,9 @@ def check_double_replication(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]
     directions: dict[tuple[str, str], dict[str, Selection]] = {}
     for flow in flows:
         selections = directions.setdefault((flow.settings.source, flow.settings.target), {})
-        for key, topics in topic_lists(flow.settings).items():
-            selections[flow.where(key)] = topic_selection(flow.settings, topics)
+        for part, settings in each_source(flow.settings):
+            key = f"connectors.sources.{part}.topics" if part else "topics"
+            selections[flow.where(key)] = topic_selection(settings)
     for (source, target), selections in directions.items():
         for pair in pairs_that_overlap(selections):
             yield _topics_overlap(source, target, pair)
@@ -34,7 +36,7 @@ def _topics_overlap(source: str, target: str, pair: OverlappingPair) -> Problem:
                 "topics-overlap",
                 f"{both} both select `{example}` from {source} to {target}",
                 why,
-                "narrow one of the patterns, or add the topic to `topicsExclude` of one replication.",
+                "narrow one of the patterns, or add the topic to `topicsExclude` of one of them.",
             )
         case Undecided(reason):
             return Problem(

@@ -42,7 +42,7 @@ def _check_selections(name: str, replication: MirrorMaker2) -> Iterator[Problem]
     if not replication.sources:
         return
     for key, field in MirrorSource.model_fields.items():
-        if key in replication.model_fields_set:
+        if key in replication.model_fields_set and key != "transforms":
             yield Problem(
                 f"replications.{name}.{field.alias}",
                 "mirror-selection-in-two-places",

@@ -11,11 +11,13 @@ from components.flows.naming import (
     storage_topic_name,
 )
 from components.flows.selections import excluded_groups, pattern_lists, topic_lists, topic_selection
+from components.flows.sources import each_source
 from components.kafka.globs import Glob, written_as_glob
 from components.kafka.overlap import selects_no_topic
 from components.kafka.patterns import matches, matches_any, pattern_error
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
 from components.kafka.topic_names import LONGEST_NAME, is_name
+from components.topology.model import Flow
 
 #: What names are divided by.
 _SEPARATORS = ("-", "_", ".")
@@ -146,10 +148,15 @@ def _check_internal(flow: ExpandedFlow) -> Iterator[Problem]:
 
 def _check_excluded(flow: ExpandedFlow, reported: set[str]) -> Iterator[Problem]:
     """Every entry selects some topic that is not excluded; no error would show it at run time."""
-    settings = flow.settings
-    excluded = topic_selection(settings, ()).excluded
-    not_by_user = tuple(each for each in excluded if each not in settings.topics_exclude)
-    for where, pattern in _entries(flow, topic_lists(settings)):
+    for part, source in each_source(flow.settings):
+        key = f"connectors.sources.{part}.topics" if part else "topics"
+        yield from _check_excluded_of(flow, key, source, reported)
+
+
+def _check_excluded_of(flow: ExpandedFlow, key: str, source: Flow, reported: set[str]) -> Iterator[Problem]:
+    excluded = topic_selection(source, ()).excluded
+    not_by_user = tuple(each for each in excluded if each not in source.topics_exclude)
+    for where, pattern in _entries(flow, {key: source.topics}):
         too_long = len(pattern) > LONGEST_NAME and is_name(pattern)
         if where in reported or too_long or not selects_no_topic(pattern, excluded):
             continue

@@ -1,13 +1,15 @@
 """Transforms: free names, no credential as text, no other topic, and a chain that Connect can run to its end."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from components.checks.property_values import check_credentials
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
 from components.flows.heartbeats import EVERYTHING, Heartbeats
 from components.flows.naming import replication_policy
-from components.flows.selections import all_topics, topic_selection
+from components.flows.selections import topic_selection
+from components.flows.sources import each_source, source_key
 from components.kafka.overlap import SharedName, overlap_of_patterns
 from components.kafka.patterns import pattern_error
 from components.kafka.record_forms import (
@@ -41,13 +43,34 @@ _NOT_HEARTBEATS = r"^(?!(.+\.)?heartbeats).*$"
 _JSON = f"{{type: {JSON_CONVERTER}, config: {{schemas.enable: false}}}}"
 
 
+@dataclass(frozen=True)
+class _Source:
+    """One source connector of a flow, with its settings and the paths of its keys."""
+
+    flow: ExpandedFlow
+    part: str
+    settings: Flow
+
+    def where(self, key: str) -> str:
+        return self.flow.where(source_key(self.flow.settings, self.part, key))
+
+
 def check_transforms(flow: ExpandedFlow, heartbeats: Heartbeats) -> Iterator[Problem]:
     """The user's transforms have free names and no credential as text, keep a record's topic, and can run."""
-    transforms = flow.settings.transforms
-    taken = set(RESERVED_NAMES) if flow.settings.loop_guard else set()
+    told: set[tuple[str, str]] = set()
+    for part, settings in each_source(flow.settings):
+        for problem in _check_source(_Source(flow, part, settings), heartbeats):
+            if (problem.where, problem.code) not in told:
+                told.add((problem.where, problem.code))
+                yield problem
+
+
+def _check_source(source: _Source, heartbeats: Heartbeats) -> Iterator[Problem]:
+    transforms = source.settings.transforms
+    taken = set(RESERVED_NAMES) if source.settings.loop_guard else set()
     for place, chain in (("before", transforms.before), ("after", transforms.after)):
         for name, transform in chain.items():
-            where = flow.where(f"transforms.{place}.{name}")
+            where = source.where(f"transforms.{place}.{name}")
             if name in taken:
                 yield Problem(
                     where,
@@ -59,7 +82,7 @@ def check_transforms(flow: ExpandedFlow, heartbeats: Heartbeats) -> Iterator[Pro
             taken.add(name)
             yield from _check_transform(where, transform)
     if transforms.change_records:
-        yield from _check_chain(flow, heartbeats)
+        yield from _check_chain(source, heartbeats)
 
 
 def _check_transform(where: str, transform: Transform) -> Iterator[Problem]:
@@ -77,19 +100,19 @@ def _check_transform(where: str, transform: Transform) -> Iterator[Problem]:
         )
 
 
-def _check_chain(flow: ExpandedFlow, heartbeats: Heartbeats) -> Iterator[Problem]:
-    settings = flow.settings
+def _check_chain(source: _Source, heartbeats: Heartbeats) -> Iterator[Problem]:
+    settings = source.settings
     chain = chain_of(transform_properties(settings) | converter_properties(settings.transforms))
     passing = _heartbeats(settings, heartbeats) if settings.replicate_heartbeats else []
     for found in findings(chain, _topics(settings), passing):
-        yield _problem(flow, found)
+        yield _problem(source, found)
 
 
 def _topics(flow: Flow) -> list[str]:
     """Topics on the target: one for each name and one that each pattern selects."""
     excluded = topic_selection(flow, ()).excluded
     names = []
-    for entry in all_topics(flow):
+    for entry in flow.topics:
         if is_name(entry):
             names.append(entry)
         elif pattern_error(entry) is None:
@@ -103,19 +126,19 @@ def _heartbeats(flow: Flow, heartbeats: Heartbeats) -> list[str]:
     return [replication_policy(flow).remote(topic) for topic in held]
 
 
-def _problem(flow: ExpandedFlow, found: Finding) -> Problem:
+def _problem(source: _Source, found: Finding) -> Problem:
     match found:
         case TransformFails():
-            return _transform_fails(flow, found)
+            return _transform_fails(source, found)
         case ConverterFails():
-            return _header_refused(flow, found) if found.converter == HEADER else _half_refused(flow, found)
+            return _header_refused(source, found) if found.converter == HEADER else _half_refused(source, found)
         case BytesBecomeText():
-            return _headers_become_text(flow) if found.converter == HEADER else _bytes_become_text(flow, found)
+            return _headers_become_text(source) if found.converter == HEADER else _bytes_become_text(source, found)
 
 
-def _where(flow: ExpandedFlow, name: str) -> str:
-    place = "before" if name in flow.settings.transforms.before else "after"
-    return flow.where(f"transforms.{place}.{name}")
+def _where(source: _Source, name: str) -> str:
+    place = "before" if name in source.settings.transforms.before else "after"
+    return source.where(f"transforms.{place}.{name}")
 
 
 def _shown(forms: Forms) -> str:
@@ -124,9 +147,9 @@ def _shown(forms: Forms) -> str:
     return " or ".join(sorted(form.value for form in told)) or Form.NULL.value
 
 
-def _transform_fails(flow: ExpandedFlow, found: TransformFails) -> Problem:
+def _transform_fails(source: _Source, found: TransformFails) -> Problem:
     step, refusal = found.step, found.refusal
-    where = _where(flow, step.name)
+    where = _where(source, step.name)
     if not refusal.needs:
         return Problem(
             where,
@@ -165,9 +188,9 @@ def _leave_out_heartbeats(which: str) -> str:
     return f"add `predicate: {predicate}` to {which}, or set `replicateHeartbeats: false`."
 
 
-def _header_refused(flow: ExpandedFlow, found: ConverterFails) -> Problem:
+def _header_refused(source: _Source, found: ConverterFails) -> Problem:
     return Problem(
-        _adding(flow, found.part),
+        _adding(source, found.part),
         "header-refused",
         f"the header `{found.part}` is {_shown(found.found)}, but the header converter writes only bytes",
         "The default, ByteArrayConverter, is the only converter of Kafka that keeps the records' own headers as they "
@@ -177,21 +200,21 @@ def _header_refused(flow: ExpandedFlow, found: ConverterFails) -> Problem:
     )
 
 
-def _adding(flow: ExpandedFlow, header: str) -> str:
+def _adding(source: _Source, header: str) -> str:
     """The path of the last transform that adds a header."""
-    named: Mapping[str, Transform] = {**flow.settings.transforms.before, **flow.settings.transforms.after}
+    named: Mapping[str, Transform] = {**source.settings.transforms.before, **source.settings.transforms.after}
     adding = [
         name
         for name, transform in named.items()
         if header in {str(transform.config.get("header")), *str(transform.config.get("headers", "")).split(",")}
     ]
-    return _where(flow, adding[-1]) if adding else flow.where("transforms")
+    return _where(source, adding[-1]) if adding else source.where("transforms")
 
 
-def _half_refused(flow: ExpandedFlow, found: ConverterFails) -> Problem:
+def _half_refused(source: _Source, found: ConverterFails) -> Problem:
     half = found.part
     return Problem(
-        flow.where("transforms"),
+        source.where("transforms"),
         "converter-refuses",
         f"the {half} of `{found.topic}` is {_shown(found.found)} after the transforms, but the {half} converter writes "
         "only bytes",
@@ -202,11 +225,11 @@ def _half_refused(flow: ExpandedFlow, found: ConverterFails) -> Problem:
     )
 
 
-def _bytes_become_text(flow: ExpandedFlow, found: BytesBecomeText) -> Problem:
+def _bytes_become_text(source: _Source, found: BytesBecomeText) -> Problem:
     half = found.part
     whose = "heartbeats" if found.heartbeat else "records"
     return Problem(
-        flow.where(f"transforms.converters.{half}"),
+        source.where(f"transforms.converters.{half}"),
         "bytes-become-text",
         f"the {half} of `{found.topic}` is still bytes after the transforms, but the {half} converter writes text",
         f"No transform parses the {half} of these {whose}, so the converter would write the bytes as Base64 or as the "
@@ -216,9 +239,9 @@ def _bytes_become_text(flow: ExpandedFlow, found: BytesBecomeText) -> Problem:
     )
 
 
-def _headers_become_text(flow: ExpandedFlow) -> Problem:
+def _headers_become_text(source: _Source) -> Problem:
     return Problem(
-        flow.where("transforms.converters.header"),
+        source.where("transforms.converters.header"),
         "headers-become-text",
         "the records' own headers do not stay as they are",
         "MirrorMaker reads headers as bytes. This converter writes them as Base64 (SimpleHeaderConverter, "

@@ -4,7 +4,9 @@ Every class is one object of the JSON document. Credentials are references; the 
 May be imported by anything; of ours it imports `components.kafka` only.
 """
 
+import operator
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
@@ -200,6 +202,8 @@ class PartParameters(Model):
     name: Name
     connector: Name
     topics: Annotated[Patterns, Field(min_length=1)]
+    #: What it leaves out beside the flow's exclusions; not written while it is empty.
+    topics_exclude: Annotated[Patterns, Field(exclude_if=operator.not_)] = ()
 
 
 class AclParameters(Model):
@@ -269,8 +273,21 @@ class FlowParameters(Model):
 
     @property
     def topic_selection(self) -> Selection:
-        """The topics that are replicated because they are selected; heartbeats are not among them."""
+        """The topics that are replicated because they are selected; heartbeats are not among them.
+
+        What only a part leaves out is among them; see `replicated`.
+        """
         return Selection(self.topics, (*self.topics_exclude, *self.replication_policy.never_selected))
+
+    def part_selection(self, part: PartParameters) -> Selection:
+        """The topics that one source connector of the flow replicates."""
+        flow = self.topic_selection
+        return Selection(part.topics, (*flow.excluded, *part.topics_exclude))
+
+    def replicated(self, topics: Iterable[str]) -> list[str]:
+        """Those of the source's topics that some source connector of the flow replicates, sorted."""
+        selections = [self.part_selection(part) for part in self.parts] or [self.topic_selection]
+        return sorted(topic for topic in topics if any(topic in selection for selection in selections))
 
     @property
     def group_selection(self) -> Selection:

@@ -29,7 +29,7 @@ _ENVIRONMENT: Mapping[str, Any] = {
 }
 
 #: Keys that later releases added. While they are not set, they do not count, so published verdicts stay valid.
-_ADDED = {"converters"}
+_ADDED = {"converters", "transforms", "topics_exclude", "start_from", "offset_syncs"}
 
 
 def flow_digest(flow: ResolvedFlow) -> str:
@@ -68,10 +68,13 @@ def _without_added(dumped: Any) -> Any:
 
 def _order(flow: Flow) -> dict[str, list[str]]:
     """The order of named settings for which order matters, because canonical JSON sorts the names."""
+    own = {name: part.transforms for name, part in flow.connectors.sources.items() if part.transforms is not None}
     return {
         "before": list(flow.transforms.before),
         "after": list(flow.transforms.after),
         "sources": list(flow.connectors.sources),
+        **{f"before of {name}": list(transforms.before) for name, transforms in own.items()},
+        **{f"after of {name}": list(transforms.after) for name, transforms in own.items()},
     }
 
 

@@ -88,7 +88,7 @@ def flows_of(name: str, replication: Replication) -> Iterator[ExpandedFlow]:
                 yield ExpandedFlow(f"{name}-to-{target}", name, Shape.PREFIXLESS_PAIR, half, target, elsewhere=_BETWEEN)
         case Split():
             for part, flow in _parts(replication).items():
-                elsewhere = {"": f"parts.{part}", **_below(f"parts.{part}", SplitPart)}
+                elsewhere = {"": f"parts.{part}", **_below(f"parts.{part}", replication.parts[part])}
                 yield ExpandedFlow(f"{name}-{part}", name, Shape.SPLIT, flow, part, elsewhere=elsewhere)
         case MirrorMaker2():
             yield from _mirrors(name, replication)
@@ -97,9 +97,10 @@ def flows_of(name: str, replication: Replication) -> Iterator[ExpandedFlow]:
 _BETWEEN = {"source": "between", "target": "between"}
 
 
-def _below(path: str, model: type[Model]) -> dict[str, str]:
-    """The path of each key of a part of a replication."""
-    return {str(each.alias): f"{path}.{each.alias}" for each in model.model_fields.values()}
+def _below(path: str, part: SplitPart | MirrorSource) -> dict[str, str]:
+    """The path of each key of a part of a replication, without transforms that are those of the whole replication."""
+    aliases = [str(each.alias) for each in type(part).model_fields.values()]
+    return {key: f"{path}.{key}" for key in aliases if key != "transforms" or part.transforms is not None}
 
 
 def _directions(between: tuple[str, str]) -> tuple[tuple[str, str], tuple[str, str]]:
@@ -116,9 +117,10 @@ def _mirrors(name: str, replication: MirrorMaker2) -> Iterator[ExpandedFlow]:
             yield ExpandedFlow(f"{name}-to-{target}", name, shape, flow, target, elsewhere=_BETWEEN)
     elif replication.sources:
         for alias, of_source in replication.sources.items():
-            flow = _mirror(replication, alias, replication.target or "", dict(of_source))
+            own = {key: value for key, value in of_source if value is not None}
+            flow = _mirror(replication, alias, replication.target or "", own)
             path = f"sources.{alias}"
-            elsewhere = {"": path, "source": path, **_below(path, MirrorSource)}
+            elsewhere = {"": path, "source": path, **_below(path, of_source)}
             yield ExpandedFlow(f"{name}-from-{alias}", name, shape, flow, alias, name, elsewhere)
     else:
         flow = _mirror(replication, replication.source or "", replication.target or "", {})
@@ -147,7 +149,6 @@ def _half(pair: PrefixlessPair, source: str, target: str) -> Flow:
         policy=Policy.IDENTITY,
         sync_group_offsets=False,
         loop_guard=True,
-        transforms=pair.transforms,
         # Both sides write to the topic, so an offset of one side means nothing on the other.
         offset_syncs=OffsetSyncs(enabled=False),
         namespace=NamespaceChoice(create=pair.create_namespaces),
@@ -168,6 +169,7 @@ def _parts(split: Split) -> Mapping[str, Flow]:
         heartbeat = part.connectors.heartbeat.model_copy(
             update={"enabled": first and part.connectors.heartbeat.enabled}
         )
+        own = {"transforms": part.transforms} if part.transforms is not None else {}
         flows[name] = Flow(
             kind="flow",
             source=split.source,
@@ -177,6 +179,6 @@ def _parts(split: Split) -> Mapping[str, Flow]:
             replicate_heartbeats=first,
             connectors=part.connectors.model_copy(update={"heartbeat": heartbeat}),
             **_shared(OnKubernetes, part),
-            **_shared(FromSourceToTarget, split),
+            **_shared(FromSourceToTarget, split) | own,
         )
     return flows

@@ -23,6 +23,11 @@ def pattern_lists(flow: Flow) -> dict[str, tuple[str, ...]]:
     return {
         **topic_lists(flow),
         "topicsExclude": flow.topics_exclude,
+        **{
+            f"connectors.sources.{part}.topicsExclude": source.topics_exclude
+            for part, source in flow.connectors.sources.items()
+            if source.topics_exclude
+        },
         "groups": flow.groups,
         "groupsExclude": flow.groups_exclude,
     }

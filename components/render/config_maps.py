@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from components.flows.naming import config_map_name
 from components.flows.resolved import ResolvedFlow
 from components.flows.selections import excluded_topics
+from components.flows.sources import source_settings
 from components.kafka.replication_policy import POLICY_CLASSES, Side
 from components.render.connections import config_map_placeholder, open_properties
 from components.render.planned_objects import ObjectRole, PlannedObject, manifest
+from components.topology.model import Flow
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,18 @@ def topics_config_maps(flow: ResolvedFlow) -> dict[str, ConnectorConfigMap]:
     """Return the ConfigMap of each source connector's topics, by part, so that changing one restarts no other."""
     return {
         part: replace(
-            _named(flow, ObjectRole.TOPICS_CONFIG, f"topics-{part}", {"topics": ",".join(source.topics)}), part=part
+            _named(flow, ObjectRole.TOPICS_CONFIG, f"topics-{part}", _selection(flow.settings, part)), part=part
         )
-        for part, source in flow.settings.connectors.sources.items()
+        for part in flow.settings.connectors.sources
     }
+
+
+def _selection(flow: Flow, part: str) -> dict[str, str]:
+    source = source_settings(flow, part)
+    selected = {"topics": ",".join(source.topics)}
+    if source.topics_exclude != flow.topics_exclude:
+        selected["topics.exclude"] = ",".join(excluded_topics(source))
+    return selected
 
 
 def connector_config_maps(flow: ResolvedFlow) -> tuple[ConnectorConfigMap, ...]:

@@ -13,6 +13,7 @@ from components.flows.expansion import ExpandedFlow
 from components.flows.kafka_version import kafka_version
 from components.flows.resolved import ResolvedFlow
 from components.flows.selections import all_topics, excluded_groups, excluded_topics
+from components.flows.sources import source_key, source_settings
 from components.kafka.mirror_connectors import ConnectorRole
 from components.kafka.replication_policy import POLICY_CLASSES, SIDES, Side
 from components.properties.definitions import Owner, definitions
@@ -22,8 +23,8 @@ from components.render.kafka_connect import BYTE_CONVERTERS
 from components.render.presets import preset_settings
 from components.render.transforms import converter_properties, transform_properties
 from components.topology.clusters import PropertyValue
-from components.topology.connectors import Connector
-from components.topology.model import ExactlyOnce, Flow, StartFrom
+from components.topology.connectors import Connector, StartFrom
+from components.topology.model import ExactlyOnce, Flow
 
 _Entries = dict[str, LayerValue]
 #: Property -> its value, and the key of the flow that decides it.
@@ -152,11 +153,11 @@ def _selection(flow: ResolvedFlow, role: ConnectorRole, part: str) -> _Entries:
     if role == "heartbeat":
         return {}
     settings = flow.settings
-    topics = settings.connectors.sources[part].topics if part else all_topics(settings)
+    of_source = source_settings(settings, part)
     topics_key = f"connectors.sources.{part}.topics" if part else "connectors.sources"
     lists = {
-        "topics": (topics, topics_key if settings.connectors.sources else "topics"),
-        "topics.exclude": (excluded_topics(settings), "topicsExclude"),
+        "topics": (all_topics(of_source), topics_key if settings.connectors.sources else "topics"),
+        "topics.exclude": (excluded_topics(of_source), source_key(settings, part, "topicsExclude")),
     }
     if role == "checkpoint":
         lists["groups"] = (settings.groups, "groups")
@@ -172,17 +173,14 @@ def _model(flow: ResolvedFlow, role: ConnectorRole, part: str) -> _Entries:
 
 
 def _source(flow: ResolvedFlow, part: str) -> _Decisions:
-    settings = flow.settings
+    settings = source_settings(flow.settings, part)
     decisions: _Decisions = {}
     if settings.offset_syncs.enabled:
         decisions["offset.lag.max"] = (settings.offset_syncs.lag_max, "offsetSyncs.lagMax")
     else:
         decisions["emit.offset-syncs.enabled"] = (False, "offsetSyncs.enabled")
-    # Exactly one source connector replicates heartbeats; two would write each of them twice.
-    is_first = part == next(iter(settings.connectors.sources), "")
-    replicates_heartbeats = settings.replicate_heartbeats and is_first
-    if not replicates_heartbeats and chooses_heartbeats(kafka_version(settings.connect, flow.strimzi)):
-        key = "connectors.sources" if settings.replicate_heartbeats else "replicateHeartbeats"
+    if not settings.replicate_heartbeats and chooses_heartbeats(kafka_version(settings.connect, flow.strimzi)):
+        key = "connectors.sources" if flow.settings.replicate_heartbeats else "replicateHeartbeats"
         decisions["heartbeats.replication.enabled"] = (False, key)
     if settings.start_from is StartFrom.LATEST:
         # A task seeks only in partitions with an offset; elsewhere its consumer's reset policy decides.
@@ -192,7 +190,8 @@ def _source(flow: ResolvedFlow, part: str) -> _Decisions:
         decisions["source.consumer.isolation.level"] = ("read_committed", "exactlyOnce")
     decisions |= {key: (value, "transforms") for key, value in transform_properties(settings).items()}
     chosen = converter_properties(settings.transforms)
-    return decisions | {key: (value, "transforms.converters") for key, value in chosen.items()}
+    decisions |= {key: (value, "transforms.converters") for key, value in chosen.items()}
+    return {name: (value, source_key(flow.settings, part, key)) for name, (value, key) in decisions.items()}
 
 
 def chooses_heartbeats(version: str) -> bool:

@@ -1,5 +1,6 @@
 """The validation job's parameters for a flow: everything it needs to read both clusters, credentials by reference."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from components.contract.parameters import (
@@ -30,6 +31,7 @@ from components.flows.naming import (
 )
 from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.flows.selections import all_topics, excluded_groups, excluded_topics
+from components.flows.sources import each_source
 from components.kafka.replication_policy import HEARTBEATS_TOPIC, Side
 from components.render.acls import Acl, flow_acls
 from components.render.connections import security_protocol
@@ -47,6 +49,7 @@ from components.topology.clusters import (
     TlsAuthentication,
     Trust,
 )
+from components.topology.connectors import StartFrom
 from components.topology.credentials import secret_key
 from components.topology.model import Flow
 
@@ -57,8 +60,12 @@ def job_parameters(stack: str, flows: tuple[ResolvedFlow, ...]) -> Parameters:
 
 
 def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
-    """One flow's entry of the document."""
+    """One flow's entry of the document.
+
+    Where its source connectors differ, it says what the job needs to accept the records of all of them.
+    """
     settings = flow.settings
+    sources = [source for _, source in each_source(settings)]
     return FlowParameters(
         name=flow.name,
         replication=flow.expanded.replication,
@@ -66,7 +73,7 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         namespace=flow.namespace,
         digest=flow_digest(flow),
         policy=settings.policy,
-        start_from=settings.start_from.value,
+        start_from=_start_from(sources).value,
         separator=settings.separator,
         source=_cluster(flow, "source"),
         target=_cluster(flow, "target"),
@@ -79,19 +86,29 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
             enabled=settings.offset_syncs.enabled,
             cluster=settings.offset_syncs.location.value,
             topic=offset_syncs_topic_name(settings),
-            lag_max=settings.offset_syncs.lag_max,
+            lag_max=max(source.offset_syncs.lag_max for source in sources),
         ),
         checkpoints=_checkpoints(settings),
         acls=tuple(_acl(acl, flow) for acl in flow_acls(flow)),
         guard=_guard(settings),
-        transformed=settings.transforms.change_records,
+        transformed=any(source.transforms.change_records for source in sources),
         parts=tuple(
-            PartParameters(name=part, connector=connector_name(flow.name, "source", part), topics=source.topics)
+            PartParameters(
+                name=part,
+                connector=connector_name(flow.name, "source", part),
+                topics=source.topics,
+                topics_exclude=source.topics_exclude or (),
+            )
             for part, source in settings.connectors.sources.items()
         ),
         refresh_topics_seconds=settings.intervals.refresh_topics_seconds,
         refresh_groups_seconds=settings.intervals.refresh_groups_seconds,
     )
+
+
+def _start_from(sources: Sequence[Flow]) -> StartFrom:
+    latest = any(source.start_from is StartFrom.LATEST for source in sources)
+    return StartFrom.LATEST if latest else StartFrom.EARLIEST
 
 
 def _heartbeats(flow: ResolvedFlow) -> HeartbeatParameters:

@@ -56,6 +56,7 @@ def _placeholders(flow: ResolvedFlow, role: ConnectorRole, part: str) -> dict[st
     if several := topics_config_maps(flow):
         chosen = [several[part]] if part else list(several.values())
         placeholders["topics"] = ",".join(config_map.placeholder("topics") for config_map in chosen)
+        placeholders |= {key: several[part].placeholder(key) for key in several[part].data} if part else {}
     ends = {side: cluster_config_map(flow, side) for side in SIDES}
     placeholders |= {f"{side}.cluster.alias": end.placeholder("alias") for side, end in ends.items()}
     if role == "heartbeat":

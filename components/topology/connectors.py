@@ -1,6 +1,6 @@
 """The connectors that a topology declares for a replication.
 
-Frozen pydantic models, camelCase in YAML. Imports `clusters` only.
+Frozen pydantic models, camelCase in YAML. Imports `clusters` and `transforms` only.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from components.topology.clusters import Model, PositiveInt, Properties
+from components.topology.clusters import Model, NonNegativeInt, PositiveInt, Properties
+from components.topology.transforms import OwnTransforms
 
 #: Name of a part of a replication; it becomes a part of Kubernetes names.
 SubName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
@@ -61,10 +62,45 @@ class OptionalConnector(Connector):
     enabled: bool = Field(default=True, description="Run this connector.")
 
 
+class StartFrom(StrEnum):
+    """Where to start a partition that has never been replicated.
+
+    `latest` is the partition's end when a task first polls it, for every topic and partition and whenever it is
+    discovered: records produced between its creation and its discovery (`intervals.refreshTopicsSeconds`) are never
+    replicated. A restart before the worker commits the partition's first offset (`offset.flush.interval.ms`) starts at
+    the end again. If retention on the source overtakes replication, `latest` also continues at the end, not at the
+    oldest record. Source: MirrorSourceTask.initializeConsumer, the consumer's `auto.offset.reset`.
+    """
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
+class PartOffsetSyncs(Model):
+    """How often one of several source connectors writes offset syncs."""
+
+    lag_max: NonNegativeInt = Field(
+        description="Most records of a partition between two offset syncs; 0 translates exactly."
+    )
+
+
 class SourcePart(SourceConnector):
-    """One of several source connectors of a flow; no two may select the same topic."""
+    """One of several source connectors of a flow; no two may select the same topic.
+
+    What is not set here is as in the flow.
+    """
 
     topics: tuple[str, ...] = Field(description="Names or patterns of the topics that this connector replicates.")
+    topics_exclude: tuple[str, ...] | None = Field(
+        default=None, description="Names or patterns of topics that this connector leaves out, too."
+    )
+    start_from: StartFrom | None = Field(
+        default=None, description="Where this connector starts a partition that has never been replicated."
+    )
+    offset_syncs: PartOffsetSyncs | None = Field(
+        default=None, description="How often this connector writes offset syncs."
+    )
+    transforms: OwnTransforms = None
 
 
 Source = Annotated[SourceConnector, Field(description="Source connector, which replicates records.")]

@@ -13,8 +13,8 @@ from pydantic import Field
 
 from components.kafka.replication_policy import Policy
 from components.topology.clusters import Cluster, Model, NonNegativeInt, PositiveInt
-from components.topology.connectors import Connectors, MirrorConnectors, PairConnectors, SubName
-from components.topology.transforms import Transforms
+from components.topology.connectors import Connectors, MirrorConnectors, PairConnectors, StartFrom, SubName
+from components.topology.transforms import OwnTransforms, Transforms
 from components.topology.workers import ConnectCluster, NamespaceChoice, Quota
 
 #: Keys that several kinds of replication share.
@@ -55,20 +55,6 @@ class ExactlyOnce(StrEnum):
     DISABLED = "disabled"
     PREPARING = "preparing"
     ENABLED = "enabled"
-
-
-class StartFrom(StrEnum):
-    """Where to start a partition that has never been replicated.
-
-    `latest` is the partition's end when a task first polls it, for every topic and partition and whenever it is
-    discovered: records produced between its creation and its discovery (`intervals.refreshTopicsSeconds`) are never
-    replicated. A restart before the worker commits the partition's first offset (`offset.flush.interval.ms`) starts at
-    the end again. If retention on the source overtakes replication, `latest` also continues at the end, not at the
-    oldest record. Source: MirrorSourceTask.initializeConsumer, the consumer's `auto.offset.reset`.
-    """
-
-    EARLIEST = "earliest"
-    LATEST = "latest"
 
 
 class Preset(StrEnum):
@@ -128,6 +114,7 @@ class Delivery(Model):
     start_from: StartFrom = Field(
         default=StartFrom.EARLIEST, description="Where to start a partition that has never been replicated."
     )
+    transforms: Transforms = Field(default=Transforms(), description="Transforms of the replicated records.")
     tuning: Tuning = Field(default=Tuning(), description="Client settings, and the rate that they must reach.")
     intervals: Intervals = Field(default=Intervals(), description="How often connectors look, sync and report.")
 
@@ -169,7 +156,6 @@ class Flow(FromSourceToTarget, OnKubernetes):
     loop_guard: bool = Field(
         default=False, description="Mark replicated records with a header, and drop those that come from the target."
     )
-    transforms: Transforms = Field(default=Transforms(), description="Transforms of the replicated records.")
     connectors: Connectors = Field(default=Connectors(), description="Connectors; `sources` divides the topics.")
 
 
@@ -183,7 +169,6 @@ class PrefixlessPair(Delivery):
     between: tuple[str, str] = Field(description="Aliases of the two clusters.")
     topics: Topics
     topics_exclude: TopicsExclude = ()
-    transforms: Transforms = Field(default=Transforms(), description="Transforms of the replicated records.")
     create_namespaces: bool = Field(default=True, description="Create the namespaces of both halves.")
     connect: ConnectCluster = Field(default=ConnectCluster(), description="Connect workers of each half.")
     connectors: PairConnectors = Field(default=PairConnectors(), description="Connectors of each half.")
@@ -193,6 +178,7 @@ class SplitPart(OnKubernetes):
     """One Connect cluster of a split, in a namespace of its own."""
 
     topics: Topics
+    transforms: OwnTransforms = None
     connectors: Connectors = Field(default=Connectors(), description="Connectors; `sources` divides the topics.")
 
 
@@ -212,6 +198,7 @@ class MirrorSource(Model):
     topics_exclude: TopicsExclude = ()
     groups: Groups = ()
     groups_exclude: GroupsExclude = ()
+    transforms: OwnTransforms = None
     connectors: MirrorConnectors = Field(default=MirrorConnectors(), description="Connectors of this source's mirror.")
 
 

@@ -4,6 +4,7 @@ Frozen pydantic models, camelCase in YAML. Imports `clusters` only.
 """
 
 from collections.abc import Mapping
+from typing import Annotated
 
 from pydantic import Field
 
@@ -58,3 +59,8 @@ class Transforms(Model):
     def change_records(self) -> bool:
         """Whether replicated records may differ from their originals."""
         return bool(self.before or self.after) or self.converters is not None
+
+
+OwnTransforms = Annotated[
+    Transforms | None, Field(description="Transforms of these records instead of those of the whole replication.")
+]

@@ -1,10 +1,11 @@
 """topics-divided, and which part is behind. A part is a source connector of a flow, or a flow of a split. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from components.contract.parameters import FlowParameters, PartParameters
 from components.contract.report import SAMPLES, CheckName, CheckOutcome, Finding, fail, note
+from components.kafka.selection import Selection
 
 
 @dataclass(frozen=True)
@@ -15,10 +16,13 @@ class Part:
     connector: PartParameters | None = None
 
     def selects(self, topic: str) -> bool:
-        selection = self.flow.topic_selection
         if self.connector is None:
-            return topic in selection
-        return topic in replace(selection, patterns=self.connector.topics)
+            return topic in self.flow.topic_selection
+        return topic in self.flow.part_selection(self.connector)
+
+    def leaves_out(self, topic: str) -> bool:
+        """Whether the connector would replicate the topic but for its own exclusions."""
+        return self.connector is not None and topic in Selection(self.connector.topics) and not self.selects(topic)
 
     def __str__(self) -> str:
         if self.connector is None:
@@ -74,7 +78,7 @@ def check_division(flow: FlowParameters, flows: Sequence[FlowParameters], existi
         if len(owners) > 1:
             what = f"{topic} belongs to {' and '.join(owners)}: each replicates it, so records arrive twice"
             findings.append(fail("topic-in-two-parts", what))
-        elif not owners:
+        elif not owners and not any(part.leaves_out(topic) for part in own):
             what = f"{topic} is a topic of {flow.name}, but belongs to none of its parts: no connector replicates it"
             findings.append(fail("topic-in-no-part", what))
     for part in own:

@@ -80,3 +80,10 @@ def test_an_undivided_flow_has_no_part_to_be_behind() -> None:
 def test_topics_are_labelled_with_their_connector() -> None:
     flow = several(a_part("bulk", "logs-.*"), a_part("core", "orders"))
     assert labels(flow, ["orders"]) == {"orders": "orders (part core (connector orders-source-core))"}
+
+
+def test_a_topic_that_only_its_connector_leaves_out_is_neither_expected_nor_missed() -> None:
+    bulk = {**a_part("bulk", "logs-.*"), "topicsExclude": ["logs-b"]}
+    flow = several(bulk, a_part("core", "orders"))
+    assert found(flow) == {}
+    assert flow.replicated(TOPICS) == ["logs-a", "orders"]

@@ -6,7 +6,7 @@ import pytest
 
 from components.flows.expansion import ExpandedFlow, Shape, expand
 from components.kafka.replication_policy import Policy
-from components.topology.model import StartFrom
+from components.topology.connectors import StartFrom
 from components.topology.parsing import parse_topology
 from tests.builders import a_topology
 
