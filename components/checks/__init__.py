@@ -11,6 +11,7 @@ from components.checks.kafka_users import check_kafka_users
 from components.checks.loops import check_halves, check_loops
 from components.checks.mirrors import check_mirrors, declares_its_clusters
 from components.checks.names import check_aliases, check_names, check_namespaces
+from components.checks.open_grants import check_declared_grants
 from components.checks.properties import check_properties
 from components.checks.references import check_references
 from components.checks.selections import check_selections
@@ -38,6 +39,7 @@ def check_topology(topology: Topology) -> Iterator[Problem]:
         yield from check_properties(topology, flow)
         yield from check_transforms(flow, heartbeats)
         yield from check_references(flow)
+        yield from check_declared_grants(topology, flow)
         yield from check_resources(flow)
         yield from check_versions(topology, flow)
         yield from check_heartbeat_clients(topology, flow)

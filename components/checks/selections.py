@@ -16,13 +16,12 @@ from components.kafka.globs import Glob, written_as_glob
 from components.kafka.overlap import selects_no_topic
 from components.kafka.patterns import matches, matches_any, pattern_error
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
+from components.kafka.selection import is_for_everything
 from components.kafka.topic_names import LONGEST_NAME, is_name
 from components.topology.model import Flow
 
 #: What names are divided by.
 _SEPARATORS = ("-", "_", ".")
-#: A name that only a pattern for every topic matches.
-_ANY_TOPIC = "zq7x1-any-topic-at-all"
 
 
 def check_selections(flow: ExpandedFlow) -> Iterator[Problem]:
@@ -124,7 +123,7 @@ def _check_internal(flow: ExpandedFlow) -> Iterator[Problem]:
         storage_topic_name(flow.workers, "offsets"),
     )
     for where, pattern in _entries(flow, topic_lists(settings)):
-        if matches(pattern, _ANY_TOPIC):
+        if is_for_everything(pattern):
             continue
         if selected := [topic for topic in heartbeats if matches(pattern, topic)]:
             yield Problem(

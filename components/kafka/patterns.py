@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from components.kafka.topic_names import PATTERN_CHARACTERS, TOPIC_CHARACTERS, is_name
+from components.kafka.topic_names import PATTERN_CHARACTERS, TOPIC_CHARACTERS
 
 #: Constructs that mean different things in the two languages, and how they differ.
 _DIFFERENT = (
@@ -27,8 +27,6 @@ _GROUP_OPENING = re.compile(r"\(\?([:=!]|<[=!])")
 #: Repeating a repetition this often or more can match a name in so many ways that matching takes too long.
 _OFTEN = 4
 
-#: Characters that repeat the one before them, perhaps no times.
-_REPEATING_CHARACTERS = frozenset("*?{+")
 _REPETITIONS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
 _GROUPS = frozenset({"SUBPATTERN", "ATOMIC_GROUP"})
 
@@ -114,20 +112,3 @@ def matches(pattern: str, name: str) -> bool:
 def matches_any(patterns: Iterable[str], name: str) -> bool:
     """Whether one of several patterns matches a whole name."""
     return any(matches(pattern, name) for pattern in patterns)
-
-
-def literal_beginning(pattern: str) -> tuple[str, bool]:
-    """The longest text that every match of a pattern begins with, and whether that is the whole pattern."""
-    literal = ""
-    position = 0
-    while position < len(pattern):
-        escaped = pattern[position] == "\\" and pattern[position + 1 : position + 2] in {".", "-", "_"}
-        character = pattern[position + 1] if escaped else pattern[position]
-        following = position + (2 if escaped else 1)
-        ends = not escaped and (character == "." or not is_name(character))
-        if ends or pattern[following : following + 1] in _REPEATING_CHARACTERS:
-            # Alternatives share no beginning.
-            return ("" if "|" in pattern else literal), False
-        literal += character
-        position = following
-    return literal, True

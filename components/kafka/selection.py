@@ -3,12 +3,19 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from components.kafka.patterns import matches_any
+from components.kafka.patterns import matches, matches_any
 
 #: What MirrorMaker excludes by default. Source: DefaultTopicFilter.TOPICS_EXCLUDE_DEFAULT.
 DEFAULT_TOPICS_EXCLUDE = (r".*[\-\.]internal", r".*\.replica", "__.*")
 #: Source: DefaultGroupFilter.GROUPS_EXCLUDE_DEFAULT.
 DEFAULT_GROUPS_EXCLUDE = ("console-consumer-.*", "connect-.*", "__.*")
+#: A name that only a pattern for every name matches.
+_ANY_NAME = "zq7x1-any-name-at-all"
+
+
+def is_for_everything(pattern: str) -> bool:
+    """Whether a pattern was written to select every name."""
+    return matches(pattern, _ANY_NAME)
 
 
 @dataclass(frozen=True)

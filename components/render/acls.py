@@ -17,7 +17,7 @@ from components.flows.naming import (
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.flows.selections import all_topics
 from components.kafka.acls import CLUSTER_NAME, EVERY_NAME, implying, wider_resources
-from components.kafka.patterns import literal_beginning
+from components.kafka.beginnings import beginnings
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
 from components.render.connector_config import chooses_heartbeats
 from components.topology.clusters import ConfigValue
@@ -56,13 +56,14 @@ class _User:
     def topic(self, name: str, *operations: str) -> Acl:
         return self.may("topic", name, *operations)
 
-    def matching(self, resource: ResourceType, pattern: str, *operations: str, prefix: str = "") -> Acl:
-        """Return the ACL for a name or pattern; ACLs have no regular expressions, so a pattern becomes its prefix."""
-        literal, is_whole = literal_beginning(pattern)
-        name = prefix + literal
-        if not name:
-            return self.may(resource, EVERY_NAME, *operations)
-        return self.may(resource, name, *operations, pattern="literal" if is_whole else "prefixed")
+    def matching(self, resource: ResourceType, pattern: str, *operations: str, prefix: str = "") -> Iterator[Acl]:
+        """Yield the ACLs for a name or pattern; ACLs have no regular expressions, so a pattern becomes prefixes."""
+        for beginning, is_whole in beginnings(pattern):
+            name = prefix + beginning
+            if name:
+                yield self.may(resource, name, *operations, pattern="literal" if is_whole else "prefixed")
+            else:
+                yield self.may(resource, EVERY_NAME, *operations)
 
 
 def flows_without_addresses(topology: Topology, region: str | None = None) -> tuple[ResolvedFlow, ...]:
@@ -110,8 +111,8 @@ def _source_connector(flow: ResolvedFlow, source: _User, target: _User) -> Itera
     remote = ("CREATE", "WRITE", "ALTER", "ALTER_CONFIGS")
     policy = replication_policy(settings)
     for pattern in all_topics(settings):
-        yield source.matching("topic", pattern, "READ", "DESCRIBE_CONFIGS")
-        yield target.matching("topic", pattern, *remote, prefix=policy.prefix_of(pattern))
+        yield from source.matching("topic", pattern, "READ", "DESCRIBE_CONFIGS")
+        yield from target.matching("topic", pattern, *remote, prefix=policy.prefix_of(pattern))
     for topic in heartbeats:
         if topic.endswith(EVERYTHING):
             beginning = topic.removesuffix(EVERYTHING)
@@ -139,13 +140,13 @@ def _checkpoint_connector(flow: Flow, source: _User, target: _User) -> Iterator[
         return
     yield target.topic(replication_policy(flow).checkpoints_topic, "CREATE", "READ", "WRITE")
     for group in flow.groups:
-        yield source.matching("group", group, "DESCRIBE")
+        yield from source.matching("group", group, "DESCRIBE")
     if flow.sync_group_offsets:
         # A consumer needs these to commit. Source: MirrorCheckpointTask.syncGroupOffset, KafkaApis.handleOffsetCommit.
         for group in flow.groups:
-            yield target.matching("group", group, "READ")
+            yield from target.matching("group", group, "READ")
         for pattern in all_topics(flow):
-            yield target.matching("topic", pattern, "READ", prefix=replication_policy(flow).prefix_of(pattern))
+            yield from target.matching("topic", pattern, "READ", prefix=replication_policy(flow).prefix_of(pattern))
 
 
 def _heartbeat_connector(flow: ResolvedFlow, source: _User, target: _User) -> Iterator[Acl]:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from infra.commands.console import err, out
+from infra.commands.console import err, out, print_problems
 from infra.commands.options import InProject, Json, Stack
 from infra.review import acl_tables as access
 from infra.settings import read_settings
@@ -32,6 +32,7 @@ def acls(
     else:
         for table in access.acl_tables(found):
             out.print(table)
+    print_problems(access.widest_grants(settings), err)
     for alias in access.unknown_principals(settings):
         message = f"the name of the user on {alias} is not known: set `principal` in its `authentication`"
         err.print(f"[yellow]![/] {escape(message)}", soft_wrap=True)

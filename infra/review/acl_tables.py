@@ -9,6 +9,8 @@ from typing import Any
 
 from rich.table import Table
 
+from components.checks.open_grants import open_grants
+from components.contract.problems import Problem
 from components.render.acls import Acl, flow_acls, flows_without_addresses, merged_acls, operation_title
 from components.topology.model import Topology
 from components.topology.principals import kafka_principal
@@ -23,6 +25,13 @@ def stack_acls(settings: StackSettings) -> tuple[Acl, ...]:
     raise_mistakes(settings)
     flows = flows_without_addresses(settings.topology, settings.region)
     return merged_acls(acl for flow in flows for acl in flow_acls(flow))
+
+
+def widest_grants(settings: StackSettings) -> list[Problem]:
+    """A warning for every pattern of the stack's flows whose ACLs are for every topic or group of a cluster."""
+    flows = flows_without_addresses(settings.topology, settings.region)
+    aliases = set(settings.topology.clusters)
+    return sorted({found for flow in flows for found in open_grants(settings.topology, flow.expanded, aliases)})
 
 
 def unknown_principals(settings: StackSettings) -> tuple[str, ...]:

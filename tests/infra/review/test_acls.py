@@ -8,7 +8,14 @@ from typing import Any
 
 from rich.console import Console
 
-from infra.review.acl_tables import acl_commands, acl_documents, acl_tables, stack_acls, unknown_principals
+from infra.review.acl_tables import (
+    acl_commands,
+    acl_documents,
+    acl_tables,
+    stack_acls,
+    unknown_principals,
+    widest_grants,
+)
 from infra.settings import StackSettings, read_settings
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.stacks import write_stack
@@ -92,3 +99,12 @@ def test_a_certificates_owner_that_nobody_named_is_asked_for(tmp_path: Path) -> 
     settings = settings_of(tmp_path, uswest=a_cluster("us-west-2", authentication={"type": "tls", "secret": "c"}))
     assert {acl.cluster for acl in stack_acls(settings)} == {EAST}
     assert unknown_principals(settings) == (WEST,)
+
+
+def test_what_a_pattern_without_a_beginning_opens_is_said_where_an_administrator_grants_it(tmp_path: Path) -> None:
+    settings = read_settings("test", write_stack(tmp_path, a_topology(a_flow(topics=["orders", ".*-events", ".*"]))))
+    (found,) = widest_grants(settings)
+    assert (found.where, found.what) == (
+        "replications.orders.topics.1",
+        "the ACLs for `.*-events` let `User:mirror` read every topic on `useast`",
+    )

@@ -1,0 +1,98 @@
+"""What every name that a pattern matches begins with, because ACLs know whole names and prefixes but no patterns."""
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from components.kafka.patterns import pattern_error
+
+_parser = import_module("re._parser")
+
+#: More alternatives than this are not followed: an ACL of a shorter prefix is easier to review than so many.
+_ALTERNATIVES = 16
+
+#: A text, and whether it is a whole name and not only its beginning.
+Beginning = tuple[str, bool]
+_Beginnings = frozenset[Beginning]
+
+
+@lru_cache(maxsize=1 << 12)
+def beginnings(pattern: str) -> tuple[Beginning, ...]:
+    """The fewest texts that the matches of a pattern begin with, each as long as is certain, sorted.
+
+    An empty text that is not a whole name means that nothing is certain.
+    """
+    if pattern_error(pattern) is not None:
+        return (("", False),)
+    parsed = _parser.parse(pattern)
+    found = _after(frozenset({("", True)}), parsed, parsed.state.flags)
+    prefixes = tuple(text for text, whole in found if not whole)
+    covered = {each for each in found if any(each[0].startswith(one) and each != (one, False) for one in prefixes)}
+    return tuple(sorted(found - covered))
+
+
+def _after(before: _Beginnings, nodes: Iterable[Any], flags: int) -> _Beginnings:
+    """The beginnings after some more operations of a pattern; those that are no whole names stay as they are."""
+    for operation, argument in nodes:
+        follow = _FOLLOW.get(str(operation), _anything)
+        found = follow(frozenset(each for each in before if each[1]), argument, flags)
+        if len(found) > _ALTERNATIVES:
+            found = _anything(before, argument, flags)
+        before = found | {each for each in before if not each[1]}
+    return before
+
+
+def _anything(before: _Beginnings, _argument: Any, _flags: int) -> _Beginnings:
+    """Every name goes on in some way that is not known."""
+    return frozenset((text, False) for text, _ in before)
+
+
+def _nothing(before: _Beginnings, _argument: Any, _flags: int) -> _Beginnings:
+    """An anchor or a look-around: it adds no character."""
+    return before
+
+
+def _literal(before: _Beginnings, code: int, flags: int) -> _Beginnings:
+    character = chr(code)
+    if flags & re.IGNORECASE and character.lower() != character.upper():
+        return _anything(before, code, flags)
+    return frozenset((text + character, True) for text, _ in before)
+
+
+def _one_of(before: _Beginnings, members: list[Any], flags: int) -> _Beginnings:
+    if any(str(operation) != "LITERAL" for operation, _ in members):
+        return _anything(before, members, flags)
+    return frozenset().union(*(_literal(before, code, flags) for _, code in members))
+
+
+def _branch(before: _Beginnings, argument: Any, flags: int) -> _Beginnings:
+    return frozenset().union(*(_after(before, alternative, flags) for alternative in argument[1]))
+
+
+def _group(before: _Beginnings, argument: Any, flags: int) -> _Beginnings:
+    _, added, removed, nodes = argument
+    return _after(before, nodes, (flags | added) & ~removed)
+
+
+def _repeat(before: _Beginnings, argument: Any, flags: int) -> _Beginnings:
+    least, most, nodes = argument
+    for _ in range(least):
+        before = _after(before, nodes, flags)
+    if least == most:
+        return before
+    return before | _after(before, nodes, flags) if most == least + 1 else _anything(before, nodes, flags)
+
+
+_FOLLOW: dict[str, Callable[[_Beginnings, Any, int], _Beginnings]] = {
+    "LITERAL": _literal,
+    "IN": _one_of,
+    "BRANCH": _branch,
+    "SUBPATTERN": _group,
+    "MAX_REPEAT": _repeat,
+    "MIN_REPEAT": _repeat,
+    "AT": _nothing,
+    "ASSERT": _nothing,
+    "ASSERT_NOT": _nothing,
+}

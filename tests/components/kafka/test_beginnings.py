@@ -1,0 +1,38 @@
+"""ACLs are derived from what all matches of a pattern begin with: too short opens more, too long denies a topic."""
+
+import pytest
+
+from components.kafka.beginnings import beginnings
+from components.kafka.patterns import matches
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("orders", ["orders!"]),
+        ("orders.eu", ["orders"]),
+        (r"orders\.eu", ["orders.eu!"]),
+        ("orders-.*", ["orders-"]),
+        ("^orders-.*$", ["orders-"]),
+        ("orders(-.*)?", ["orders!", "orders-"]),
+        ("orders-(eu-)?v1", ["orders-eu-v1!", "orders-v1!"]),
+        ("shipping-(events|labels)-.*", ["shipping-events-", "shipping-labels-"]),
+        ("(orders|orders-eu)-.*", ["orders-"]),
+        ("orders-[ab]-.*", ["orders-a-", "orders-b-"]),
+        ("orders-[0-9]+", ["orders-"]),
+        ("orders-[^a].*", ["orders-"]),
+        ("(ab){2}-.*", ["abab-"]),
+        ("a+", ["a"]),
+        ("x(a|b|c|d|e)(a|b|c|d|e)", ["xa", "xb", "xc", "xd", "xe"]),
+        ("(?i)orders", [""]),
+        ("(?i:o)rders", [""]),
+        ("(orders|.*)", [""]),
+        (".*-events", [""]),
+        ("(?!tmp).*", [""]),
+        ("app/.*", ["app/"]),
+        ("(", [""]),
+    ],
+)
+def test_the_beginnings_of_a_pattern(pattern: str, found: list[str]) -> None:
+    assert [f"{text}{'!' if whole else ''}" for text, whole in beginnings(pattern)] == found
+    assert all(matches(pattern, text) for text, whole in beginnings(pattern) if whole)
