@@ -1,13 +1,15 @@
 """Stack files and topology files -> settings and model; the only reader of both, and of pulumi.Config."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from components.contract.problems import CannotRunError, Place, ReplicationError
+from components.contract.problems import CannotRunError, Place, Problem, ReplicationError
 from components.flows.resolved import config_values
 from components.topology.model import Topology
 from components.topology.parsing import parse_topology
+from components.topology.remainder import Remainder, remainder
 from infra.files.loading import load_yaml
 from infra.files.positions import place_of, placed, shown
 
@@ -167,20 +169,32 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
             f"correct `{PROJECT}:topology` in {shown(stack_file(stack, stacks))}.",
             place=place_of(f"config.{PROJECT}:topology", stack_file(stack, stacks)),
         )
-    return StackSettings(
+    data = load_yaml(path)
+    settings = partial(
+        StackSettings,
         stack=stack,
         stacks=stacks,
-        topology=_topology(path),
         region=values.get("region"),
         local=values.get("local") == "true",
         values=values,
         secret_keys=encrypted,
     )
-
-
-def _topology(path: Path) -> Topology:
-    """The model of a topology file. Raises ReplicationError with the place of each mistake in its form."""
     try:
-        return parse_topology(load_yaml(path))
+        return settings(topology=parse_topology(data))
     except ReplicationError as error:
-        raise ReplicationError(placed(error.problems, path)) from None
+        left = remainder(data)
+        certain = settings(topology=left.certain) if left else None
+        raise FormError(placed(error.problems, path), left, certain) from None
+
+
+class FormError(ReplicationError):
+    """Every mistake in the form of a topology, and what is left to check; None if nothing is.
+
+    `settings` are the stack's, with what is certain of the topology.
+    """
+
+    def __init__(
+        self, problems: Iterable[Problem], left: Remainder | None = None, settings: StackSettings | None = None
+    ) -> None:
+        super().__init__(problems)
+        self.left, self.settings = left, settings

@@ -6,6 +6,7 @@ Loads no engine and no client: a check in an editor or a hook must not wait for 
 import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from components.checks import check_topology
 from components.checks.addresses import check_addresses
@@ -29,13 +30,40 @@ from infra.settings import (
     ALLOW_UNPROVEN,
     PROJECT,
     SETTINGS,
+    FormError,
     StackSettings,
+    read_settings,
     regions_of_topology,
     stack_file,
 )
 
 #: Values that are not a reason: whoever sets them mistakes the key for a switch.
 _NO_REASONS = ("", "true", "false", "yes", "no")
+
+
+def problems_of_stack(stack: str, stacks: Path) -> list[Problem]:
+    """Every problem of a stack's files, sorted by where: also those that its topology has beside mistakes in its form.
+
+    Raises CannotRunError for files that cannot be read.
+    """
+    try:
+        return problems(read_settings(stack, stacks))
+    except FormError as error:
+        return sorted({*error.problems, *_problems_left(error)})
+
+
+def _problems_left(error: FormError) -> Iterator[Problem]:
+    left, settings = error.left, error.settings
+    if left is None or settings is None:
+        return
+    found = [*_problems_of_topology(settings)]
+    found += [each for alone in left.alone for each in check_topology(alone) if each.where.startswith("replications.")]
+    yield from placed((each for each in found if left.is_certain(each.where)), settings.topology_file)
+    file = stack_file(settings.stack, settings.stacks)
+    if not any(path[0] == "clusters" for path in left.unknown):
+        yield from placed(_check_stack(settings), file)
+    if not stack_environment(settings).on_this_machine:
+        yield from placed(_configuration_problems(settings, ()), file)
 
 
 def problems(settings: StackSettings) -> list[Problem]:

@@ -4,6 +4,7 @@ Imports nothing of ours but the base of the models.
 """
 
 import difflib
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 from components.topology.clusters import Model
 
 Path = tuple[str | int, ...]
+#: Below this, a key that is no key of ours would be taken for one that it resembles by chance.
+_SIMILAR_ENOUGH = 0.7
 _Node = Mapping[str, Any]
 
 
@@ -25,7 +28,7 @@ class UnknownKey:
 
 def unknown_key(model: type[Model], path: Path, data: object) -> UnknownKey:
     """Explain why the model does not accept the key at the end of a path."""
-    schema = model.model_json_schema()
+    schema = _schema(model)
     *parents, key = path
     mapping = _value(data, parents)
     beside = {str(each) for each in mapping} - {str(key)} if isinstance(mapping, Mapping) else set()
@@ -40,6 +43,11 @@ def unknown_key(model: type[Model], path: Path, data: object) -> UnknownKey:
     if inner := [each for each in accepted if key in _keys_below(schema, chosen, each)]:
         return UnknownKey(without_effect, f"did you mean `{inner[0]}.{key}`?")
     return UnknownKey(without_effect, f"remove it; accepted keys: {', '.join(accepted)}.")
+
+
+@functools.cache
+def _schema(model: type[Model]) -> _Node:
+    return model.model_json_schema()
 
 
 def _of_another_form(key: str, forms: list[_Node], beside: set[str]) -> UnknownKey:
@@ -60,7 +68,7 @@ def _listed(keys: set[str]) -> str:
 def _nearest(key: str, accepted: list[str]) -> str:
     """Return the accepted key that a key resembles, whatever its case and its separators; "" if none does."""
     plain = {_plain(each): each for each in accepted}
-    near = difflib.get_close_matches(_plain(key), plain, n=1)
+    near = difflib.get_close_matches(_plain(key), plain, n=1, cutoff=_SIMILAR_ENOUGH)
     return plain[near[0]] if near else ""
 
 

@@ -89,6 +89,14 @@ def _problems(details: Iterable[ErrorDetails], data: object, model: type[Model])
         yield _problem(found[0], data, model, " or ".join(each for each in wanted if each))
 
 
+def file_path(detail: ErrorDetails, data: object) -> tuple[str | int, ...]:
+    """Return the path of a mistake in the file; what is missing has the path that it would have."""
+    location = detail["loc"]
+    if location[-1:] == ("[key]",) or (location and location[-1] in _SIMPLE_TYPES):
+        location = location[:-1]
+    return _path_in_file(location, data)
+
+
 def _problem(detail: ErrorDetails, data: object, model: type[Model], wanted: str) -> Problem:
     if detail["type"] == "invalid_key" or detail["loc"][-1:] == ("[key]",):
         return _wrong_key(detail, data)

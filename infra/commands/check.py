@@ -8,14 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from components.changes.effect import number
-from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
+from components.contract.problems import CannotRunError, Problem, Severity
 from infra.commands.completion import complete_stack
 from infra.commands.console import out, print_problems
 from infra.commands.options import InProject, Json
 from infra.files.positions import shown
 from infra.promotion.rule.plan import plan_problems
-from infra.settings import read_settings, stack_names
-from infra.stack_checks import problems
+from infra.settings import stack_names
+from infra.stack_checks import problems_of_stack
 
 
 def check(
@@ -51,9 +51,7 @@ def _check(names: Sequence[str], stacks: Path) -> dict[str, list[Problem]]:
     found: dict[str, list[Problem]] = {}
     for stack in names:
         try:
-            found[stack] = problems(read_settings(stack, stacks))
-        except ReplicationError as error:
-            found[stack] = list(error.problems)
+            found[stack] = problems_of_stack(stack, stacks)
         except CannotRunError as error:
             if error.place is None:
                 raise

@@ -20,7 +20,7 @@ from infra.review.render import rendered_files, write_files
 from infra.review.report_markdown import as_markdown
 from infra.review.snapshots import UnreadableBaseError
 from infra.settings import StackSettings, read_settings, stack_file
-from infra.stack_checks import problems
+from infra.stack_checks import problems_of_stack
 
 #: Finds the comment of an earlier review of the same pull request.
 MARKER = "<!-- replicate review -->"
@@ -51,11 +51,12 @@ def review_stacks(stacks_touched: Sequence[str], stacks: Path, bases: Sequence[B
 def _reviewed(stack: str, stacks: Path, bases: Sequence[Base]) -> StackReview:
     base = next((each for each in bases[:-1] if (each.folder / stack).is_dir()), bases[-1])
     try:
-        settings = read_settings(stack, stacks) if stack_file(stack, stacks).is_file() else None
-        found = problems(settings) if settings is not None else []
+        exists = stack_file(stack, stacks).is_file()
+        found = problems_of_stack(stack, stacks) if exists else []
         mistakes = tuple(f"{problem.severity}: {problem}" for problem in found)
         if any(problem.severity is Severity.ERROR for problem in found):
             return StackReview(stack, mistakes, failed=True)
+        settings = read_settings(stack, stacks) if exists else None
         (comparison,) = compare_stacks([stack], stacks, base)
     except ReplicationError as error:
         return StackReview(stack, tuple(f"{each.severity}: {each}" for each in error.problems), failed=True)

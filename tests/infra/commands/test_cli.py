@@ -206,3 +206,16 @@ def test_every_missing_key_of_the_configuration_is_told_at_once(tmp_path: Path) 
         ("missing-config", "run `pulumi config set --stack test replication:west VALUE`."),
         ("no-groups", said[-1]["remedy"]),
     ]
+
+
+def test_a_typo_hides_no_other_mistake(tmp_path: Path) -> None:
+    topology = a_topology(a_flow(target="useast", offsetSync={"lagMax": 3}))
+    topology["clusters"]["useast"]["bootstrapServers"] = {"config": "east"}
+    write_stack(tmp_path, topology, regoin="us-east-1")
+    said = json.loads(replicate("check", "--stacks", str(tmp_path), "--json").stdout)["test"]
+    assert [(each["code"], each["where"]) for each in said] == [
+        ("missing-config", "config.replication:east"),
+        ("unknown-key", "config.replication:regoin"),
+        ("unknown-key", "replications.orders.offsetSync"),
+        ("equal-aliases", "replications.orders.target"),
+    ]

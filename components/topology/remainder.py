@@ -1,0 +1,164 @@
+"""What is left to check of a topology whose form has mistakes. Imports the model and parsing only."""
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from components.topology.known_keys import Path, unknown_key
+from components.topology.model import Topology
+from components.topology.parsing import file_path
+
+#: Entries of a topology are two keys deep: `clusters.ALIAS`, `replications.NAME`.
+_ENTRY = 2
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """A topology without its mistakes in form.
+
+    `certain` lacks each replication with a mistake, in itself or in one of its clusters; `alone` has each of those by
+    itself, as far as it is known. `given` is the file as far as it is known, `unknown` the paths that are not.
+    """
+
+    certain: Topology
+    alone: tuple[Topology, ...]
+    given: Mapping[str, Any]
+    unknown: tuple[Path, ...]
+
+    def is_certain(self, where: str) -> bool:
+        """Whether a problem at a dotted path holds whatever the unknown parts were meant to be.
+
+        In an entry with a mistake only what the file says is certain: a key that is missing may be the one that is
+        misspelt.
+        """
+        if any(_overlap(where, _dotted(path)) for path in self.unknown):
+            return False
+        wrong = [_dotted(path[:_ENTRY]) for path in self.unknown]
+        return not any(_overlap(where, entry) for entry in wrong) or _is_given(self.given, where)
+
+
+def remainder(data: object) -> Remainder | None:
+    """Return what is left of a topology file; None if nothing can be checked, such as without its `strimzi`."""
+    given: Any = copy.deepcopy(data)
+    unknown: list[Path] = []
+    while details := _mistakes(given):
+        before = copy.deepcopy(given)
+        mistakes = [(_existing(before, file_path(each, before)), each) for each in details]
+        # From the last to the first, so that the entries of a list keep their places.
+        for path, detail in sorted(mistakes, key=lambda each: _order(each[0]), reverse=True):
+            if _exists(given, path):
+                unknown += _repair(given, path, detail)
+        if given == before or any(len(path) < _ENTRY for path in unknown):
+            return None
+    return _divided(given, tuple(unknown))
+
+
+def _mistakes(data: object) -> list[ErrorDetails]:
+    try:
+        Topology.model_validate(data)
+    except ValidationError as error:
+        return error.errors()
+    return []
+
+
+def _order(path: Path) -> list[tuple[bool, int, str]]:
+    return [(isinstance(part, int), part if isinstance(part, int) else 0, str(part)) for part in path]
+
+
+def _repair(data: Any, path: Path, detail: ErrorDetails) -> list[Path]:
+    """Take a mistake out of the data; return the path that is unknown since, or nothing if the meaning is clear."""
+    if not path:
+        return [path]
+    parent, key = _at(data, path[:-1]), path[-1]
+    match detail["type"], parent[key]:
+        case "extra_forbidden", value if meant := unknown_key(Topology, path, data).meant:
+            entries = {meant if each == key else each: parent[each] for each in parent}
+            parent.clear()
+            parent.update(entries | {meant: value})
+        case "string_type", float() as value if path == ("strimzi",):
+            parent[key] = str(value)
+        case "tuple_type" | "list_type", str() as value:
+            parent[key] = [value]
+        case "extra_forbidden", _ if len(path) < _ENTRY:
+            del parent[key]
+        case _:
+            del parent[key]
+            # The keys of a cluster depend on each other: a login that is given may need what was misspelt.
+            if path[0] == "clusters":
+                return [path[:_ENTRY]]
+            return [path[:-1] if isinstance(parent, list) else path]
+    return []
+
+
+def _existing(data: Any, path: Path) -> Path:
+    """The longest beginning of a path that the data has."""
+    return next(path[:length] for length in range(len(path), -1, -1) if _exists(data, path[:length]))
+
+
+def _exists(data: Any, path: Path) -> bool:
+    for part in path:
+        found = part in data if isinstance(data, Mapping) else _has_entry(data, part)
+        if not found:
+            return False
+        data = data[part]
+    return True
+
+
+def _has_entry(data: Any, part: str | int) -> bool:
+    return isinstance(data, list) and isinstance(part, int) and part < len(data)
+
+
+def _at(data: Any, path: Path) -> Any:
+    for part in path:
+        data = data[part]
+    return data
+
+
+def _divided(given: Mapping[str, Any], unknown: tuple[Path, ...]) -> Remainder:
+    topology = Topology.model_validate(given)
+    wrong = {path[1] for path in unknown if path[0] == "replications"}
+    clusters = {str(path[1]) for path in unknown if path[0] == "clusters"}
+    apart = {
+        name
+        for name, replication in topology.replications.items()
+        if name in wrong or clusters & set(_aliases(replication.model_dump()))
+    }
+    lost = clusters - set(topology.clusters)
+    alone = [
+        topology.model_copy(update={"replications": {name: replication}})
+        for name, replication in topology.replications.items()
+        if name in apart and not lost & set(_aliases(replication.model_dump()))
+    ]
+    rest = {name: each for name, each in topology.replications.items() if name not in apart}
+    return Remainder(topology.model_copy(update={"replications": rest}), tuple(alone), given, unknown)
+
+
+def _aliases(replication: Mapping[str, Any]) -> Iterator[str]:
+    """The clusters that a replication names, of whatever kind it is."""
+    yield from (str(replication[key]) for key in ("source", "target") if replication.get(key))
+    yield from replication.get("between") or ()
+    yield from replication.get("sources") or {}
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(str(part) for part in path)
+
+
+def _overlap(one: str, other: str) -> bool:
+    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+
+
+def _is_given(data: Any, where: str) -> bool:
+    """Whether the data has a value at a dotted path; keys contain dots, too."""
+    if not where:
+        return True
+    entries = data.items() if isinstance(data, Mapping) else enumerate(data) if isinstance(data, list) else ()
+    return any(
+        _is_given(value, where[len(str(key)) + 1 :])
+        for key, value in entries
+        if where == str(key) or where.startswith(f"{key}.")
+    )

@@ -1,0 +1,137 @@
+"""Beside mistakes in its form, a topology is checked as far as it is known, and no mistake follows from another."""
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from components.checks import check_topology
+from components.contract.problems import ReplicationError
+from components.topology.parsing import parse_topology
+from components.topology.remainder import remainder
+from tests.builders import a_cluster, a_flow, a_topology
+
+
+def found_beside(data: dict[str, Any]) -> set[tuple[str, str]] | None:
+    """Code and path of what the checks find beside mistakes in the form."""
+    left = remainder(data)
+    if left is None:
+        return None
+    found = [*check_topology(left.certain), *(each for alone in left.alone for each in check_topology(alone))]
+    return {(each.code, each.where) for each in found if left.is_certain(each.where)}
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        pytest.param({"offsetSync": {"lagMax": 3}}, id="a key that is misspelt"),
+        pytest.param({"quantity": 3}, id="a key that is none"),
+        pytest.param({"policy": "identiy"}, id="a value that is not accepted"),
+        pytest.param({"connect": {"replicas": "many"}}, id="a value of another type"),
+        pytest.param({"topics": "orders"}, id="text for a list"),
+    ],
+)
+def test_a_mistake_is_found_beside_one_in_the_form_of_the_same_replication(mistake: dict[str, Any]) -> None:
+    assert found_beside(a_topology(a_flow(target="useast", **mistake))) == {
+        ("equal-aliases", "replications.orders.target")
+    }
+
+
+def test_what_a_misspelt_key_was_meant_to_set_is_not_missing() -> None:
+    flow = a_flow(groops=["checkout"], topcs=["orders"])
+    del flow["topics"], flow["groups"]
+    assert found_beside(a_topology(flow)) == set()
+
+
+def test_what_an_unknown_key_may_have_been_meant_to_set_is_not_missing() -> None:
+    flow = a_flow(selection=["orders"])
+    del flow["topics"]
+    assert found_beside(a_topology(flow)) == set()
+
+
+def test_a_replication_whose_cluster_has_a_mistake_names_no_unknown_cluster() -> None:
+    topology = a_topology(a_flow(connectors={"source": {"config": {"producer.override.acks": "0"}}}))
+    del topology["clusters"]["useast"]["region"]
+    assert found_beside(topology) == set()
+
+
+def test_the_other_replications_are_checked_against_each_other() -> None:
+    topology = a_topology()
+    topology["replications"] |= {"again": a_flow(), "broken": a_flow(source=[])}
+    codes = {code for code, _ in found_beside(topology) or ()}
+    assert "topics-overlap" in codes
+
+
+@pytest.mark.parametrize("top", ["strimzi", "clusters", "replications"])
+def test_without_a_part_that_all_depend_on_nothing_is_checked(top: str) -> None:
+    topology = a_topology(a_flow(target="useast"))
+    del topology[top]
+    assert found_beside(topology) is None
+
+
+def test_a_version_without_quotation_marks_is_known() -> None:
+    assert found_beside(a_topology(a_flow(target="useast"), strimzi=1.2)) == {
+        ("equal-aliases", "replications.orders.target")
+    }
+
+
+def paths(data: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    entries = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in entries:
+        yield (*path, key)
+        yield from paths(value, (*path, key))
+
+
+def with_one_mistake(data: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The data with each of its keys misspelt and garbled in turn, and each of its values replaced."""
+    for path in paths(data):
+        for kind in ("misspelt", "garbled", "a mapping", "empty"):
+            changed = copy.deepcopy(data)
+            parent: Any = changed
+            for part in path[:-1]:
+                parent = parent[part]
+            key = path[-1]
+            if kind in ("a mapping", "empty"):
+                parent[key] = {"other": 1} if kind == "a mapping" else None
+            elif isinstance(key, str):
+                entries = {
+                    (key[:-1] if kind == "misspelt" else "zzz") if each == key else each: parent[each]
+                    for each in parent
+                }
+                parent.clear()
+                parent.update(entries)
+            yield f"{'.'.join(map(str, path))} {kind}", changed
+
+
+def test_no_mistake_follows_from_another() -> None:
+    """Every single mistake in the form of a topology without mistakes; the checks find nothing beside any of them."""
+    flow = a_flow(
+        policy="identity",
+        loopGuard=True,
+        offsetSyncs={"location": "target", "lagMax": 10},
+        tuning={"preset": "throughput", "roundTripMilliseconds": 70, "bytesPerSecondPerPartition": 1_000_000},
+        connect={"replicas": 2, "resources": {"limits": {"memory": "2Gi"}}, "jvmOptions": {"-Xmx": "1g"}},
+        connectors={"source": {"tasksMax": 2, "config": {"producer.override.linger.ms": 5}}},
+    )
+    clusters = {
+        "useast": a_cluster(
+            bootstrapServers="kafka.useast.example.com:9093", kafkaUser={"cluster": "k", "namespace": "n"}
+        ),
+        "uswest": a_cluster("us-west-2", bootstrapServers="kafka.uswest.example.com:9093"),
+    }
+    topology = a_topology(flow, clusters=clusters)
+    topology["replications"]["back"] = a_flow(
+        source="uswest", target="useast", topics=["stock"], loopGuard=True, policy="identity"
+    )
+    assert set(check_topology(parse_topology(topology))) == set()
+    mistakes = 0
+    for mistake, changed in with_one_mistake(topology):
+        try:
+            parse_topology(changed)
+        except ReplicationError:
+            mistakes += 1
+            # A cluster that the file does not declare under the name that flows use is a mistake of its own.
+            found = {each for each in found_beside(changed) or () if each[0] != "unknown-alias"}
+            assert found == set(), mistake
+    assert mistakes > 200
