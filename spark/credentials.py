@@ -20,7 +20,6 @@ from components.contract.parameters import (
 from spark.errors import CredentialError
 
 KUBERNETES_TIMEOUT_SECONDS = 10
-_REFERRED_TO = "The parameter document says that it holds a credential."
 _LOGIN_MODULES = {
     "plain": ("PLAIN", "org.apache.kafka.common.security.plain.PlainLoginModule"),
     "scram-sha-256": ("SCRAM-SHA-256", "org.apache.kafka.common.security.scram.ScramLoginModule"),
@@ -73,13 +72,7 @@ def resolver(kubeconfig: Path | None = None) -> Resolve:
             return Secret(reference, _file_value(reference.file))
         name = reference.env or ""
         if name not in os.environ:
-            raise CredentialError(
-                "credential-missing",
-                "the variable is not set",
-                str(reference),
-                _REFERRED_TO,
-                f"export {name} for the job.",
-            )
+            raise _missing("the variable is not set", str(reference), f"export {name} for the job.")
         return Secret(reference, os.environ[name].encode())
 
     return resolve
@@ -135,17 +128,16 @@ def _pem(secret: Secret, kind: str) -> str:
     return text
 
 
+def _missing(what: str, where: str, remedy: str) -> CredentialError:
+    why = "The parameter document says that it holds a credential."
+    return CredentialError("credential-missing", what, where, why, remedy)
+
+
 def _file_value(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise CredentialError(
-            "credential-missing",
-            f"{error.strerror}",
-            f"file {path}",
-            _REFERRED_TO,
-            "give a path that the job's user can read.",
-        ) from None
+        raise _missing(f"{error.strerror}", f"file {path}", "give a path that the job's user can read.") from None
 
 
 def _secret_value(reference: SecretReference, kubeconfig: Path | None) -> bytes:
@@ -162,9 +154,7 @@ def _secret_value(reference: SecretReference, kubeconfig: Path | None) -> bytes:
         )
     except client.ApiException as error:
         remedy = "let the job's account `get` this Secret." if error.status == 403 else "create it or correct the name."
-        raise CredentialError(
-            "credential-missing", f"Kubernetes answers {error.reason}", where, _REFERRED_TO, remedy
-        ) from None
+        raise _missing(f"Kubernetes answers {error.reason}", where, remedy) from None
     except HTTPError:
         raise CredentialError(
             "kubernetes-unreachable",

@@ -1,7 +1,7 @@
 """The job: checks flows of a parameter document. Call `run` from Python, `validate.py` from a shell."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -76,15 +76,11 @@ def check_flow(
         checked_at=_now(),
         checks=tuple(sorted(checks, key=lambda check: list(CheckName).index(CheckName(check.name)))),
         error=failure,
-        not_run=_mentioned(why_not),
+        not_run={name.value: why_not[name] for name in CheckName if why_not.get(name)},
         replication=flow.replication,
         shape=flow.shape,
         advice=advice(flow),
     )
-
-
-def _mentioned(why_not: Mapping[CheckName, str]) -> dict[str, str]:
-    return {name.value: why_not[name] for name in CheckName if why_not.get(name)}
 
 
 def _outcome(check: Check, readings: SharedReadings) -> CheckOutcome:

@@ -9,6 +9,11 @@ from infra.machine import paths as machine_paths
 from infra.machine.go_tools import GoTool, ensure_go_tool
 from infra.machine.locks import exclusive
 
+ACTIONLINT = GoTool("actionlint", "1.7.12", "actionlint", "github.com/rhysd/actionlint/cmd/actionlint", "-version")
+KUSTOMIZE = GoTool("kustomize", "5.8.1", "kustomize", "sigs.k8s.io/kustomize/kustomize/v5", "version")
+FOR_TESTS = (ACTIONLINT, KUSTOMIZE)
+"""They check workflow files and rendered folders."""
+
 
 def go_program(tool: GoTool) -> Path:
     """The program in its pinned version: from PATH, else built."""

@@ -28,6 +28,10 @@ class PendingCreate:
     name: str
 
     @property
+    def reference(self) -> Reference:
+        return Reference(self.api_version, self.kind, self.namespace or None, self.name)
+
+    @property
     def identifier(self) -> str:
         """The provider's id of the object. Source: pulumi-kubernetes, `namespace/name`."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
@@ -44,7 +48,7 @@ def adopt_pending_creates(stack: automation.Stack, api: KubernetesApi, say: Say)
         "A deployment was killed, and only the cluster knows whether it created its last object.",
         "allow the account of the stack's Kubernetes context to read what it deploys.",
     ):
-        found = [each for each in pending_creates(state) if _exists(api, each)]
+        found = [each for each in pending_creates(state) if api.get(each.reference) is not None]
     stack.import_stack(automation.Deployment(version=exported.version, deployment=adopting(state, found)))
     if found:
         # The provider's own fields of the state can be read from the object only.
@@ -77,8 +81,3 @@ def _pending(resource: Mapping[str, Any]) -> PendingCreate:
     return PendingCreate(
         resource["urn"], inputs["apiVersion"], inputs["kind"], metadata.get("namespace", ""), metadata["name"]
     )
-
-
-def _exists(api: KubernetesApi, pending: PendingCreate) -> bool:
-    target = Reference(pending.api_version, pending.kind, pending.namespace or None, pending.name)
-    return api.get(target) is not None

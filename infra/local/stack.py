@@ -3,9 +3,10 @@
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pydantic.alias_generators import to_camel
 from rich.console import Console
 
 from infra.local import paths
@@ -45,15 +46,8 @@ class PartStatus:
 
     def as_json(self) -> dict[str, object]:
         """The status as JSON; its keys are part of the command line's interface."""
-        return {
-            "name": self.name,
-            "running": self.running,
-            "ready": self.ready,
-            "pid": self.pid,
-            "ports": list(self.ports),
-            "memoryBytes": self.memory_bytes,
-            "log": None if self.log is None else str(self.log),
-        }
+        values = {**asdict(self), "log": None if self.log is None else str(self.log)}
+        return {to_camel(key): value for key, value in values.items()}
 
 
 def up(console: Console) -> Endpoints:

@@ -140,15 +140,6 @@ def _send(producer: Producer, topic: str, partition: int, record: Record, failur
             return
 
 
-def commit(region: Region, group: str, offsets: Positions) -> None:
-    """Commit the offsets for a group that has no members, whether or not the records exist."""
-    consumer = Consumer({**region.client_config(APP), "group.id": group, "enable.auto.commit": False})
-    try:
-        _asked(f"commit for group {group}", region, lambda: _commit(consumer, offsets))
-    finally:
-        consumer.close()
-
-
 def consume_to(region: Region, group: str, stop_at: Positions) -> int:
     """Consume as a member of `group` up to the given offsets, commit exactly those, and leave the group.
 
@@ -172,21 +163,16 @@ def consume_to(region: Region, group: str, stop_at: Positions) -> int:
         if behind:
             raise NotYetError(f"positions {behind}")
 
-    what = f"consume as group {group}"
     try:
         consumer.subscribe(sorted({topic for topic, _ in stop_at}))
         wait_for(f"group {group} to reach its offsets", expect_end, CONSUME_SECONDS, interval_seconds=0.01)
-        retried(lambda: _commit(consumer, stop_at))
+        places = [TopicPartition(topic, partition, offset) for (topic, partition), offset in stop_at.items()]
+        retried(lambda: consumer.commit(offsets=places, asynchronous=False))
     except (KafkaException, DeadlineError) as error:
-        raise _refused(what, region, error) from error
+        raise _refused(f"consume as group {group}", region, error) from error
     finally:
         consumer.close()
     return read
-
-
-def _commit(consumer: Consumer, offsets: Positions) -> None:
-    places = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
-    consumer.commit(offsets=places, asynchronous=False)
 
 
 def end_offsets(region: Region, topics: Iterable[str]) -> dict[tuple[str, int], int]:

@@ -1,4 +1,4 @@
-"""The Go programs of the local stack and the tests: an installed one of the pinned version, or one that is built."""
+"""The Go programs of the local stack: an installed one of the pinned version, or one that is built."""
 
 import os
 import re
@@ -83,13 +83,6 @@ PULUMI = GoTool(
     newer_minor_is_fine=True,
 )
 ALL = (ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, PULUMI)
-
-ACTIONLINT = GoTool(
-    "actionlint", versions.ACTIONLINT, "actionlint", "github.com/rhysd/actionlint/cmd/actionlint", "-version"
-)
-KUSTOMIZE = GoTool("kustomize", versions.KUSTOMIZE, "kustomize", "sigs.k8s.io/kustomize/kustomize/v5", "version")
-FOR_TESTS = (ACTIONLINT, KUSTOMIZE)
-"""Programs that only tests run: they check workflow files and rendered folders."""
 
 
 def ensure_go_tool(tool: GoTool, console: Console) -> Path:

@@ -20,11 +20,16 @@ def exclusive(file: Path, console: Console, what: str, deadline_seconds: float) 
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+
+    def expect_free() -> None:
+        if not _try_lock(handle):
+            raise NotYetError("it is held")
+
     try:
         if not _try_lock(handle):
             console.print(f"  another process is {what}; waiting for it", highlight=False)
             try:
-                wait_for(f"the lock {file}", lambda: _lock_or_again(handle), deadline_seconds)
+                wait_for(f"the lock {file}", expect_free, deadline_seconds)
             except DeadlineError as error:
                 raise CannotRunError(
                     "locked",
@@ -44,8 +49,3 @@ def _try_lock(handle: int) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def _lock_or_again(handle: int) -> None:
-    if not _try_lock(handle):
-        raise NotYetError("it is held")

@@ -77,8 +77,8 @@ def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[M
     namespaces = _namespaces(declared)
     found = {identity(live): live for kind in kinds for live in _listed(api, *kind, namespaces, _OURS)}
     for body in _objects(declared):
-        if identity(body) not in found and (live := _read(api, body)) is not None:
-            found[identity(body)] = live
+        if identity(body) not in found and (live := api.get(reference(body))) is not None:
+            found[identity(body)] = _without_secrets(live)
     return list(found.values())
 
 
@@ -165,11 +165,6 @@ def _listed(api: KubernetesApi, version: str, kind: str, namespaces: Iterable[st
         within = namespaces if api.is_namespaced(version, kind) else ()
         items = [item for each in within for item in api.list_all(version, kind, label_selector=labels, namespace=each)]
     yield from map(_without_secrets, items)
-
-
-def _read(api: KubernetesApi, body: Manifest) -> Manifest | None:
-    live = api.get(reference(body))
-    return live and _without_secrets(live)
 
 
 def _without_secrets(live: Manifest) -> Manifest:

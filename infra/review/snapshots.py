@@ -47,7 +47,7 @@ class Snapshot:
     def objects(self, name: str) -> Objects:
         """Objects of one deployment by role and part; empty if the deployment does not exist."""
         if name in self.deployments:
-            return planned_objects(self.deployments[name])
+            return _by_key(deployment_objects(self.deployments[name]))
         return self.others.get(name, {})
 
     def waits(self, name: str) -> Mapping[str, tuple[str, ...]]:
@@ -68,11 +68,6 @@ class Snapshot:
     @functools.cached_property
     def _expanded(self) -> Mapping[str, ExpandedFlow]:
         return {flow.name: flow.expanded for each in self.deployments.values() for flow in each.flows}
-
-
-def planned_objects(deployment: Deployment) -> Objects:
-    """Objects of a deployment by role and part."""
-    return _by_key(deployment_objects(deployment))
 
 
 def current_snapshot(stack: str, stacks: Path, *, like_rendered: bool = False) -> Snapshot:
@@ -105,7 +100,7 @@ def earlier_snapshot(stack: str, base: Base) -> Snapshot:
         raise UnreadableBaseError(
             error.code,
             f"{error.what}, at {base.label}",
-            _relative(str(error.place or error.where), base),
+            str(error.place or error.where).replace(str(base.folder), "stacks"),
             error.why,
             "compare with another ref or folder.",
         ) from error
@@ -180,7 +175,3 @@ def _topology_file(stack: str, base: Base) -> str:
         return f"stacks/topologies/{data['config']['replication:topology']}.yaml"
     except (OSError, yaml.YAMLError, KeyError, TypeError):
         return f"stacks/Pulumi.{stack}.yaml"
-
-
-def _relative(where: str, base: Base) -> str:
-    return where.replace(str(base.folder), "stacks")

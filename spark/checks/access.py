@@ -117,17 +117,13 @@ def _finding(side: Side, gap: Gap) -> Finding:
                 "acl-of-hosts",
                 f"ACLs allow {may} from some hosts only. The job does not know whether from the workers'",
             )
-        case Standing.MISSING if _is_open(side, need):
+        case Standing.MISSING if not side.cluster.has_acl(need.resource, need.name) and side.cluster.sets(_OPEN):
             return note(
                 "open-to-all", f"no ACL allows {may}, but the cluster lets every user access resources without ACLs"
             )
         case Standing.MISSING:
             message = f"no ACL allows {may}. Remedy: {grant_command(side.parameters, need)}"
             return fail("acl-missing", message, len(need.operations))
-
-
-def _is_open(side: Side, need: Need) -> bool:
-    return not side.cluster.has_acl(need.resource, need.name) and side.cluster.sets(_OPEN)
 
 
 def grant_command(cluster: ClusterParameters, need: Need) -> str:

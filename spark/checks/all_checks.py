@@ -85,26 +85,6 @@ class Check:
     needs_topics: bool = False
 
 
-def _not_divided(flow: FlowParameters) -> str | None:
-    return None if parts_of(flow) else UNMENTIONED
-
-
-def _no_acls(flow: FlowParameters) -> str | None:
-    return "the parameters list no ACLs" if flow.acls is None else None
-
-
-def _no_checkpoints(flow: FlowParameters) -> str | None:
-    return None if flow.checkpoints.enabled else "the flow writes no checkpoints"
-
-
-def _no_heartbeats(flow: FlowParameters) -> str | None:
-    return None if flow.heartbeats.enabled else "the flow has no heartbeats"
-
-
-def _never(_: FlowParameters) -> None:
-    return None
-
-
 def _gaps_say_nothing(flow: FlowParameters) -> str | None:
     if not flow.offset_syncs.enabled:
         return "the flow has no offset syncs"
@@ -119,15 +99,28 @@ def _gaps_say_nothing(flow: FlowParameters) -> str | None:
 CHECKS = (
     Check(
         CheckName.DIVISION,
-        _not_divided,
+        lambda flow: None if parts_of(flow) else UNMENTIONED,
         lambda read: check_division(read.flow.parameters, read.flows, read.flow.source.topics()),
     ),
-    Check(CheckName.ACCESS, _no_acls, lambda read: check_access(read.flow)),
-    Check(CheckName.OFFSETS, _no_checkpoints, lambda read: check_offsets(read.without_loops, read.syncs), True),
-    Check(CheckName.HEARTBEATS, _no_heartbeats, lambda read: check_heartbeats(read.flow, read.observer)),
+    Check(
+        CheckName.ACCESS,
+        lambda flow: "the parameters list no ACLs" if flow.acls is None else None,
+        lambda read: check_access(read.flow),
+    ),
+    Check(
+        CheckName.OFFSETS,
+        lambda flow: None if flow.checkpoints.enabled else "the flow writes no checkpoints",
+        lambda read: check_offsets(read.without_loops, read.syncs),
+        True,
+    ),
+    Check(
+        CheckName.HEARTBEATS,
+        lambda flow: None if flow.heartbeats.enabled else "the flow has no heartbeats",
+        lambda read: check_heartbeats(read.flow, read.observer),
+    ),
     Check(
         CheckName.PARITY,
-        _never,
+        lambda _: None,
         lambda read: check_parity(read.without_loops, read.first_pass, read.loops, read.catch_up_seconds, read.syncs),
     ),
     Check(

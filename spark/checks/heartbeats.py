@@ -5,11 +5,11 @@ import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
 from components.contract.parameters import HeartbeatParameters
-from components.contract.problems import CannotRunError
 from components.contract.report import CheckName, CheckOutcome, Finding, error, fail, note
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import upstream_hops
@@ -85,49 +85,35 @@ class Observer:
         self._observation = Observation()
         self._partitions: list[TopicPartition] = []
         self._stop = threading.Event()
-        self._error: CannotRunError | None = None
-        self._thread = threading.Thread(target=self._watch, name="heartbeats", daemon=True)
+        self._executor = ThreadPoolExecutor(1, "heartbeats")
+        self._watching: Future[None] = Future()
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._watching = self._executor.submit(self._watch)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        self._thread.join()
+        self._executor.shutdown()
 
     def result(self) -> tuple[list[TopicPartition], Observation]:
         """The heartbeat topic's partitions on the target (none if the topic does not exist) and the complete
         observation. Raises the error that ended the thread."""
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
+        self._watching.result()
         return self._partitions, self._observation
 
     def _watch(self) -> None:
         until = time.monotonic() + self._catch_up_seconds
-        try:
-            if wait_until(self._topic_found, self._catch_up_seconds) and self._partitions:
-                wait_until(self._seen_enough, self._usual_seconds, POLL_SECONDS)
-                wait_until(self._seen_any, max(0, until - time.monotonic()), POLL_SECONDS)
-        except CannotRunError as failure:
-            self._error = failure
-
-    @property
-    def _usual_seconds(self) -> float:
-        return min(OBSERVED_SECONDS_AT_MOST, stale_seconds(self._heartbeats.interval_seconds) + 1)
+        usual_seconds = min(OBSERVED_SECONDS_AT_MOST, stale_seconds(self._heartbeats.interval_seconds) + 1)
+        if wait_until(self._topic_found, self._catch_up_seconds) and self._partitions:
+            wait_until(lambda: self._seen(OBSERVED_HEARTBEATS), usual_seconds, POLL_SECONDS)
+            wait_until(lambda: self._seen(1), max(0, until - time.monotonic()), POLL_SECONDS)
 
     def _topic_found(self) -> bool:
         topic = self._heartbeats.target_topic
         count = self._cluster.partitions([topic]).get(topic, 0)
         self._partitions = [TopicPartition(topic, number) for number in range(count)]
         return bool(self._partitions) or self._stop.is_set()
-
-    def _seen_enough(self) -> bool:
-        return self._seen(OBSERVED_HEARTBEATS)
-
-    def _seen_any(self) -> bool:
-        return self._seen(1)
 
     def _seen(self, heartbeats: int) -> bool:
         ends = {each.partition: end for each, end in self._cluster.ends(self._partitions).items()}
@@ -212,7 +198,9 @@ def judge(
     latencies = observation.latencies_ms(beats)
     limit_ms = round(stale_seconds(parameters.interval_seconds) * 1000)
     counts |= {"newestAgeMs": age_ms, "staleAfterMs": limit_ms, "gaps": len(gaps), "observed": len(latencies)}
-    counts |= {"latencyResolutionMs": observation.resolution_ms, **_latency_counts(latencies)}
+    counts["latencyResolutionMs"] = observation.resolution_ms
+    if latencies:
+        counts |= {name: percentile(latencies, share) for name, share in _LATENCIES.items()}
     findings += [*_age_findings(age_ms, parameters, arriving=bool(latencies)), *_gap_findings(gaps)]
     return CheckOutcome(
         CheckName.HEARTBEATS,
@@ -221,10 +209,6 @@ def judge(
         tuple(findings),
         tuple({"gapStartMs": start, "gapEndMs": end} for start, end in gaps),
     )
-
-
-def _latency_counts(latencies: Sequence[int]) -> dict[str, int]:
-    return {name: percentile(latencies, share) for name, share in _LATENCIES.items()} if latencies else {}
 
 
 def _summary(counts: Mapping[str, int | float]) -> str:

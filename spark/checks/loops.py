@@ -7,6 +7,7 @@ records arrive on both sides and most of them are copies of older records of the
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from components.contract.report import Finding, fail
 from components.kafka.positions import TopicPartition
@@ -21,8 +22,7 @@ from spark.waiting import wait_until
 WATCH_SECONDS = 5
 
 
-@dataclass(frozen=True)
-class Arrivals:
+class Arrivals(NamedTuple):
     """Counts for one side of a partition: records, distinct records, records that arrived while the job watched
     (`new`), and how many of those are copies of an older record (`returned`)."""
 
@@ -118,13 +118,7 @@ def _held(arrivals: Arrivals) -> str:
 
 
 def _sum(arrivals: Iterable[Arrivals]) -> Arrivals:
-    given = list(arrivals)
-    return Arrivals(
-        sum(each.records for each in given),
-        sum(each.distinct for each in given),
-        sum(each.new for each in given),
-        sum(each.returned for each in given),
-    )
+    return Arrivals(*map(sum, zip(*arrivals, strict=True)))
 
 
 def _sides(flow: OpenFlow) -> tuple[tuple[str, Cluster], ...]:

@@ -253,7 +253,9 @@ def _wait_for_the_missing(
     """
     if not owed:
         return {}
-    written = _target_high_watermarks(flow, list(owed))
+    remote = flow.policy.remote_partition
+    ends = flow.target.high_watermarks([remote(each) for each in owed])
+    written = {each: ends[remote(each)] for each in owed}
     flow.progress(f"{flow.name}: waiting up to {deadline_seconds:.0f} s for {len(owed)} partitions to catch up")
     moved = time.monotonic()
     before: Mapping[TopicPartition, OffsetRange] = {}
@@ -269,13 +271,6 @@ def _wait_for_the_missing(
 
     wait_until(caught_up, deadline_seconds)
     return unread(before, written)
-
-
-def _target_high_watermarks(flow: OpenFlow, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
-    """The target's high watermarks by source partition."""
-    remote = flow.policy.remote_partition
-    ends = flow.target.high_watermarks([remote(each) for each in partitions])
-    return {each: ends[remote(each)] for each in partitions}
 
 
 def _target_logs(flow: OpenFlow, partitions: list[TopicPartition]) -> dict[TopicPartition, OffsetRange]:

@@ -131,7 +131,9 @@ def _finding(loss: Loss) -> Finding:
             f"{offsets} were not replicated. They may be transaction markers or compacted records, not lost ones",
             loss.count,
         )
-    when = "" if loss.written_ms is None else f" (seen {_utc(loss.written_ms)})"
+    when = ""
+    if loss.written_ms is not None:
+        when = f" (seen {datetime.fromtimestamp(loss.written_ms / 1000, UTC).isoformat(timespec='seconds')})"
     return fail(
         "lost-to-retention",
         f"{offsets} never reached the target{when}: retention removed them before they were replicated",
@@ -149,7 +151,3 @@ def _sample(loss: Loss) -> Mapping[str, Scalar]:
         "certain": loss.certain,
         "timestampMs": loss.written_ms,
     }
-
-
-def _utc(time_ms: int) -> str:
-    return datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="seconds")

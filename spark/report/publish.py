@@ -53,22 +53,12 @@ def _written(core: client.CoreV1Api, flow: FlowOutcome) -> str:
             core.create_namespaced_config_map(namespace, wanted, _request_timeout=TIMEOUT_SECONDS)
         else:
             core.replace_namespaced_config_map(name, namespace, wanted, _request_timeout=TIMEOUT_SECONDS)
-    except client.ApiException as error:
-        raise PublishError(
-            "not-published",
-            f"Kubernetes answers {error.reason}",
-            where,
-            "The job publishes the verdict there.",
-            "create the namespace, or let the job's account get, create and update ConfigMaps in it.",
-        ) from None
-    except HTTPError:
-        raise PublishError(
-            "not-published",
-            "the Kubernetes API server does not answer",
-            where,
-            "The job publishes the verdict there.",
-            "check --kubeconfig.",
-        ) from None
+    except (client.ApiException, HTTPError) as error:
+        what, remedy = "the Kubernetes API server does not answer", "check --kubeconfig."
+        if isinstance(error, client.ApiException):
+            what = f"Kubernetes answers {error.reason}"
+            remedy = "create the namespace, or let the job's account get, create and update ConfigMaps in it."
+        raise PublishError("not-published", what, where, "The job publishes the verdict there.", remedy) from None
     return where
 
 

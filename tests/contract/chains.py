@@ -11,7 +11,7 @@ from components.kafka.transform_chains import HEADER, KEY, VALUE
 from components.properties.values import value_text
 from components.render.config_layers import values
 from components.render.connector_config import connector_layers
-from infra.local.jvm import java_command
+from infra.local.parts.part import java_command
 from infra.machine.jars import CONNECT
 from infra.machine.jdk import find_jdk
 from tests.builders import a_resolved_flow

@@ -12,12 +12,13 @@ import yaml
 
 from components.changes.deployment_state import deployment_state
 from infra.local.endpoints import Endpoints, Region
-from infra.local.traffic import commit, create_topics, end_offsets, produce
+from infra.local.traffic import create_topics, end_offsets, produce
 from infra.review.bases import Base
 from infra.review.comparison import Comparison, compare_stacks
 from infra.review.snapshots import current_snapshot
 from infra.settings import read_settings
 from infra.waiting import NotYetError, wait_for
+from tests.commits import commit
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, grant_mirror
 from tests.local.observed import Contents, Watch, committed, contents
 

@@ -15,7 +15,8 @@ from confluent_kafka.admin import AdminClient, DeletedRecords  # type: ignore[at
 
 from components.contract.parameters import FlowParameters
 from infra.local.endpoints import Endpoints, Region
-from infra.local.traffic import commit, create_topics
+from infra.local.traffic import create_topics
+from tests.commits import commit
 from tests.spark import forging
 from tests.spark.documents import Json, a_flow_document
 

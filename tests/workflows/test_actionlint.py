@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from infra.machine.go_tools import ACTIONLINT
 from infra.review.pull_request import MARKER
-from tests.go_programs import go_program
+from tests.go_programs import ACTIONLINT, go_program
 from tests.repository import ROOT
 from tests.workflows.workflow import WORKFLOWS, load, steps_of
 

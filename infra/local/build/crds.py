@@ -59,15 +59,10 @@ V1 = Api("v1", CRD_GENERATOR)
 V1BETA2 = Api("v1beta2", CRD_GENERATOR_V1BETA2)
 
 
-def _served_folder() -> Path:
-    """What the local API server serves."""
-    return pinned_folder("crds-served", [Path(crd_versions.__file__)], V1.folder.name, V1BETA2.folder.name)
-
-
 def ensure_crds(jdk: Jdk, console: Console) -> tuple[Path, ...]:
     """The files of the served definitions, generated unless they exist for the same artifacts."""
     newer, older = (_ensure_generated(api, jdk, console) for api in (V1, V1BETA2))
-    served = _served_folder()
+    served = pinned_folder("crds-served", [Path(crd_versions.__file__)], V1.folder.name, V1BETA2.folder.name)
     if not served.is_dir():
         making = _empty(unfinished(served))
         for file, v1, v1beta2 in zip(_files(making), newer, older, strict=True):

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from infra.local.build.artifacts import COLD_BUILD_SECONDS
 from infra.local.errors import LocalStackError
-from infra.local.jvm import java_command
+from infra.local.parts.part import java_command
 from infra.machine import jars as maven
 from infra.machine import paths as machine_paths
 from infra.machine import versions

@@ -147,27 +147,20 @@ def warnings(connector: ConnectorResource) -> list[Condition]:
     ]
 
 
-def status_body(
-    connector: ConnectorResource,
-    condition: Condition,
-    running: RunningConnector | None,
-    topics: list[str],
-    restarts: Restarts | None,
-    now: datetime,
-) -> Object:
+def status_body(connector: ConnectorResource, condition: Condition, outcome: Outcome, now: datetime) -> Object:
     """Whole status of the resource."""
     said = [condition, *warnings(connector)]
     body: Object = {
         "observedGeneration": connector.generation,
         "conditions": conditions.written(said, connector.status.get("conditions") or [], now),
-        "topics": topics,
+        "topics": outcome.topics,
     }
     if connector.tasks_max is not None:
         body["tasksMax"] = connector.tasks_max
-    if running is not None:
-        body["connectorStatus"] = running.status
-    if restarts is not None:
-        body["autoRestart"] = restarts.as_status(connector.name)
+    if outcome.running is not None:
+        body["connectorStatus"] = outcome.running.status
+    if outcome.restarts is not None:
+        body["autoRestart"] = outcome.restarts.as_status(connector.name)
     return body
 
 

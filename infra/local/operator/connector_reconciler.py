@@ -68,19 +68,15 @@ class ConnectorReconciler:
         except RestError as error:
             if error.passing:
                 return {}
-            refusal, now = not_ready("ConnectRestError", str(error)), datetime.now(UTC)
-            return {each.name: Outcome(refusal, None, [], restarts_after(each, None, now)) for each in connectors}
+            refusal = not_ready("ConnectRestError", str(error))
+            return {each.name: _unreached(each, refusal) for each in connectors}
         found = {each.name: self._outcome(rest, each, running.get(each.name)) for each in connectors}
         return {name: outcome for name, outcome in found.items() if outcome is not None}
 
     def not_ready(self, connectors: Sequence[ConnectorResource], reason: str, message: str) -> None:
         """Write into all of these statuses why the connectors cannot be handled."""
-        now = datetime.now(UTC)
         for connector in connectors:
-            body = status_body(
-                connector, not_ready(reason, message), None, [], restarts_after(connector, None, now), now
-            )
-            write_status(self.api, connector.reference, connector.status, body)
+            self._write(connector, _unreached(connector, not_ready(reason, message)))
 
     def _outcome(
         self, rest: ConnectRest, connector: ConnectorResource, running: RunningConnector | None
@@ -141,8 +137,12 @@ class ConnectorReconciler:
         condition, running = outcome.refusal or condition_of(connector, outcome.running), outcome.running
         if running is not None and running.failures:
             condition = replace(condition, message=explained(self.api, connector, condition.message))
-        body = status_body(connector, condition, running, outcome.topics, outcome.restarts, datetime.now(UTC))
+        body = status_body(connector, condition, outcome, datetime.now(UTC))
         write_status(self.api, connector.reference, connector.status, body)
+
+
+def _unreached(connector: ConnectorResource, refusal: Condition) -> Outcome:
+    return Outcome(refusal, None, [], restarts_after(connector, None, datetime.now(UTC)))
 
 
 def _take(rest: ConnectRest, name: str, step: Create | Configure | Transition | Restart) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from infra.kubernetes.api import Object
 from infra.local.operator import resources
 from infra.local.operator.cluster_access import cluster_access
-from infra.local.operator.mirror_maker2_versions import Mirror, Version, version_of
+from infra.local.operator.mirror_maker2_versions import Mirror, Version, clusters, mirrors, version_of
 from infra.local.operator.resources import (
     CLUSTER_LABEL,
     KAFKA_MIRROR_MAKER_2,
@@ -39,20 +39,18 @@ def key_of(item: Object) -> tuple[str, str]:
 def connect_resource(item: Object) -> ConnectResource:
     """The workers. Raises InvalidResourceError."""
     version, spec = version_of(item), item["spec"]
-    version.check(spec)
     same = {field: spec[field] for field in _WORKER_FIELDS if field in spec}
     connect = resources.connect_resource({**item, "spec": {**same, **version.workers(spec)}})
-    reached = tuple(map(cluster_access, version.clusters(spec)))
+    reached = tuple(map(cluster_access, clusters(spec)))
     return replace(connect, component=KAFKA_MIRROR_MAKER_2, clusters=reached)
 
 
 def connector_resources(item: Object) -> list[ConnectorResource]:
     """The connectors, with the configurations that the operator writes. Raises InvalidResourceError."""
     version, spec = version_of(item), item["spec"]
-    version.check(spec)
     return [
         _connector(item, version, mirror, connector_type)
-        for mirror in version.mirrors(spec)
+        for mirror in mirrors(spec)
         for connector_type, field in version.connectors.items()
         if field in mirror.spec
     ]

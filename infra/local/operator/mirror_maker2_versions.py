@@ -5,7 +5,6 @@ Source: Strimzi KafkaMirrorMaker2Connectors, KafkaMirrorMaker2Configuration, 1.2
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from infra.kubernetes.api import Object
@@ -47,59 +46,73 @@ class Mirror:
 
 @dataclass(frozen=True)
 class Version:
-    """How one API version expresses a resource, and what its operator derives from it.
+    """What the operator derives from a resource of one API version.
 
-    `connection` takes the resource's metadata, a cluster and a prefix. `connectors` maps types of connectors, and
-    `exclusions` maps properties, to fields of a mirror. With `clusters_override`, the clusters' properties replace the
-    connector's own; without it, the other way round.
+    `worker_config` are defaults of the workers. `security` takes the resource's metadata and the access to a cluster.
+    `connectors` maps types of connectors, and `exclusions` maps properties, to fields of a mirror. With
+    `clusters_override`, the clusters' properties replace the connector's own; without it, the other way round.
     """
 
-    check: Callable[[Object], None]
-    workers: Callable[[Object], dict[str, Any]]
-    clusters: Callable[[Object], list[Object]]
-    mirrors: Callable[[Object], list[Mirror]]
-    connection: Callable[[Object, Object, str], dict[str, Any]]
+    worker_config: Mapping[str, str]
+    security: Callable[[Object, ClusterAccess], Iterator[tuple[str, str]]]
     connectors: Mapping[str, str]
     exclusions: Mapping[str, tuple[str, ...]]
     rack: str
     clusters_override: bool
 
+    def workers(self, spec: Object) -> dict[str, Any]:
+        """What a KafkaConnect with the same workers would have in its spec."""
+        target = spec.get("target") or _by_alias(spec)[spec["connectCluster"]]
+        fields = ("bootstrapServers", *V1_GROUP, "tls", "authentication")
+        same = {field: target[field] for field in fields if field in target}
+        return {**same, "config": {**self.worker_config, **(target.get("config") or {})}}
+
+    def connection(self, metadata: Object, cluster: Object, prefix: str) -> dict[str, Any]:
+        """How a connector reaches a cluster."""
+        access = cluster_access(cluster)
+        properties: dict[str, Any] = {
+            "alias": cluster["alias"],
+            "bootstrap.servers": cluster["bootstrapServers"],
+            **dict(self.security(metadata, access)),
+            "security.protocol": security_protocol(access),
+            **(cluster.get("config") or {}),
+        }
+        return {prefix + key: value for key, value in properties.items()}
+
 
 def version_of(item: Object) -> Version:
-    """The version that a resource was written in, which may not be the one it is read in. Only v1 has `target`."""
-    return VERSIONS["kafka.strimzi.io/v1" if "target" in item["spec"] else "kafka.strimzi.io/v1beta2"]
+    """The version that a resource was written in, which may not be the one it is read in. Only v1 has `target`.
+
+    Raises InvalidResourceError.
+    """
+    if "target" in item["spec"]:
+        return VERSIONS["kafka.strimzi.io/v1"]
+    _check(item["spec"])
+    return VERSIONS["kafka.strimzi.io/v1beta2"]
 
 
-def _connection(
-    cluster: Object, prefix: str, security: Iterator[tuple[str, str]], access: ClusterAccess
-) -> dict[str, Any]:
-    properties: dict[str, Any] = {
-        "alias": cluster["alias"],
-        "bootstrap.servers": cluster["bootstrapServers"],
-        **dict(security),
-        "security.protocol": security_protocol(access),
-        **(cluster.get("config") or {}),
-    }
-    return {prefix + key: value for key, value in properties.items()}
+def clusters(spec: Object) -> list[Object]:
+    """Every cluster that the resource names, those of its workers and connectors."""
+    if "target" in spec:
+        return [spec["target"], *(each["source"] for each in spec["mirrors"])]
+    return list(spec["clusters"])
 
 
-def _v1_workers(spec: Object) -> dict[str, Any]:
-    fields = ("bootstrapServers", *V1_GROUP, "tls", "authentication", "config")
-    return {field: spec["target"][field] for field in fields if field in spec["target"]}
+def mirrors(spec: Object) -> list[Mirror]:
+    known = _by_alias(spec)
+    return [
+        Mirror(
+            each.get("source") or known[each["sourceCluster"]], spec.get("target") or known[each["targetCluster"]], each
+        )
+        for each in spec["mirrors"]
+    ]
 
 
-def _v1_mirrors(spec: Object) -> list[Mirror]:
-    return [Mirror(each["source"], spec["target"], each) for each in spec["mirrors"]]
+def _by_alias(spec: Object) -> dict[str, Object]:
+    return {each["alias"]: each for each in spec.get("clusters") or []}
 
 
-def _v1_connection(metadata: Object, cluster: Object, prefix: str) -> dict[str, Any]:
-    access = cluster_access(cluster)
-    trusted = trust(metadata["namespace"], metadata["name"], access)
-    security = chain(trusted, credentials(metadata["namespace"], access.authentication))
-    return _connection(cluster, prefix, security, access)
-
-
-def _v1beta2_check(spec: Object) -> None:
+def _check(spec: Object) -> None:
     missing = [section for section in ("clusters", "mirrors") if spec.get(section) is None]
     if missing:
         raise InvalidResourceError("; ".join(f"spec.{section} is missing" for section in missing))
@@ -116,30 +129,13 @@ def _v1beta2_check(spec: Object) -> None:
         raise InvalidResourceError("; ".join(dict.fromkeys(faults)))
 
 
-def _v1beta2_cluster(spec: Object, alias: str) -> Object:
-    return next(each for each in spec["clusters"] if each["alias"] == alias)
+def _v1_security(metadata: Object, access: ClusterAccess) -> Iterator[tuple[str, str]]:
+    yield from trust(metadata["namespace"], metadata["name"], access)
+    yield from credentials(metadata["namespace"], access.authentication)
 
 
-def _v1beta2_workers(spec: Object) -> dict[str, Any]:
-    cluster = _v1beta2_cluster(spec, spec["connectCluster"])
-    fields = ("bootstrapServers", "tls", "authentication")
-    same: dict[str, Any] = {field: cluster[field] for field in fields if field in cluster}
-    return {**same, "config": {**_V1BETA2_DEFAULTS, **(cluster.get("config") or {})}}
-
-
-def _v1beta2_mirrors(spec: Object) -> list[Mirror]:
-    return [
-        Mirror(_v1beta2_cluster(spec, each["sourceCluster"]), _v1beta2_cluster(spec, each["targetCluster"]), each)
-        for each in spec["mirrors"]
-    ]
-
-
-def _v1beta2_connection(_: Object, cluster: Object, prefix: str) -> dict[str, Any]:
-    access = cluster_access(cluster)
-    return _connection(cluster, prefix, _v1beta2_security(cluster["alias"], access), access)
-
-
-def _v1beta2_security(alias: str, access: ClusterAccess) -> Iterator[tuple[str, str]]:
+def _v1beta2_security(_: Object, access: ClusterAccess) -> Iterator[tuple[str, str]]:
+    alias = access.alias
     if access.tls:
         yield from _store(alias, "truststore")
     match access.authentication:
@@ -163,22 +159,16 @@ def _in_file(key: str) -> str:
 
 VERSIONS = {
     "kafka.strimzi.io/v1": Version(
-        check=lambda _: None,
-        workers=_v1_workers,
-        clusters=lambda spec: [spec["target"], *(each["source"] for each in spec["mirrors"])],
-        mirrors=_v1_mirrors,
-        connection=_v1_connection,
+        worker_config={},
+        security=_v1_security,
         connectors={"MirrorSourceConnector": "sourceConnector", "MirrorCheckpointConnector": "checkpointConnector"},
         exclusions={"topics.exclude": ("topicsExcludePattern",), "groups.exclude": ("groupsExcludePattern",)},
         rack="${strimzifile:/tmp/strimzi-connect.properties:consumer.client.rack}",
         clusters_override=False,
     ),
     "kafka.strimzi.io/v1beta2": Version(
-        check=_v1beta2_check,
-        workers=_v1beta2_workers,
-        clusters=lambda spec: list(spec["clusters"]),
-        mirrors=_v1beta2_mirrors,
-        connection=_v1beta2_connection,
+        worker_config=_V1BETA2_DEFAULTS,
+        security=_v1beta2_security,
         connectors={
             "MirrorSourceConnector": "sourceConnector",
             "MirrorHeartbeatConnector": "heartbeatConnector",

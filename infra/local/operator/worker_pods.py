@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from infra.kubernetes.api import ApiError, KubernetesApi, Object, reference
 from infra.local.operator.owned_objects import owned_object
 from infra.local.operator.resources import CLUSTER_LABEL, ConnectResource
 from infra.local.operator.worker_plan import WorkerState
@@ -130,7 +130,7 @@ class WorkerPods:
             return None
         if is_there(pod) and is_of_revision(pod, digest):
             return None
-        self._delete(connect, index)
+        self.api.delete(reference(pod))
         return f"its Pod {pod['metadata']['name']} is being replaced"
 
     def tidy(
@@ -138,15 +138,9 @@ class WorkerPods:
     ) -> None:
         """Delete the Pods that no worker needs, and write into the others whether their worker serves."""
         for index in surplus(pods, replicas, states):
-            self._delete(connect, index)
+            self.api.delete(reference(pods[index]))
         for index, state in states.items():
             pod, ready = pods.get(index), state is WorkerState.READY
             if pod is not None and not shows(pod, ready=ready):
                 status = pod_status(connect, pod, ready=ready)
-                self.api.apply_status(self._reference(connect, index), status)
-
-    def _delete(self, connect: ConnectResource, index: int) -> None:
-        self.api.delete(self._reference(connect, index))
-
-    def _reference(self, connect: ConnectResource, index: int) -> Reference:
-        return Reference("v1", "Pod", connect.namespace, pod_name(connect, index))
+                self.api.apply_status(reference(pod), status)

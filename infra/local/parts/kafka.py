@@ -19,8 +19,7 @@ from infra.local.acls import apply_acls, standing_acls
 from infra.local.certificates import Authority
 from infra.local.endpoints import ADMIN, REGIONS, Region, part_name, region_of
 from infra.local.errors import LocalStackError
-from infra.local.jvm import java_command
-from infra.local.parts.part import Launch, Part, Site, plain_environment
+from infra.local.parts.part import Launch, Part, Site, java_command, plain_environment
 from infra.local.parts.processes import is_open
 from infra.local.state import write_private
 from infra.local.transient import REQUEST_SECONDS, retried

@@ -1,13 +1,14 @@
-"""What a part of the local stack is: its command, its ports, and when it is ready."""
+"""What a part of the local stack is: its command, its ports, and when it is ready; and the command line of a JVM."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
 
 from infra.local.build.artifacts import Artifacts
+from infra.machine.jdk import Jdk
 from infra.waiting import NotYetError
 
 
@@ -62,3 +63,24 @@ def expect_ok(client: httpx.Client, url: str) -> None:
         raise NotYetError(f"{type(error).__name__}: {error}") from error
     if response.status_code != httpx.codes.OK:
         raise NotYetError(f"HTTP {response.status_code}: {response.text[:300]}")
+
+
+LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
+
+
+def java_command(
+    jdk: Jdk, class_path: Sequence[str | Path], main_class: str, *arguments: str | Path, heap_mib: int
+) -> tuple[str | Path, ...]:
+    """The command line. SerialGC and the first compiler tier halve the memory and the start time of an idle server."""
+    return (
+        jdk.java,
+        f"-Xmx{heap_mib}m",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+ExitOnOutOfMemoryError",
+        f"-Dlog4j2.configurationFile={LOG_CONFIGURATION}",
+        "-cp",
+        ":".join(map(str, class_path)),
+        main_class,
+        *arguments,
+    )

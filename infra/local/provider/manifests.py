@@ -70,7 +70,10 @@ def manifest(inputs: Properties) -> Object:
     item: Object = {key: _without_nulls(value) for key, value in inputs.items() if value is not None}
     strings = item.pop("stringData", None)
     if strings is not None:
-        item["data"] = {**item.get("data", {}), **{key: _base64(text) for key, text in strings.items()}}
+        item["data"] = {
+            **item.get("data", {}),
+            **{key: base64.b64encode(text.encode()).decode() for key, text in strings.items()},
+        }
     return item
 
 
@@ -129,7 +132,3 @@ def _without_nulls(value: object) -> Any:
     if isinstance(value, list):
         return [_without_nulls(each) for each in value]
     return value
-
-
-def _base64(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()

@@ -70,9 +70,7 @@ class Operations:
         target = reference(inputs)
         if self._api.get(target) is not None:
             raise _exists(target)
-        live = self._api.apply(manifests.manifest(inputs))
-        self._await_condition(inputs, live, deadline_seconds)
-        return manifests.outputs(inputs, live)
+        return self.update(inputs, deadline_seconds)
 
     def preview_update(self, inputs: Properties) -> Properties:
         if not has_unknowns(inputs):

@@ -14,7 +14,7 @@ from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
 from infra.kubernetes.api import ApiError
 from infra.local.provider import manifests
-from infra.local.provider.input_changes import InputChange, InputChanges, compare
+from infra.local.provider.input_changes import InputChanges, compare
 from infra.local.provider.manifests import Properties, decode, encode
 from infra.local.provider.operations import DEFAULT_DEADLINE_SECONDS, NotReadyError, OperationError, Operations
 
@@ -53,7 +53,7 @@ class KubernetesProvider(provider_pb2_grpc.ResourceProviderServicer):
 
     def DiffConfig(self, request: provider_pb2.DiffRequest, context: grpc.ServicerContext) -> provider_pb2.DiffResponse:
         # No option affects the objects, so none may replace the provider, which would replace every object.
-        return _changes_response(_never_replacing(compare(decode(request.old_inputs), decode(request.news))))
+        return _changes_response(compare(decode(request.old_inputs), decode(request.news)), may_replace=False)
 
     def Configure(
         self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext
@@ -181,23 +181,21 @@ def _deadline(timeout_seconds: float) -> float:
     return timeout_seconds or DEFAULT_DEADLINE_SECONDS
 
 
-def _never_replacing(found: InputChanges) -> InputChanges:
-    return InputChanges(tuple(InputChange(each.path, each.kind, replaces=False) for each in found.changes), False)
-
-
-def _changes_response(found: InputChanges) -> provider_pb2.DiffResponse:
+def _changes_response(found: InputChanges, *, may_replace: bool = True) -> provider_pb2.DiffResponse:
+    replacing = [change.path for change in found.changes if change.replaces and may_replace]
+    kinds = {
+        change.path: f"{change.kind.name}_REPLACE" if change.path in replacing else change.kind.name
+        for change in found.changes
+    }
     some, none = provider_pb2.DiffResponse.DIFF_SOME, provider_pb2.DiffResponse.DIFF_NONE
     return provider_pb2.DiffResponse(
         changes=some if found.changes else none,
-        replaces=[change.path for change in found.changes if change.replaces],
-        diffs=[change.path for change in found.changes],
-        deleteBeforeReplace=found.delete_before_replace,
+        replaces=replacing,
+        diffs=list(kinds),
+        deleteBeforeReplace=found.delete_before_replace and may_replace,
         hasDetailedDiff=True,
         detailedDiff={
-            change.path: provider_pb2.PropertyDiff(kind=_wire_kind(change), inputDiff=True) for change in found.changes
+            path: provider_pb2.PropertyDiff(kind=provider_pb2.PropertyDiff.Kind.Value(kind), inputDiff=True)
+            for path, kind in kinds.items()
         },
     )
-
-
-def _wire_kind(change: InputChange) -> provider_pb2.PropertyDiff.Kind.ValueType:
-    return provider_pb2.PropertyDiff.Kind.Value(f"{change.kind.name}_REPLACE" if change.replaces else change.kind.name)

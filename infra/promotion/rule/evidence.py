@@ -94,15 +94,10 @@ def _document(flow: FlowEvidence) -> dict[str, Any]:
 
 def _flow(document: Mapping[str, Any]) -> FlowEvidence:
     checks = {name: CheckResult(check["verdict"], check["summary"]) for name, check in document["checks"].items()}
-    verdict, at = verdict_of(document["verdict"]), time_of(document["validatedAt"])
-    return FlowEvidence(document["namespace"], Proof(document["digest"], verdict, at, checks=checks))
-
-
-def verdict_of(text: str) -> str:
-    """The text, if it is a verdict; raises ValueError otherwise."""
-    if text not in _VERDICTS:
-        raise ValueError(f"`{text}` is not a verdict")
-    return text
+    at = time_of(document["validatedAt"])
+    if document["verdict"] not in _VERDICTS:
+        raise ValueError(f"`{document['verdict']}` is not a verdict")
+    return FlowEvidence(document["namespace"], Proof(document["digest"], document["verdict"], at, checks=checks))
 
 
 def time_of(text: str) -> datetime:

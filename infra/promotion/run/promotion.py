@@ -195,7 +195,9 @@ def _deploy(run: Promotion, settings: StackSettings) -> int:
     run.say(f"{stack}: waiting until connectors and tasks run")
     deployment.wait_ready(settings, run.request.ready_seconds)
     run.say(f"{stack}: validating")
-    code = _validate(run, settings)
+    report = stack_environment(settings).validation_folder / "report.json"
+    job = ValidationRun(settings, report, publish=True, catch_up_seconds=run.request.catch_up_seconds)
+    code = run_validation(job, run.console)
     run.say(f"{stack}: recording the evidence")
     known = _read(run, settings)
     if missing := [flow.name for flow in known.state.flows if flow.proof is None]:
@@ -211,12 +213,6 @@ def _deploy(run: Promotion, settings: StackSettings) -> int:
     if not code and (problems := reasons_against(known.state, model_digest(settings.topology))):
         raise ReplicationError(problems)
     return code
-
-
-def _validate(run: Promotion, settings: StackSettings) -> int:
-    report = stack_environment(settings).validation_folder / "report.json"
-    job = ValidationRun(settings, report, publish=True, catch_up_seconds=run.request.catch_up_seconds)
-    return run_validation(job, run.console)
 
 
 def _record_what_is_proven(run: Promotion, settings: StackSettings, known: KnownStack) -> None:

@@ -16,11 +16,10 @@ from typer.testing import CliRunner, Result
 
 from components.contract.problems import CannotRunError, ReplicationError
 from infra.commands.app import app
-from infra.machine.go_tools import ACTIONLINT
 from infra.new_project import files
 from infra.new_project.answers import Answers, ClusterAnswers
 from infra.new_project.files import project_files, write_project
-from tests.go_programs import go_program
+from tests.go_programs import ACTIONLINT, go_program
 from tests.repository import ROOT, STACKS
 
 ANSWERS = Answers(

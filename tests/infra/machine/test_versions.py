@@ -6,7 +6,8 @@ import pytest
 
 from infra.machine import jars as maven
 from infra.machine import versions
-from infra.machine.go_tools import ALL, FOR_TESTS, GoTool
+from infra.machine.go_tools import ALL, GoTool
+from tests.go_programs import FOR_TESTS
 
 PINS = [
     (maven.CONNECT, "kafka.version", versions.KAFKA),

@@ -10,6 +10,7 @@ from infra.local.operator.connect_rest import RunningConnector
 from infra.local.operator.connector_plan import (
     Configure,
     Create,
+    Outcome,
     Restart,
     Restarts,
     Step,
@@ -128,7 +129,7 @@ def test_a_whole_status() -> None:
     connector = a_connector(config={"topics": "orders", "tasks.max": 9})
     seen = running(tasks=(("RUNNING", None),))
     stamp = "2026-01-01T12:00:00Z"
-    assert status_body(connector, Condition("Ready"), seen, ["orders"], Restarts(1, NOW), NOW) == {
+    assert status_body(connector, Condition("Ready"), Outcome(None, seen, ["orders"], Restarts(1, NOW)), NOW) == {
         "observedGeneration": 2,
         "conditions": [
             {"type": "Ready", "status": "True", "lastTransitionTime": stamp},
@@ -151,4 +152,4 @@ def test_a_condition_that_says_the_same_keeps_its_time() -> None:
     """Otherwise every round would write the status anew."""
     before = [{"type": "Ready", "status": "True", "lastTransitionTime": "2025-01-01T00:00:00Z"}]
     connector = a_connector(status={"conditions": before})
-    assert status_body(connector, Condition("Ready"), running(), [], None, NOW)["conditions"] == before
+    assert status_body(connector, Condition("Ready"), Outcome(None, running(), [], None), NOW)["conditions"] == before

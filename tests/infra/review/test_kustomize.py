@@ -8,11 +8,10 @@ import pytest
 import yaml
 
 from components.flows.resolved import config_values
-from infra.machine.go_tools import KUSTOMIZE
 from infra.review.render import rendered_files, write_files
 from infra.settings import StackSettings, read_settings, stack_names
 from tests.builders import a_cluster, a_flow, a_topology
-from tests.go_programs import go_program
+from tests.go_programs import KUSTOMIZE, go_program
 from tests.infra.stacks import write_stack
 from tests.repository import STACKS
 

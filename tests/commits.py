@@ -1,0 +1,17 @@
+"""Commits offsets as a group that has no members."""
+
+from confluent_kafka import Consumer, TopicPartition
+
+from infra.local.endpoints import APP, Region
+from infra.local.traffic import Positions
+from infra.local.transient import retried
+
+
+def commit(region: Region, group: str, offsets: Positions) -> None:
+    """Commit the offsets, whether or not the records exist."""
+    consumer = Consumer({**region.client_config(APP), "group.id": group, "enable.auto.commit": False})
+    places = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+    try:
+        retried(lambda: consumer.commit(offsets=places, asynchronous=False))
+    finally:
+        consumer.close()
