@@ -75,7 +75,7 @@ schema: $(READY)
 
 # Needs Maven and a JDK. Run it after changing a Kafka version in infra/machine/versions.py.
 properties: $(READY)
-	$(BIN)/python -m infra.local.build.property_definitions
+	$(BIN)/python -m tests.contract.property_definitions
 
 # Needs uv. Run it after changing a requirement in pyproject.toml.
 lock:

@@ -1,6 +1,6 @@
 """Definitions of Kafka's properties by version and owner, read from the generated data files. Imports nothing of ours.
 
-Source: the ConfigDefs of Kafka's connectors, clients and worker; infra/local/build/property_definitions.py reads them.
+Source: the ConfigDefs of Kafka's connectors, clients and worker; tests/contract/property_definitions.py reads them.
 """
 
 import difflib

@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from components.properties.definitions import supported_versions
-from infra.local.build.property_definitions import KAFKAS, data_file, generate
 from infra.machine.jdk import find_jdk
+from tests.contract.property_definitions import KAFKAS, data_file, generate
 
 
 @pytest.mark.parametrize("kafka", KAFKAS)

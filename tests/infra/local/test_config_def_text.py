@@ -2,7 +2,7 @@
 
 import pytest
 
-from infra.local.build.property_definitions import accepted_values, as_text, definition, first_sentence, number_range
+from tests.contract.property_definitions import accepted_values, as_text, definition, first_sentence, number_range
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Generates the property definitions of components/properties from the ConfigDefs of pinned Kafka artifacts.
 
-`python -m infra.local.build.property_definitions`, or `make properties`. The files are committed; a contract
+`python -m tests.contract.property_definitions`, or `make properties`. The files are committed; a contract
 test compares them with the artifacts. Some of a ConfigDef is only text: `toString` of the validators of
 org.apache.kafka.common.config.ConfigDef and of Connect's own.
 """
@@ -97,7 +97,7 @@ def read_config_defs(jdk: Jdk, jars: Path) -> dict[str, list[dict[str, Any]]]:
             f"the property definitions could not be read (exit code {ran.returncode})",
             str(jars),
             "They are read from the ConfigDefs in these jars.",
-            "see the lines below; if a ConfigDef has moved, correct it in infra/local/build/property_definitions.py",
+            "see the lines below; if a ConfigDef has moved, correct it in tests/contract/property_definitions.py",
             ran.stderr[-2000:],
         )
     read: dict[str, list[dict[str, Any]]] = json.loads(ran.stdout)
@@ -128,7 +128,7 @@ def as_text(exact: str, sections: Mapping[str, Mapping[str, Any]]) -> str:
     """JSON with one line for each property, sorted by name, so that two Kafka versions can be compared by line."""
     lines = [
         "{",
-        '  "generatedBy": "infra/local/build/property_definitions.py (make properties); do not edit",',
+        '  "generatedBy": "tests/contract/property_definitions.py (make properties); do not edit",',
         f'  "kafka": {json.dumps(exact)},',
         '  "sections": {',
     ]
