@@ -12,6 +12,7 @@ from components.checks.loops import check_halves, check_loops
 from components.checks.mirrors import check_mirrors, declares_its_clusters
 from components.checks.names import check_aliases, check_names, check_namespaces
 from components.checks.open_grants import check_declared_grants
+from components.checks.own_classes import check_own_classes
 from components.checks.properties import check_properties
 from components.checks.references import check_references
 from components.checks.selections import check_selections
@@ -36,6 +37,7 @@ def check_topology(topology: Topology) -> Iterator[Problem]:
         yield from check_aliases(topology, flow)
         yield from check_names(flow)
         yield from check_selections(flow)
+        yield from check_own_classes(flow)
         yield from check_properties(topology, flow)
         yield from check_transforms(flow, heartbeats)
         yield from check_references(flow)

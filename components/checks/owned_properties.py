@@ -11,17 +11,17 @@ CONNECTOR_FORBIDDEN = {
     "name": "it derives from the name of the replication",
     "connector.class": "it derives from the connector's role",
     "tasks.max": "set `tasksMax` of the connector",
-    "connector.plugin.version": "set `connect.version`",
+    "connector.plugin.version": "set `version` of the connector",
 }
 
 #: Properties that must be equal on all connectors of a flow, or checkpoints name other topics than those replicated.
 MUST_AGREE = {
-    "replication.policy.class": "`policy` of the flow",
+    "replication.policy.class": "`policy` or `policyClass` of the flow",
     "replication.policy.separator": "`separator` of the flow",
     "replication.policy.internal.topic.separator.enabled": "`separator` of the flow",
     "offset-syncs.topic.location": "`offsetSyncs.location` of the flow",
-    "topic.filter.class": "`topics` and `topicsExclude` of the flow",
-    "group.filter.class": "`groups` and `groupsExclude` of the flow",
+    "topic.filter.class": "`topicFilterClass` of the flow",
+    "group.filter.class": "`groupFilterClass` of the flow",
     "topics": "`topics` of the flow",
     "topics.exclude": "`topicsExclude` of the flow",
     "topics.blacklist": "`topicsExclude` of the flow",

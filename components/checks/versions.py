@@ -8,10 +8,12 @@ from components.contract.problems import Problem
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.kafka_version import supported_versions
 from components.flows.resolved import ResolvedFlow, Strimzi, StrimziApi, strimzi
+from components.kafka.mirror_connectors import CONNECTOR_CLASSES
 from components.kafka.replication_policy import Side
 from components.render.references import references
 from components.render.secrets import mounts
 from components.topology.clusters import CustomAuthentication, KeystoreTrust, SecretPattern
+from components.topology.connectors import Connector
 from components.topology.model import Topology
 from components.topology.workers import ReporterMetrics
 
@@ -26,6 +28,8 @@ _TEMPLATE_SINCE = {
 }
 #: Source: Strimzi 0.48, KafkaConnectSpec and KafkaClientAuthenticationCustom.
 _CUSTOM_SINCE = _REPORTER_SINCE = (0, 48)
+#: Source: Strimzi 0.49, KafkaConnectorSpec and KIP-891.
+_PLUGIN_VERSION_SINCE = (0, 49)
 
 
 def check_versions(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
@@ -36,6 +40,7 @@ def check_versions(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
     if isinstance(flow.settings.connect.metrics, ReporterMetrics) and not operator.has(_REPORTER_SINCE):
         remedy = "set `connect.metrics.type: jmxPrometheusExporter` with its ConfigMap"
         yield _too_old(flow.where("connect.metrics"), "strimziMetricsReporter", _REPORTER_SINCE, operator, remedy)
+    yield from _check_plugin_versions(operator, flow)
     source, target = (topology.clusters.get(alias) for alias in (flow.settings.source, flow.settings.target))
     if source is None or target is None:
         return
@@ -46,6 +51,16 @@ def check_versions(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
         yield from _check_trust(resolved, side)
     if flow.shape is not Shape.MIRROR_MAKER2:
         yield from _check_names(flow, mounts(resolved, sides))
+
+
+def _check_plugin_versions(operator: Strimzi, flow: ExpandedFlow) -> Iterator[Problem]:
+    connectors = flow.settings.connectors
+    named: dict[str, Connector] = {role: getattr(connectors, role) for role in CONNECTOR_CLASSES}
+    named |= {f"sources.{part}": source for part, source in connectors.sources.items()}
+    for name, connector in named.items():
+        if connector.plugin_version is not None and not operator.has(_PLUGIN_VERSION_SINCE):
+            where = flow.where(f"connectors.{name}.version")
+            yield _too_old(where, "version", _PLUGIN_VERSION_SINCE, operator, "remove it")
 
 
 def _too_old(where: str, what: str, since: tuple[int, int], operator: Strimzi, remedy: str) -> Problem:

@@ -29,7 +29,10 @@ _ENVIRONMENT: Mapping[str, Any] = {
 }
 
 #: Keys that later releases added. While they are not set, they do not count, so published verdicts stay valid.
-_ADDED = {"converters", "transforms", "topics_exclude", "start_from", "offset_syncs"}
+_ADDED = {
+    *("converters", "transforms", "topics_exclude", "start_from", "offset_syncs"),
+    *("plugin_version", "policy_class", "topic_filter_class", "group_filter_class"),
+}
 
 
 def flow_digest(flow: ResolvedFlow) -> str:

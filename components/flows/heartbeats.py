@@ -10,6 +10,7 @@ from functools import cached_property
 
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.naming import replication_policy
+from components.kafka.mirror_connectors import EMIT_HEARTBEATS
 from components.kafka.replication_policy import HEARTBEATS_TOPIC, Side, clusters_passed
 from components.topology.model import Flow
 
@@ -55,7 +56,7 @@ def heartbeat_topics(flows: Sequence[ExpandedFlow], *, in_mirrors: bool = False)
         alias: set() for flow in flows for alias in (flow.settings.source, flow.settings.target)
     }
     for flow in flows:
-        if flow.settings.connectors.heartbeat.enabled:
+        if flow.settings.connectors.heartbeat.emits(EMIT_HEARTBEATS):
             side = heartbeats_on(flow, in_mirrors=in_mirrors)
             held[flow.settings.source if side == "source" else flow.settings.target].add(HEARTBEATS_TOPIC)
     passing = [flow.settings for flow in flows if flow.settings.replicate_heartbeats]

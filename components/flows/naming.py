@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Literal
 
-from components.kafka.replication_policy import ReplicationPolicy, Side
+from components.kafka.replication_policy import POLICY_CLASSES, ReplicationPolicy, Side
 from components.topology.model import Flow, OffsetSyncsLocation
 
 
@@ -71,6 +71,11 @@ def config_map_name(flow_name: str, role: str, data: Mapping[str, str]) -> str:
 
 def role_name(flow_name: str) -> str:
     return f"{flow_name}-connector-configuration"
+
+
+def policy_class(flow: Flow) -> str:
+    """Java class of a flow's replication policy."""
+    return flow.policy_class or POLICY_CLASSES[flow.policy]
 
 
 def replication_policy(flow: Flow) -> ReplicationPolicy:

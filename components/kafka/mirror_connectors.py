@@ -13,3 +13,8 @@ CONNECTOR_CLASSES: dict[ConnectorRole, str] = {
 ROLE_OF_CLASS: dict[str, ConnectorRole] = {
     connector_class.rpartition(".")[2]: role for role, connector_class in CONNECTOR_CLASSES.items()
 }
+
+#: Switches that leave a running connector without a task.
+#: Source: MirrorCheckpointConnector.taskConfigs, MirrorHeartbeatConnector.taskConfigs.
+EMIT_CHECKPOINTS = "emit.checkpoints.enabled"
+EMIT_HEARTBEATS = "emit.heartbeats.enabled"

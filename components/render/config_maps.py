@@ -6,11 +6,11 @@ value must also change the connector; the new name does.
 
 from dataclasses import dataclass, replace
 
-from components.flows.naming import config_map_name
+from components.flows.naming import config_map_name, policy_class
 from components.flows.resolved import ResolvedFlow
 from components.flows.selections import excluded_topics
 from components.flows.sources import source_settings
-from components.kafka.replication_policy import POLICY_CLASSES, Side
+from components.kafka.replication_policy import Side
 from components.render.connections import config_map_placeholder, open_properties
 from components.render.planned_objects import ObjectRole, PlannedObject, manifest
 from components.topology.model import Flow
@@ -42,7 +42,7 @@ def replication_config_map(flow: ResolvedFlow) -> ConnectorConfigMap:
     """Return the ConfigMap with what all connectors of a flow must agree on. Source: MirrorConnectorConfig."""
     settings = flow.settings
     data = {
-        "replication.policy.class": POLICY_CLASSES[settings.policy],
+        "replication.policy.class": policy_class(settings),
         "replication.policy.separator": settings.separator,
         "topics.exclude": ",".join(excluded_topics(settings)),
     }

@@ -11,11 +11,12 @@ from pydantic.alias_generators import to_snake
 
 from components.flows.expansion import ExpandedFlow
 from components.flows.kafka_version import kafka_version
+from components.flows.naming import policy_class
 from components.flows.resolved import ResolvedFlow
 from components.flows.selections import all_topics, excluded_groups, excluded_topics
 from components.flows.sources import source_key, source_settings
 from components.kafka.mirror_connectors import ConnectorRole
-from components.kafka.replication_policy import POLICY_CLASSES, SIDES, Side
+from components.kafka.replication_policy import SIDES, Side
 from components.properties.definitions import Owner, definitions
 from components.render.config_layers import Config, Layer, LayerName, LayerValue, layer, values
 from components.render.connections import connection_properties
@@ -140,9 +141,13 @@ def _agreement(flow: ResolvedFlow, role: ConnectorRole) -> _Entries:
     """Return the properties that all connectors of a flow must agree on. Source: MirrorConnectorConfig."""
     settings = flow.settings
     decisions: _Decisions = {
-        "replication.policy.class": (POLICY_CLASSES[settings.policy], "policy"),
+        "replication.policy.class": (policy_class(settings), "policyClass" if settings.policy_class else "policy"),
         "replication.policy.separator": (settings.separator, "separator"),
     }
+    if role != "heartbeat" and settings.topic_filter_class:
+        decisions["topic.filter.class"] = (settings.topic_filter_class, "topicFilterClass")
+    if role == "checkpoint" and settings.group_filter_class:
+        decisions["group.filter.class"] = (settings.group_filter_class, "groupFilterClass")
     if role != "heartbeat" and settings.offset_syncs.enabled:
         decisions["offset-syncs.topic.location"] = (settings.offset_syncs.location.value, "offsetSyncs.location")
     return _decided(flow, decisions)

@@ -32,6 +32,7 @@ from components.flows.naming import (
 from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.flows.selections import all_topics, excluded_groups, excluded_topics
 from components.flows.sources import each_source
+from components.kafka.mirror_connectors import EMIT_CHECKPOINTS, EMIT_HEARTBEATS
 from components.kafka.replication_policy import HEARTBEATS_TOPIC, Side
 from components.render.acls import Acl, flow_acls
 from components.render.connections import security_protocol
@@ -113,7 +114,7 @@ def _start_from(sources: Sequence[Flow]) -> StartFrom:
 
 def _heartbeats(flow: ResolvedFlow) -> HeartbeatParameters:
     return HeartbeatParameters(
-        enabled=flow.settings.connectors.heartbeat.enabled,
+        enabled=flow.settings.connectors.heartbeat.emits(EMIT_HEARTBEATS),
         interval_seconds=flow.settings.intervals.emit_heartbeats_seconds,
         produced_to=flow.heartbeats_on,
         source_topic=HEARTBEATS_TOPIC,
@@ -123,7 +124,7 @@ def _heartbeats(flow: ResolvedFlow) -> HeartbeatParameters:
 
 def _checkpoints(flow: Flow) -> CheckpointParameters:
     return CheckpointParameters(
-        enabled=flow.connectors.checkpoint.enabled,
+        enabled=flow.connectors.checkpoint.emits(EMIT_CHECKPOINTS),
         topic=replication_policy(flow).checkpoints_topic,
         interval_seconds=flow.intervals.emit_checkpoints_seconds,
         sync_group_offsets=flow.sync_group_offsets,

@@ -40,7 +40,8 @@ def connector_fields(connector: Connector) -> Manifest:
     restart: dict[str, Any] = {"enabled": connector.auto_restart.enabled}
     if connector.auto_restart.max_restarts is not None:
         restart["maxRestarts"] = connector.auto_restart.max_restarts
-    return {"tasksMax": connector.tasks_max, "state": connector.state.value, "autoRestart": restart}
+    version = {} if connector.plugin_version is None else {"version": connector.plugin_version}
+    return {"tasksMax": connector.tasks_max, "state": connector.state.value, "autoRestart": restart, **version}
 
 
 def connector_config(flow: ResolvedFlow, role: ConnectorRole, part: str = "") -> Config:

@@ -44,6 +44,12 @@ class Connector(Model):
     auto_restart: AutoRestart = Field(
         default=AutoRestart(), description="Whether the operator restarts a failed connector or task."
     )
+    plugin_version: str | None = Field(
+        default=None,
+        alias="version",
+        min_length=1,
+        description="Version of the connector's plugin, or a range such as `[4.2,5)`; default: the newest.",
+    )
     config: Properties = Field(
         default_factory=dict,
         description="More properties of the connector; `replicate check` refuses those that the model sets.",
@@ -60,6 +66,10 @@ class OptionalConnector(Connector):
     """MirrorCheckpointConnector or MirrorHeartbeatConnector."""
 
     enabled: bool = Field(default=True, description="Run this connector.")
+
+    def emits(self, switch: str) -> bool:
+        """Whether the connector runs and the property `switch` does not make it idle."""
+        return self.enabled and str(self.config.get(switch, True)).lower() != "false"
 
 
 class StartFrom(StrEnum):

@@ -32,6 +32,7 @@ GroupsExclude = Annotated[
     tuple[str, ...],
     Field(description="Names or patterns of groups that are not translated, in addition to Kafka's own exclusions."),
 ]
+ClassName = Annotated[str | None, Field(min_length=1)]
 Separator = Annotated[
     str, Field(min_length=1, description="Separates the source's alias from the topic in names that contain both.")
 ]
@@ -126,6 +127,11 @@ class FromSourceToTarget(Delivery):
     groups: Groups = ()
     groups_exclude: GroupsExclude = ()
     policy: Policy = Field(default=Policy.DEFAULT, description="How topics are named on the target.")
+    policy_class: ClassName = Field(
+        default=None, description="Replication policy of your own that names topics as `policy` does."
+    )
+    topic_filter_class: ClassName = Field(default=None, description="Topic filter of your own.")
+    group_filter_class: ClassName = Field(default=None, description="Group filter of your own.")
     sync_group_offsets: bool = Field(
         default=True, description="Commit translated offsets on the target for groups that have no active member there."
     )

@@ -1,0 +1,63 @@
+"""Policies and filters of the user's own: what can then no longer be derived."""
+
+from collections.abc import Iterator
+
+from components.contract.problems import Problem, Severity
+from components.flows.expansion import ExpandedFlow
+from components.kafka.replication_policy import POLICY_CLASSES
+
+#: Key of a flow -> Kafka's own class, the lists that it reads, and the checks that rest on them.
+_FILTERS = {
+    "topicFilterClass": (
+        "DefaultTopicFilter",
+        "`topics` and `topicsExclude`",
+        "Checks of loops and double replication",
+    ),
+    "groupFilterClass": ("DefaultGroupFilter", "`groups` and `groupsExclude`", "Checks of mixed group offsets"),
+}
+
+
+def check_own_classes(flow: ExpandedFlow) -> Iterator[Problem]:
+    """A class of the user's own is reported: only the rules of Kafka's classes are known here."""
+    settings = flow.settings
+    if settings.policy_class is not None:
+        yield from _check_policy(flow, settings.policy_class)
+    chosen = {"topicFilterClass": settings.topic_filter_class, "groupFilterClass": settings.group_filter_class}
+    for key, name in chosen.items():
+        if name is not None:
+            yield _filter(flow, key, name)
+
+
+def _check_policy(flow: ExpandedFlow, name: str) -> Iterator[Problem]:
+    for policy, of_kafka in POLICY_CLASSES.items():
+        if name == of_kafka:
+            yield Problem(
+                flow.where("policyClass"),
+                "policy-of-kafka",
+                f"`policyClass` is Kafka's own `{name}`",
+                "Names, ACLs and checks derive from `policy`, which could then contradict it.",
+                f"remove `policyClass`, and set `policy: {policy.value}`.",
+            )
+            return
+    yield Problem(
+        flow.where("policyClass"),
+        "policy-not-known",
+        f"`{name}` names topics by rules that are not known here",
+        "Names of remote topics, ACLs, checks of loops and double replication, diffs and the validation job's "
+        f"parameters are derived as for `policy: {flow.settings.policy.value}`.",
+        "set `policy` to the one that names topics as the class does; if neither does, do not rely on these results "
+        "for this replication.",
+        Severity.WARNING,
+    )
+
+
+def _filter(flow: ExpandedFlow, key: str, name: str) -> Problem:
+    of_kafka, lists, checks = _FILTERS[key]
+    return Problem(
+        flow.where(key),
+        "filter-not-known",
+        f"`{name}` selects by rules that are not known here",
+        f"{checks}, ACLs, diffs and the validation job's parameters take {lists} as Kafka's {of_kafka} does.",
+        f"make {lists} select what the class selects; otherwise do not rely on these results for this replication.",
+        Severity.WARNING,
+    )
