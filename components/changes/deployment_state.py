@@ -97,6 +97,11 @@ class DeployedConnector:
         return GUARD_FILTER in self.names("transforms")
 
     @property
+    def beside_source(self) -> bool:
+        """Whether a heartbeat connector runs on workers of its source; it always writes to `target.cluster.`."""
+        return self.workers.target_address == self.config.get("target.cluster.bootstrap.servers")
+
+    @property
     def emits(self) -> bool:
         """Whether a checkpoint or heartbeat connector has a task. Source: MirrorCheckpointConnector.taskConfigs."""
         return self.is_on(f"emit.{self.role}s.enabled")

@@ -115,7 +115,16 @@ def _heartbeat_connector(before: DeployedConnector | None, after: DeployedConnec
         yield Effect(Severity.NONE, "heartbeats-stop", before.flow, key, what)
     if after is not None and before is None:
         yield Effect(Severity.NONE, "heartbeats-start", after.flow, key, "heartbeats start")
-    if before is not None and after is not None and before.workers.kind != after.workers.kind:
+    if before is None or after is None:
+        return
+    if before.workers.kind == after.workers.kind == "KafkaConnect" and before.beside_source != after.beside_source:
+        cluster = after.source_alias if after.beside_source else after.target_alias
+        what = (
+            f"heartbeats are sent by workers `{after.workers.name}`, which belong to {cluster}, instead of "
+            f"`{before.workers.name}`"
+        )
+        yield Effect(Severity.NONE, "heartbeats-move", after.flow, key, what)
+    if before.workers.kind != after.workers.kind:
         what = (
             f"heartbeats come from `{after.name}` under {after.workers.kind} instead of `{before.name}`; a "
             "KafkaMirrorMaker2 produces them to the target, every other connector to the source"

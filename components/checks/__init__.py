@@ -35,7 +35,7 @@ def check_topology(topology: Topology) -> Iterator[Problem]:
     heartbeats = Heartbeats(flows, strimzi(topology.strimzi).api.has_heartbeat_mirrors)
     for flow in flows:
         yield from check_aliases(topology, flow)
-        yield from check_names(flow)
+        yield from check_names(topology, flow)
         yield from check_selections(flow)
         yield from check_own_classes(flow)
         yield from check_properties(topology, flow)

@@ -1,15 +1,15 @@
 """Connect clusters: unique names, resources that fit into one another and into the quota, and tasks that have work."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from components.checks.heartbeats import sending_workers
 from components.checks.property_values import is_open_credential, open_credential
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.naming import group_id, heartbeat_workers_name
-from components.flows.resolved import strimzi
 from components.kafka.topic_names import is_name
 from components.topology.model import Flow, Topology
 from components.topology.workers import Quota
@@ -27,16 +27,22 @@ _JVM_UNITS = {"": 1, "m": 1024**2, "g": 1024**3}
 
 def check_connect_clusters(topology: Topology, flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
     """Connect clusters have different names, fit into their quotas, and run no idle task."""
-    yield from _check_names(flows)
+    senders = [sending_workers(topology, flow) for flow in flows]
+    yield from _check_names(flows, senders)
+    workers: dict[str, set[str]] = {}
+    for flow, sender in zip(flows, senders, strict=True):
+        workers.setdefault(flow.workers, {flow.workers}).add(sender)
     for flow in flows:
-        yield from _check_quota(flow, _pods(topology, flow))
+        # Whatever sends heartbeats beside a flow's own workers is one worker.
+        yield from _check_quota(flow, flow.settings.connect.replicas + len(workers[flow.workers]) - 1)
         yield from _check_tasks(flow)
         yield from _check_offset_syncs(flow)
 
 
-def _check_names(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
+def _check_names(flows: Sequence[ExpandedFlow], senders: Sequence[str]) -> Iterator[Problem]:
     seen: dict[str, ExpandedFlow] = {}
-    for name, flow in ((name, each) for each in flows for name in _worker_names(each)):
+    named = [(name, each) for each, sender in zip(flows, senders, strict=True) for name in _worker_names(each, sender)]
+    for name, flow in named:
         other = seen.setdefault(name, flow)
         if other.replication != flow.replication:
             yield Problem(
@@ -49,17 +55,11 @@ def _check_names(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
             )
 
 
-def _worker_names(flow: ExpandedFlow) -> tuple[str, ...]:
-    """Names of a flow's workers; the heartbeats of a KafkaMirrorMaker2 may have workers of their own."""
+def _worker_names(flow: ExpandedFlow, sender: str) -> Iterable[str]:
+    """Names of a flow's workers; the heartbeats of a KafkaMirrorMaker2 have workers of their own in some versions."""
     if flow.shape is Shape.MIRROR_MAKER2 and flow.settings.connectors.heartbeat.enabled:
-        return flow.workers, heartbeat_workers_name(flow.workers)
-    return (flow.workers,)
-
-
-def _pods(topology: Topology, flow: ExpandedFlow) -> int:
-    """Number of a flow's workers; under `v1` the heartbeats of a KafkaMirrorMaker2 have one more."""
-    extra = len(_worker_names(flow)) > 1 and not strimzi(topology.strimzi).api.has_heartbeat_mirrors
-    return flow.settings.connect.replicas + int(extra)
+        return dict.fromkeys((flow.workers, sender, heartbeat_workers_name(flow.workers)))
+    return dict.fromkeys((flow.workers, sender))
 
 
 def _check_quota(flow: ExpandedFlow, pods: int) -> Iterator[Problem]:

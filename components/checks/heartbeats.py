@@ -1,18 +1,14 @@
-"""Heartbeats: replicated only once, and produced by a client that Kafka accepts.
-
-A heartbeat connector writes to the source, but through the producer that its worker has configured for the target. What
-the worker has set there cannot be unset.
-"""
+"""Heartbeats: replicated only once, and sent by workers that can log in to the source."""
 
 from collections.abc import Iterator
 
 from components.contract.problems import Problem, Severity
-from components.flows.expansion import ExpandedFlow, Shape
+from components.flows.expansion import ExpandedFlow
 from components.flows.kafka_version import kafka_version
-from components.flows.resolved import ResolvedFlow, Strimzi, StrimziApi, strimzi
-from components.render.connections import login_properties, security_protocol, vault
+from components.flows.resolved import ResolvedFlow, strimzi
 from components.render.connector_config import chooses_heartbeats
-from components.topology.clusters import Cluster, KeystoreTrust, TlsAuthentication
+from components.render.heartbeat_workers import LeftBehind, heartbeat_workers, left_behind, login_left_behind
+from components.topology.clusters import KeystoreTrust
 from components.topology.model import Topology
 
 
@@ -34,72 +30,45 @@ def check_heartbeats(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem
 
 
 def check_heartbeat_clients(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
-    """The worker's producer can be given the connection to the source.
-
-    Under the API `v1beta2` the heartbeat connector of a KafkaMirrorMaker2 writes to the target, so nothing conflicts.
-    """
-    operator = strimzi(topology.strimzi)
-    source, target = (topology.clusters.get(alias) for alias in (flow.settings.source, flow.settings.target))
-    inside = flow.shape is Shape.MIRROR_MAKER2 and operator.api is StrimziApi.V1BETA2
-    if source is None or target is None or inside or not flow.settings.connectors.heartbeat.enabled:
+    """Some workers can send the flow's heartbeats: the target's, or workers of their own that trust the source."""
+    resolved = resolved_without_addresses(topology, flow)
+    if resolved is None or resolved.source.tls is None or not isinstance(resolved.source.tls.trust, KeystoreTrust):
         return
-    if source.tls is not None and target.tls is not None:
-        yield from _check_trust(flow, source, target, operator)
-        yield from _check_certificate(flow, source, target, operator)
-    yield from _check_login(ResolvedFlow(flow, source, target, operator))
-
-
-def _check_trust(flow: ExpandedFlow, source: Cluster, target: Cluster, operator: Strimzi) -> Iterator[Problem]:
-    if source.tls is None or target.tls is None or source.tls.trust is None or target.tls.trust is None:
-        return
-    if isinstance(source.tls.trust, KeystoreTrust) is not operator.keeps_stores:
-        given, has, wanted = _TRUST_FORMS[operator.keeps_stores]
+    source = flow.settings.source
+    if found := left_behind(resolved):
+        reasons = " and ".join(_reason(each, resolved) for each in found)
         yield Problem(
             flow.where("connectors.heartbeat"),
             "heartbeat-trust-conflict",
-            f"heartbeats go to `{flow.settings.source}`, whose trust is {given}",
-            f"They are sent by the worker's producer, which already has the target's {has}. Kafka refuses a client "
-            "with both (DefaultSslEngineFactory).",
-            f"give the trust of `{flow.settings.source}` as {wanted}, or set `connectors.heartbeat.enabled: false`.",
+            f"no workers can send heartbeats to `{source}`, whose trust is a {resolved.source.tls.trust.format} file",
+            f"The producer of the target's workers has {reasons}. Workers that belong to `{source}` would have none of "
+            "that, but Strimzi gives them only PEM certificates.",
+            f"set `clusters.{source}.tls.trust: {{secret: NAME, key: ca.crt}}` with the certificate authority as PEM "
+            "(`keytool -exportcert -rfc` prints it), or set `connectors.heartbeat.enabled: false`.",
         )
 
 
-#: For workers with PEM certificates, and for those with a truststore file (operators before 0.47): the form of the
-#: source's trust that conflicts, what the worker has, and the form that does not conflict.
-_TRUST_FORMS = {
-    False: ("a truststore file", "PEM certificates", "PEM"),
-    True: ("PEM certificates", "truststore file", "`format: JKS` or `PKCS12`"),
-}
+def _reason(reason: LeftBehind, flow: ResolvedFlow) -> str:
+    """What the workers of the target have that they cannot have together with the source's settings."""
+    match reason:
+        case LeftBehind.TRUST:
+            return "PEM certificates, which Kafka refuses beside a truststore file"
+        case LeftBehind.CERTIFICATE:
+            return "a keystore file, which Kafka refuses beside a PEM key"
+        case LeftBehind.LOGIN:
+            properties = ", ".join(f"`{key}`" for key in login_left_behind(flow))
+            return f"{properties}, which the login to `{flow.settings.source}` cannot unset"
 
 
-def _check_certificate(flow: ExpandedFlow, source: Cluster, target: Cluster, operator: Strimzi) -> Iterator[Problem]:
-    both = isinstance(source.authentication, TlsAuthentication) and isinstance(target.authentication, TlsAuthentication)
-    if both and operator.keeps_stores:
-        yield Problem(
-            flow.where("connectors.heartbeat"),
-            "heartbeat-certificate-conflict",
-            f"both heartbeats to `{flow.settings.source}` and the workers use a client certificate",
-            "Heartbeats are sent by the worker's producer, to which operators before 0.47 give a keystore file. Kafka "
-            "refuses a client with both a file and a PEM key (DefaultSslEngineFactory).",
-            "set `connectors.heartbeat.enabled: false`, or upgrade the operator and set `strimzi: '0.47'` or later.",
-        )
+def sending_workers(topology: Topology, flow: ExpandedFlow) -> str:
+    """Name of the workers that send a flow's heartbeats; that of its own workers if it sends none."""
+    resolved = resolved_without_addresses(topology, flow)
+    if resolved is None or not flow.settings.connectors.heartbeat.enabled:
+        return flow.workers
+    return heartbeat_workers(resolved).workers
 
 
-def _check_login(flow: ResolvedFlow) -> Iterator[Problem]:
-    logins = []
-    for side in ("source", "target"):
-        authentication = flow.cluster(side).authentication
-        sasl = security_protocol(flow.cluster(side), authentication).startswith("SASL_")
-        logins.append(login_properties(authentication, vault(flow, side)) if authentication and sasl else {})
-    source, target = logins
-    left = sorted(key for key in target if key.startswith("sasl.") and key not in source)
-    if source and left:
-        yield Problem(
-            flow.expanded.where("connectors.heartbeat"),
-            "heartbeat-login-conflict",
-            f"the login to `{flow.alias('target')}` sets {', '.join(left)}, the login to `{flow.alias('source')}` "
-            "does not",
-            "Heartbeats to the source are sent by the worker's producer, which already has these properties for the "
-            "target. They cannot be unset, and a login with another mechanism's callback handler fails.",
-            "use the same mechanism for both clusters, or set `connectors.heartbeat.enabled: false`.",
-        )
+def resolved_without_addresses(topology: Topology, flow: ExpandedFlow) -> ResolvedFlow | None:
+    """A flow with its clusters as the topology declares them; None if it names an unknown one."""
+    source, target = (topology.clusters.get(alias) for alias in (flow.settings.source, flow.settings.target))
+    return ResolvedFlow(flow, source, target, strimzi(topology.strimzi)) if source and target else None

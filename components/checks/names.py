@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 
+from components.checks.heartbeats import sending_workers
 from components.contract.problems import Problem
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.naming import group_id, heartbeat_workers_name, namespace_name, replication_policy
@@ -65,7 +66,7 @@ def _unknown_alias(where: str, alias: str, known: list[str]) -> Problem:
     )
 
 
-def check_names(flow: ExpandedFlow) -> Iterator[Problem]:
+def check_names(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
     """The names that derive from a flow's name are valid in Kubernetes, and its remote topics are in Kafka."""
     name, settings, where = flow.workers, flow.settings, flow.where()
     namespace = namespace_name(name, settings)
@@ -73,7 +74,7 @@ def check_names(flow: ExpandedFlow) -> Iterator[Problem]:
         yield _not_a_label(where, "replication", name)
     elif settings.namespace.name is not None and not _LABEL.fullmatch(namespace):
         yield _not_a_label(flow.where("namespace.name"), "namespace", namespace)
-    yield from _check_lengths(flow, namespace)
+    yield from _check_lengths(flow, namespace, sending_workers(topology, flow))
     for topic in all_topics(settings):
         remote = replication_policy(settings).remote(topic)
         if is_name(topic) and len(remote) > LONGEST_NAME:
@@ -86,13 +87,14 @@ def check_names(flow: ExpandedFlow) -> Iterator[Problem]:
             )
 
 
-def _check_lengths(flow: ExpandedFlow, namespace: str) -> Iterator[Problem]:
+def _check_lengths(flow: ExpandedFlow, namespace: str, sender: str) -> Iterator[Problem]:
     name = flow.workers
-    derived = [f"{name}{_LONGEST_SUFFIX}"]
-    if flow.shape is Shape.MIRROR_MAKER2:
-        derived = [f"{name}{_LONGEST_MIRROR_SUFFIX}"]
-        if flow.settings.connectors.heartbeat.enabled:
-            derived.append(f"{heartbeat_workers_name(name)}{_LONGEST_SUFFIX}")
+    mirrors = flow.shape is Shape.MIRROR_MAKER2
+    derived = [f"{name}{_LONGEST_MIRROR_SUFFIX if mirrors else _LONGEST_SUFFIX}"]
+    if sender != name:
+        derived.append(f"{sender}{_LONGEST_SUFFIX}")
+    if mirrors and flow.settings.connectors.heartbeat.enabled:
+        derived.append(f"{heartbeat_workers_name(name)}{_LONGEST_SUFFIX}")
     given = flow.settings.namespace.name is not None
     own = [text for text in (*derived, group_id(name), *(() if given else (namespace,))) if len(text) > _LABEL_LENGTH]
     if own:

@@ -77,13 +77,17 @@ def strimzi(setting: str) -> Strimzi:
 
 @dataclass(frozen=True)
 class ResolvedFlow:
-    """One flow, ready to be rendered: `source` and `target` have plain bootstrap addresses."""
+    """One flow, ready to be rendered: `source` and `target` have plain bootstrap addresses.
+
+    `workers_on` is the cluster that its Connect workers belong to; see `render.heartbeat_workers`.
+    """
 
     expanded: ExpandedFlow
     source: Cluster
     target: Cluster
     strimzi: Strimzi
     heartbeats: Heartbeats = field(default=Heartbeats(), compare=False, repr=False)
+    workers_on: Side = "target"
 
     @property
     def name(self) -> str:

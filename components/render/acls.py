@@ -4,12 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from components.flows.expansion import Shape
 from components.flows.heartbeats import EVERYTHING
 from components.flows.kafka_version import kafka_version
 from components.flows.naming import (
     group_id,
-    heartbeat_workers_name,
     offset_syncs_topic_name,
     replication_policy,
     storage_topic_name,
@@ -20,6 +18,7 @@ from components.kafka.acls import CLUSTER_NAME, EVERY_NAME, implying, wider_reso
 from components.kafka.beginnings import beginnings
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
 from components.render.connector_config import chooses_heartbeats
+from components.render.heartbeat_workers import heartbeat_workers
 from components.topology.clusters import ConfigValue
 from components.topology.model import ExactlyOnce, Flow, OffsetSyncsLocation, Topology
 from components.topology.principals import kafka_principal
@@ -152,18 +151,18 @@ def _checkpoint_connector(flow: Flow, source: _User, target: _User) -> Iterator[
 def _heartbeat_connector(flow: ResolvedFlow, source: _User, target: _User) -> Iterator[Acl]:
     if not flow.settings.connectors.heartbeat.enabled:
         return
-    in_one_resource = flow.expanded.shape is Shape.MIRROR_MAKER2
     if flow.heartbeats_on == "target":
         # A KafkaMirrorMaker2 has one producer for all its connectors, that of the target.
         yield target.topic(HEARTBEATS_TOPIC, "CREATE", "WRITE")
         return
     yield source.topic(HEARTBEATS_TOPIC, "CREATE", "WRITE")
-    if flow.settings.exactly_once is ExactlyOnce.ENABLED and not in_one_resource:
+    sender = heartbeat_workers(flow)
+    if sender is not flow:
+        yield from _worker(source if sender.workers_on == "source" else target, sender.workers, exactly_once=False)
+    elif flow.settings.exactly_once is ExactlyOnce.ENABLED:
         # Its transactions and offsets are on the cluster that gets its records. Source: KIP-618.
         yield source.topic(storage_topic_name(flow.workers, "offsets"), "READ", "WRITE", "CREATE", "DESCRIBE_CONFIGS")
         yield source.may("transactional_id", f"{group_id(flow.workers)}-", "WRITE", pattern="prefixed")
-    if in_one_resource:
-        yield from _worker(target, heartbeat_workers_name(flow.workers), exactly_once=False)
 
 
 def merged_acls(acls: Iterable[Acl]) -> tuple[Acl, ...]:

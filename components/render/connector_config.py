@@ -106,20 +106,22 @@ def _clusters(flow: ResolvedFlow, role: ConnectorRole) -> _Entries:
     if role == "heartbeat" and flow.heartbeats_on == "source":
         # Heartbeats must start on the source. The connector's own clients take `target.cluster.`, but its records go
         # through the worker's producer: without the override they would silently land on the target.
-        reached: list[tuple[Side, str]] = [("source", prefix) for prefix in heartbeat_prefixes(flow.settings)]
+        reached: list[tuple[Side, str]] = [("source", prefix) for prefix in heartbeat_prefixes(flow)]
     else:
         reached = [(side, f"{side}.cluster.") for side in SIDES]
     return aliases | {key: value for side, prefix in reached for key, value in _connection(flow, side, prefix).items()}
 
 
-def heartbeat_prefixes(flow: Flow) -> tuple[str, ...]:
-    """Return the prefixes of the heartbeat connector's clients that talk to the source.
+def heartbeat_prefixes(flow: ResolvedFlow) -> tuple[str, ...]:
+    """Return the prefixes of the heartbeat connector's clients that must be told to talk to the source.
 
-    Under exactly-once, Connect keeps the connector's offsets where its records go, in the same transactions.
-    Source: KIP-618, Worker.offsetStoreForExactlyOnceSourceTask.
+    The producer of workers that belong to the source does so anyway. Under exactly-once, Connect keeps the connector's
+    offsets where its records go, in the same transactions. Source: KIP-618, Worker.offsetStoreForExactlyOnceSourceTask.
     """
+    if flow.workers_on == "source":
+        return ("target.cluster.",)
     always = ("target.cluster.", "producer.override.")
-    if flow.exactly_once is ExactlyOnce.ENABLED:
+    if flow.settings.exactly_once is ExactlyOnce.ENABLED:
         return (*always, "consumer.override.", "admin.override.")
     return always
 

@@ -1,7 +1,7 @@
 """Flows grouped into deployments, every Kubernetes object of a deployment, and what a stack outputs for each flow."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from components.flows.digest import flow_digest
@@ -10,6 +10,7 @@ from components.flows.naming import mirror_connector_name, replication_policy
 from components.flows.resolved import ResolvedFlow
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES
 from components.render.config_maps import config_map_object, connector_config_maps
+from components.render.heartbeat_workers import heartbeat_workers
 from components.render.kafka_connect import connect_object
 from components.render.kafka_connectors import connector_objects
 from components.render.kafka_mirror_maker2 import heartbeat_connectors, mirror_maker2_objects, mirror_roles
@@ -55,8 +56,16 @@ def flow_objects(flow: ResolvedFlow) -> tuple[PlannedObject, ...]:
         *secret_objects(flow),
         *access_objects(flow),
         connect_object(flow),
+        *_heartbeat_workers(flow),
         *connector_objects(flow),
     )
+
+
+def _heartbeat_workers(flow: ResolvedFlow) -> tuple[PlannedObject, ...]:
+    """Return the workers that only send the flow's heartbeats, and what they may read; none if the flow's own do."""
+    sender = heartbeat_workers(flow)
+    objects = (*access_objects(sender), connect_object(sender)) if sender is not flow else ()
+    return tuple(replace(planned, part="heartbeats") for planned in objects)
 
 
 def flow_outputs(flow: ResolvedFlow) -> FlowOutputs:

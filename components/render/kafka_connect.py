@@ -1,4 +1,4 @@
-"""The KafkaConnect of a flow: workers next to the target that can read the flow's ConfigMaps and Secrets."""
+"""The KafkaConnect of a flow: workers that can read the flow's ConfigMaps and Secrets, usually the target's."""
 
 from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.kafka.replication_policy import SIDES, Side
@@ -51,7 +51,7 @@ def worker_layers(flow: ResolvedFlow) -> tuple[Layer, ...]:
     owned = WORKER_OWNED | (_WORKER_FILE_PROVIDER if flow.strimzi.keeps_values else {})
     support = {EXACTLY_ONCE_SUPPORT: exactly_once.value} if exactly_once is not ExactlyOnce.DISABLED else {}
     return (
-        layer(LayerName.DEFAULT, _OWN_FACTORS, "-1 takes the target cluster's own replication factor"),
+        layer(LayerName.DEFAULT, _OWN_FACTORS, f"-1 takes the {flow.workers_on} cluster's own replication factor"),
         layer(LayerName.DEFAULT, BYTE_CONVERTERS, "every record passes as bytes, unless a connector says otherwise"),
         layer(LayerName.WORKER, flow.settings.connect.config, flow.expanded.where("connect.config")),
         layer(LayerName.FIXED, owned, "connectors read ConfigMaps and Secrets, and heartbeats go to the source"),
@@ -64,16 +64,16 @@ def connect_object(flow: ResolvedFlow, *others: ResolvedFlow) -> PlannedObject:
 
     Source: Strimzi KafkaConnectSpec.
     """
-    # Older operators mount the target's files themselves.
-    sides: tuple[Side, ...] = ("source",) if flow.strimzi.keeps_values else SIDES
+    # Older operators mount the target's files themselves, and workers of the source have no connection to the target.
+    sides: tuple[Side, ...] = ("source",) if flow.strimzi.keeps_values or flow.workers_on == "source" else SIDES
     files: Manifest = {}
     for each in (flow, *others):
         files = joined_templates(files, mounts(each, sides))
     spec: Manifest = {
         "replicas": flow.settings.connect.replicas,
-        "bootstrapServers": bootstrap_address(flow.target),
+        "bootstrapServers": bootstrap_address(flow.cluster(flow.workers_on)),
         **group_fields(flow, values(worker_layers(flow))),
-        **security_fields(flow, "target"),
+        **security_fields(flow, flow.workers_on),
         **worker_fields(flow.settings.connect, files),
     }
     body = manifest(

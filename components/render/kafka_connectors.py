@@ -19,6 +19,7 @@ from components.render.config_maps import (
     topics_config_maps,
 )
 from components.render.connector_config import connector_layers, heartbeat_prefixes
+from components.render.heartbeat_workers import heartbeat_workers
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
 from components.topology.connectors import Connector
 
@@ -31,8 +32,13 @@ def connector_objects(flow: ResolvedFlow) -> list[PlannedObject]:
     if connectors.checkpoint.enabled:
         objects.append(_connector_object(flow, "checkpoint"))
     if connectors.heartbeat.enabled:
-        objects.append(_connector_object(flow, "heartbeat"))
+        objects.append(heartbeat_connector(flow))
     return objects
+
+
+def heartbeat_connector(flow: ResolvedFlow) -> PlannedObject:
+    """Return the KafkaConnector of a flow's heartbeats, on the workers that send them."""
+    return _connector_object(heartbeat_workers(flow), "heartbeat")
 
 
 def connector_fields(connector: Connector) -> Manifest:
@@ -62,7 +68,7 @@ def _placeholders(flow: ResolvedFlow, role: ConnectorRole, part: str) -> dict[st
     placeholders |= {f"{side}.cluster.alias": end.placeholder("alias") for side, end in ends.items()}
     if role == "heartbeat":
         # Its own clients and the worker's producer talk to the source.
-        return placeholders | _connection(ends["source"], *heartbeat_prefixes(flow.settings))
+        return placeholders | _connection(ends["source"], *heartbeat_prefixes(flow))
     for side, end in ends.items():
         placeholders |= _connection(end, f"{side}.cluster.")
     return placeholders

@@ -1,13 +1,14 @@
 """The KafkaMirrorMaker2 of a deployment: workers next to the target, with a mirror for each flow that they run.
 
-The API version `v1` has no heartbeat connectors in a KafkaMirrorMaker2, so they run in a KafkaConnect of their own.
+The API version `v1` has no heartbeat connectors in a KafkaMirrorMaker2, so they run in a KafkaConnect of their own
+(`heartbeat_workers`).
 """
 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from components.flows.naming import heartbeat_workers_name, mirror_maker2_account_name
+from components.flows.naming import mirror_maker2_account_name
 from components.flows.resolved import ResolvedFlow, StrimziApi, bootstrap_address
 from components.flows.selections import excluded_groups, excluded_topics
 from components.kafka.mirror_connectors import ConnectorRole
@@ -17,16 +18,15 @@ from components.render.config_layers import Config, values
 from components.render.config_maps import config_map_object, connector_config_maps
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.connector_config import connector_settings
-from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT, connect_object, worker_layers
-from components.render.kafka_connectors import connector_fields, connector_objects
+from components.render.heartbeat_workers import heartbeat_workers
+from components.render.kafka_connect import connect_object, worker_layers
+from components.render.kafka_connectors import connector_fields, heartbeat_connector
 from components.render.namespaces import namespace_objects
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
 from components.render.rbac import access_objects, read_access_objects
 from components.render.references import names_here, references
 from components.render.secrets import cluster_secrets, mounts
 from components.render.worker_fields import joined_templates, worker_fields
-from components.topology.model import ExactlyOnce
-from components.topology.workers import NamespaceChoice
 
 Mirrors = Sequence[ResolvedFlow]
 
@@ -162,37 +162,28 @@ def _access(first: ResolvedFlow, body: Manifest) -> list[PlannedObject]:
 
 
 def _heartbeats(mirrors: Mirrors) -> Iterator[PlannedObject]:
-    """Yield one KafkaConnect for the heartbeats of all mirrors with its connectors, if the resource cannot run them."""
-    flows = [with_heartbeat_workers(mirror) for mirror in mirrors if heartbeat_connectors(mirror)]
-    if not flows:
-        return
-    for flow in flows:
-        for config_map in connector_config_maps(flow):
-            yield _of_mirror(flow, config_map_object(config_map, flow.name))
-    yield from (replace(planned, part="heartbeats") for planned in access_objects(*flows))
-    yield connect_object(*flows)
+    """Yield the workers that send the heartbeats, with their connectors, if the resource cannot run them.
+
+    Mirrors share these workers unless one needs workers of its own at its source.
+    """
+    groups: dict[str, list[ResolvedFlow]] = {}
+    for mirror in mirrors:
+        if heartbeat_connectors(mirror):
+            sender = heartbeat_workers(mirror)
+            groups.setdefault(sender.workers, []).append(sender)
+    for senders in groups.values():
+        for sender in senders:
+            for config_map in connector_config_maps(sender):
+                yield _of_mirror(sender, config_map_object(config_map, sender.name))
+        own = "" if senders[0].workers_on == "target" or not senders[0].expanded.shared else senders[0].expanded.part
+        part = f"heartbeats-{own}" if own else "heartbeats"
+        yield from (replace(planned, part=part) for planned in access_objects(*senders))
+        yield replace(connect_object(*senders), part=own)
     for mirror in mirrors:
         yield from (_of_mirror(mirror, planned) for planned in heartbeat_connectors(mirror))
 
 
 def heartbeat_connectors(mirror: ResolvedFlow) -> list[PlannedObject]:
     """Return the KafkaConnector for a mirror's heartbeats, if the KafkaMirrorMaker2 cannot run it."""
-    if mirror.api.has_heartbeat_mirrors:
-        return []
-    planned = connector_objects(with_heartbeat_workers(mirror))
-    return [each for each in planned if each.role is ObjectRole.HEARTBEAT_CONNECTOR]
-
-
-def with_heartbeat_workers(mirror: ResolvedFlow) -> ResolvedFlow:
-    """Return a mirror's flow as its heartbeat workers run it: with one worker, and without transactions."""
-    connect = mirror.settings.connect
-    config = {key: value for key, value in connect.config.items() if key != EXACTLY_ONCE_SUPPORT}
-    settings = mirror.settings.model_copy(
-        update={
-            "namespace": NamespaceChoice(name=mirror.namespace, create=False),
-            "connect": connect.model_copy(update={"replicas": 1, "config": config}),
-            "exactly_once": ExactlyOnce.DISABLED,
-        }
-    )
-    workers = heartbeat_workers_name(mirror.workers)
-    return replace(mirror, expanded=replace(mirror.expanded, workers=workers, settings=settings))
+    runs = mirror.settings.connectors.heartbeat.enabled and not mirror.api.has_heartbeat_mirrors
+    return [heartbeat_connector(mirror)] if runs else []

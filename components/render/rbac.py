@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from components.flows.naming import role_name, service_account_name
 from components.flows.resolved import ResolvedFlow
-from components.kafka.replication_policy import SIDES
+from components.kafka.replication_policy import SIDES, Side
 from components.render.config_maps import connector_config_maps
 from components.render.connections import secrets_read
 from components.render.planned_objects import ObjectRole, PlannedObject, manifest
@@ -18,7 +18,8 @@ def access_objects(*flows: ResolvedFlow) -> list[PlannedObject]:
     named = {reference for flow in flows for _, reference in user_references(flow.settings, flow.namespace)}
     config_maps = [config_map.name for flow in flows for config_map in connector_config_maps(flow)]
     config_maps += sorted(names_here(named, "ConfigMap", flows[0].namespace) - set(config_maps))
-    secrets = {name for flow in flows for side in SIDES for name in secrets_read(flow, side)}
+    sides: tuple[Side, ...] = ("source",) if flows[0].workers_on == "source" else SIDES
+    secrets = {name for flow in flows for side in sides for name in secrets_read(flow, side)}
     secrets |= names_here(named, "Secret", flows[0].namespace)
     return read_access_objects(flows[0], service_account_name(flows[0].workers), config_maps, secrets)
 

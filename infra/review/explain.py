@@ -30,8 +30,9 @@ from components.render.client_settings import (
 )
 from components.render.config_layers import Layer, merged
 from components.render.connector_config import connector_layers
+from components.render.heartbeat_workers import heartbeat_workers
 from components.render.kafka_connect import worker_layers
-from components.render.kafka_mirror_maker2 import mirror_worker_config, with_heartbeat_workers
+from components.render.kafka_mirror_maker2 import mirror_worker_config
 from components.topology.model import ExactlyOnce
 from infra.review.explain_fields import connector_fields_layer, worker_fields_layer
 from infra.settings import StackSettings
@@ -110,7 +111,7 @@ def _flow(settings: StackSettings, name: str) -> ResolvedFlow:
 
 def _readers(flow: ResolvedFlow, version: str, *, defaults: bool) -> Iterator[Reader]:
     settings = flow.settings
-    heartbeats = _heartbeat_workers(flow)
+    heartbeats = heartbeat_workers(flow)
     roles: list[tuple[ConnectorRole, str]] = [("source", part) for part in list(settings.connectors.sources) or [""]]
     roles += [("checkpoint", "")] if settings.connectors.checkpoint.enabled else []
     roles += [("heartbeat", "")] if settings.connectors.heartbeat.enabled else []
@@ -123,20 +124,21 @@ def _readers(flow: ResolvedFlow, version: str, *, defaults: bool) -> Iterator[Re
             if _exists(client, runs, layers):
                 found = _of_client(client, layers, _worker_layers(runs), version, defaults=defaults)
                 yield Reader(name, client.name, client.only_with, found)
-    of_workers = (*_worker_layers(flow), worker_fields_layer(flow))
-    yield Reader(WORKERS, "", "", _of_layers(of_workers, Owner.WORKER, version, defaults=defaults))
+    yield _workers(WORKERS, flow, version, defaults=defaults)
+    if heartbeats.workers_on == "source":
+        name = f"{WORKERS} `{heartbeats.workers}` of {heartbeats.settings.source}"
+        yield _workers(name, heartbeats, version, defaults=defaults)
 
 
-def _heartbeat_workers(flow: ResolvedFlow) -> ResolvedFlow:
-    """The flow as the workers that send its heartbeats run it."""
-    apart = flow.expanded.shape is Shape.MIRROR_MAKER2 and not flow.api.has_heartbeat_mirrors
-    return with_heartbeat_workers(flow) if apart else flow
+def _workers(name: str, flow: ResolvedFlow, version: str, *, defaults: bool) -> Reader:
+    layers = (*_worker_layers(flow), worker_fields_layer(flow))
+    return Reader(name, "", "", _of_layers(layers, Owner.WORKER, version, defaults=defaults))
 
 
 def _worker_layers(flow: ResolvedFlow) -> tuple[Layer, ...]:
     """Layers of the workers' configuration; a KafkaMirrorMaker2 of an older API accepts only a part of it."""
     layers = worker_layers(flow)
-    if flow.expanded.shape is not Shape.MIRROR_MAKER2:
+    if flow.expanded.shape is not Shape.MIRROR_MAKER2 or flow.workers_on == "source":
         return layers
     given = mirror_worker_config(flow)
     return tuple(

@@ -82,35 +82,60 @@ def test_certificates_by_a_pattern_are_refused_where_a_connector_reads_them(
 
 
 @pytest.mark.parametrize(
-    ("strimzi", "source", "target", "wanted"),
+    ("strimzi", "source", "target", "reason"),
     [
-        pytest.param("1.2", {"tls": KEYSTORE}, {}, {"heartbeat-trust-conflict"}, id="a file where workers have PEM"),
-        pytest.param("0.46", {}, {}, {"heartbeat-trust-conflict"}, id="PEM where workers have a file"),
-        pytest.param("0.47", {}, {}, set(), id="PEM as the workers have"),
-        pytest.param("1.2", {"authentication": CERTIFICATE}, {"authentication": CERTIFICATE}, set(), id="PEM keys"),
+        pytest.param("1.2", {"tls": KEYSTORE}, {}, "has PEM certificates", id="PEM certificates beside a file"),
         pytest.param(
             "0.46",
             {"tls": KEYSTORE, "authentication": CERTIFICATE},
             {"authentication": CERTIFICATE},
-            {"heartbeat-certificate-conflict"},
-            id="a PEM key where workers have a file",
+            "has a keystore file",
+            id="a keystore file beside a PEM key",
         ),
-        pytest.param("1.2", {}, {"authentication": TOKEN}, {"heartbeat-login-conflict"}, id="a callback left behind"),
-        pytest.param("1.2", {"authentication": TOKEN}, {}, set(), id="a callback that only the source has"),
         pytest.param(
-            "1.2",
-            {"authentication": CERTIFICATE},
+            "0.46",
+            {"tls": KEYSTORE},
             {"authentication": TOKEN},
-            set(),
-            id="nobody asks a callback over TLS",
+            "has `sasl.login.callback.handler.class`",
+            id="a callback that stays",
         ),
     ],
 )
-def test_heartbeats_go_through_a_producer_of_the_workers(
-    strimzi: str, source: dict[str, Any], target: dict[str, Any], wanted: set[str]
+def test_heartbeats_that_no_workers_can_send_are_refused_with_the_reason(
+    strimzi: str, source: dict[str, Any], target: dict[str, Any], reason: str
 ) -> None:
-    assert refused(strimzi, source, target) == wanted
+    clusters = {"useast": a_cluster(**source), "uswest": a_cluster("us-west-2", **target)}
+    found = check_topology(parse_topology(a_topology(clusters=clusters, strimzi=strimzi)))
+    (problem,) = (each for each in found if each.severity is Severity.ERROR)
+    assert problem.code == "heartbeat-trust-conflict"
+    assert reason in problem.why
+    assert "`clusters.useast.tls.trust: {secret: NAME, key: ca.crt}`" in problem.remedy
+    assert refused(strimzi, {**source, "tls": {"trust": {"secret": "ca", "key": "ca.crt"}}}, target) == set()
     assert refused(strimzi, source, target, connectors=WITHOUT_HEARTBEATS) == set()
+
+
+@pytest.mark.parametrize(
+    ("strimzi", "more", "wanted"),
+    [
+        pytest.param("0.46", {"quota": {"hard": {"pods": 3}}}, {"quota-exceeded"}, id="a worker more"),
+        pytest.param("0.46", {"quota": {"hard": {"pods": 4}}}, set(), id="room for it"),
+        pytest.param("1.2", {"quota": {"hard": {"pods": 3}}}, set(), id="workers that send heartbeats themselves"),
+    ],
+)
+def test_workers_of_heartbeats_count_in_the_quota(strimzi: str, more: dict[str, Any], wanted: set[str]) -> None:
+    assert refused(strimzi, **more) == wanted
+
+
+def test_workers_of_heartbeats_need_a_name_that_is_short_enough_and_their_own() -> None:
+    def codes(strimzi: str, *names: str) -> set[str]:
+        flows = {name: a_flow(topics=[name], groups=[name]) for name in names}
+        found = check_topology(parse_topology(a_topology(replications=flows, strimzi=strimzi)))
+        return {problem.code for problem in found if problem.severity is Severity.ERROR}
+
+    assert codes("0.46", "o" * 46) == {"name-too-long"}
+    assert codes("1.2", "o" * 46) == set()
+    assert codes("0.46", "orders", "orders-heartbeats") == {"worker-group-shared"}
+    assert codes("1.2", "orders", "orders-heartbeats") == set()
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def rule(kind: str, name: str, *operations: str, pattern: str = "literal") -> di
 
 def test_both_api_versions_have_the_same_user() -> None:
     versions = {}
-    for version in ("v1", "v1beta2"):
+    for version in ("1.2", "0.48"):
         (user,) = kafka_user_objects(topology().model_copy(update={"strimzi": version}), None)
         versions[user.manifest.pop("apiVersion")] = user.manifest
     assert versions["kafka.strimzi.io/v1"] == versions["kafka.strimzi.io/v1beta2"]

@@ -160,17 +160,14 @@ def effective(config: Mapping[str, str], role: ConnectorRole, keys: Mapping[str,
 
 def of_flow(strimzi: str, keys: Mapping[str, Any], secrets: Any) -> dict[str, dict[str, Any]]:
     manifests = a_declared("flow", strimzi, keys)
-    (connect,) = [resources.connect_resource(each) for each in manifests if each["kind"] == "KafkaConnect"]
-    runtime = a_runtime(manifests, connect, secrets)
-    return _effective(
-        {
-            each["spec"]["class"]: runtime.with_trust_opened(runtime.resolved(each["spec"]["config"]))
-            for each in manifests
-            if each["kind"] == "KafkaConnector"
-        },
-        keys,
-        KAFKA[strimzi],
-    )
+    workers = [resources.connect_resource(each) for each in manifests if each["kind"] == "KafkaConnect"]
+    runtimes = {connect.name: a_runtime(manifests, connect, secrets) for connect in workers}
+    configs = {}
+    for each in manifests:
+        if each["kind"] == "KafkaConnector":
+            runtime = runtimes[each["metadata"]["labels"]["strimzi.io/cluster"]]
+            configs[each["spec"]["class"]] = runtime.with_trust_opened(runtime.resolved(each["spec"]["config"]))
+    return _effective(configs, keys, KAFKA[strimzi])
 
 
 def of_mirror(strimzi: str, keys: Mapping[str, Any], secrets: Any) -> dict[str, dict[str, Any]]:

@@ -59,6 +59,14 @@ def test_every_connector_each_of_its_clients_and_the_workers_are_there(tmp_path:
     ]
 
 
+def test_workers_that_only_send_heartbeats_are_named_with_their_cluster(tmp_path: Path) -> None:
+    settings = read_settings("test", write_stack(tmp_path, a_topology(a_flow(), strimzi="0.46")))
+    found = explanation(settings, "orders")
+    workers = reader(found, "workers `orders-heartbeats` of useast")
+    assert held(workers, "connector.client.config.override.policy")[0] == "All"
+    assert not [each.name for each in reader(found, "orders-heartbeat").properties if each.name.startswith("producer.")]
+
+
 @pytest.mark.parametrize(
     ("where", "name", "wanted"),
     [

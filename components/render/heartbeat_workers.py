@@ -1,0 +1,99 @@
+"""Which workers send a flow's heartbeats: those of the flow, or workers of their own.
+
+A heartbeat connector writes to the source, but through the producer that its workers have configured for their own
+cluster. A connector can override what they have set there, but not unset it. Where the target leaves behind what Kafka
+refuses together with the source's settings, heartbeats get workers of their own that belong to the source.
+"""
+
+from dataclasses import replace
+from enum import StrEnum
+
+from components.flows.expansion import Shape
+from components.flows.naming import heartbeat_workers_name
+from components.flows.resolved import ResolvedFlow
+from components.kafka.replication_policy import Side
+from components.render.connections import login_properties, security_protocol, vault
+from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
+from components.topology.clusters import KeystoreTrust, TlsAuthentication
+from components.topology.model import ExactlyOnce
+from components.topology.workers import NamespaceChoice
+
+
+class LeftBehind(StrEnum):
+    """What the target's workers have configured that a producer to the source cannot have."""
+
+    TRUST = "trust"
+    CERTIFICATE = "certificate"
+    LOGIN = "login"
+
+
+def heartbeat_workers(flow: ResolvedFlow) -> ResolvedFlow:
+    """Return the flow as the workers run it that send its heartbeats.
+
+    It is the flow itself unless these workers are others: because the API version has no heartbeat connector in a
+    KafkaMirrorMaker2, or because the target's workers cannot write to the source.
+    """
+    if left_behind(flow):
+        return _apart(flow, heartbeat_workers_name(flow.name), "source")
+    if flow.expanded.shape is Shape.MIRROR_MAKER2 and not flow.api.has_heartbeat_mirrors:
+        return _apart(flow, heartbeat_workers_name(flow.workers), "target")
+    return flow
+
+
+def left_behind(flow: ResolvedFlow) -> tuple[LeftBehind, ...]:
+    """Return why the target's workers cannot send the flow's heartbeats; empty if they can or have none to send.
+
+    Source: Kafka's DefaultSslEngineFactory, SaslChannelBuilder.
+    """
+    if not flow.settings.connectors.heartbeat.enabled or flow.heartbeats_on == "target":
+        return ()
+    found = {
+        LeftBehind.TRUST: _trust_conflicts(flow),
+        LeftBehind.CERTIFICATE: _certificates_conflict(flow),
+        LeftBehind.LOGIN: bool(login_left_behind(flow)),
+    }
+    return tuple(reason for reason, conflicts in found.items() if conflicts)
+
+
+def _trust_conflicts(flow: ResolvedFlow) -> bool:
+    """Return whether the target's trusted certificates would be beside the source's, or in place of them."""
+    source, target = flow.source.tls, flow.target.tls
+    if source is None or target is None or target.trust is None:
+        return False
+    # Without a trust of its own the source needs Java's, which the target's certificates replace.
+    return source.trust is None or isinstance(source.trust, KeystoreTrust) is not flow.strimzi.keeps_stores
+
+
+def _certificates_conflict(flow: ResolvedFlow) -> bool:
+    """Return whether the producer would have both a keystore file of the target and a PEM key of the source."""
+    logins = (flow.source.authentication, flow.target.authentication)
+    encrypted = flow.source.tls is not None and flow.target.tls is not None
+    return encrypted and flow.strimzi.keeps_stores and all(isinstance(each, TlsAuthentication) for each in logins)
+
+
+def login_left_behind(flow: ResolvedFlow) -> tuple[str, ...]:
+    """Return the properties of the target's login that a login to the source does not have."""
+    source, target = _sasl_properties(flow, "source"), _sasl_properties(flow, "target")
+    return tuple(sorted(target - source)) if source else ()
+
+
+def _sasl_properties(flow: ResolvedFlow, side: Side) -> set[str]:
+    authentication = flow.cluster(side).authentication
+    if authentication is None or not security_protocol(flow.cluster(side), authentication).startswith("SASL_"):
+        return set()
+    return {key for key in login_properties(authentication, vault(flow, side)) if key.startswith("sasl.")}
+
+
+def _apart(flow: ResolvedFlow, workers: str, workers_on: Side) -> ResolvedFlow:
+    """Return a flow as workers of its heartbeats alone run it: one of them is enough, and without transactions."""
+    connect = flow.settings.connect
+    config = {key: value for key, value in connect.config.items() if key != EXACTLY_ONCE_SUPPORT}
+    settings = flow.settings.model_copy(
+        update={
+            "namespace": NamespaceChoice(name=flow.namespace, create=False),
+            "connect": connect.model_copy(update={"replicas": 1, "config": config}),
+            "exactly_once": ExactlyOnce.DISABLED,
+        }
+    )
+    expanded = replace(flow.expanded, workers=workers, settings=settings)
+    return replace(flow, expanded=expanded, workers_on=workers_on)

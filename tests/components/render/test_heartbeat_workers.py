@@ -1,0 +1,185 @@
+"""Heartbeats are sent by workers of the source where the target's workers cannot log in to it."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from components.checks import check_topology
+from components.flows.digest import flow_digest
+from components.flows.resolved import ResolvedFlow, resolve_flows
+from components.render.acls import flow_acls
+from components.render.deployments import deployment_objects, deployments, flow_objects
+from components.render.heartbeat_workers import heartbeat_workers
+from components.render.job_parameters import flow_parameters
+from components.topology.parsing import parse_topology
+from tests.builders import a_cluster, a_resolved_flow, a_topology
+from tests.repository import ROOT
+
+TOKEN = {"type": "oauth", "accessToken": {"secret": "uswest-token", "key": "token"}}
+CERTIFICATE = {"type": "tls", "secret": "client"}
+KEYSTORE = {"trust": {"format": "JKS", "secret": "ca", "key": "t.jks", "password": {"secret": "ca", "key": "p"}}}
+APART = {"access-role-heartbeats", "access-binding-heartbeats", "connect-heartbeats"}
+
+
+def a_flow_between(
+    source: dict[str, Any] | None = None, target: dict[str, Any] | None = None, strimzi: str = "1.2", **flow: Any
+) -> ResolvedFlow:
+    clusters = {
+        "useast": a_cluster(bootstrapServers="kafka.useast:9093", **(source or {})),
+        "uswest": a_cluster("us-west-2", bootstrapServers="kafka.uswest:9093", **(target or {})),
+    }
+    return a_resolved_flow(clusters, strimzi=strimzi, **flow)
+
+
+def objects_of(flow: ResolvedFlow) -> dict[str, dict[str, Any]]:
+    return {planned.key: planned.manifest for planned in flow_objects(flow)}
+
+
+@pytest.mark.parametrize("strimzi", ["v1beta2", "0.45", "0.46", "0.47", "0.48", "1.2", "v1"])
+def test_the_example_of_the_readme_passes_the_check_in_every_api_version(strimzi: str) -> None:
+    text = (ROOT / "README.md").read_text().partition("```yaml\n")[2].partition("```")[0]
+    topology = parse_topology({**yaml.safe_load(text), "strimzi": strimzi})
+    assert [str(problem) for problem in check_topology(topology)] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "strimzi", "apart"),
+    [
+        pytest.param({}, {}, "1.2", False, id="PEM as the workers have"),
+        pytest.param({}, {}, "0.46", True, id="PEM where the workers have a file"),
+        pytest.param({"tls": KEYSTORE}, {}, "0.46", False, id="a file as the workers have"),
+        pytest.param({}, {"tls": {}}, "0.46", False, id="workers without a trust of their own"),
+        pytest.param({"tls": {}}, {}, "1.2", True, id="a source that Java trusts, where the workers do not"),
+        pytest.param({}, {"authentication": TOKEN}, "1.2", True, id="a callback left behind"),
+        pytest.param({"authentication": TOKEN}, {}, "1.2", False, id="a callback that only the source has"),
+        pytest.param({"authentication": CERTIFICATE}, {"authentication": TOKEN}, "1.2", False, id="no SASL there"),
+        pytest.param(
+            {"authentication": CERTIFICATE}, {"authentication": CERTIFICATE}, "1.2", False, id="PEM keys on both"
+        ),
+        pytest.param(
+            {"authentication": CERTIFICATE, "tls": {}},
+            {"authentication": CERTIFICATE, "tls": {}},
+            "0.46",
+            True,
+            id="a PEM key where the workers have a keystore",
+        ),
+    ],
+)
+def test_heartbeats_have_workers_of_their_own_where_the_target_leaves_something_behind(
+    source: dict[str, Any], target: dict[str, Any], strimzi: str, apart: bool
+) -> None:
+    flow = a_flow_between(source, target, strimzi)
+    assert (heartbeat_workers(flow) is not flow) is apart
+    assert (objects_of(flow).keys() >= APART) is apart
+    without = a_flow_between(source, target, strimzi, connectors={"heartbeat": {"enabled": False}})
+    assert not APART & objects_of(without).keys()
+
+
+def test_workers_of_heartbeats_belong_to_the_source() -> None:
+    flow = a_flow_between(target={"authentication": TOKEN}, exactlyOnce="enabled")
+    found = objects_of(flow)
+    assert found["connect-heartbeats"] == {
+        "apiVersion": "kafka.strimzi.io/v1",
+        "kind": "KafkaConnect",
+        "metadata": {
+            "name": "orders-heartbeats",
+            "namespace": "mirror-orders",
+            "labels": found["connect"]["metadata"]["labels"],
+            "annotations": {"strimzi.io/use-connector-resources": "true"},
+        },
+        "spec": {
+            "replicas": 1,
+            "bootstrapServers": "kafka.useast:9093",
+            "groupId": "mirror-orders-heartbeats",
+            "configStorageTopic": "mirror-orders-heartbeats-configs-internal",
+            "offsetStorageTopic": "mirror-orders-heartbeats-offsets-internal",
+            "statusStorageTopic": "mirror-orders-heartbeats-status-internal",
+            "config": {
+                key: value
+                for key, value in found["connect"]["spec"]["config"].items()
+                if key != "exactly.once.source.support"
+            },
+            "tls": {"trustedCertificates": [{"secretName": "ca", "certificate": "ca.crt"}]},
+            "authentication": {
+                "type": "scram-sha-512",
+                "username": "mirror",
+                "passwordSecret": {"secretName": "mirror", "password": "password"},
+            },
+        },
+    }
+    rules = {each["resources"][0]: each["resourceNames"] for each in found["access-role-heartbeats"]["rules"]}
+    assert rules["secrets"] == ["ca", "mirror"]
+    assert found["access-binding-heartbeats"]["subjects"][0]["name"] == "orders-heartbeats-connect"
+
+
+def test_the_connector_overrides_no_producer_that_already_writes_to_the_source() -> None:
+    found = objects_of(a_flow_between(strimzi="0.46"))["heartbeat-connector"]
+    assert found["metadata"]["labels"]["strimzi.io/cluster"] == "orders-heartbeats"
+    config = found["spec"]["config"]
+    assert not [key for key in config if key.startswith("producer.")]
+    jaas = config["target.cluster.sasl.jaas.config"]
+    assert jaas == (
+        "org.apache.kafka.common.security.scram.ScramLoginModule required "
+        'username="mirror" password="${secret:mirror-orders/mirror:password}";'
+    )
+
+
+def test_the_sources_user_may_do_what_its_workers_need_and_the_targets_no_more() -> None:
+    plain, apart = a_flow_between(strimzi="0.47"), a_flow_between(strimzi="0.46")
+    more = set(flow_acls(apart)) - set(flow_acls(plain))
+    assert set(flow_acls(plain)) <= set(flow_acls(apart))
+    topics = {f"mirror-orders-heartbeats-{role}-internal" for role in ("configs", "offsets", "status")}
+    assert {(acl.cluster, acl.name) for acl in more} == {
+        ("useast", name) for name in (*topics, "mirror-orders-heartbeats")
+    }
+    told = {acl.name for acl in flow_parameters(apart).acls if acl.cluster == "source"}
+    assert topics <= told
+
+
+def test_the_model_is_the_same_whoever_sends_the_heartbeats() -> None:
+    """Staging may log in by other means than production, and proves the same model."""
+    assert flow_digest(a_flow_between()) == flow_digest(a_flow_between(target={"authentication": TOKEN}))
+
+
+def test_only_the_mirror_that_needs_it_gets_workers_at_its_source() -> None:
+    clusters = {"useast": a_cluster(), "eu": a_cluster("eu", authentication=TOKEN)}
+    clusters["uswest"] = a_cluster("us-west-2", authentication=TOKEN)
+    selection = {"topics": ["orders"], "groups": ["g"]}
+    mirrors = {"kind": "mirrorMaker2", "sources": {"useast": selection, "eu": selection}, "target": "uswest"}
+    topology = parse_topology(a_topology(mirrors, clusters=clusters))
+    (deployment,) = deployments(resolve_flows(topology, None, {}))
+    planned = deployment_objects(deployment)
+    keys = [each.key for each in planned]
+    assert len(keys) == len(set(keys))
+    found = {each.key: each.manifest for each in planned}
+    assert {key: body["metadata"]["name"] for key, body in found.items() if body["kind"] == "KafkaConnect"} == {
+        "connect": "orders-heartbeats",
+        "connect-useast": "orders-from-useast-heartbeats",
+    }
+    workers = {
+        key: found[key]["metadata"]["labels"]["strimzi.io/cluster"]
+        for key in ("heartbeat-connector-useast", "heartbeat-connector-eu")
+    }
+    assert workers == {
+        "heartbeat-connector-useast": "orders-from-useast-heartbeats",
+        "heartbeat-connector-eu": "orders-heartbeats",
+    }
+
+
+def test_a_pair_with_two_kinds_of_login_needs_them_on_one_side_only() -> None:
+    clusters = {"useast": a_cluster(), "uswest": a_cluster("us-west-2", authentication=TOKEN)}
+    pair = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["ledger"]}
+    flows = resolve_flows(parse_topology(a_topology(pair, clusters=clusters)), None, {})
+    assert {flow.name: heartbeat_workers(flow).workers for flow in flows} == {
+        "orders-to-uswest": "orders-to-uswest-heartbeats",
+        "orders-to-useast": "orders-to-useast",
+    }
+
+
+def test_a_flow_that_shares_nothing_is_rendered_as_before() -> None:
+    assert list(objects_of(a_flow_between())) == [
+        *("namespace", "source-config", "target-config", "replication-config"),
+        *("access-role", "access-binding", "connect"),
+        *("source-connector", "checkpoint-connector", "heartbeat-connector"),
+    ]
