@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from components.checks.addresses import check_addresses
-from components.checks.clusters import check_clusters
+from components.checks.clusters import OLDEST_STRIMZI, check_clusters, check_operator
 from components.checks.connect_clusters import check_connect_clusters, check_resources
 from components.checks.double_replication import check_double_replication, check_group_offsets
 from components.checks.heartbeats import check_heartbeat_clients, check_heartbeats
@@ -22,12 +22,27 @@ from components.checks.versions import check_versions
 from components.contract.problems import Problem
 from components.flows.expansion import expand
 from components.flows.heartbeats import Heartbeats
-from components.flows.resolved import strimzi
+from components.flows.resolved import StrimziApi, strimzi
 from components.topology.model import Topology
 
 
 def check_topology(topology: Topology) -> Iterator[Problem]:
-    """Every problem of a topology, in all its clusters and replications."""
+    """Every problem of a topology, in all its clusters and replications.
+
+    Beside an operator that is not supported, only problems that every supported one would have.
+    """
+    unsupported = check_operator(topology)
+    if unsupported is None:
+        yield from _problems(topology)
+        return
+    yield unsupported
+    oldest, newest = (
+        list(_problems(topology.model_copy(update={"strimzi": version}))) for version in (OLDEST_STRIMZI, StrimziApi.V1)
+    )
+    yield from (problem for problem in oldest if problem in newest)
+
+
+def _problems(topology: Topology) -> Iterator[Problem]:
     yield from check_clusters(topology)
     yield from check_addresses(topology, {})
     yield from check_mirrors(topology)

@@ -20,7 +20,7 @@ from components.topology.clusters import (
 from components.topology.model import Topology
 
 #: The oldest operator whose resource definitions the rendered objects are tested against.
-OLDEST_STRIMZI = (0, 45)
+OLDEST_STRIMZI = "0.45"
 #: Source: Strimzi KafkaClientAuthenticationCustom.ALLOWED_PREFIXES.
 _CUSTOM_PREFIXES = ("sasl.", "ssl.keystore.")
 _GUESSED = "Whoever reads the connection can try passwords against what SCRAM sends."
@@ -33,16 +33,22 @@ _READABLE = {
 }
 
 
+def check_operator(topology: Topology) -> Problem | None:
+    """The problem of an operator that is too old for whatever is rendered, or None."""
+    operator, oldest = strimzi(topology.strimzi).version, strimzi(OLDEST_STRIMZI).version
+    if operator is None or oldest is None or operator >= oldest:
+        return None
+    return Problem(
+        "strimzi",
+        "unsupported-strimzi",
+        f"Strimzi {topology.strimzi} is older than {OLDEST_STRIMZI}",
+        "The rendered objects are tested against the resource definitions of 0.45 and 1.2, not of older operators.",
+        f"upgrade the operator and set `strimzi: '{OLDEST_STRIMZI}'` or later.",
+    )
+
+
 def check_clusters(topology: Topology) -> Iterator[Problem]:
-    """The operator is supported, and every cluster can be connected to."""
-    if (strimzi(topology.strimzi).version or OLDEST_STRIMZI) < OLDEST_STRIMZI:
-        yield Problem(
-            "strimzi",
-            "unsupported-strimzi",
-            f"Strimzi {topology.strimzi} is older than {'.'.join(map(str, OLDEST_STRIMZI))}",
-            "The rendered objects are tested against the resource definitions of 0.45 and 1.2, not of older operators.",
-            "upgrade the operator and set `strimzi: '0.45'` or later.",
-        )
+    """Every cluster can be connected to."""
     for alias, cluster in topology.clusters.items():
         yield from check_logins(alias, cluster)
     yield from _check_target_trust(topology)

@@ -29,6 +29,14 @@ def refused(
     return {problem.code for problem in check_topology(topology) if problem.severity is Severity.ERROR}
 
 
+def test_an_operator_that_is_not_supported_is_told_before_what_follows_from_it() -> None:
+    """What an unsupported operator lacks is not the user's next question."""
+    given = {"connect": {"metrics": {"type": "strimziMetricsReporter"}, "template": {"pod": {"hostUsers": False}}}}
+    assert refused("0.40", **given) == {"unsupported-strimzi"}
+    assert refused("0.45", **given) == {"strimzi-too-old"}
+    assert refused("0.40", {"tls": None}, topics=[]) == {"unsupported-strimzi", "no-topics"}
+
+
 @pytest.mark.parametrize(
     ("strimzi", "template", "wanted"),
     [
