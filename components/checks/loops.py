@@ -14,23 +14,42 @@ from components.flows.naming import replication_policy
 from components.flows.selections import all_topics, topic_selection
 from components.kafka.overlap import Disjoint, overlap_of_selections
 from components.kafka.replication_policy import Policy
-from components.kafka.rings import Leg, Ring, legs_by_source, ring_of_selections, topic_that_goes_round
+from components.kafka.rings import (
+    Leg,
+    Ring,
+    begins_growing_ring,
+    legs_by_source,
+    ring_of_selections,
+    takes_longer_names,
+    topic_that_goes_round,
+)
 
 
 def check_loops(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
-    """No unguarded flow with the identity policy is part of a ring of flows that share a topic."""
+    """No unguarded flow is part of a ring of flows that share a topic, unless all have the default policy.
+
+    In such a ring one of the flows refuses what came from its target.
+    """
     by_name = {flow.name: flow for flow in flows}
-    legs = {flow.name: _leg(flow) for flow in flows}
-    by_source = legs_by_source(legs.values())
     reported: set[frozenset[str]] = set()
-    for flow in flows:
-        # In a ring where every flow has the default policy, one of them refuses what came from its target.
-        if flow.settings.loop_guard or flow.settings.policy is not Policy.IDENTITY:
-            continue
-        ring = ring_of_selections(legs[flow.name], by_source)
-        if ring is not None and (names := frozenset(leg.flow for leg in ring.legs)) not in reported:
+    for ring in _rings(flows):
+        if (names := frozenset(leg.flow for leg in ring.legs)) not in reported:
             reported.add(names)
             yield _problem(ring, by_name)
+
+
+def _rings(flows: Sequence[ExpandedFlow]) -> Iterator[Ring]:
+    """A ring through each unguarded flow, if it is in one."""
+    legs = {flow.name: _leg(flow) for flow in flows}
+    by_source = legs_by_source(legs.values())
+    identity = [flow for flow in flows if not flow.settings.loop_guard and flow.settings.policy is Policy.IDENTITY]
+    found = [ring_of_selections(legs[flow.name], by_source) for flow in identity]
+    # The rings through an unguarded flow with the identity policy have been found by now.
+    others = [flow for flow in flows if flow.settings.loop_guard or flow.settings.policy is not Policy.IDENTITY]
+    growing = legs_by_source(legs[flow.name] for flow in others if takes_longer_names(legs[flow.name]))
+    unguarded = [legs[flow.name] for flow in others if not flow.settings.loop_guard]
+    found += [ring_of_selections(leg, growing) for leg in unguarded if begins_growing_ring(leg, growing)]
+    return (ring for ring in found if ring is not None)
 
 
 def _leg(flow: ExpandedFlow) -> Leg:
@@ -77,14 +96,16 @@ def _problem(found: Ring, flows: Mapping[str, ExpandedFlow]) -> Problem:
         why += " The default policy of the others adds a prefix to its topic each time, but does not stop it."
     if not topic:
         why += " It could not be decided whether any topic passes every flow of the ring."
-    instead = f"set `policy: default` on {_names(identity)}" if mixed else "use `kind: prefixlessPair`"
+    instead = f"set `policy: default` on {_names(identity)}, or " if mixed else "use `kind: prefixlessPair`, or "
+    if any(flow.shape is Shape.PREFIXLESS_PAIR for flow in identity):
+        instead = ""
     return Problem(
-        ring[0].where("policy"),
+        ring[0].where("policy" if ring[0] in identity else "loopGuard"),
         "replication-loop",
         f"flows {'of both policies' if mixed else 'with identity policy'} form the ring {found}"
         + (f", for example for the topic `{topic}`" if topic else ""),
         why,
-        f"set `loopGuard: true` on {_unguarded(ring)}, or {instead}, or select different topics.",
+        f"set `loopGuard: true` on {_unguarded(ring)}, or {instead}select different topics.",
         Severity.ERROR if topic else Severity.WARNING,
     )
 

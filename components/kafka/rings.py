@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from components.kafka.overlap import Disjoint, SharedName, overlap_of_selections
 from components.kafka.replication_policy import Policy, ReplicationPolicy
 from components.kafka.selection import Selection
+from components.kafka.topic_names import is_name
 
 #: How often an example must go round before it counts as endless; prefixes make its name longer every time.
 _ROUNDS = 3
@@ -48,6 +49,13 @@ class Leg:
         """What the flow adds to the names of ordinary topics; empty under the identity policy."""
         return self.policy.prefix_of("")
 
+    def refuses_prefix_of(self, following: "Leg") -> bool:
+        """Whether the next leg adds a prefix by which this one refuses the topic when it comes round again.
+
+        Source: MirrorSourceConnector.isCycle.
+        """
+        return bool(self.prefix and following.prefix) and self.policy.separator == following.policy.separator
+
 
 @dataclass(frozen=True)
 class Ring:
@@ -82,6 +90,8 @@ def ring_of_selections(first: Leg, legs: LegsBySource) -> Ring | None:
     """
 
     def follows(way: Sequence[Leg], leg: Leg) -> bool:
+        if way[-1].refuses_prefix_of(leg):
+            return False
         added = "".join(each.prefix for each in reversed(way))
         return not _disjoint(way[-1], way[-1].prefix, leg) and not _disjoint(first, added, leg)
 
@@ -89,6 +99,17 @@ def ring_of_selections(first: Leg, legs: LegsBySource) -> Ring | None:
         return not any(leg.prefix for leg in way) or topic_that_goes_round(Ring(tuple(way))) is not None
 
     return _shortest_ring(first, legs, follows, closes)
+
+
+def takes_longer_names(leg: Leg) -> bool:
+    """Whether a leg may take a topic whose name has become longer; in a ring with a prefix, every leg must."""
+    return not all(map(is_name, leg.topics.patterns))
+
+
+def begins_growing_ring(first: Leg, legs: LegsBySource) -> bool:
+    """Whether a leg with the default policy may begin a ring on which each round adds its prefix."""
+    following = legs.get(first.target, ())
+    return takes_longer_names(first) and any(not first.refuses_prefix_of(leg) for leg in following)
 
 
 def rings_of_topics(first: Leg, legs: Iterable[Leg], topics: Iterable[str]) -> dict[str, Ring]:
@@ -152,9 +173,14 @@ def _shortest_ring(
             if closes(way):
                 return Ring(tuple(way))
             continue
-        for leg in legs.get(here.target, ()):
-            if leg.flow not in came_from and follows(way, leg):
-                came_from[leg.flow] = here
+        # The way back comes first, because each question about another leg takes milliseconds.
+        for leg in sorted(legs.get(here.target, ()), key=lambda each: each.target != first.source):
+            if leg.flow in came_from or not follows(way, leg):
+                continue
+            if leg.target == first.source and closes([*way, leg]):
+                return Ring((*way, leg))
+            came_from[leg.flow] = here
+            if leg.target != first.source:
                 queue.append(leg)
     return None
 

@@ -44,6 +44,10 @@ def reported(*ways: tuple[str, dict[str, Any]]) -> list[str]:
             ["a -> b -> a", "c -> b -> c"],
             id="two rings through one cluster",
         ),
+        pytest.param([("a-b", DEFAULT), ("b-a", GUARDED)], ["a -> b -> a"], id="only the default flow lacks the guard"),
+        pytest.param(
+            [("a-b", GUARDED), ("b-c", DEFAULT), ("c-a", GUARDED)], ["b -> c -> a -> b"], id="the same in three"
+        ),
     ],
 )
 def test_a_ring_that_nothing_stops_is_reported_by_its_path(
