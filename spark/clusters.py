@@ -12,8 +12,7 @@ from pyspark.sql import SparkSession
 from components.kafka.acls import AclEntry
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.credentials import ClientOptions
-from spark.errors import ClusterError
-from spark.kafka_errors import JavaError, JavaObject, causes, translated
+from spark.kafka_errors import ClusterError, JavaError, JavaObject, causes, translated
 
 TIMEOUT_SECONDS = 20
 #: States of a group without members. MirrorMaker writes a group's offsets only in these states.

@@ -17,7 +17,7 @@ from components.contract.parameters import (
     Reference,
     SecretReference,
 )
-from spark.errors import CredentialError
+from components.contract.problems import CannotRunError
 
 KUBERNETES_TIMEOUT_SECONDS = 10
 _LOGIN_MODULES = {
@@ -39,7 +39,7 @@ class Secret:
         try:
             return self.value.decode("utf-8").rstrip("\r\n")
         except UnicodeDecodeError:
-            raise CredentialError(
+            raise CannotRunError(
                 "credential-not-text",
                 "the value is not UTF-8 text",
                 str(self.reference),
@@ -118,7 +118,7 @@ def _pem(secret: Secret, kind: str) -> str:
     # Kafka reports "No matching CERTIFICATE entries in PEM file" both for a PKCS#1 key and for an empty file.
     text = secret.text()
     if f"-----BEGIN {kind}-----" not in text:
-        raise CredentialError(
+        raise CannotRunError(
             "credential-not-pem",
             f"no '-----BEGIN {kind}-----' block",
             str(secret.reference),
@@ -128,9 +128,9 @@ def _pem(secret: Secret, kind: str) -> str:
     return text
 
 
-def _missing(what: str, where: str, remedy: str) -> CredentialError:
+def _missing(what: str, where: str, remedy: str) -> CannotRunError:
     why = "The parameter document says that it holds a credential."
-    return CredentialError("credential-missing", what, where, why, remedy)
+    return CannotRunError("credential-missing", what, where, why, remedy)
 
 
 def _file_value(path: Path) -> bytes:
@@ -156,7 +156,7 @@ def _secret_value(reference: SecretReference, kubeconfig: Path | None) -> bytes:
         remedy = "let the job's account `get` this Secret." if error.status == 403 else "create it or correct the name."
         raise _missing(f"Kubernetes answers {error.reason}", where, remedy) from None
     except HTTPError:
-        raise CredentialError(
+        raise CannotRunError(
             "kubernetes-unreachable",
             "the Kubernetes API server does not answer",
             where,
@@ -165,7 +165,7 @@ def _secret_value(reference: SecretReference, kubeconfig: Path | None) -> bytes:
         ) from None
     encoded = (secret.data or {}).get(reference.key)
     if encoded is None:
-        raise CredentialError(
+        raise CannotRunError(
             "credential-missing",
             "the Secret has no such key",
             where,
@@ -175,7 +175,7 @@ def _secret_value(reference: SecretReference, kubeconfig: Path | None) -> bytes:
     try:
         return base64.b64decode(encoded, validate=True)
     except binascii.Error:
-        raise CredentialError(
+        raise CannotRunError(
             "credential-not-text",
             "the value is not base64",
             where,

@@ -6,16 +6,16 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from components.contract.parameters import FlowParameters, Parameters, UnsupportedAuthentication
-from spark.errors import ParametersError
+from components.contract.problems import CannotRunError
 
 
 def read_document(path: Path) -> Parameters:
-    """The document in the file; raises ParametersError."""
+    """The document in the file; raises CannotRunError."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         what = error.strerror if isinstance(error, OSError) else "the file is not UTF-8 text"
-        raise ParametersError(
+        raise CannotRunError(
             "parameters-unreadable",
             f"{what}",
             str(path),
@@ -26,11 +26,11 @@ def read_document(path: Path) -> Parameters:
 
 
 def parse_document(text: str, where: str) -> Parameters:
-    """The document in `text`. Raises ParametersError, which names every wrong key but repeats no value."""
+    """The document in `text`. Raises CannotRunError, which names every wrong key but repeats no value."""
     try:
         document = Parameters.model_validate(json.loads(text))
     except json.JSONDecodeError as error:
-        raise ParametersError(
+        raise CannotRunError(
             "parameters-not-json",
             f"line {error.lineno} is not JSON: {error.msg}",
             where,
@@ -48,7 +48,7 @@ def parse_document(text: str, where: str) -> Parameters:
 def chosen_flows(document: Parameters, name: str | None) -> tuple[FlowParameters, ...]:
     """The flow of that name, or every flow of that replication; every flow of the document when `name` is None.
 
-    Raises ParametersError when there is none.
+    Raises CannotRunError when there is none.
     """
     if name is None:
         return document.flows
@@ -56,7 +56,7 @@ def chosen_flows(document: Parameters, name: str | None) -> tuple[FlowParameters
     if not chosen:
         known = ", ".join(flow.name for flow in document.flows)
         why = "The document holds neither a flow nor a replication of that name."
-        raise ParametersError("unknown-flow", f"no flow is named {name!r}", "--flow", why, f"name one of: {known}.")
+        raise CannotRunError("unknown-flow", f"no flow is named {name!r}", "--flow", why, f"name one of: {known}.")
     return chosen
 
 
@@ -73,6 +73,6 @@ def _unusable(document: Parameters) -> list[str]:
     ]
 
 
-def _invalid(wrong: list[str], where: str) -> ParametersError:
+def _invalid(wrong: list[str], where: str) -> CannotRunError:
     why = "The job reads version 1 of the document."
-    return ParametersError("parameters-invalid", "; ".join(wrong), where, why, "correct these keys.")
+    return CannotRunError("parameters-invalid", "; ".join(wrong), where, why, "correct these keys.")

@@ -13,8 +13,8 @@ from components.kafka.topic_names import is_name
 from spark import readers, transforms
 from spark.clusters import Cluster
 from spark.credentials import Resolve, client_options
-from spark.errors import ClusterError
 from spark.guards import SOURCE
+from spark.kafka_errors import ClusterError
 from spark.keystores import keystore_to_pem
 
 Progress = Callable[[str], None]

@@ -14,7 +14,6 @@ from components.contract.problems import CannotRunError
 from components.contract.report import CheckName, CheckOutcome, Finding, FlowOutcome, Report, Severity
 from spark.checks.all_checks import CHECKS, Check, SharedReadings, shared_readings
 from spark.credentials import Resolve, resolver
-from spark.errors import ReadError
 from spark.flows import Progress, open_flow
 from spark.report.advice import advice
 from spark.sessions import SessionOptions, session
@@ -91,8 +90,8 @@ def _outcome(check: Check, readings: SharedReadings) -> CheckOutcome:
         return CheckOutcome(check.name, error.what, {}, (_finding(error),))
 
 
-def _spark_lost(error: Exception, master: str) -> ReadError:
-    return ReadError(
+def _spark_lost(error: Exception, master: str) -> CannotRunError:
+    return CannotRunError(
         "spark-lost",
         f"Spark's JVM ended or no longer answers ({type(error).__name__})",
         f"Spark master {master}",

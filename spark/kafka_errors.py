@@ -5,12 +5,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 from py4j.protocol import Py4JJavaError as JavaError  # type: ignore[import-untyped]
 
-from spark.errors import ClusterError
+from components.contract.problems import CannotRunError
 
-__all__ = ["JavaError", "JavaObject", "causes", "translated"]
+__all__ = ["ClusterError", "JavaError", "JavaObject", "causes", "translated"]
 
 #: An object in Spark's JVM, as py4j shows it.
 JavaObject: TypeAlias = Any
+
+
+class ClusterError(CannotRunError):
+    """A Kafka cluster did not answer, refused the login or refused the request. No field may hold a credential."""
 
 
 class _Meaning(NamedTuple):

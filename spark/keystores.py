@@ -4,13 +4,13 @@ import base64
 
 from pyspark.sql import SparkSession
 
+from components.contract.problems import CannotRunError
 from spark.credentials import KeystoreToPem
-from spark.errors import CredentialError
 from spark.kafka_errors import JavaError, JavaObject
 
 
 def keystore_to_pem(spark: SparkSession) -> KeystoreToPem:
-    """A function that returns a truststore's certificates as PEM. It raises CredentialError, which holds no value."""
+    """A function that returns a truststore's certificates as PEM. It raises CannotRunError, which holds no value."""
     jvm: JavaObject = spark._jvm
     gateway: JavaObject = spark.sparkContext._gateway
 
@@ -22,7 +22,7 @@ def keystore_to_pem(spark: SparkSession) -> KeystoreToPem:
         try:
             store.load(jvm.java.io.ByteArrayInputStream(keystore), characters)
         except JavaError:
-            raise CredentialError(
+            raise CannotRunError(
                 "truststore-unreadable",
                 f"not a {kind} truststore, or the password is wrong",
                 where,
@@ -32,7 +32,7 @@ def keystore_to_pem(spark: SparkSession) -> KeystoreToPem:
         certificates = [store.getCertificate(alias) for alias in _all(store.aliases())]
         blocks = [_block(bytes(each.getEncoded())) for each in certificates if each is not None]
         if not blocks:
-            raise CredentialError(
+            raise CannotRunError(
                 "truststore-empty",
                 "the truststore holds no certificate",
                 where,

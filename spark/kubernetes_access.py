@@ -4,7 +4,7 @@ from pathlib import Path
 
 from kubernetes import client, config
 
-from spark.errors import CredentialError
+from components.contract.problems import CannotRunError
 
 
 def api_client(kubeconfig: Path | None) -> client.ApiClient:
@@ -15,7 +15,7 @@ def api_client(kubeconfig: Path | None) -> client.ApiClient:
         return client.ApiClient(configuration)
     except config.ConfigException:
         if kubeconfig is not None:
-            raise CredentialError(
+            raise CannotRunError(
                 "kubeconfig-invalid",
                 "not a usable kubeconfig",
                 str(kubeconfig),
@@ -26,7 +26,7 @@ def api_client(kubeconfig: Path | None) -> client.ApiClient:
     try:
         config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
     except config.ConfigException:
-        raise CredentialError(
+        raise CannotRunError(
             "kubeconfig-missing",
             "no kubeconfig and no service account",
             "environment",

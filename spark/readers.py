@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from components.contract.problems import CannotRunError
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.credentials import ClientOptions
-from spark.errors import ReadError
 from spark.kafka_errors import JavaError, translated
 
 RECORD_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
@@ -95,13 +95,13 @@ def layers(ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> list[dict[To
 
 
 def rows(frame: DataFrame, where: str, doing: str) -> list[Row]:
-    """The rows of a small frame; raises ClusterError or ReadError."""
+    """The rows of a small frame; raises ClusterError or CannotRunError."""
     try:
         return frame.collect()
     except JavaError as error:
         raise translated(error, where, doing) from None
     except PySparkException as error:
-        raise ReadError(
+        raise CannotRunError(
             "read-failed",
             f"Spark could not finish {doing}: {error.getCondition() or type(error).__name__}",
             where,

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from spark.errors import SparkStartError
+from components.contract.problems import CannotRunError
 
 HERE = Path(__file__).resolve().parent
 JARS_VARIABLE = "REPLICATE_SPARK_JARS"
@@ -28,10 +28,10 @@ class SessionOptions:
     driver_memory: str = "1g"
 
     def jars(self) -> tuple[Path, ...]:
-        """The jars that let Spark read Kafka; raises SparkStartError when the folder lacks them."""
+        """The jars that let Spark read Kafka; raises CannotRunError when the folder lacks them."""
         folder = self.jars_dir or Path(os.environ.get(JARS_VARIABLE) or HERE.parent / ".local" / "lib" / "spark")
         if not list(folder.glob(_KAFKA_SOURCE_JAR)):
-            raise SparkStartError(
+            raise CannotRunError(
                 "spark-jars-missing",
                 f"no {_KAFKA_SOURCE_JAR}",
                 str(folder),
@@ -62,7 +62,7 @@ def session(options: SessionOptions) -> Iterator[SparkSession]:
         spark = builder.getOrCreate()
     except (PySparkException, OSError) as error:
         # If Java is missing or too old, PySpark only says that its launcher exited.
-        raise SparkStartError(
+        raise CannotRunError(
             "spark-not-started",
             f"{type(error).__name__}: {str(error).splitlines()[0]}",
             f"JAVA_HOME={os.environ.get('JAVA_HOME', 'not set')}",

@@ -12,17 +12,17 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
     ResourceType,
 )
 
+from components.contract.problems import CannotRunError
 from components.kafka.acls import CLUSTER_NAME
 from components.render.acls import Acl
 from infra.local.endpoints import ADMIN, APP, VALIDATOR, Region
-from infra.local.errors import LocalStackError
 from infra.local.transient import REQUEST_SECONDS, retried
 
 
 def apply_acls(region: Region, acls: Iterable[Acl]) -> None:
     """Create the ACLs of `acls` that belong to the region; existing ones stay as they are.
 
-    Raises LocalStackError if the region refuses one.
+    Raises CannotRunError if the region refuses one.
     """
     wanted = [binding for acl in acls if acl.cluster == region.alias for binding in bindings(acl)]
     if not wanted:
@@ -36,7 +36,7 @@ def apply_acls(region: Region, acls: Iterable[Acl]) -> None:
     try:
         retried(create)
     except (KafkaException, TimeoutError) as error:
-        raise LocalStackError(
+        raise CannotRunError(
             "kafka-refused",
             f"could not create the ACLs {', '.join(map(_text, wanted))}: {error}",
             region.alias,

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from components.contract.problems import CannotRunError
 from infra.local import paths
 from infra.local.certificates import Authority, KeyPair
-from infra.local.errors import LocalStackError
 from infra.local.parts import processes
 from infra.local.state import State, load_state
 
@@ -83,12 +83,12 @@ class Endpoints:
 
 
 def load_endpoints() -> Endpoints:
-    """The endpoints of the running stack. Raises LocalStackError if its API server or one of its regions is down."""
+    """The endpoints of the running stack. Raises CannotRunError if its API server or one of its regions is down."""
     state = load_state()
     needed = ("kube-apiserver", *(part_name(alias) for alias in REGIONS))
     dead = [name for name in needed if name not in state.parts or not processes.alive(state.parts[name])]
     if dead:
-        raise LocalStackError(
+        raise CannotRunError(
             "local-stack-down",
             f"the local stack is not running (down: {', '.join(dead)})",
             str(paths.state_file()),

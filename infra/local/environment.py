@@ -23,7 +23,7 @@ _PROVIDER = "pulumi-resource-kubernetes"
 class LocalStackEnvironment:
     """The running local stack: it supplies addresses and credentials, and keeps Pulumi's project, state and passphrase.
 
-    Whatever needs a running part raises LocalStackError if it does not run.
+    Whatever needs a running part raises CannotRunError if it does not run.
     """
 
     settings: StackSettings

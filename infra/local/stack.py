@@ -53,7 +53,7 @@ class PartStatus:
 def up(console: Console) -> Endpoints:
     """Build what is missing and start the parts that are not running.
 
-    Raises LocalStackError with the part that failed. The parts before it keep running, and the next `up` continues.
+    Raises CannotRunError with the part that failed. The parts before it keep running, and the next `up` continues.
     """
     return endpoints_of(start(console, PARTS))
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from components.contract.problems import CannotRunError
 from infra.local import paths
-from infra.local.errors import LocalStackError
 from infra.local.parts.processes import ProcessRecord
 
 
@@ -43,7 +43,7 @@ class State(BaseModel):
 
 
 def load_state(file: Path | None = None) -> State:
-    """The saved state, empty before the first start. Raises LocalStackError if the file is damaged."""
+    """The saved state, empty before the first start. Raises CannotRunError if the file is damaged."""
     file = file or paths.state_file()
     try:
         return State.model_validate_json(file.read_bytes())
@@ -52,7 +52,7 @@ def load_state(file: Path | None = None) -> State:
     except ValidationError as error:
         # Pydantic's text quotes the input, which contains passwords, so show only where it is wrong.
         places = ", ".join(".".join(map(str, problem["loc"])) or "the file" for problem in error.errors())
-        raise LocalStackError(
+        raise CannotRunError(
             "state-damaged",
             f"the local stack's state cannot be read (wrong: {places})",
             str(file),

@@ -12,8 +12,8 @@ from typing import TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # not re-exported by its stubs
 
+from components.contract.problems import CannotRunError
 from infra.local.endpoints import APP, Region
-from infra.local.errors import LocalStackError
 from infra.local.transient import REQUEST_SECONDS, retried
 from infra.waiting import DeadlineError, NotYetError, wait_for
 
@@ -72,13 +72,13 @@ Positions = Mapping[tuple[str, int], int]
 def create_topics(region: Region, partitions: Mapping[str, int], config: Mapping[str, str] | None = None) -> None:
     """Create the topics that do not exist, each with its number of partitions and one replica.
 
-    Raises LocalStackError if a topic exists with another number of partitions, or cannot be created.
+    Raises CannotRunError if a topic exists with another number of partitions, or cannot be created.
     """
     admin = AdminClient(region.client_config(APP))
     existing = admin.list_topics(timeout=REQUEST_SECONDS).topics
     for topic, wanted in partitions.items():
         if topic in existing and len(existing[topic].partitions) != wanted:
-            raise LocalStackError(
+            raise CannotRunError(
                 "topic-exists",
                 f"topic {topic} has {len(existing[topic].partitions)} partitions, not {wanted}",
                 region.alias,
@@ -105,7 +105,7 @@ def produce(
 ) -> dict[int, int]:
     """Produce `records(...)`, wait until all are acknowledged, and return the number of records by partition.
 
-    Raises LocalStackError if a record is not accepted.
+    Raises CannotRunError if a record is not accepted.
     """
     producer = Producer({**region.client_config(APP), "enable.idempotence": True, "linger.ms": 20})
     partitions = _partition_count(producer, region, topic)
@@ -143,7 +143,7 @@ def _send(producer: Producer, topic: str, partition: int, record: Record, failur
 def consume_to(region: Region, group: str, stop_at: Positions) -> int:
     """Consume as a member of `group` up to the given offsets, commit exactly those, and leave the group.
 
-    Returns the number of records read. Raises LocalStackError if the group does not reach the offsets in time.
+    Returns the number of records read. Raises CannotRunError if the group does not reach the offsets in time.
     """
     config = {"group.id": group, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
     consumer = Consumer({**region.client_config(APP), **config})
@@ -195,7 +195,7 @@ def end_offsets(region: Region, topics: Iterable[str]) -> dict[tuple[str, int], 
 
 
 def _asked(what: str, region: Region, call: Callable[[], T]) -> T:
-    """The answer of a call that is repeated while Kafka is still starting. Raises LocalStackError if it is refused."""
+    """The answer of a call that is repeated while Kafka is still starting. Raises CannotRunError if it is refused."""
     try:
         return retried(call)
     except KafkaException as error:
@@ -219,8 +219,8 @@ def _partition_count(producer: Producer, region: Region, topic: str) -> int:
     return len(found.partitions)
 
 
-def _refused(what: str, region: Region, why: object) -> LocalStackError:
-    return LocalStackError(
+def _refused(what: str, region: Region, why: object) -> CannotRunError:
+    return CannotRunError(
         "kafka-refused",
         f"could not {what}: {why.what if isinstance(why, DeadlineError) else why}",
         region.alias,

@@ -11,8 +11,8 @@ from components.contract.parameters import AclParameters, ClusterParameters
 from components.contract.report import SAMPLES, CheckName, CheckOutcome, Finding, Scalar, fail, note
 from components.kafka.acls import EVERY_NAME, EVERYONE, Gap, Need, Standing, gaps
 from spark.clusters import Cluster
-from spark.errors import ClusterError
 from spark.flows import OpenFlow
+from spark.kafka_errors import ClusterError
 
 #: Why the job may be unable to read ACLs. Neither is a fault of the flow.
 _NOT_LOOKED = frozenset({"not-authorized", "authorizer-off"})

@@ -6,9 +6,9 @@ from pathlib import Path
 from kubernetes import client
 from urllib3.exceptions import HTTPError
 
+from components.contract.problems import CannotRunError
 from components.contract.published_verdict import LABELS, config_map_name, verdict_data
 from components.contract.report import FlowOutcome, Report, Verdict
-from spark.errors import PublishError
 from spark.kubernetes_access import api_client
 
 TIMEOUT_SECONDS = 10
@@ -35,7 +35,7 @@ def _passing_since(flow: FlowOutcome, before: Mapping[str, str]) -> str:
 
 
 def publish(report: Report, kubeconfig: Path | None = None) -> list[str]:
-    """Write one ConfigMap per flow, whatever the verdict, and return their names; raises PublishError.
+    """Write one ConfigMap per flow, whatever the verdict, and return their names; raises CannotRunError.
 
     A failure replaces an earlier pass: only the newest run is evidence.
     """
@@ -58,7 +58,7 @@ def _written(core: client.CoreV1Api, flow: FlowOutcome) -> str:
         if isinstance(error, client.ApiException):
             what = f"Kubernetes answers {error.reason}"
             remedy = "create the namespace, or let the job's account get, create and update ConfigMaps in it."
-        raise PublishError("not-published", what, where, "The job publishes the verdict there.", remedy) from None
+        raise CannotRunError("not-published", what, where, "The job publishes the verdict there.", remedy) from None
     return where
 
 

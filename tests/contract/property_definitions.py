@@ -15,8 +15,8 @@ from typing import Any
 
 from rich.console import Console
 
+from components.contract.problems import CannotRunError
 from infra.local.build.artifacts import COLD_BUILD_SECONDS
-from infra.local.errors import LocalStackError
 from infra.local.parts.part import java_command
 from infra.machine import jars as maven
 from infra.machine import paths as machine_paths
@@ -67,7 +67,7 @@ REPEATING = {
 def generate(kafka: str, jdk: Jdk, console: Console) -> str:
     """The data file of one Kafka minor version as text. The same jars always give the same text.
 
-    Raises LocalStackError if the jars cannot be downloaded or lack one of the ConfigDefs.
+    Raises CannotRunError if the jars cannot be downloaded or lack one of the ConfigDefs.
     """
     exact, jars = KAFKAS[kafka]
     with exclusive(machine_paths.build_lock(), console, "fetching Kafka's jars", COLD_BUILD_SECONDS):
@@ -92,7 +92,7 @@ def read_config_defs(jdk: Jdk, jars: Path) -> dict[str, list[dict[str, Any]]]:
     )
     ran = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     if ran.returncode != 0:
-        raise LocalStackError(
+        raise CannotRunError(
             "definitions-unreadable",
             f"the property definitions could not be read (exit code {ran.returncode})",
             str(jars),

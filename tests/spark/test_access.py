@@ -10,7 +10,7 @@ from components.contract.report import CheckOutcome, Verdict
 from components.kafka.acls import AclEntry, Need
 from spark.checks.access import Side, needs_of, outcome
 from spark.clusters import Cluster
-from spark.errors import ClusterError
+from spark.kafka_errors import ClusterError
 from tests.spark.documents import a_cluster
 
 USER = "User:mirror"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from components.contract.parameters import ClusterParameters, Reference
+from components.contract.problems import CannotRunError
 from spark.credentials import ClientOptions, Secret, client_options, resolver
-from spark.errors import CredentialError
 from tests.spark.documents import a_cluster
 
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----"
@@ -82,7 +82,7 @@ def test_no_credential_is_in_a_repr(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_a_broken_reference_is_reported_with_what_and_where(reference: dict[str, str], message: str) -> None:
-    with pytest.raises(CredentialError, match=message) as raised:
+    with pytest.raises(CannotRunError, match=message) as raised:
         resolver()(Reference.model_validate(reference))
     assert str(next(iter(reference.values()))) in str(raised.value)
 
@@ -99,7 +99,7 @@ def test_a_value_that_is_not_pem_is_refused_without_being_shown(content: bytes, 
     (tmp_path / "ca.crt").write_bytes(content)
     trust = {"format": "PEM", "certificates": {"file": str(tmp_path / "ca.crt")}}
     cluster = ClusterParameters.model_validate(a_cluster(trust=trust))
-    with pytest.raises(CredentialError) as raised:
+    with pytest.raises(CannotRunError) as raised:
         client_options(cluster, resolver(), no_keystore)
     assert raised.value.code in {"credential-not-pem", "credential-not-text"}
     assert "hunter2" not in str(raised.value)

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
+from components.contract.problems import CannotRunError
 from spark.documents import chosen_flows, parse_document, read_document
-from spark.errors import ParametersError
 from tests.spark.documents import a_cluster, a_document, a_flow_document
 
 A_PART = {"name": "bulk", "connector": "orders-source-bulk", "topics": ["logs-.*"]}
 
 
 def refusal(document: Any) -> str:
-    with pytest.raises(ParametersError) as raised:
+    with pytest.raises(CannotRunError) as raised:
         parse_document(document if isinstance(document, str) else json.dumps(document), "params.json")
     return str(raised.value)
 
@@ -84,7 +84,7 @@ def test_text_that_is_not_json_is_reported_by_line() -> None:
 
 
 def test_a_missing_file_is_reported_by_path(tmp_path: Path) -> None:
-    with pytest.raises(ParametersError, match=r"parameters-unreadable: No such file .* absent\.json|absent\.json"):
+    with pytest.raises(CannotRunError, match=r"parameters-unreadable: No such file .* absent\.json|absent\.json"):
         read_document(tmp_path / "absent.json")
 
 
@@ -107,7 +107,7 @@ def test_one_flow_can_be_chosen_and_an_unknown_one_names_the_known() -> None:
     )
     assert [flow.name for flow in chosen_flows(parameters, "ledger")] == ["ledger"]
     assert len(chosen_flows(parameters, None)) == 2
-    with pytest.raises(ParametersError, match=r"unknown-flow: no flow is named 'billing'.*orders, ledger"):
+    with pytest.raises(CannotRunError, match=r"unknown-flow: no flow is named 'billing'.*orders, ledger"):
         chosen_flows(parameters, "billing")
 
 

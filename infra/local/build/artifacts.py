@@ -35,7 +35,7 @@ class Artifacts:
 def ensure(console: Console) -> Artifacts:
     """Build or download whatever is missing or was made from other versions.
 
-    Raises LocalStackError with the step that failed, or with the program to install.
+    Raises CannotRunError with the step that failed, or with the program to install.
     """
     with exclusive(machine_paths.build_lock(), console, "building the local stack's parts", COLD_BUILD_SECONDS):
         jdk = find_jdk()

@@ -7,9 +7,9 @@ import ssl
 import httpx
 import yaml
 
+from components.contract.problems import CannotRunError
 from infra.local import paths
 from infra.local.certificates import Authority
-from infra.local.errors import LocalStackError
 from infra.local.parts.part import Launch, Part, Site, expect_ok, plain_environment
 from infra.local.state import write_private
 from infra.waiting import NotYetError, wait_for
@@ -136,7 +136,7 @@ def _apply_crd(client: httpx.Client, text: str) -> None:
         content=text.encode("utf-8"),
     )
     if response.is_error:
-        raise LocalStackError(
+        raise CannotRunError(
             "definition-refused",
             f"the API server refused the definition {name} (HTTP {response.status_code})",
             "kube-apiserver",

@@ -14,11 +14,11 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
     UserScramCredentialUpsertion,
 )
 
+from components.contract.problems import CannotRunError
 from infra.local import paths
 from infra.local.acls import apply_acls, standing_acls
 from infra.local.certificates import Authority
 from infra.local.endpoints import ADMIN, REGIONS, Region, part_name, region_of
-from infra.local.errors import LocalStackError
 from infra.local.parts.part import Launch, Part, Site, java_command, plain_environment
 from infra.local.parts.processes import is_open
 from infra.local.state import write_private
@@ -148,7 +148,7 @@ def _format(site: Site, alias: str, properties: Path) -> None:
     command = java_command(site.artifacts.jdk, [lib / "*"], "kafka.tools.StorageTool", *arguments, heap_mib=128)
     done = subprocess.run(command, env=plain_environment(), capture_output=True, text=True, timeout=120, check=False)
     if done.returncode != 0:
-        raise LocalStackError(
+        raise CannotRunError(
             "storage-not-formatted",
             f"the storage could not be formatted (exit code {done.returncode})",
             part_name(alias),
@@ -190,7 +190,7 @@ def _configure(region: Region) -> None:
     try:
         retried(alter)
     except (KafkaException, TimeoutError) as error:
-        raise LocalStackError(
+        raise CannotRunError(
             "kafka-refused",
             f"the SCRAM credentials of its users were not accepted: {error}",
             part_name(region.alias),

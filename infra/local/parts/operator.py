@@ -4,8 +4,8 @@ import sys
 
 from pydantic import TypeAdapter, ValidationError
 
+from components.contract.problems import CannotRunError
 from infra.local import paths
-from infra.local.errors import LocalStackError
 from infra.local.parts import processes
 from infra.local.parts.part import Launch, Part, Site, plain_environment
 from infra.local.parts.processes import ProcessRecord
@@ -30,7 +30,7 @@ def workers() -> list[WorkerRecord]:
     except FileNotFoundError:
         return []
     except ValidationError as error:
-        raise LocalStackError(
+        raise CannotRunError(
             "state-damaged",
             "the operator's list of workers cannot be read",
             str(file),

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from components.contract.problems import CannotRunError
 from infra.local import paths
-from infra.local.errors import LocalStackError
 from infra.local.parts import processes
 from infra.local.parts.part import Part, Site
 from infra.local.parts.processes import free_port, holder, is_free
@@ -18,14 +18,14 @@ from infra.waiting import DeadlineError, NotYetError, wait_for
 def settle_ports(state: State, part: Part, later_parts_run: bool) -> State:
     """The state with a port for each of the part's names, the same as last time if possible.
 
-    If another process has taken a port, it is replaced. Raises LocalStackError if something depends on that port.
+    If another process has taken a port, it is replaced. Raises CannotRunError if something depends on that port.
     """
     ports = dict(state.ports)
     for name in part.ports:
         kept = ports.get(name)
         if kept is not None and not is_free(kept):
             if name in part.fixed_ports or later_parts_run:
-                raise LocalStackError(
+                raise CannotRunError(
                     "port-taken",
                     f"{part.name} cannot start: its port {kept} was taken by {holder(kept)}",
                     part.name,
@@ -40,7 +40,7 @@ def settle_ports(state: State, part: Part, later_parts_run: bool) -> State:
 def start_part(site: Site, state: State, part: Part) -> State:
     """Start the part and wait until it is ready; saves and returns the new state.
 
-    If that fails or is interrupted, the process is stopped. Raises LocalStackError with the end of the part's log.
+    If that fails or is interrupted, the process is stopped. Raises CannotRunError with the end of the part's log.
     """
     launch = part.prepare(site)
     with deferred_interrupt():
@@ -58,7 +58,7 @@ def start_part(site: Site, state: State, part: Part) -> State:
 def finish_part(site: Site, state: State, part: Part) -> State:
     """Wait until a started part answers, configure it, and save that it is ready.
 
-    Raises LocalStackError if it ends or does not answer in time.
+    Raises CannotRunError if it ends or does not answer in time.
     """
     record = state.parts[part.name]
     began = time.monotonic()
@@ -106,8 +106,8 @@ def deferred_interrupt() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _failure(record: PartRecord, what: str) -> LocalStackError:
-    return LocalStackError(
+def _failure(record: PartRecord, what: str) -> CannotRunError:
+    return CannotRunError(
         "part-failed",
         what,
         record.name,

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from components.contract.problems import CannotRunError
 from infra.commands.app import main
 from infra.commands.local import local
 from infra.local import stack
-from infra.local.errors import LocalStackError
 from infra.local.stack import PartStatus
 
 RUNNING = PartStatus("etcd", True, True, 42, (20001, 20002), 54 * 1024 * 1024, Path("/logs/etcd.log"))
@@ -74,7 +74,7 @@ def test_what_could_not_be_done_is_told_with_its_remedy(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(_: object) -> None:
-        raise LocalStackError(
+        raise CannotRunError(
             "jdk-missing", "no JDK", "PATH", "Kafka needs one.", "install one", "JDKs that were found:\n  [none]"
         )
 

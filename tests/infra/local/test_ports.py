@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from infra.local.errors import LocalStackError
+from components.contract.problems import CannotRunError
 from infra.local.parts import processes
 from infra.local.parts.part import Launch, Part, Site
 from infra.local.parts.starting import settle_ports
@@ -60,7 +60,7 @@ def test_a_kept_port_that_a_stranger_took_is_replaced_when_nobody_knows_it(taken
     [pytest.param(True, False, id="flows name it"), pytest.param(False, True, id="running parts use it")],
 )
 def test_a_kept_port_that_others_know_is_not_replaced(taken: int, fixed: bool, later_parts_run: bool) -> None:
-    with pytest.raises(LocalStackError) as raised:
+    with pytest.raises(CannotRunError) as raised:
         settle_ports(State(ports={"broker": taken}), a_part(fixed=fixed), later_parts_run)
     assert f"broker cannot start: its port {taken} was taken by process {os.getpid()}" in raised.value.what
     assert "stop that process" in raised.value.remedy

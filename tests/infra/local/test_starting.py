@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from components.contract.problems import CannotRunError
 from infra.local import paths
 from infra.local.build.artifacts import Artifacts
-from infra.local.errors import LocalStackError
 from infra.local.parts import processes
 from infra.local.parts.part import Launch, Part, Site
 from infra.local.parts.starting import deferred_interrupt, start_part
@@ -73,7 +73,7 @@ def test_a_part_is_remembered_before_it_is_waited_for() -> None:
 
 def test_a_part_that_ends_at_once_is_told_with_the_end_of_its_log_and_where_the_log_is() -> None:
     script = "print('ERROR no space left'); raise SystemExit(3)"
-    with pytest.raises(LocalStackError) as raised:
+    with pytest.raises(CannotRunError) as raised:
         start_part(a_site(), State(), a_part(script, probe=never_ready))
     assert raised.value.what.startswith("broker ended ")
     assert "ERROR no space left" in raised.value.detail
@@ -88,7 +88,7 @@ def test_a_part_that_never_serves_is_told_with_what_was_last_seen_and_is_ended()
         started.extend(remembered_processes().values())
         never_ready(site)
 
-    with pytest.raises(LocalStackError, match=r"broker did not become ready: .*nobody listens on port 9"):
+    with pytest.raises(CannotRunError, match=r"broker did not become ready: .*nobody listens on port 9"):
         start_part(a_site(), State(), a_part(probe=probe, ready_seconds=0.3))
     assert not processes.alive(started[0])
     assert remembered_processes() == {}

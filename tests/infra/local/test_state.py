@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.local.errors import LocalStackError
+from components.contract.problems import CannotRunError
 from infra.local.state import PartRecord, State, load_state, save_state
 
 SECRET = "a-password-that-nobody-may-see"
@@ -50,7 +50,7 @@ def test_a_write_that_fails_leaves_the_old_state_and_nothing_else(
 def test_a_damaged_file_is_an_error_that_shows_no_password(tmp_path: Path) -> None:
     file = tmp_path / "state.json"
     file.write_text(f'{{"ports": {{"etcd": "{SECRET}"}}}}')
-    with pytest.raises(LocalStackError) as raised:
+    with pytest.raises(CannotRunError) as raised:
         load_state(file)
     assert "ports.etcd" in str(raised.value)
     assert SECRET not in str(raised.value)
