@@ -5,25 +5,12 @@
 
 import functools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from components.kafka.mirror_connectors import ConnectorRole
 from components.properties.clients import CLUSTER_PREFIXES, Client, client_properties, clients, worker_properties
 from components.properties.definitions import Owner, definitions
 from components.render.config_layers import Layer, Setting, merged
-from components.topology.clusters import PropertyValue
 from components.topology.model import ExactlyOnce, Flow
-
-
-@dataclass(frozen=True)
-class ClientSetting:
-    """A client property's value, the key and layer that set it, and why; `key` is "" if Kafka or Connect did."""
-
-    value: PropertyValue
-    key: str
-    layer: str
-    why: str
-
 
 #: The layer below all others.
 KAFKA = "Kafka"
@@ -37,33 +24,30 @@ def flow_clients(flow: Flow, role: ConnectorRole) -> tuple[Client, ...]:
 
 def client_settings(
     client: Client, connector: Mapping[str, Setting], worker: Mapping[str, Setting], kafka_version: str
-) -> dict[str, ClientSetting]:
+) -> dict[str, Setting]:
     """Return a client's effective settings by property, without Kafka's defaults; see `with_defaults`.
 
     The connector's settings win over the workers', those over Connect's defaults, and what Connect fixes wins over all.
     """
     setter = "Connect" if client.side == "worker" else "MirrorMaker"
     effective = {
-        name: ClientSetting(value, "", setter, f"{setter} sets it unless it is configured.")
+        name: Setting(value, "", setter, f"{setter} sets it unless it is configured.")
         for name, value in client.defaults.items()
     }
     for settings, reached in (
         (worker, worker_properties(client, {key: each.value for key, each in worker.items()}, kafka_version)),
         (connector, client_properties(client, {key: each.value for key, each in connector.items()}, kafka_version)),
     ):
-        for name, (_, key) in reached.items():
-            setting = settings[key]
-            effective[name] = ClientSetting(setting.value, key, setting.layer.value, setting.why)
+        effective |= {name: settings[key] for name, (_, key) in reached.items()}
     fixed = {
-        name: ClientSetting(value, "", setter, f"{setter} always sets it to this.")
-        for name, value in client.fixed.items()
+        name: Setting(value, "", setter, f"{setter} always sets it to this.") for name, value in client.fixed.items()
     }
     return effective | fixed
 
 
 def client_history(
     client: Client, name: str, connector: Iterable[Layer], worker: Iterable[Layer], kafka_version: str
-) -> tuple[ClientSetting, ...]:
+) -> tuple[Setting, ...]:
     """Return every setting of one client property, lowest precedence first; the last one is effective."""
     configured = [
         *_settings_in(worker, client.worker_prefixes, name),
@@ -78,15 +62,8 @@ def client_history(
     return tuple(setting for setting in history if setting is not None)
 
 
-def _settings_in(layers: Iterable[Layer], prefixes: Iterable[str], name: str) -> list[ClientSetting]:
-    return [
-        ClientSetting(
-            each.properties[prefix + name].value, prefix + name, each.name.value, each.properties[prefix + name].why
-        )
-        for prefix in prefixes
-        for each in layers
-        if prefix + name in each.properties
-    ]
+def _settings_in(layers: Iterable[Layer], prefixes: Iterable[str], name: str) -> list[Setting]:
+    return [each.setting(prefix + name) for prefix in prefixes for each in layers if prefix + name in each.properties]
 
 
 def _reaching_prefixes(client: Client, name: str, kafka_version: str) -> list[str]:
@@ -95,17 +72,15 @@ def _reaching_prefixes(client: Client, name: str, kafka_version: str) -> list[st
     return [prefix for prefix in client.prefixes if prefix not in CLUSTER_PREFIXES or name in cluster_properties]
 
 
-def with_defaults(
-    client: Client, settings: Mapping[str, ClientSetting], kafka_version: str
-) -> dict[str, ClientSetting]:
+def with_defaults(client: Client, settings: Mapping[str, Setting], kafka_version: str) -> dict[str, Setting]:
     """Return the settings together with Kafka's own defaults for everything that is not set."""
     return {**_kafka_defaults(client.kind, kafka_version), **settings}
 
 
 @functools.cache
-def _kafka_defaults(kind: Owner, kafka_version: str) -> Mapping[str, ClientSetting]:
+def _kafka_defaults(kind: Owner, kafka_version: str) -> Mapping[str, Setting]:
     return {
-        name: ClientSetting(definition.default, "", KAFKA, f"default of Kafka {kafka_version}")
+        name: Setting(definition.default, "", KAFKA, f"default of Kafka {kafka_version}")
         for name, definition in definitions(kafka_version, kind).items()
         if definition.default is not None and not definition.internal
     }

@@ -40,20 +40,25 @@ class LayerValue:
 
 
 @dataclass(frozen=True)
+class Setting:
+    """A property's value, the key and layer that set it, and why; `key` is "" if Kafka or Connect did."""
+
+    value: PropertyValue
+    key: str
+    layer: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Layer:
     """The properties that one layer sets."""
 
     name: LayerName
     properties: Mapping[str, LayerValue]
 
-
-@dataclass(frozen=True)
-class Setting:
-    """A property's effective value, the layer that set it, and why."""
-
-    value: PropertyValue
-    layer: LayerName
-    why: str
+    def setting(self, key: str) -> Setting:
+        found = self.properties[key]
+        return Setting(found.value, key, self.name.value, found.why)
 
 
 def layer(name: LayerName, values: Mapping[str, PropertyValue], why: str) -> Layer:
@@ -65,7 +70,9 @@ def merged(layers: Iterable[Layer]) -> dict[str, Setting]:
     """Return every property of the layers with its effective setting; a later layer wins."""
     settings: dict[str, Setting] = {}
     for each in layers:
-        settings |= {key: Setting(entry.value, each.name, entry.why) for key, entry in each.properties.items()}
+        settings |= {
+            key: Setting(entry.value, key, each.name.value, entry.why) for key, entry in each.properties.items()
+        }
     return settings
 
 

@@ -11,8 +11,9 @@ from components.flows.resolved import ResolvedFlow
 from components.flows.selections import excluded_topics
 from components.flows.sources import source_settings
 from components.kafka.replication_policy import Side
-from components.render.connections import config_map_placeholder, open_properties
+from components.render.connections import connection_properties
 from components.render.planned_objects import ObjectRole, PlannedObject, manifest
+from components.render.references import CONFIG_MAP_PROVIDER
 from components.topology.model import Flow
 
 
@@ -27,12 +28,14 @@ class ConnectorConfigMap:
     part: str = ""
 
     def placeholder(self, key: str) -> str:
-        return config_map_placeholder(self.namespace, self.name, key)
+        """Source: Strimzi kafka-kubernetes-config-provider."""
+        return f"${{{CONFIG_MAP_PROVIDER}:{self.namespace}/{self.name}:{key}}}"
 
 
 def cluster_config_map(flow: ResolvedFlow, side: Side) -> ConnectorConfigMap:
     """Return the ConfigMap with a cluster's alias and its connection, without anything sensitive."""
-    data = {"alias": flow.alias(side), **open_properties(flow, side)}
+    plain = {key: value for key, value in connection_properties(flow, side).items() if "${" not in value}
+    data = {"alias": flow.alias(side), **plain}
     if revision := flow.cluster(side).credentials_revision:
         data["credentials.revision"] = str(revision)
     return _named(flow, ObjectRole(f"{side}-config"), side, data)

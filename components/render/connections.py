@@ -10,7 +10,6 @@ from components.flows.expansion import Shape
 from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.kafka.replication_policy import Side
 from components.render.references import (
-    CONFIG_MAP_PROVIDER,
     OPERATOR_SECRET_PROVIDER,
     SECRET_PROVIDER,
     names_here,
@@ -103,11 +102,6 @@ def connection_properties(flow: ResolvedFlow, side: Side) -> dict[str, str]:
     if cluster.authentication is not None:
         properties |= login_properties(cluster.authentication, vault(flow, side))
     return properties
-
-
-def open_properties(flow: ResolvedFlow, side: Side) -> dict[str, str]:
-    """Return the properties of a connection that are plain values, without placeholders."""
-    return {key: value for key, value in connection_properties(flow, side).items() if "${" not in value}
 
 
 def login_properties(authentication: Authentication, vault: Vault) -> dict[str, str]:
@@ -212,8 +206,3 @@ def secrets_read(flow: ResolvedFlow, side: Side) -> set[str]:
     """Return the names of the Secrets that connectors read for one cluster."""
     found = [references(value, flow.namespace) for value in connection_properties(flow, side).values()]
     return names_here(set().union(*found), "Secret", flow.namespace)
-
-
-def config_map_placeholder(namespace: str, config_map: str, key: str) -> str:
-    """Return a placeholder for the worker's ConfigMap provider. Source: Strimzi kafka-kubernetes-config-provider."""
-    return f"${{{CONFIG_MAP_PROVIDER}:{namespace}/{config_map}:{key}}}"

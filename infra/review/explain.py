@@ -22,13 +22,12 @@ from components.properties.definitions import Definition, Owner, definitions, ne
 from components.properties.values import value_text
 from components.render.client_settings import (
     KAFKA,
-    ClientSetting,
     client_history,
     client_settings,
     flow_clients,
     with_defaults,
 )
-from components.render.config_layers import Layer, merged
+from components.render.config_layers import Layer, Setting, merged
 from components.render.connector_config import connector_layers
 from components.render.heartbeat_workers import heartbeat_workers
 from components.render.kafka_connect import worker_layers
@@ -46,11 +45,11 @@ class Explained:
     """A property of one reader and what each layer says of it, lowest layer first; the last one wins."""
 
     name: str
-    said: tuple[ClientSetting, ...]
+    said: tuple[Setting, ...]
     definition: Definition | None
 
     @property
-    def holds(self) -> ClientSetting:
+    def holds(self) -> Setting:
         return self.said[-1]
 
 
@@ -161,15 +160,15 @@ def _connector(flow: ResolvedFlow, role: ConnectorRole, part: str) -> str:
 def _of_layers(layers: Iterable[Layer], owner: Owner, version: str, *, defaults: bool) -> tuple[Explained, ...]:
     """Properties of a connector or of the workers themselves."""
     known = {name: each for name, each in definitions(version, owner).items() if not each.internal}
-    said: dict[str, list[ClientSetting]] = {
-        name: [ClientSetting(each.default, "", KAFKA, f"default of Kafka {version}")]
+    said: dict[str, list[Setting]] = {
+        name: [Setting(each.default, "", KAFKA, f"default of Kafka {version}")]
         for name, each in known.items()
         if each.default is not None
     }
     given = merged(layers)
     for layer in layers:
-        for name, each in layer.properties.items():
-            said.setdefault(name, []).append(ClientSetting(each.value, name, layer.name.value, each.why))
+        for name in layer.properties:
+            said.setdefault(name, []).append(layer.setting(name))
     names = [*given, *(sorted(set(said) - set(given)) if defaults else ())]
     return tuple(Explained(name, tuple(said[name]), _definition(name, known, version)) for name in names)
 
@@ -250,10 +249,10 @@ def _property_json(each: Explained) -> dict[str, Any]:
     }
 
 
-def _setting_json(name: str, setting: ClientSetting) -> dict[str, Any]:
+def _setting_json(name: str, setting: Setting) -> dict[str, Any]:
     return {"value": shown(name, setting), "layer": setting.layer, "key": setting.key, "why": setting.why}
 
 
-def shown(name: str, setting: ClientSetting) -> str:
+def shown(name: str, setting: Setting) -> str:
     """A value as Kafka reads it; instead of a credential, the reference to it or nothing."""
     return "(not shown)" if is_open_credential(name, setting.value) else value_text(setting.value)

@@ -4,8 +4,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from components.render.client_settings import ClientSetting
-from components.render.config_layers import LayerName
+from components.render.config_layers import LayerName, Setting
 from infra.review.explain import Explained, Explanation, Reader, shown
 from infra.review.printed_lines import print_fact
 
@@ -61,7 +60,7 @@ def _table(reader: Reader) -> Table:
     return table
 
 
-def _print_line(reader: Reader, each: Explained, setting: ClientSetting, console: Console, note: str = "") -> None:
+def _print_line(reader: Reader, each: Explained, setting: Setting, console: Console, note: str = "") -> None:
     key, value, by, why = _row(each.name, each.name, setting)
     verb = f"{note} " if note else " = "
     print_fact(console, f"{_title(reader)}: {key}{verb}{value} ({by}: {why})")
@@ -80,6 +79,6 @@ def _definition(each: Explained) -> str:
     return escape(f"{each.definition.type.value}, {default}. {each.definition.documentation}")
 
 
-def _row(name: str, key: str, setting: ClientSetting) -> tuple[str, str, str, str]:
+def _row(name: str, key: str, setting: Setting) -> tuple[str, str, str, str]:
     by = setting.layer if setting.key in {"", name} else f"{setting.layer}, {setting.key}"
     return escape(key), escape(shown(name, setting)), escape(by), escape(setting.why)

@@ -4,7 +4,8 @@ A *position* is one (group, topic, partition) with a committed offset on the sou
 at offset `committed` on the source may continue at `downstream` on the target.
 """
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -101,11 +102,7 @@ class SyncHistory:
 
         Source: OffsetSyncStore.updateSyncArray.
         """
-        begin = 0
-        for index in range(1, len(self.syncs)):
-            if self.syncs[index].upstream < self.syncs[index - 1].upstream:
-                begin = index
-        return self.syncs[begin].upstream
+        return self._since_last_fall(lambda sync: sync.upstream)[0].upstream
 
     @property
     def first_upstream(self) -> int:
@@ -125,7 +122,8 @@ class SyncHistory:
 
     def guess(self, downstream: int) -> Guess | None:
         """The probable source offset of the target record at `downstream`; None without any sync."""
-        current = self._since_the_remote_topic_was_created()
+        # Downstream offsets fall when the remote topic was deleted and created again.
+        current = self._since_last_fall(_downstream)
         below = max((each for each in current if each.downstream <= downstream), default=None, key=_downstream)
         above = min((each for each in current if each.downstream > downstream), default=None, key=_downstream)
         if below is not None:
@@ -136,11 +134,10 @@ class SyncHistory:
             return Guess(max(0, above.upstream - (above.downstream - downstream)), False)
         return None
 
-    def _since_the_remote_topic_was_created(self) -> Sequence[Sync]:
-        """The syncs since downstream offsets last fell, which shows that the remote topic was deleted and created."""
+    def _since_last_fall(self, offset: Callable[[Sync], int]) -> Sequence[Sync]:
         begin = 0
-        for index in range(1, len(self.syncs)):
-            if self.syncs[index].downstream < self.syncs[index - 1].downstream:
+        for index, (before, after) in enumerate(itertools.pairwise(self.syncs), start=1):
+            if offset(after) < offset(before):
                 begin = index
         return self.syncs[begin:]
 

@@ -25,7 +25,7 @@ def test_the_layers_of_a_connector_are_in_order(role: ConnectorRole) -> None:
 @pytest.mark.parametrize(("lower", "higher"), list(itertools.pairwise(ORDER)))
 def test_a_later_layer_wins_and_is_named(lower: str, higher: str) -> None:
     layers = [layer(LayerName(name), {"offset.lag.max": name}, f"by {name}") for name in (lower, higher)]
-    assert merged(layers) == {"offset.lag.max": Setting(higher, LayerName(higher), f"by {higher}")}
+    assert merged(layers) == {"offset.lag.max": Setting(higher, "offset.lag.max", higher, f"by {higher}")}
 
 
 SOURCES = {"fast": {"topics": ["orders"], "config": {"admin.timeout.ms": 3}}, "bulk": {"topics": ["logs"]}}
@@ -76,7 +76,7 @@ SOURCES = {"fast": {"topics": ["orders"], "config": {"admin.timeout.ms": 3}}, "b
 )
 def test_who_wins(part: str, flow: dict[str, Any], key: str, wanted: tuple[object, str]) -> None:
     setting = merged(connector_layers(a_resolved_flow(**flow), "source", part))[key]
-    assert (setting.value, setting.layer.value) == wanted
+    assert (setting.value, setting.layer) == wanted
 
 
 def test_what_the_model_owns_names_the_key_of_the_topology_that_decides_it() -> None:
