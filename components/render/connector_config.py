@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from pydantic.alias_generators import to_snake
 
-from components.flows.expansion import ExpandedFlow
+from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.kafka_version import kafka_version
 from components.flows.naming import policy_class
 from components.flows.resolved import ResolvedFlow
@@ -19,7 +19,7 @@ from components.kafka.mirror_connectors import ConnectorRole
 from components.kafka.replication_policy import SIDES, Side
 from components.properties.definitions import Owner, definitions
 from components.render.config_layers import Config, Layer, LayerName, LayerValue, layer, values
-from components.render.connections import connection_properties
+from components.render.connections import FILE_PROVIDER, WORKER_FILE, connection_properties
 from components.render.kafka_connect import BYTE_CONVERTERS
 from components.render.presets import preset_settings
 from components.render.transforms import converter_properties, transform_properties
@@ -64,7 +64,9 @@ def connector_layers(flow: ResolvedFlow, role: ConnectorRole, part: str = "") ->
 
     Credentials are placeholders that name Secrets; every other value is plain.
     """
+    rack = _rack(flow, role)
     return (
+        *([layer(LayerName.DEFAULT, rack, flow.expanded.where("connect.rack"))] if rack else ()),
         *changeable_layers(flow.expanded, role, part),
         layer(LayerName.FIXED, BYTE_CONVERTERS, "every record passes as bytes, unchanged"),
         Layer(LayerName.CLUSTERS, _clusters(flow, role)),
@@ -72,6 +74,19 @@ def connector_layers(flow: ResolvedFlow, role: ConnectorRole, part: str = "") ->
         Layer(LayerName.SELECTION, _selection(flow, role, part)),
         Layer(LayerName.MODEL, _model(flow, role, part)),
     )
+
+
+def _rack(flow: ResolvedFlow, role: ConnectorRole) -> Config:
+    """Return the rack of whichever worker runs the task; the operator sets it only in a KafkaMirrorMaker2's connectors.
+
+    Source: Strimzi KafkaConnectConfigurationBuilder.withRackId, 0.45 kafka_connect_config_generator.sh.
+    """
+    here = flow.settings.connect.rack is not None and flow.expanded.shape is not Shape.MIRROR_MAKER2
+    if role != "source" or not here:
+        return {}
+    if flow.strimzi.keeps_values:
+        return {"consumer.client.rack": f"${{{FILE_PROVIDER}:{WORKER_FILE}:consumer.client.rack}}"}
+    return {"consumer.client.rack": "${strimzidir:/opt/kafka/init:rack.id}"}
 
 
 def changeable_layers(flow: ExpandedFlow, role: ConnectorRole, part: str = "") -> tuple[Layer, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from components.kafka.mirror_connectors import ConnectorRole
+from components.properties.clients import SOURCE_CONSUMER, client_properties
 from components.render.config_layers import LayerName, Setting, layer, merged
 from components.render.connector_config import connector_layers, connector_settings
 from components.render.kafka_connectors import connector_config
@@ -127,3 +128,25 @@ def test_a_preset_tunes_source_connectors_only_and_gives_a_reason_for_each_setti
     by_role = {role: connector_layers(flow, role)[1].properties for role in ROLES}
     assert by_role == {"source": PRESETS[flow.settings.tuning.preset], "checkpoint": {}, "heartbeat": {}}
     assert all(given.why.endswith(".") for given in by_role["source"].values())
+
+
+@pytest.mark.parametrize(
+    ("strimzi", "wanted"),
+    [
+        pytest.param("1.2", "${strimzidir:/opt/kafka/init:rack.id}", id="the file that the init container writes"),
+        pytest.param("0.46", "${strimzidir:/opt/kafka/init:rack.id}", id="since worker files hold placeholders"),
+        pytest.param(
+            "0.45", "${file:/tmp/strimzi-connect.properties:consumer.client.rack}", id="a value in the worker's file"
+        ),
+    ],
+)
+def test_the_consumer_of_a_source_connector_reads_from_the_nearest_replica(strimzi: str, wanted: str) -> None:
+    """MirrorMaker makes this consumer itself, so the rack in the workers' configuration never reaches it."""
+    rack = {"connect": {"rack": {"topologyKey": "topology.kubernetes.io/zone"}}}
+    assert connector_config(a_resolved_flow(strimzi=strimzi, **rack), "source")["consumer.client.rack"] == wanted
+    assert "consumer.client.rack" not in connector_config(a_resolved_flow(strimzi=strimzi, **rack), "checkpoint")
+    assert "consumer.client.rack" not in connector_config(a_resolved_flow(strimzi=strimzi), "source")
+    own = {"connectors": {"source": {"config": {"source.consumer.client.rack": "a"}}}}
+    config = connector_config(a_resolved_flow(strimzi=strimzi, **rack, **own), "source")
+    reached = client_properties(SOURCE_CONSUMER, config)
+    assert reached["client.rack"] == ("a", "source.consumer.client.rack")
