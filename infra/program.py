@@ -8,7 +8,7 @@ from typing import Any
 
 import pulumi
 
-from components.contract.problems import CannotRunError, ReplicationError, raise_errors
+from components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
 from components.flows.digest import model_digest
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.deployments import flow_outputs
@@ -94,8 +94,10 @@ def _register(settings: StackSettings) -> None:
     flows = resolve_flows(settings.topology, settings.region, settings.values)
     config = pulumi.Config(PROJECT)
     secrets = {key: config.require_secret(key) for key in settings.secret_keys}
+    warned: set[Problem] = set()
     for name in dict.fromkeys(flow.expanded.replication for flow in flows):
-        _component(name, [flow for flow in flows if flow.expanded.replication == name], settings, secrets)
+        of_replication = [flow for flow in flows if flow.expanded.replication == name]
+        _component(name, of_replication, settings, secrets, warned)
     if kafka_user_objects(settings.topology, settings.region):
         KafkaUsers("kafka-users", KafkaUsersArgs(topology=settings.topology, region=settings.region, secrets=secrets))
     pulumi.export("replications", {flow.name: flow_outputs(flow) for flow in flows})
@@ -106,13 +108,18 @@ def _register(settings: StackSettings) -> None:
 
 
 def _component(
-    name: str, flows: Sequence[ResolvedFlow], settings: StackSettings, secrets: Mapping[str, pulumi.Output[str]]
+    name: str,
+    flows: Sequence[ResolvedFlow],
+    settings: StackSettings,
+    secrets: Mapping[str, pulumi.Output[str]],
+    warned: set[Problem],
 ) -> pulumi.ComponentResource:
     around: dict[str, Any] = {
         "clusters": settings.topology.clusters,
         "strimzi": settings.topology.strimzi,
         "secrets": secrets,
         "addresses": settings.values,
+        "warned": warned,
     }
     match settings.topology.replications[name]:
         case Flow() as flow:

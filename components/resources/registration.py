@@ -11,7 +11,7 @@ from pulumi_kubernetes.rbac.v1 import Role, RoleBinding
 from pydantic.alias_generators import to_snake
 
 from components.checks import check_topology
-from components.contract.problems import ReplicationError, raise_errors
+from components.contract.problems import Problem, ReplicationError, raise_errors
 from components.flows.resolved import ResolvedFlow, StrimziApi, missing_config, resolve_flows
 from components.render.deployments import FlowOutputs, deployment_objects, deployments, flow_outputs
 from components.render.planned_objects import PlannedObject, waits
@@ -31,20 +31,23 @@ class ReplicationArgs:
     """What every replication needs: its clusters by alias, and the values that come from the stack's configuration.
 
     `secrets` maps the keys of credentials that the clusters declare as `{config: KEY}` to their values, `addresses`
-    those of bootstrap servers.
+    those of bootstrap servers. Replications that share `warned` log a warning once, such as one about a cluster.
     """
 
     clusters: Mapping[str, Cluster]
     strimzi: str
     secrets: Mapping[str, pulumi.Input[str]] = field(default_factory=dict, repr=False)
     addresses: Mapping[str, str] = field(default_factory=dict)
+    warned: set[Problem] = field(default_factory=set, repr=False, compare=False)
 
 
 def resolve_replication(name: str, replication: Replication, args: ReplicationArgs) -> tuple[ResolvedFlow, ...]:
     """Check a replication and return its flows; raises ReplicationError with every problem."""
     topology = Topology(strimzi=args.strimzi, clusters=args.clusters, replications={name: replication})
     for warning in raise_errors(check_topology(topology)):
-        pulumi.log.warn(str(warning))
+        if warning not in args.warned:
+            args.warned.add(warning)
+            pulumi.log.warn(str(warning))
     flows = resolve_flows(topology, None, args.addresses)
     planned = [item for deployment in deployments(flows) for item in deployment_objects(deployment)]
     needed = {config for item in planned for config in item.secret_values.values()}

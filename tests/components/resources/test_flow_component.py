@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import pulumi
 import pytest
 
 from components import Cluster, Flow, ReplicationError, ReplicationFlow, ReplicationFlowArgs
+from components.contract.problems import Problem
 from components.render.deployments import flow_objects
 from tests.builders import a_cluster, a_flow, a_resolved_flow
 from tests.components.recorder import Recorder, record
@@ -127,3 +129,25 @@ def test_a_missing_secret_is_named_by_its_configuration_key() -> None:
             ReplicationFlow("orders", an_args(secrets={}))
 
     assert record(program).resources == []
+
+
+def test_a_warning_about_a_cluster_is_logged_once_for_all_replications_of_a_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    warnings: list[str] = []
+    monkeypatch.setattr(pulumi.log, "warn", warnings.append)
+    token = {"type": "oauth", "accessToken": {"secret": "login", "key": "token"}}
+    clusters = {
+        alias: Cluster.model_validate(a_cluster(authentication=token, bootstrapServers=f"kafka.{alias}:9093"))
+        for alias in ("useast", "uswest")
+    }
+    warned: set[Problem] = set()
+
+    def program() -> None:
+        for name in ("orders", "ledger"):
+            flow = Flow.model_validate(a_flow(topics=[name], groups=[name]))
+            ReplicationFlow(name, ReplicationFlowArgs(flow=flow, clusters=clusters, strimzi="1.2", warned=warned))
+
+    record(program)
+    assert [text.partition(":")[0] for text in warnings] == ["validation-needs-credentials"] * 2
+    assert len(set(warnings)) == 2
