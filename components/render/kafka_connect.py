@@ -7,7 +7,7 @@ from components.render.config_layers import Config, Layer, LayerName, layer, val
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
 from components.render.references import CONFIG_MAP_PROVIDER, SECRET_PROVIDER
-from components.render.secrets import mounts
+from components.render.secrets import mounts, rolling_annotations
 from components.render.worker_fields import joined_templates, worker_fields
 from components.topology.model import ExactlyOnce
 
@@ -66,15 +66,15 @@ def connect_object(flow: ResolvedFlow, *others: ResolvedFlow) -> PlannedObject:
     """
     # Older operators mount the target's files themselves, and workers of the source have no connection to the target.
     sides: tuple[Side, ...] = ("source",) if flow.strimzi.keeps_values or flow.workers_on == "source" else SIDES
-    files: Manifest = {}
+    template = rolling_annotations([(flow, flow.workers_on)])
     for each in (flow, *others):
-        files = joined_templates(files, mounts(each, sides))
+        template = joined_templates(template, mounts(each, sides))
     spec: Manifest = {
         "replicas": flow.settings.connect.replicas,
         "bootstrapServers": bootstrap_address(flow.cluster(flow.workers_on)),
         **group_fields(flow, values(worker_layers(flow))),
         **security_fields(flow, flow.workers_on),
-        **worker_fields(flow.settings.connect, files),
+        **worker_fields(flow.settings.connect, template),
     }
     body = manifest(
         strimzi_api_version(flow),

@@ -25,7 +25,7 @@ from components.render.namespaces import namespace_objects
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
 from components.render.rbac import access_objects, read_access_objects
 from components.render.references import names_here, references
-from components.render.secrets import cluster_secrets, mounts
+from components.render.secrets import cluster_secrets, mounts, rolling_annotations
 from components.render.worker_fields import joined_templates, worker_fields
 
 Mirrors = Sequence[ResolvedFlow]
@@ -58,11 +58,12 @@ def _resource(mirrors: Mirrors) -> PlannedObject:
     """Source: Strimzi KafkaMirrorMaker2Spec."""
     first = mirrors[0]
     connect = first.settings.connect
-    mounted: Manifest = {}
+    # The operator writes the logins to all clusters into the connectors, which read them when their workers start.
+    template = rolling_annotations([(first, "target"), *((mirror, "source") for mirror in mirrors)])
     for mirror in mirrors:
         for side in _mounted(mirror, first):
-            mounted = joined_templates(mounted, mounts(mirror, [side]))
-    spec = {"replicas": connect.replicas, **_CLUSTERS[first.api](mirrors), **worker_fields(connect, mounted)}
+            template = joined_templates(template, mounts(mirror, [side]))
+    spec = {"replicas": connect.replicas, **_CLUSTERS[first.api](mirrors), **worker_fields(connect, template)}
     body = manifest(
         strimzi_api_version(first),
         "KafkaMirrorMaker2",

@@ -8,14 +8,22 @@ from collections.abc import Iterable
 from typing import Literal
 
 from components.flows.naming import validation_secret_name
-from components.flows.resolved import ResolvedFlow, config_secrets, validation_config_secrets
+from components.flows.resolved import ResolvedFlow, StrimziApi, config_secrets, validation_config_secrets
 from components.kafka.replication_policy import SIDES, Side
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
-from components.topology.clusters import ConfigValue, KeystoreTrust, OAuthAuthentication, SecretKey
+from components.topology.clusters import (
+    ConfigValue,
+    CustomAuthentication,
+    KeystoreTrust,
+    OAuthAuthentication,
+    SecretKey,
+)
 from components.topology.credentials import TOKEN_TRUST_KEY, secret_key
 
 #: A JKS or PKCS#12 truststore, or the PEM certificates that authenticate a token endpoint.
 FilePurpose = Literal["truststore", "token-trust"]
+#: Annotation of the workers' pods; the operator rolls pods whose annotations change.
+REVISIONS = "kafka-replication/credentials-revisions"
 #: Directory in which Strimzi mounts additional volumes. Source: Strimzi AdditionalVolume.
 _MOUNT_ROOT = "/mnt"
 
@@ -52,6 +60,29 @@ def mounts(flow: ResolvedFlow, sides: Iterable[Side]) -> Manifest:
             volumes.append({"name": name, "secret": {"secretName": reference.secret, "items": items}})
             paths.append({"name": name, "mountPath": f"{_MOUNT_ROOT}/{name}"})
     return {"pod": {"volumes": volumes}, "connectContainer": {"volumeMounts": paths}} if volumes else {}
+
+
+def rolling_annotations(ends: Iterable[tuple[ResolvedFlow, Side]]) -> Manifest:
+    """Return the part of the workers' template that rolls them when `credentialsRevision` of a cluster is raised.
+
+    The operator itself rolls workers for a changed password or client certificate, but not for the Secrets that a login
+    of the type `custom` names. Source: Strimzi ReconcilerUtils.authTlsHash.
+    """
+    revisions = {
+        flow.alias(side): flow.cluster(side).credentials_revision for flow, side in ends if _is_custom(flow, side)
+    }
+    told = ",".join(f"{alias}={revision}" for alias, revision in revisions.items() if revision)
+    return {"pod": {"metadata": {"annotations": {REVISIONS: told}}}} if told else {}
+
+
+def _is_custom(flow: ResolvedFlow, side: Side) -> bool:
+    """Return whether the operator gets a login as `custom`: under `v1` it also gets OAuth logins so."""
+    match flow.cluster(side).authentication:
+        case CustomAuthentication():
+            return True
+        case OAuthAuthentication():
+            return flow.api is StrimziApi.V1
+    return False
 
 
 def volume_name(flow: ResolvedFlow, side: Side, purpose: str) -> str:

@@ -125,7 +125,7 @@ class ConnectClusters:
         self._write_kubeconfig(connect, cluster)
         files = WorkerFiles(connect, secrets, self._store_password(connect.key))
         properties = files.properties()
-        told = [properties, arguments, dict(connect.resources)]
+        told = [properties, arguments, dict(connect.resources), dict(connect.pod_annotations)]
         # A token also belongs to one KafkaConnect and one API server only.
         digest = _digest([*told, secret_contents.contents_digest(secrets), connect.uid, cluster])
         if self._kept.get(connect.key) != digest:

@@ -58,6 +58,7 @@ class ConnectResource:
     jvm_options: Mapping[str, Any]
     resources: Mapping[str, Any]
     mounts_volumes: bool
+    pod_annotations: Mapping[str, str]
     ignored_fields: tuple[str, ...]
     status: Object
     component: Component = KAFKA_CONNECT
@@ -172,6 +173,7 @@ def connect_resource(item: Object) -> ConnectResource:
         jvm_options=spec.get("jvmOptions") or {},
         resources=spec.get("resources") or {},
         mounts_volumes=bool(mounts or (template.get("pod") or {}).get("volumes")),
+        pod_annotations=((template.get("pod") or {}).get("metadata") or {}).get("annotations") or {},
         ignored_fields=tuple(field for field in IGNORED_FIELDS if field in spec),
         status=item.get("status") or {},
         has_values_in_files=not is_v1,

@@ -9,7 +9,7 @@ from components.render.api_versions import security_fields
 from components.render.deployments import deployment_objects, deployments
 from components.render.kafka_connect import connect_object
 from components.topology.parsing import parse_topology
-from tests.builders import a_cluster, a_topology
+from tests.builders import a_cluster, a_resolved_flow, a_topology
 from tests.components.render.logins import (
     AWS,
     BEARER,
@@ -112,6 +112,44 @@ def test_workers_get_a_login_as_their_version_declares_it(
     login: dict[str, Any], strimzi: str, wanted: dict[str, Any]
 ) -> None:
     assert security_fields(with_login(login, strimzi), "target")["authentication"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "strimzi", "wanted"),
+    [
+        pytest.param(TOKEN, TOKEN, "1.2", "uswest=2", id="a token of the target"),
+        pytest.param(TOKEN, CUSTOM, "0.48", "uswest=2", id="a custom login in v1beta2"),
+        pytest.param(TOKEN, TOKEN, "0.48", None, id="tokens for which the operator of v1beta2 rolls"),
+        pytest.param(TOKEN, password_login("plain"), "1.2", None, id="a password for which the operator rolls"),
+    ],
+)
+def test_workers_are_rolled_for_a_secret_that_their_operator_does_not_watch(
+    source: dict[str, Any], target: dict[str, Any], strimzi: str, wanted: str | None
+) -> None:
+    """Otherwise they go on with the old credential until it expires."""
+    clusters = {
+        "useast": a_cluster(authentication=source, credentialsRevision=1),
+        "uswest": a_cluster("us-west-2", authentication=target, credentialsRevision=2),
+    }
+    spec = connect_object(a_resolved_flow(clusters, strimzi=strimzi)).manifest["spec"]
+    annotations = spec.get("template", {}).get("pod", {}).get("metadata", {}).get("annotations")
+    assert annotations == (wanted and {"kafka-replication/credentials-revisions": wanted})
+
+
+def test_workers_of_mirrors_are_rolled_for_the_secrets_of_every_source() -> None:
+    clusters = {
+        alias: a_cluster(authentication=TOKEN, credentialsRevision=revision)
+        for alias, revision in (("useast", 1), ("eu", 3), ("uswest", 0))
+    }
+    topics = {"topics": ["orders"], "groups": ["g"]}
+    mirrors = {"kind": "mirrorMaker2", "sources": {"useast": topics, "eu": topics}, "target": "uswest"}
+    given = {"pod": {"metadata": {"annotations": {"team": "data"}}}}
+    topology = parse_topology(a_topology({**mirrors, "connect": {"template": given}}, clusters=clusters))
+    (deployment,) = deployments(resolve_flows(topology, None, {}))
+    (mirror,) = (each.manifest for each in deployment_objects(deployment) if each.kind == "KafkaMirrorMaker2")
+    annotations = mirror["spec"]["template"]["pod"]["metadata"]["annotations"]
+    assert annotations.pop("team") == "data"
+    assert set(annotations["kafka-replication/credentials-revisions"].split(",")) == {"useast=1", "eu=3"}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from infra.local.operator.worker_processes import STOP_GRACE_SECONDS
 from infra.local.stack import up
 from infra.local.state import load_state
 from infra.waiting import NotYetError, wait_for
-from tests.infra.operator.connect_flow import CONNECT, CONNECTOR, NAMESPACE, ConnectFlow
+from tests.infra.operator.connect_flow import CONNECT, CONNECTOR, LOGIN, NAMESPACE, ConnectFlow
 from tests.infra.operator.workspace import DEADLINE_SECONDS
 
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{CONNECT}-connect"
@@ -172,6 +172,29 @@ def test_replicas_and_plain_passwords_and_back(flow: ConnectFlow) -> None:
     assert len(flow.workers()) == 2
     flow.connect()
     flow.expect_workers(lambda now: len(now) == 1, "one worker")
+    flow.expect("KafkaConnect", "Ready")
+
+
+def test_workers_with_a_custom_login_are_rolled_by_an_annotation_of_their_pods(flow: ConnectFlow) -> None:
+    """The operator does not watch the Secrets of such a login."""
+    password = f"${{strimzisecrets:{NAMESPACE}/uswest:password}}"
+    jaas = f'{LOGIN} required username="mirror" password="{password}";'
+    config = {"sasl.mechanism": "SCRAM-SHA-512", "sasl.jaas.config": jaas}
+    login = {"type": "custom", "sasl": True, "config": config}
+    flow.grant("useast", "uswest")
+
+    def deploy(revision: int) -> int:
+        annotations = {"kafka-replication/credentials-revisions": f"uswest={revision}"}
+        flow.connect(authentication=login, template={"pod": {"metadata": {"annotations": annotations}}})
+        flow.expect("KafkaConnect", "Ready")
+        return flow.workers()[0].pid
+
+    first = deploy(1)
+    assert deploy(1) == first
+    deploy(2)
+    flow.expect_workers(lambda now: len(now) == 1 and now[0].pid != first, "another worker")
+    flow.grant("useast")
+    flow.connect()
     flow.expect("KafkaConnect", "Ready")
 
 
