@@ -142,11 +142,11 @@ def test_a_preset_tunes_source_connectors_only_and_gives_a_reason_for_each_setti
 )
 def test_the_consumer_of_a_source_connector_reads_from_the_nearest_replica(strimzi: str, wanted: str) -> None:
     """MirrorMaker makes this consumer itself, so the rack in the workers' configuration never reaches it."""
-    rack = {"connect": {"rack": {"topologyKey": "topology.kubernetes.io/zone"}}}
+    rack: dict[str, Any] = {"connect": {"rack": {"topologyKey": "topology.kubernetes.io/zone"}}}
     assert connector_config(a_resolved_flow(strimzi=strimzi, **rack), "source")["consumer.client.rack"] == wanted
     assert "consumer.client.rack" not in connector_config(a_resolved_flow(strimzi=strimzi, **rack), "checkpoint")
     assert "consumer.client.rack" not in connector_config(a_resolved_flow(strimzi=strimzi), "source")
-    own = {"connectors": {"source": {"config": {"source.consumer.client.rack": "a"}}}}
+    own: dict[str, Any] = {"connectors": {"source": {"config": {"source.consumer.client.rack": "a"}}}}
     config = connector_config(a_resolved_flow(strimzi=strimzi, **rack, **own), "source")
     reached = client_properties(SOURCE_CONSUMER, config)
     assert reached["client.rack"] == ("a", "source.consumer.client.rack")
