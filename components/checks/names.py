@@ -78,13 +78,18 @@ def check_names(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
     for topic in all_topics(settings):
         remote = replication_policy(settings).remote(topic)
         if is_name(topic) and len(remote) > LONGEST_NAME:
-            yield Problem(
-                flow.where("topics"),
-                "topic-name-too-long",
-                f"the remote topic `{remote}` has {len(remote)} characters",
-                f"Kafka allows at most {LONGEST_NAME}, so the topic cannot be created on the target.",
-                "shorten the source's alias or use `policy: identity`.",
-            )
+            yield topic_too_long(flow.where("topics"), remote)
+
+
+def topic_too_long(where: str, remote: str) -> Problem:
+    """The problem of a topic that the target refuses because of its name."""
+    return Problem(
+        where,
+        "topic-name-too-long",
+        f"the remote topic `{remote}` has {len(remote)} characters",
+        f"Kafka allows at most {LONGEST_NAME}, so the topic cannot be created on the target.",
+        "shorten the source's alias or use `policy: identity`.",
+    )
 
 
 def _check_lengths(flow: ExpandedFlow, namespace: str, sender: str) -> Iterator[Problem]:

@@ -97,16 +97,20 @@ class ReplicationPolicy:
         replicated whether they are selected or not. Source: MirrorSourceConnector.shouldReplicateTopic and isCycle,
         DefaultReplicationPolicy.isMM2InternalTopic.
         """
-        separator, last = re.escape(self.separator), re.escape(self.separator[-1])
+        separator = re.escape(self.separator)
         internal = () if self.separator in {".", "-"} else (f".*{separator}internal",)
+        return (*INTERNAL_TOPICS, *internal, f"(.*{separator})?{HEARTBEATS_TOPIC}", self.came_from_target)
+
+    @property
+    def came_from_target(self) -> str:
+        """A pattern of the topics that count as a cycle: the target's alias is one of those in front of their names.
+
+        Source: MirrorSourceConnector.isCycle.
+        """
+        separator, last = re.escape(self.separator), re.escape(self.separator[-1])
         # Java's split drops empty parts at the end, so `uswest.` has no prefix and is no cycle.
-        came_from_target = HEARTBEATS_TOPIC if self.kind is Policy.IDENTITY else f"[^{last}].*"
-        return (
-            *INTERNAL_TOPICS,
-            *internal,
-            f"(.*{separator})?{HEARTBEATS_TOPIC}",
-            f"(.*{separator})?{re.escape(self.target)}{separator}.*{came_from_target}",
-        )
+        ending = HEARTBEATS_TOPIC if self.kind is Policy.IDENTITY else f"[^{last}].*"
+        return f"(.*{separator})?{re.escape(self.target)}{separator}.*{ending}"
 
 
 def clusters_passed(topic: str, separator: str) -> list[str]:

@@ -1,11 +1,12 @@
 """The command `replicate check`."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from components.changes.effect import number
 from components.contract.problems import CannotRunError, Problem, Severity
@@ -13,8 +14,9 @@ from infra.commands.completion import complete_stack
 from infra.commands.console import out, print_problems
 from infra.commands.options import InProject, Json
 from infra.files.positions import shown
+from infra.listed_names import listed_problems, read_names, selection_lines
 from infra.promotion.rule.plan import plan_problems
-from infra.settings import stack_names
+from infra.settings import read_settings, stack_names
 from infra.stack_checks import problems_of_stack
 
 
@@ -24,6 +26,14 @@ def check(
         list[str] | None,
         typer.Argument(help="Stacks to check; without any, all of them.", autocompletion=complete_stack),
     ] = None,
+    topics: Annotated[
+        Path | None,
+        typer.Option(
+            "--topics",
+            metavar="FILE",
+            help="List of the topics that exist, one a line, or by alias; shows what each entry selects from it.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Find mistakes in stack and topology files. Needs no cluster and no Pulumi.
@@ -31,9 +41,12 @@ def check(
     Example: `replicate check prod-us-west-2`
     """
     found = _check(stacks or stack_names(project.stacks), project.stacks)
+    lines = list(_check_listed(found, project.stacks, topics)) if topics else []
     if as_json:
         typer.echo(json.dumps({stack: [_as_dict(item) for item in items] for stack, items in found.items()}, indent=2))
     else:
+        for line in lines:
+            out.print(escape(line), soft_wrap=True)
         print_problems(_each_once(found), out)
         for stack, items in found.items():
             errors = sum(item.severity is Severity.ERROR for item in items)
@@ -57,6 +70,21 @@ def _check(names: Sequence[str], stacks: Path) -> dict[str, list[Problem]]:
                 raise
             found[stack] = [_as_problem(error)]
     return found | plan_problems(stacks)
+
+
+def _check_listed(found: dict[str, list[Problem]], stacks: Path, topics: Path) -> Iterator[str]:
+    """Add what the list shows to the problems of each stack without an error; the lines say what is selected, for each
+    topology once."""
+    told: set[Path] = set()
+    for stack in found.keys() & set(stack_names(stacks)):
+        if any(item.severity is Severity.ERROR for item in found[stack]):
+            continue
+        settings = read_settings(stack, stacks)
+        names = read_names(topics, set(settings.topology.clusters))
+        found[stack] += listed_problems(settings, names)
+        if settings.topology_file not in told:
+            told.add(settings.topology_file)
+            yield from selection_lines(settings, names)
 
 
 def _as_problem(error: CannotRunError) -> Problem:

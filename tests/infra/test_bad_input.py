@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from components.contract.problems import Problem, ReplicationError
+from infra.listed_names import listed_problems, read_names
 from infra.settings import read_settings
 from infra.stack_checks import problems
 from tests.builders import a_cluster, a_topology
@@ -19,13 +20,16 @@ PROMOTION_FILES = sorted((ROOT / "tests" / "bad_input" / "promotion").glob("*.ya
 
 
 def found_in(file: Path, stacks: Path) -> list[Problem]:
-    topology, _, configuration = file.read_text().partition("---\n")
+    topology, configuration, names, *_ = [*file.read_text().split("---\n"), "", ""]
     (stacks / "topologies").mkdir()
     (stacks / "topologies" / "bad.yaml").write_text(topology)
     config = {"replication:topology": "bad", **(yaml.safe_load(configuration) or {})}
     (stacks / "Pulumi.bad.yaml").write_text(yaml.safe_dump({"config": config}))
+    (stacks / "names.yaml").write_text(names)
     try:
-        return problems(read_settings("bad", stacks))
+        settings = read_settings("bad", stacks)
+        listed = listed_problems(settings, read_names(stacks / "names.yaml", set())) if names else []
+        return [*problems(settings), *listed]
     except ReplicationError as error:
         return list(error.problems)
 

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from components.contract.problems import Problem, ReplicationError
+from infra.listed_names import listed_problems, read_names
 from infra.settings import read_settings
 from infra.stack_checks import problems
 from tests.builders import a_topology
@@ -38,13 +39,19 @@ def said(problem: Problem) -> str:
     return f"{problem.code}{severity}: {problem.what}, at {problem.where}. {problem.why} Remedy: {problem.remedy}"
 
 
+def found_in(mistake: dict[str, Any], folder: Path) -> list[Problem]:
+    stacks = write_stack(folder, changed(a_topology(), mistake["change"]), **mistake.get("config", {}))
+    (folder / "names.yaml").write_text(yaml.safe_dump(mistake.get("names", {})))
+    try:
+        settings = read_settings("test", stacks)
+        return [*problems(settings), *listed_problems(settings, read_names(folder / "names.yaml", set()))]
+    except ReplicationError as error:
+        return list(error.problems)
+
+
 @pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake["mistake"] for mistake in MISTAKES])
 def test_a_mistake_is_reported_in_these_words(mistake: dict[str, Any], tmp_path: Path) -> None:
-    topology = changed(a_topology(), mistake["change"])
-    try:
-        found = problems(read_settings("test", write_stack(tmp_path, topology, **mistake.get("config", {}))))
-    except ReplicationError as error:
-        found = list(error.problems)
+    found = found_in(mistake, tmp_path)
     assert [said(problem).replace(str(tmp_path), "stacks") for problem in found] == [
         text.strip() for text in mistake["said"]
     ]

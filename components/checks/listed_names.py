@@ -1,0 +1,152 @@
+"""What the lists of a flow select from the topics and groups that a cluster has, and what they miss."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from components.checks.names import topic_too_long
+from components.contract.problems import Problem, Severity
+from components.flows.expansion import ExpandedFlow
+from components.flows.naming import replication_policy
+from components.flows.selections import excluded_groups, excluded_topics, topic_lists, topic_selection
+from components.kafka.beginnings import beginnings
+from components.kafka.replication_policy import HEARTBEATS_TOPIC, INTERNAL_TOPICS
+from components.kafka.selection import DEFAULT_TOPICS_EXCLUDE, Selection, is_for_everything
+from components.kafka.topic_names import LONGEST_NAME
+
+#: A shorter beginning says nothing about what was meant.
+_SHORTEST_STEM = 3
+#: Names that a problem shows.
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class ClusterNames:
+    """Names of the topics and consumer groups of one cluster; `groups` is None if they are not known."""
+
+    topics: tuple[str, ...]
+    groups: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Selected:
+    """What one entry of a flow's list selects: `key` is the list's key, `names` are sorted."""
+
+    where: str
+    key: str
+    entry: str
+    names: tuple[str, ...]
+
+
+def selected_names(flow: ExpandedFlow, names: ClusterNames) -> list[Selected]:
+    """What each entry of a flow's topics and groups selects from its source's names."""
+    settings = flow.settings
+    found = [
+        (key, index, entry, topic_selection(settings, (entry,)).of(names.topics))
+        for key, entries in topic_lists(settings).items()
+        for index, entry in enumerate(entries)
+    ]
+    if names.groups is not None and settings.connectors.checkpoint.enabled:
+        found += [
+            ("groups", index, entry, Selection((entry,), excluded_groups(settings)).of(names.groups))
+            for index, entry in enumerate(settings.groups)
+        ]
+    return [Selected(flow.where(f"{key}.{index}"), key, entry, tuple(chosen)) for key, index, entry, chosen in found]
+
+
+def uncovered_topics(flows: Sequence[ExpandedFlow], names: ClusterNames) -> tuple[str, ...]:
+    """Topics that no flow of one source replicates, without those that MirrorMaker never replicates."""
+    never = (*INTERNAL_TOPICS, *DEFAULT_TOPICS_EXCLUDE, f"(.*)?{HEARTBEATS_TOPIC}")
+    selections = [topic_selection(flow.settings) for flow in flows]
+    return tuple(
+        topic for topic in Selection((".*",), never).of(names.topics) if not any(topic in each for each in selections)
+    )
+
+
+def check_listed_names(flows: Sequence[ExpandedFlow], names: Mapping[str, ClusterNames]) -> Iterator[Problem]:
+    """Every entry selects something that its source has now, and what it selects can be replicated.
+
+    `flows` are all flows of the topology, `names` those of the source clusters that are known, by alias.
+    """
+    for alias, known in names.items():
+        of_source = [flow for flow in flows if flow.settings.source == alias]
+        uncovered = uncovered_topics(of_source, known)
+        for flow in of_source:
+            for selected in selected_names(flow, known):
+                yield from _check_selected(flow, selected)
+                if selected.key != "groups":
+                    yield from _check_cycle(flow, selected, known)
+                    yield from _check_missed(flow, selected, uncovered)
+
+
+def _check_selected(flow: ExpandedFlow, selected: Selected) -> Iterator[Problem]:
+    groups = selected.key == "groups"
+    if not selected.names:
+        yield Problem(
+            selected.where,
+            "selects-nothing-today",
+            f"`{selected.entry}` selects none of the {'groups' if groups else 'topics'} on `{flow.settings.source}`",
+            "It has an effect only once there is one that it matches.",
+            "correct it, or leave it for what will be created.",
+            Severity.WARNING,
+        )
+    if groups:
+        for name in (name for name in selected.names if "," in name):
+            yield Problem(
+                selected.where,
+                "group-with-comma",
+                f"the offsets of the group `{name}` are not translated",
+                "The checkpoint connector hands groups to its tasks in one list, which they split at every comma.",
+                "rename the group.",
+                Severity.WARNING,
+            )
+    else:
+        remote = map(replication_policy(flow.settings).remote, selected.names)
+        yield from (topic_too_long(selected.where, name) for name in remote if len(name) > LONGEST_NAME)
+
+
+def _check_cycle(flow: ExpandedFlow, selected: Selected, known: ClusterNames) -> Iterator[Problem]:
+    """Topics that an entry matches, but whose names say that they came from the target."""
+    policy = replication_policy(flow.settings)
+    matched = Selection((selected.entry,), excluded_topics(flow.settings)).of(known.topics)
+    cycles = Selection((policy.came_from_target,), (*INTERNAL_TOPICS, f"(.*)?{HEARTBEATS_TOPIC}")).of(matched)
+    if cycles and not is_for_everything(selected.entry):
+        yield Problem(
+            selected.where,
+            "left-out-as-cycle",
+            f"`{selected.entry}` matches {_some(cycles)}, which MirrorMaker does not replicate",
+            f"Their names contain the target's alias, `{flow.settings.target}{flow.settings.separator}`, so it takes "
+            "them for topics that came from there.",
+            "rename the topics, or the target's alias, or use `policy: identity`.",
+            Severity.WARNING,
+        )
+
+
+def _check_missed(flow: ExpandedFlow, selected: Selected, uncovered: Sequence[str]) -> Iterator[Problem]:
+    """Topics that begin as an entry does, apart from what divides names, and that no flow replicates."""
+    excluded = flow.settings.topics_exclude
+    stems = tuple(text.rstrip("-_.").lower() for text, whole in beginnings(selected.entry) if not whole)
+    stems = tuple(stem for stem in stems if len(stem) >= _SHORTEST_STEM)
+    others = Selection((".*",), (*excluded, selected.entry)).of(uncovered)
+    alike = [name for name in others if stems and name.lower().startswith(stems)]
+    if alike:
+        yield Problem(
+            selected.where,
+            "names-not-covered",
+            f"`{selected.entry}` does not match {_some(alike)}, and no flow replicates {_them(alike)}",
+            f"{_they(alike)} like what it matches, so the pattern may have been meant for {_them(alike)}, too.",
+            "widen the pattern, or list the names in `topicsExclude`.",
+            Severity.WARNING,
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(f"`{name}`" for name in names[:_SHOWN])
+    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
+
+
+def _them(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "them"
+
+
+def _they(names: Sequence[str]) -> str:
+    return "It begins" if len(names) == 1 else "They begin"

@@ -1,0 +1,74 @@
+"""What a stack's lists select from the topics and groups that its source clusters have, according to a file."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from components.changes.effect import number
+from components.checks.listed_names import ClusterNames, check_listed_names, selected_names, uncovered_topics
+from components.contract.problems import CannotRunError, Problem
+from components.flows.expansion import ExpandedFlow, expand
+from infra.files.loading import load_yaml
+from infra.files.positions import placed, shown
+from infra.settings import StackSettings
+
+#: Names that a line shows.
+_SHOWN = 20
+
+
+def read_names(path: Path, aliases: set[str]) -> dict[str, ClusterNames]:
+    """Read the names of each cluster from a file.
+
+    A plain list, one topic a line, is that of every cluster. A mapping has the names of each cluster by its alias: a
+    list of topics, or `topics` and `groups`. Raises CannotRunError for a file that is missing or has another form.
+    """
+    if not path.is_file():
+        what, why = "there is no such file", "`--topics` names a file with the topics that exist."
+        remedy = "write it with `kafka-topics.sh --list`, one topic a line."
+        raise CannotRunError("no-topic-list", what, shown(path), why, remedy)
+    data = load_yaml(path)
+    if isinstance(data, Mapping):
+        return {str(alias): _of_cluster(value, path) for alias, value in data.items()}
+    lines = (line.strip() for line in path.read_text().splitlines())
+    topics = tuple(dict.fromkeys(line.removeprefix("- ") for line in lines if line and not line.startswith("#")))
+    return dict.fromkeys(aliases, ClusterNames(topics))
+
+
+def _of_cluster(value: object, path: Path) -> ClusterNames:
+    given: Any = {"topics": value} if isinstance(value, list) else value
+    lists = isinstance(given, Mapping) and all(isinstance(each, list) for each in given.values())
+    if not lists or not {"topics"} <= set(given) <= {"topics", "groups"}:
+        what, why = "it is not a list of names", "A cluster has a list of topics, or `topics` and `groups`."
+        remedy = "write `ALIAS: {topics: [NAME], groups: [NAME]}`."
+        raise CannotRunError("no-topic-list", what, shown(path), why, remedy)
+    groups = tuple(map(str, given["groups"])) if "groups" in given else None
+    return ClusterNames(tuple(map(str, given["topics"])), groups)
+
+
+def listed_problems(settings: StackSettings, names: Mapping[str, ClusterNames]) -> list[Problem]:
+    """Every problem that the names of the source clusters show, sorted by where."""
+    return sorted(set(placed(check_listed_names(expand(settings.topology), names), settings.topology_file)))
+
+
+def selection_lines(settings: StackSettings, names: Mapping[str, ClusterNames]) -> Iterator[str]:
+    """Lines that say what each entry of the stack's flows selects, and which topics no flow replicates."""
+    flows = expand(settings.topology)
+    for alias in dict.fromkeys(flow.settings.source for flow in flows):
+        if alias not in names:
+            yield f"{alias}: its topics are not in the list"
+            continue
+        of_source = [flow for flow in flows if flow.settings.source == alias]
+        yield f"{alias}: {number(len(names[alias].topics), 'topic')}"
+        for flow in of_source:
+            yield from _flow_lines(flow, names[alias])
+        yield f"  replicated by no flow: {_named(uncovered_topics(of_source, names[alias]))}"
+
+
+def _flow_lines(flow: ExpandedFlow, names: ClusterNames) -> Iterator[str]:
+    for selected in selected_names(flow, names):
+        yield f"  {selected.where} `{selected.entry}` selects {_named(selected.names)}"
+
+
+def _named(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{len(names)}: {', '.join(names[:_SHOWN])}{more}" if names else "none"

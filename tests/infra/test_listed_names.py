@@ -1,0 +1,65 @@
+"""What `replicate check --topics` reads and shows."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from components.checks.listed_names import ClusterNames
+from components.contract.problems import CannotRunError
+from infra.commands.app import app
+from infra.listed_names import read_names, selection_lines
+from infra.settings import read_settings
+from tests.builders import a_flow, a_topology
+from tests.infra.stacks import write_stack
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("orders\npayments-eu\n\n", {"useast": ClusterNames(("orders", "payments-eu"))}),
+        ("# of today\n- orders\n- orders\n", {"useast": ClusterNames(("orders",))}),
+        ("orders\n", {"useast": ClusterNames(("orders",))}),
+        ("useast: [orders]", {"useast": ClusterNames(("orders",))}),
+        ("eunorth: {topics: [orders], groups: [web]}", {"eunorth": ClusterNames(("orders",), ("web",))}),
+        ("", {"useast": ClusterNames(())}),
+    ],
+    ids=["one a line", "a YAML list", "one name", "topics by alias", "groups, too", "nothing"],
+)
+def test_the_names_are_one_a_line_or_by_alias(text: str, names: dict[str, ClusterNames], tmp_path: Path) -> None:
+    (tmp_path / "names").write_text(text)
+    assert read_names(tmp_path / "names", {"useast"}) == names
+
+
+@pytest.mark.parametrize(
+    "text", ["useast: orders", "useast: {topic: [orders]}", "useast: {groups: [web]}", "useast: 1"]
+)
+def test_another_form_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "names").write_text(text)
+    with pytest.raises(CannotRunError, match="no-topic-list"):
+        read_names(tmp_path / "names", {"useast"})
+
+
+def test_every_entry_is_shown_with_what_it_selects_and_the_rest_with_it(tmp_path: Path) -> None:
+    flows: dict[str, Any] = a_topology()
+    flows["replications"]["returns"] = a_flow(source="uswest", target="useast", topics=["returns"], groups=["returns"])
+    settings = read_settings("test", write_stack(tmp_path, flows))
+    topics = ("orders", "payments-eu", "audit", "__consumer_offsets", "mm2-offset-syncs.uswest.internal", "heartbeats")
+    assert list(selection_lines(settings, {"useast": ClusterNames(topics, ("checkout-web", "audit"))})) == [
+        "useast: 6 topics",
+        "  replications.orders.topics.0 `orders` selects 1: orders",
+        "  replications.orders.topics.1 `payments-.*` selects 1: payments-eu",
+        "  replications.orders.groups.0 `checkout-.*` selects 1: checkout-web",
+        "  replicated by no flow: 1: audit",
+        "uswest: its topics are not in the list",
+    ]
+
+
+def test_check_fails_on_what_the_list_shows(tmp_path: Path) -> None:
+    write_stack(tmp_path)
+    (tmp_path / "names").write_text(f"orders\npayments-{'x' * 240}\n")
+    answer = CliRunner().invoke(app, ["check", "test", "--stacks", str(tmp_path), "--topics", str(tmp_path / "names")])
+    assert answer.exit_code == 1
+    assert "useast: 2 topics" in answer.output
+    assert "topic-name-too-long" in answer.output
