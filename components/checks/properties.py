@@ -161,6 +161,7 @@ def _check_placed(place: _Place, key: str, value: PropertyValue, found: KeyMeani
 def _check_data_producer(place: _Place, key: str, found: ClientProperty) -> Iterator[Problem]:
     """A producer property of a source connector is usually meant for records, which another producer writes."""
     producers = [client.name for client in found.clients if client.kind is Owner.PRODUCER]
+    side = place.offset_syncs or "source"
     if producers == ["offset-syncs-producer"] and found.missed and not key.startswith("source."):
         name = found.definition.name
         yield Problem(
@@ -168,7 +169,7 @@ def _check_data_producer(place: _Place, key: str, found: ClientProperty) -> Iter
             "property-without-effect",
             f"`{key}` has no effect on replicated records",
             "It reaches only the producer of offset syncs. The worker's producer writes the records.",
-            f"set `producer.override.{name}` for records, or `source.producer.{name}` for offset syncs.",
+            f"set `producer.override.{name}` for records, or `{side}.producer.{name}` for offset syncs.",
             Severity.WARNING,
         )
 

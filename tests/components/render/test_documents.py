@@ -13,9 +13,12 @@ from components.flows.resolved import resolve_flows
 from components.render.deployments import deployment_objects, deployments
 from components.render.planned_objects import PlannedObject
 from components.topology.parsing import parse_topology
+from tests.repository import ROOT, STACKS
 
 DOCUMENTS = sorted((Path(__file__).parent / "documents").glob("*.yaml"))
 ANY = "any"
+#: What tells an object of a document apart; `absent: true` says that there is none.
+_IDENTITY = ("kind", "role", "part", "name")
 
 
 def _planned(topology: Any) -> list[PlannedObject]:
@@ -50,21 +53,27 @@ def _leaves(expected: Any) -> int:
     return sum(map(_leaves, inner)) or 1
 
 
+def _is_meant(planned: PlannedObject, expected: Mapping[str, Any]) -> bool:
+    found = {"kind": planned.kind, "role": planned.role.value, "part": planned.part, "name": planned.name}
+    return all(found[key] == expected[key] for key in _IDENTITY if key in expected)
+
+
 @pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.stem)
 def test_every_field_of_the_documents_objects_is_rendered(file: Path) -> None:
     document = yaml.safe_load(file.read_text())
     planned = _planned(document["topology"])
-    names = {f"@{each.role}": each.name for each in planned}
+    names = {f"@{each.key}": each.name for each in planned}
     missing: list[str] = []
     fields = 0
     for expected in document["objects"]:
-        role = expected.get("role")
-        (found,) = [
-            each.manifest for each in planned if each.kind == expected["kind"] and role in (None, each.role.value)
-        ]
-        has = _with_names(expected.get("has", {}), names)
-        fields += _leaves(has)
-        missing += _missing(has, found, f"{expected['kind']} {role or ''}".strip())
+        found = [each for each in planned if _is_meant(each, expected)]
+        told = " ".join(str(expected[key]) for key in (*_IDENTITY,) if key in expected)
+        if len(found) != (0 if expected.get("absent") else 1):
+            missing.append(f"there are {len(found)} of {told}")
+        for each in found:
+            has = _with_names(expected.get("has", {}), names)
+            fields += _leaves(has)
+            missing += _missing(has, each.manifest, told)
     assert not missing, "\n".join(missing)
     assert fields > 5, "the table holds next to nothing"
 
@@ -76,6 +85,16 @@ def _with_names(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, list):
         return [_with_names(inner, names) for inner in value]
     if isinstance(value, str):
-        for placeholder, name in names.items():
+        for placeholder, name in sorted(names.items(), reverse=True):
             value = value.replace(placeholder, name)
     return value
+
+
+def test_the_table_of_the_guides_names_every_document_and_tests_that_exist() -> None:
+    text = (STACKS / "README.md").read_text()
+    table = text[text.index("| in the guide | here | held by |") :].partition("\n\n")[0].splitlines()[2:]
+    named = {name.strip() for row in table for name in row.split("|")[-2].split(",")}
+    tests = {each.stem for each in (ROOT / "tests").rglob("test_*.py")}
+    documents = {file.stem for file in DOCUMENTS}
+    assert documents <= named
+    assert named - documents <= tests
