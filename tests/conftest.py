@@ -8,6 +8,7 @@ import asyncio
 import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from typing import Any
 # Read when infra.local.paths is imported: the tests' stack keeps its state, ports and processes to itself.
 _OWN = Path(__file__).resolve().parent.parent / ".local" / "test"
 _WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
-os.environ["REPLICATE_LOCAL"] = str(Path(os.environ.get("REPLICATE_TEST_LOCAL") or _OWN) / _WORKER)
-# Compiling well costs the short Spark jobs of tests more than it gains them.
+os.environ["REPLICATE_LOCAL"] = str(
+    Path(os.environ.get("REPLICATE_TEST_LOCAL") or _OWN) / _WORKER
+)  # Compiling well costs the short Spark jobs of tests more than it gains them.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
 
 import psutil
@@ -30,6 +32,7 @@ from infra.local.build.artifacts import COLD_BUILD_SECONDS
 from infra.local.endpoints import Endpoints
 from infra.machine import jars as maven
 from infra.machine import paths as machine_paths
+from infra.machine.class_archives import class_archive
 from infra.machine.jdk import find_jdk
 from infra.machine.locks import exclusive
 from infra.project import local_folder
@@ -139,7 +142,10 @@ def jars() -> Path:
 @pytest.fixture(scope="session")
 def spark(jars: Path) -> Iterator[SparkSession]:
     """The validation job's own session on two cores: one JVM for every test of this process that runs the job."""
-    os.environ["JAVA_HOME"] = str(find_jdk().home)
+    jdk = find_jdk()
+    os.environ["JAVA_HOME"] = str(jdk.home)
+    archive = class_archive(jdk, "tests", jars, sys.executable)
+    os.environ["SPARK_SUBMIT_OPTS"] = " ".join((os.environ["SPARK_SUBMIT_OPTS"], *archive))
     os.environ["REPLICATE_SPARK_JARS"] = str(jars)
     with session(SessionOptions(master="local[2]", jars_dir=jars)) as running:
         yield running

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from rich.console import Console
 from infra.engine import deployment
 from infra.environment import stack_environment
 from infra.machine import jars as maven
+from infra.machine.class_archives import class_archive
 from infra.machine.jdk import find_jdk
 from infra.machine.paths import PACKAGES
 from infra.settings import StackSettings
@@ -54,6 +56,9 @@ def run_validation(run: ValidationRun, console: Console) -> int:
     jdk = find_jdk()
     jars = maven.ensure_jars(maven.SPARK, jdk, console)
     variables = {**os.environ, "JAVA_HOME": str(jdk.home), "REPLICATE_SPARK_JARS": str(jars)}
+    # Spark's class path begins in the folder of the Python that runs it.
+    archive = shlex.join(class_archive(jdk, JOB.name, jars, sys.executable))
+    variables["SPARK_SUBMIT_OPTS"] = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} {archive}".strip()
     variables |= kubernetes_variables(access, folder)
     command = [sys.executable, str(JOB), "--parameters", str(parameters), *run.arguments]
     return subprocess.run(command, env=variables, check=False).returncode

@@ -16,6 +16,8 @@ from infra.local.operator.connector_reconciler import ConnectorReconciler
 from infra.local.operator.mirror_makers import MirrorMakers
 from infra.local.operator.reconcile import Operator
 from infra.local.operator.worker_processes import Runtime, Workers
+from infra.machine.jdk import choose_jdk
+from infra.machine.versions import JDK_MINIMUM
 
 FIELD_MANAGER = "strimzi-cluster-operator"
 INTERVAL_SECONDS = 1.0
@@ -40,7 +42,7 @@ def _run(options: argparse.Namespace, state_dir: Path) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ending.set())
     runtime = Runtime(
-        java=options.jdk / "bin" / "java",
+        jdk=choose_jdk([options.jdk], (), JDK_MINIMUM),
         connect_lib=options.connect_lib.resolve(),
         config_provider_lib=options.config_provider_lib.resolve(),
         state_dir=state_dir,

@@ -18,6 +18,8 @@ from infra.local.operator.worker_properties import as_properties_file, in_folder
 from infra.local.parts import processes
 from infra.local.parts.processes import ProcessRecord, free_port
 from infra.local.state import write_private
+from infra.machine.class_archives import class_archive
+from infra.machine.jdk import Jdk
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +67,7 @@ LEDGER = TypeAdapter(list[WorkerRecord])
 class Runtime:
     """Where the parts of a worker are."""
 
-    java: Path
+    jdk: Jdk
     connect_lib: Path
     config_provider_lib: Path
     state_dir: Path
@@ -151,8 +153,9 @@ class Workers:
         if worker_log.exists():
             worker_log.replace(folder / f"{stem}.previous.log")
         command: list[str | Path] = [
-            self._runtime.java,
+            self._runtime.jdk.java,
             *jvm,
+            *class_archive(self._runtime.jdk, MAIN_CLASS, self._runtime.connect_lib),
             f"-Dlog4j2.configurationFile={LOG_CONFIGURATION}",
             "-cp",
             f"{self._runtime.connect_lib}/*",

@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 
 from infra.local.build.artifacts import Artifacts
+from infra.machine.class_archives import class_archive
 from infra.machine.jdk import Jdk
 from infra.waiting import NotYetError
 
@@ -77,6 +78,7 @@ def java_command(
         f"-Xmx{heap_mib}m",
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",
+        *class_archive(jdk, main_class, *class_path),
         "-XX:+ExitOnOutOfMemoryError",
         f"-Dlog4j2.configurationFile={LOG_CONFIGURATION}",
         "-cp",

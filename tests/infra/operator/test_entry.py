@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from infra.local.operator.__main__ import main
+from infra.machine.jdk import find_jdk
 
 
 @pytest.fixture
@@ -14,7 +15,7 @@ def arguments(tmp_path: Path) -> list[str]:
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(json.dumps({"clusters": []}))
     return [
-        *("--jdk", str(tmp_path)),
+        *("--jdk", str(find_jdk().home)),
         *("--connect-lib", str(tmp_path)),
         *("--config-provider-lib", str(tmp_path)),
         *("--kubeconfig", str(kubeconfig)),

@@ -1,0 +1,23 @@
+"""Keeps the classes that a JVM has loaded, so that the next one with the same class path starts in half the time."""
+
+import hashlib
+from pathlib import Path
+
+from infra.machine import paths
+from infra.machine.jdk import Jdk
+
+
+def class_archive(jdk: Jdk, program: str, *class_path: str | Path) -> tuple[str, ...]:
+    """Options of a JVM that runs `program`, which names the archive.
+
+    The JVM writes the archive when it ends for the first time, and starts without it if it cannot read it.
+    Source: JDK-8261455, in JDK 19 and later.
+    """
+    digest = hashlib.sha256("\n".join(map(str, (jdk.home, *class_path))).encode()).hexdigest()[:16]
+    folder = paths.cache() / "class-archives"
+    folder.mkdir(parents=True, exist_ok=True)
+    return (
+        "-XX:+AutoCreateSharedArchive",
+        f"-XX:SharedArchiveFile={folder / f'{program}-{digest}.jsa'}",
+        "-Xlog:cds*=off",
+    )

@@ -1,0 +1,36 @@
+"""Archives of loaded classes: a JVM writes one when it ends, and the next one starts with it."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from infra.machine.class_archives import class_archive
+from infra.machine.jdk import Jdk, find_jdk
+
+PROGRAM = ["-Xlog:class+load=info", "-m", "jdk.compiler/com.sun.tools.javac.Main", "-version"]
+
+
+def loaded(jdk: Jdk, *options: str) -> str:
+    return subprocess.run([jdk.java, *options, *PROGRAM], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("REPLICATE_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def test_what_one_jvm_loaded_the_next_one_shares(cache: Path) -> None:
+    jdk = find_jdk()
+    options = class_archive(jdk, "version", ".")
+    loaded(jdk, *options)
+    (archive,) = (cache / "class-archives").iterdir()
+    assert "shared objects file (top)" in loaded(jdk, *options)
+    archive.write_bytes(archive.read_bytes()[:-4096])
+    assert "shared objects file (top)" not in loaded(jdk, *options)
+
+
+def test_programs_and_class_paths_have_archives_of_their_own(tmp_path: Path) -> None:
+    jdk = Jdk(tmp_path, 25)
+    assert len({class_archive(jdk, *each) for each in (("a", "x"), ("b", "x"), ("a", "y"))}) == 3
