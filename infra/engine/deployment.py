@@ -11,6 +11,7 @@ from infra.engine.pending_creates import adopt_pending_creates
 from infra.engine.stack import open_stack
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client
+from infra.kubernetes.config_maps import require_config_maps
 from infra.kubernetes.readiness import wait_until_ready
 from infra.promotion.rule.state import unproven
 from infra.settings import StackSettings
@@ -77,10 +78,15 @@ def outputs_if_deployed(settings: StackSettings) -> dict[str, Any]:
 
 
 def wait_ready(settings: StackSettings, deadline_seconds: float) -> None:
-    """Wait until the operator reports everything Ready; see `readiness`."""
+    """Wait until the operator reports everything Ready; see `readiness`.
+
+    A ConfigMap that nobody has created is reported at once: no waiting helps.
+    """
     environment = stack_environment(settings)
     api = api_client(settings, environment.kubernetes_access())
-    wait_until_ready(api, resolved_flows(settings), deadline_seconds, environment.awaited_users())
+    flows = resolved_flows(settings)
+    require_config_maps(api, flows)
+    wait_until_ready(api, flows, deadline_seconds, environment.awaited_users())
 
 
 def _color() -> str:
