@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test check format bench schema properties lock touched-stacks review environments promote drift
+.PHONY: help setup demo test check format bench schema catalogue properties lock touched-stacks review environments promote drift
 
 # Recipes read these, ENVIRONMENT, TO and STACKS as environment variables, so that neither make nor a shell runs what a
 # value contains.
@@ -72,6 +72,9 @@ drift: $(READY)
 
 schema: $(READY)
 	$(BIN)/replicate schema
+
+catalogue: $(READY)
+	$(BIN)/python -m tests.problem_catalogue
 
 # Needs Maven and a JDK. Run it after changing a Kafka version in infra/machine/versions.py.
 properties: $(READY)

@@ -52,6 +52,8 @@ def check(
             errors = sum(item.severity is Severity.ERROR for item in items)
             mark = "[red]✗[/]" if errors else "[green]✓[/]"
             out.print(f"{mark} {stack}: {number(errors, 'error')}, {number(len(items) - errors, 'warning')}")
+        if any(found.values()):
+            out.print("`replicate explain CODE` shows what a code means, with an example.")
     if any(item.severity is Severity.ERROR for items in found.values() for item in items):
         raise typer.Exit(1)
 

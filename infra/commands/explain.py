@@ -4,22 +4,34 @@ import json
 from typing import Annotated
 
 import typer
+from rich.markdown import Markdown
+from rich.markup import escape
 
-from infra.commands.completion import complete_flow
+from components.contract.problems import CannotRunError
+from components.properties.definitions import nearest
+from infra.commands.completion import complete_flow, complete_stack
 from infra.commands.console import out
-from infra.commands.options import InProject, Json, Stack
+from infra.commands.options import InProject, Json
 from infra.review import explain as explanations
 from infra.review import explain_tables
+from infra.review.problem_catalogue import described, known_codes
 from infra.settings import read_settings
 
 
 def explain(
     project: InProject,
-    stack: Stack,
-    flow: Annotated[
+    stack: Annotated[
         str,
-        typer.Argument(help="Name of the flow, as `replicate validate` reports it.", autocompletion=complete_flow),
+        typer.Argument(
+            metavar="STACK|CODE",
+            help="Name of the stack: STACK in Pulumi.STACK.yaml. Alone, a code in a message.",
+            autocompletion=complete_stack,
+        ),
     ],
+    flow: Annotated[
+        str | None,
+        typer.Argument(help="Name of the flow, as `replicate validate` reports it.", autocompletion=complete_flow),
+    ] = None,
     name: Annotated[
         str | None, typer.Argument(metavar="PROPERTY", help="Show only this property, wherever it is set.")
     ] = None,
@@ -30,8 +42,13 @@ def explain(
 ) -> None:
     """Show every effective property of a flow's connectors, clients and workers, and which layer set it.
 
+    With the code of a message instead, such as `unknown-alias`, show its meaning, an example and the remedy.
+
     Example: `replicate explain prod-us-west-2 orders replication.factor`
     """
+    if flow is None:
+        _explain_code(stack)
+        return
     explained = explanations.explanation(read_settings(stack, project.stacks), flow, name, defaults=with_defaults)
     if as_json:
         typer.echo(json.dumps(explanations.as_json(explained), indent=2))
@@ -39,3 +56,17 @@ def explain(
         explain_tables.print_explanation(explained, out)
     else:
         explain_tables.print_property(explained, out)
+
+
+def _explain_code(code: str) -> None:
+    text = described(code)
+    if text is None:
+        near = nearest(code, known_codes())
+        raise CannotRunError(
+            "unknown-code",
+            f"no message has the code `{code}`",
+            "the arguments of `explain`",
+            "It explains a code, such as `unknown-alias`, or a flow of a stack.",
+            f"name the code `{near}`." if near else "name a code as a message shows it, or a stack and a flow.",
+        )
+    out.print(Markdown(text) if out.is_terminal else escape(text), soft_wrap=not out.is_terminal)

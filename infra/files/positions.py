@@ -46,9 +46,11 @@ def place(file: str, lines: list[str], line: int, column: int, end: int | None =
 def _excerpt(text: str, line: int, column: int) -> str:
     shown, caret = _without_credentials(text).rstrip(), len(_without_credentials(text[: column - 1]))
     begin = 0 if caret < _LONGEST_LINE else caret - _LONGEST_LINE // 2
+    end = begin + _LONGEST_LINE
+    cut = "…" if len(shown) > end else ""
     blank = re.sub(r"[^\t]", " ", shown[begin:caret])
     number = f"{line:>5}"
-    return f"{number} | {shown[begin : begin + _LONGEST_LINE]}\n{' ' * len(number)} | {blank}^"
+    return f"{number} | {shown[begin:end]}{cut}\n{' ' * len(number)} | {blank}^"
 
 
 def _without_credentials(line: str) -> str:

@@ -182,6 +182,7 @@ def test_a_mistake_of_several_stacks_is_told_once_with_its_line(tmp_path: Path) 
         "✗ broken: 1 error, 0 warnings",
         "✗ other: 1 error, 0 warnings",
         "✗ test: 1 error, 0 warnings",
+        "`replicate explain CODE` shows what a code means, with an example.",
     ]
 
 

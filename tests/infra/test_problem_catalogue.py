@@ -1,0 +1,61 @@
+"""The catalogue of problems is what the code says, and the command line shows a code from it."""
+
+import pytest
+from typer.testing import CliRunner
+
+from components.contract.problems import CannotRunError
+from infra.commands.app import app
+from infra.review.problem_catalogue import described, known_codes
+from tests import problem_catalogue
+from tests.infra.test_bad_input import FILES, PROMOTION_FILES
+
+
+def test_the_catalogue_is_current() -> None:
+    assert problem_catalogue.PAGE.read_text() == problem_catalogue.catalogue(), "run `make catalogue`"
+
+
+def test_the_catalogue_has_every_code_once() -> None:
+    codes = known_codes()
+    assert {file.stem for file in [*FILES, *PROMOTION_FILES]} < set(codes)
+    assert {"unknown-stack", "kubernetes-unreachable", "spark-lost"} < set(codes)
+    assert len(codes) == len(set(codes))
+
+
+def test_a_code_has_its_meaning_an_example_and_the_remedy() -> None:
+    assert described("equal-aliases") == (
+        "Error. A flow from a cluster to the same cluster.\n\n"
+        "```yaml\n"
+        "orders: {kind: flow, source: useast, target: useast, topics: [orders], groups: ['checkout-.*']}\n"
+        "```\n\n"
+        "```text\n"
+        "equal-aliases: source and target are both `useast`, at replications.orders.target. A flow into its own "
+        "source\nreplicates its own remote topics, endlessly under the identity policy. Remedy: name another "
+        "cluster's alias.\n"
+        "```"
+    )
+
+
+@pytest.mark.parametrize("code", known_codes())
+def test_no_code_hides_that_of_another(code: str) -> None:
+    text = described(code)
+    assert text is not None
+    assert f"{code}: " in text
+    assert "\n## " not in text
+    assert "\n### " not in text
+
+
+def test_the_command_shows_a_code() -> None:
+    answer = CliRunner().invoke(app, ["explain", "equal-aliases"])
+    assert answer.exit_code == 0, answer.output
+    assert answer.output.strip() == described("equal-aliases")
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [("equal-alias", "name the code `equal-aliases`."), ("prod-us-west-2", "name a code as a message shows it, or a")],
+)
+def test_what_is_no_code_is_answered_with_the_nearest(code: str, remedy: str) -> None:
+    answer = CliRunner().invoke(app, ["explain", code])
+    assert isinstance(answer.exception, CannotRunError)
+    assert answer.exception.code == "unknown-code"
+    assert answer.exception.remedy.startswith(remedy)
