@@ -50,7 +50,9 @@ def _problems(topology: Topology) -> Iterator[Problem]:
     heartbeats = Heartbeats(flows, strimzi(topology.strimzi).api.has_heartbeat_mirrors)
     for flow in flows:
         yield from check_aliases(topology, flow)
-        yield from check_names(topology, flow)
+        # An alias that no cluster has is no part of a name either.
+        if flow.name == flow.replication or {flow.settings.source, flow.settings.target} <= topology.clusters.keys():
+            yield from check_names(topology, flow)
         yield from check_selections(flow)
         yield from check_own_classes(flow)
         yield from check_properties(topology, flow)

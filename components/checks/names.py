@@ -44,7 +44,7 @@ def check_aliases(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
             "set `separator: '.'`.",
         )
     for key, alias in (("source", settings.source), ("target", settings.target)):
-        if not has_topic_characters_only(alias) or settings.separator in alias:
+        if alias in topology.clusters and (not has_topic_characters_only(alias) or settings.separator in alias):
             yield Problem(
                 flow.where(key),
                 "alias-breaks-topic-names",
@@ -56,7 +56,8 @@ def check_aliases(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def _unknown_alias(where: str, alias: str, known: list[str]) -> Problem:
-    near = difflib.get_close_matches(alias, known, n=1)
+    plain = {each.lower(): each for each in known}
+    near = [plain[each] for each in difflib.get_close_matches(alias.lower(), plain, n=1)]
     return Problem(
         where,
         "unknown-alias",
@@ -71,7 +72,8 @@ def check_names(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
     name, settings, where = flow.workers, flow.settings, flow.where()
     namespace = namespace_name(name, settings)
     if not _LABEL.fullmatch(name):
-        yield _not_a_label(where, "replication", name)
+        own = flow.replication
+        yield _not_a_label(where, "replication", name if _LABEL.fullmatch(own) else own)
     elif settings.namespace.name is not None and not _LABEL.fullmatch(namespace):
         yield _not_a_label(flow.where("namespace.name"), "namespace", namespace)
     yield from _check_lengths(flow, namespace, sending_workers(topology, flow))

@@ -5,7 +5,7 @@ Imports nothing of ours but the base of the models.
 
 import difflib
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ Path = tuple[str | int, ...]
 #: Below this, a key that is no key of ours would be taken for one that it resembles by chance.
 _SIMILAR_ENOUGH = 0.7
 _Node = Mapping[str, Any]
+#: How keys begin under which other tools let users define anchors.
+_FOR_ANCHORS = ("x-", ".", "_")
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ def unknown_key(model: type[Model], path: Path, data: object) -> UnknownKey:
     """Explain why the model does not accept the key at the end of a path."""
     schema = _schema(model)
     *parents, key = path
-    mapping = _value(data, parents)
+    mapping = value_at(data, parents)
     beside = {str(each) for each in mapping} - {str(key)} if isinstance(mapping, Mapping) else set()
     forms = _forms(schema, parents, data)
     chosen = [form for form in forms if key not in _keys(form) and _is_chosen(form, mapping)]
@@ -42,7 +44,12 @@ def unknown_key(model: type[Model], path: Path, data: object) -> UnknownKey:
         return _of_another_form(str(key), elsewhere, beside)
     if inner := [each for each in accepted if key in _keys_below(schema, chosen, each)]:
         return UnknownKey(without_effect, f"did you mean `{inner[0]}.{key}`?")
-    return UnknownKey(without_effect, f"remove it; accepted keys: {', '.join(accepted)}.")
+    accepts = f"accepted keys: {', '.join(accepted)}."
+    if not parents and str(key).startswith(_FOR_ANCHORS):
+        return UnknownKey(
+            without_effect, f"define the anchor where it is used first, as in `KEY: &NAME VALUE`; {accepts}"
+        )
+    return UnknownKey(without_effect, f"remove it; {accepts}")
 
 
 @functools.cache
@@ -76,7 +83,8 @@ def _plain(key: str) -> str:
     return key.lower().replace("_", "").replace("-", "")
 
 
-def _value(data: object, path: list[str | int]) -> object:
+def value_at(data: object, path: Iterable[str | int]) -> object:
+    """Return the value at a path of the file; None if there is none."""
     for part in path:
         if isinstance(data, Mapping):
             data = data.get(part)
@@ -126,7 +134,7 @@ def _forms(schema: _Node, path: list[str | int], data: object) -> list[_Node]:
     for part in path:
         selected = [form for form in forms if _is_chosen(form, here)]
         forms = [child for form in selected for child in _children(schema, form, part)]
-        here = _value(here, [part])
+        here = value_at(here, [part])
     return forms
 
 

@@ -1,6 +1,6 @@
 """YAML data -> model, with a Problem for every mistake in the form of the file. Imports the model and problems only."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -8,7 +8,7 @@ from pydantic_core import ErrorDetails
 
 from components.contract.problems import Problem, ReplicationError
 from components.topology.clusters import Model
-from components.topology.known_keys import unknown_key
+from components.topology.known_keys import Path, unknown_key, value_at
 from components.topology.model import Topology
 
 #: Alternative types of a value, as pydantic names them in locations.
@@ -50,6 +50,16 @@ _EXAMPLES = {
     "a whole number": "`{name}: 3`",
     "a number": "`{name}: 0.5`",
 }
+#: What the patterns of the model accept, in words.
+_FORMS = {
+    r"^(v1|v1beta2|\d+\.\d+(\.\d+)?)$": "a version such as '1.2', or the API version 'v1' or 'v1beta2'",
+    r"^\d+\.\d+\.\d+": "a version such as 4.2.0",
+    r"^[-._a-zA-Z0-9]+$": "letters, digits, `-`, `_` and `.`",
+    r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$": "lower-case letters, digits and, between them, `-`",
+    r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$": (
+        "lower-case letters, digits and, between them, `-` and `.`"
+    ),
+}
 M = TypeVar("M", bound=Model)
 _CREDENTIALS = frozenset({"password", "certificates", "trust", "clientSecret", "accessToken", "refreshToken"})
 
@@ -80,16 +90,30 @@ def _no_mapping(data: object, model: type[Model]) -> Problem:
 
 def _problems(details: Iterable[ErrorDetails], data: object, model: type[Model]) -> Iterator[Problem]:
     """Yield one problem for each path; pydantic reports one error for each type that a value could have had."""
-    by_path: dict[tuple[str | int, ...], list[ErrorDetails]] = {}
+    by_path: dict[Path, list[ErrorDetails]] = {}
     for detail in details:
         location = detail["loc"]
         by_path.setdefault(location[:-1] if location and location[-1] in _SIMPLE_TYPES else location, []).append(detail)
+    unknown = {
+        file_path(detail, data) for found in by_path.values() for detail in found if detail["type"] == "extra_forbidden"
+    }
     for found in by_path.values():
+        if found[0]["type"] == "missing" and _is_misspelt(file_path(found[0], data), unknown, data, model):
+            continue
         wanted = [_WANTED_TYPES.get(detail["type"].partition("_")[0]) for detail in found]
         yield _problem(found[0], data, model, " or ".join(each for each in wanted if each))
 
 
-def file_path(detail: ErrorDetails, data: object) -> tuple[str | int, ...]:
+def _is_misspelt(missing: Path, unknown: Collection[Path], data: object, model: type[Model]) -> bool:
+    """Whether a key is missing because it is misspelt: one resembles it, or no key beside it is known."""
+    beside = [path for path in unknown if path[:-1] == missing[:-1]]
+    given = value_at(data, missing[:-1])
+    if isinstance(given, Mapping) and len(beside) == len(given) > 0:
+        return True
+    return any(unknown_key(model, path, data).meant == missing[-1] for path in beside)
+
+
+def file_path(detail: ErrorDetails, data: object) -> Path:
     """Return the path of a mistake in the file; what is missing has the path that it would have."""
     location = detail["loc"]
     if location[-1:] == ("[key]",) or (location and location[-1] in _SIMPLE_TYPES):
@@ -115,8 +139,7 @@ def _problem(detail: ErrorDetails, data: object, model: type[Model], wanted: str
         case "extra_forbidden":
             return _unknown_key(where, path, data, model)
         case "greater_than_equal" | "less_than_equal" | "finite_number" | "string_too_short" | "string_too_long":
-            given, why = repr(detail["input"]), f"{detail['msg']}."
-            return Problem(where, "out-of-range", f"`{name}` is {given}", why, f"set `{name}` to an accepted value.")
+            return _out_of_range(where, name, detail)
         case "enum" | "literal_error" | "union_tag_invalid" | "string_pattern_mismatch" | "quantity":
             return _not_accepted(where, name, detail)
     if name in _CREDENTIALS and not isinstance(detail["input"], Mapping | list | None):
@@ -149,7 +172,7 @@ def _wrong_key(detail: ErrorDetails, data: object) -> Problem:
             "not-accepted",
             f"the key `{key}` is not accepted here",
             f"Accepted: {_accepted(detail)}.",
-            "rename it to one of these.",
+            "rename it like that." if "pattern" in detail.get("ctx", {}) else "rename it to one of these.",
         )
     return Problem(
         _where(path),
@@ -163,6 +186,17 @@ def _wrong_key(detail: ErrorDetails, data: object) -> Problem:
 def _wrong_length(where: str, name: str, entries: int, fewer: str) -> Problem:
     what, why = f"the number of entries in `{name}` is {entries}", f"It needs {fewer}."
     return Problem(where, "out-of-range", what, why, f"give `{name}` {fewer} entries.")
+
+
+def _out_of_range(where: str, name: str, detail: ErrorDetails) -> Problem:
+    match detail.get("ctx", {}):
+        case {"ge": least}:
+            why, remedy = f"It must be at least {least}.", f"set `{name}` to {least} or more."
+        case {"le": most}:
+            why, remedy = f"It must be at most {most}.", f"set `{name}` to {most} or less."
+        case _:
+            why, remedy = f"{detail['msg']}.", f"set `{name}` to an accepted value."
+    return Problem(where, "out-of-range", f"`{name}` is {detail['input']!r}", why, remedy)
 
 
 def _plain_text(where: str, name: str) -> Problem:
@@ -201,15 +235,17 @@ def _unknown_key(where: str, path: tuple[str | int, ...], data: object, model: t
 
 
 def _not_accepted(where: str, name: str, detail: ErrorDetails) -> Problem:
-    given, accepted = detail.get("ctx", {}).get("tag", detail["input"]), _accepted(detail)
-    return Problem(
-        where, "not-accepted", f"`{name}` is {given!r}", f"Accepted: {accepted}.", f"set `{name}` to one of these."
-    )
+    context = detail.get("ctx", {})
+    given, accepted = context.get("tag", detail["input"]), _accepted(detail)
+    remedy = f"write `{name}` like that." if "pattern" in context else f"set `{name}` to one of these."
+    return Problem(where, "not-accepted", f"`{name}` is {given!r}", f"Accepted: {accepted}.", remedy)
 
 
 def _accepted(detail: ErrorDetails) -> str:
     context = detail.get("ctx", {})
-    return str(context.get("expected") or context.get("expected_tags") or f"text like {context.get('pattern')}")
+    pattern = context.get("pattern")
+    form = _FORMS.get(str(pattern), f"text like {pattern}")
+    return str(context.get("expected") or context.get("expected_tags") or form)
 
 
 def _path_in_file(location: tuple[str | int, ...], data: object) -> tuple[str | int, ...]:

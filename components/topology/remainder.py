@@ -82,7 +82,7 @@ def _repair(data: Any, path: Path, detail: ErrorDetails) -> list[Path]:
         case "string_type", float() as value if path == ("strimzi",):
             parent[key] = str(value)
         case "tuple_type" | "list_type", str() as value:
-            parent[key] = [value]
+            parent[key] = [each.strip() for each in value.split(",")]
         case "extra_forbidden", _ if len(path) < _ENTRY:
             del parent[key]
         case _:

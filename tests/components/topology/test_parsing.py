@@ -50,8 +50,8 @@ def told(data: object) -> list[str]:
         ),
         pytest.param(
             {"connectors": {"source": {"tasksMax": 2**31}}},
-            "out-of-range: `tasksMax` is 2147483648, at replications.orders.connectors.source.tasksMax. Input should "
-            "be less than or equal to 2147483647. Remedy: set `tasksMax` to an accepted value.",
+            "out-of-range: `tasksMax` is 2147483648, at replications.orders.connectors.source.tasksMax. It must be at "
+            "most 2147483647. Remedy: set `tasksMax` to 2147483647 or less.",
             id="a number that Kubernetes and Kafka cannot hold",
         ),
         pytest.param(
@@ -78,7 +78,7 @@ def told(data: object) -> list[str]:
         pytest.param(
             {"connectors": {"sources": {"Fast_1": {"topics": ["orders"]}}}},
             "not-accepted: the key `Fast_1` is not accepted here, at replications.orders.connectors.sources.Fast_1. "
-            "Accepted: text like ^[a-z0-9]([-a-z0-9]*[a-z0-9])?$. Remedy: rename it to one of these.",
+            "Accepted: lower-case letters, digits and, between them, `-`. Remedy: rename it like that.",
             id="a name that becomes one of Kubernetes",
         ),
         pytest.param(
