@@ -15,14 +15,9 @@ from infra.settings import stack_file, stack_names
 
 
 @dataclass(frozen=True)
-class Drift:
+class Drift(Effect):
     """One thing that no longer matches the stack; `by` and `since` are empty if they are unknown."""
 
-    severity: Severity
-    code: str
-    flow: str
-    where: str
-    what: str
     by: str
     since: str
     remedy: str
@@ -44,8 +39,7 @@ class Comparison:
     @property
     def severity(self) -> Severity:
         """The highest severity of all effects and drift."""
-        drifted = (each.severity for each in self.drift)
-        return max(gravest(self.effects), *drifted, key=lambda each: each.rank) if self.drift else gravest(self.effects)
+        return gravest((*self.effects, *self.drift))
 
 
 def compare_stacks(names: Iterable[str], stacks: Path, base: Base) -> tuple[Comparison, ...]:
