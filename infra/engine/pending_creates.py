@@ -12,29 +12,17 @@ from pulumi import automation
 
 from infra.engine.command import Say
 from infra.kubernetes.access import asking_kubernetes
-from infra.kubernetes.api import KubernetesApi, Reference
+from infra.kubernetes.api import KubernetesApi, Reference, reference
 
 _KUBERNETES = "kubernetes:"
 
 
 @dataclass(frozen=True)
 class PendingCreate:
-    """A creation that was begun, and its object; `namespace` is empty for a cluster-wide object."""
+    """A creation that was begun, and its object."""
 
     urn: str
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-
-    @property
-    def reference(self) -> Reference:
-        return Reference(self.api_version, self.kind, self.namespace or None, self.name)
-
-    @property
-    def identifier(self) -> str:
-        """The provider's id of the object. Source: pulumi-kubernetes, `namespace/name`."""
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+    object: Reference
 
 
 def adopt_pending_creates(stack: automation.Stack, api: KubernetesApi, say: Say) -> int:
@@ -48,7 +36,7 @@ def adopt_pending_creates(stack: automation.Stack, api: KubernetesApi, say: Say)
         "A deployment was killed, and only the cluster knows whether it created its last object.",
         "allow the account of the stack's Kubernetes context to read what it deploys.",
     ):
-        found = [each for each in pending_creates(state) if api.get(each.reference) is not None]
+        found = [each for each in pending_creates(state) if api.get(each.object) is not None]
     stack.import_stack(automation.Deployment(version=exported.version, deployment=adopting(state, found)))
     if found:
         # The provider's own fields of the state can be read from the object only.
@@ -59,7 +47,9 @@ def adopt_pending_creates(stack: automation.Stack, api: KubernetesApi, say: Say)
 def adopting(state: Mapping[str, Any], found: Sequence[PendingCreate]) -> dict[str, Any]:
     """The state with these objects in it and nothing pending, which the engine would warn about for ever."""
     begun = {each["resource"]["urn"]: each["resource"] for each in state.get("pending_operations") or []}
-    adopted = [{**begun[each.urn], "id": each.identifier, "outputs": begun[each.urn]["inputs"]} for each in found]
+    adopted = [
+        {**begun[each.urn], "id": each.object.identifier, "outputs": begun[each.urn]["inputs"]} for each in found
+    ]
     return {**state, "resources": [*(state.get("resources") or []), *adopted], "pending_operations": []}
 
 
@@ -67,17 +57,9 @@ def pending_creates(state: Mapping[str, Any]) -> tuple[PendingCreate, ...]:
     """The Kubernetes objects whose creation is pending and that are not in the state."""
     known = {resource["urn"] for resource in state.get("resources") or []}
     return tuple(
-        _pending(operation["resource"])
+        PendingCreate(operation["resource"]["urn"], reference(operation["resource"]["inputs"]))
         for operation in state.get("pending_operations") or []
         if operation["type"] == "creating"
         and operation["resource"]["urn"] not in known
         and operation["resource"]["type"].startswith(_KUBERNETES)
-    )
-
-
-def _pending(resource: Mapping[str, Any]) -> PendingCreate:
-    inputs = resource["inputs"]
-    metadata = inputs["metadata"]
-    return PendingCreate(
-        resource["urn"], inputs["apiVersion"], inputs["kind"], metadata.get("namespace", ""), metadata["name"]
     )

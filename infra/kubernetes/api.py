@@ -64,9 +64,13 @@ class Reference:
     namespace: str | None
     name: str
 
+    @property
+    def identifier(self) -> str:
+        """Namespace and name, or the name of a cluster-wide object; Pulumi's id. Source: pulumi-kubernetes."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
     def __str__(self) -> str:
-        where = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        return f"{self.kind} {where}"
+        return f"{self.kind} {self.identifier}"
 
 
 def reference(item: Mapping[str, Any]) -> Reference:

@@ -13,7 +13,6 @@ from typing import TextIO
 from infra.kubernetes.api import KubernetesApi
 from infra.local.operator.connect_clusters import ConnectClusters
 from infra.local.operator.connector_reconciler import ConnectorReconciler
-from infra.local.operator.mirror_makers import MirrorMakers
 from infra.local.operator.reconcile import Operator
 from infra.local.operator.worker_processes import Runtime, Workers
 from infra.machine.jdk import choose_jdk
@@ -55,7 +54,7 @@ def _run(options: argparse.Namespace, state_dir: Path) -> int:
         return 2
     with KubernetesApi(options.kubeconfig, field_manager=FIELD_MANAGER) as api:
         clusters, connectors = ConnectClusters(api, options.kubeconfig, workers), ConnectorReconciler(api)
-        operator = Operator(api, clusters, connectors, MirrorMakers(api, clusters, connectors))
+        operator = Operator(api, clusters, connectors)
         while not ending.is_set():
             operator.round()
             ending.wait(INTERVAL_SECONDS)

@@ -5,7 +5,7 @@ KafkaMirrorMaker2AssemblyOperator.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from infra.kubernetes.api import KubernetesApi, Object, reference
@@ -22,37 +22,31 @@ from infra.local.operator.resources import ConnectorResource
 from infra.local.operator.worker_log import trace_summary
 
 
-@dataclass(frozen=True)
-class MirrorMakers:
-    """Reconciles KafkaMirrorMaker2s one at a time."""
-
-    api: KubernetesApi
-    clusters: ConnectClusters
-    connectors: ConnectorReconciler
-
-    def reconcile(self, item: Object) -> None:
-        """Do one round for a KafkaMirrorMaker2. Raises ApiError."""
-        previous, now = item.get("status") or {}, datetime.now(UTC)
-        try:
-            connect, wanted = connect_resource(item), connector_resources(for_one_machine(item))
-        except InvalidResourceError as error:
-            said = [not_ready("InvalidResource", str(error))]
-            written = conditions.written(said, previous.get("conditions") or [], now)
-            body: Object = {"observedGeneration": item["metadata"]["generation"], "conditions": written}
-            write_status(self.api, reference(item), previous, body)
-            return
-        found = self.clusters.run(connect)
-        outcomes: dict[str, Outcome] = {}
-        seen: list[Object] = []
-        condition = found.condition
-        if found.rest is not None:
-            outcomes = self.connectors.outcomes(found.rest, self.clusters.placed(connect, wanted))
-            seen = seen_connectors(wanted, outcomes, previous)
-            if condition == conditions.READY:
-                condition = readiness(wanted, outcomes, seen)
-        body = status_body(connect, condition, [*found.warnings, *warnings(wanted)], found.reports, now)
-        parts = {"connectors": seen, "autoRestartStatuses": restart_statuses(wanted, outcomes, now)}
-        write_status(self.api, connect.reference, previous, body | {key: each for key, each in parts.items() if each})
+def reconcile_mirror_maker(
+    api: KubernetesApi, clusters: ConnectClusters, connectors: ConnectorReconciler, item: Object
+) -> None:
+    """Do one round for a KafkaMirrorMaker2. Raises ApiError."""
+    previous, now = item.get("status") or {}, datetime.now(UTC)
+    try:
+        connect, wanted = connect_resource(item), connector_resources(for_one_machine(item))
+    except InvalidResourceError as error:
+        said = [not_ready("InvalidResource", str(error))]
+        written = conditions.written(said, previous.get("conditions") or [], now)
+        body: Object = {"observedGeneration": item["metadata"]["generation"], "conditions": written}
+        write_status(api, reference(item), previous, body)
+        return
+    found = clusters.run(connect)
+    outcomes: dict[str, Outcome] = {}
+    seen: list[Object] = []
+    condition = found.condition
+    if found.rest is not None:
+        outcomes = connectors.outcomes(found.rest, clusters.placed(connect, wanted))
+        seen = seen_connectors(wanted, outcomes, previous)
+        if condition == conditions.READY:
+            condition = readiness(wanted, outcomes, seen)
+    body = status_body(connect, condition, [*found.warnings, *warnings(wanted)], found.reports, now)
+    parts = {"connectors": seen, "autoRestartStatuses": restart_statuses(wanted, outcomes, now)}
+    write_status(api, connect.reference, previous, body | {key: each for key, each in parts.items() if each})
 
 
 def seen_connectors(

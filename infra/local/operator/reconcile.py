@@ -11,7 +11,7 @@ from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, ref
 from infra.local.operator import mirror_maker2
 from infra.local.operator.connect_clusters import ConnectClusters
 from infra.local.operator.connector_reconciler import ConnectorReconciler
-from infra.local.operator.mirror_makers import MirrorMakers
+from infra.local.operator.mirror_makers import reconcile_mirror_maker
 from infra.local.operator.resources import (
     API_VERSION,
     USE_CONNECTOR_RESOURCES,
@@ -32,7 +32,6 @@ class Operator:
     api: KubernetesApi
     clusters: ConnectClusters
     connectors: ConnectorReconciler
-    mirror_makers: MirrorMakers
     _last_complaint: str = field(default="", init=False)
 
     def round(self) -> None:
@@ -59,7 +58,7 @@ class Operator:
             connectors = by_cluster.pop((connect.namespace, connect.name), [])
             self._one(connect.reference, partial(self._reconcile, connect, connectors))
         for item in mirror_makers:
-            self._one(reference(item), partial(self.mirror_makers.reconcile, item))
+            self._one(reference(item), partial(reconcile_mirror_maker, self.api, self.clusters, self.connectors, item))
         for (_, cluster), orphans in by_cluster.items():
             self.connectors.not_ready(orphans, "NoConnectCluster", _no_cluster(cluster))
 

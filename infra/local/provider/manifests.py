@@ -11,7 +11,7 @@ from typing import Any
 from google.protobuf import json_format, struct_pb2
 from pulumi.runtime import rpc
 
-from infra.kubernetes.api import Object, Reference, reference
+from infra.kubernetes.api import Object, Reference
 
 UNKNOWN = rpc.UNKNOWN
 """Stands for a value that only the deployment will know; the engine sends it during a preview."""
@@ -49,12 +49,6 @@ def _whole_numbers(value: object) -> object:
 
 
 WAIT_FOR = "pulumi.com/waitFor"
-
-
-def resource_id(inputs: Properties) -> str:
-    """The Pulumi id of an object, as the real provider writes it: namespace/name, or name."""
-    target = reference(inputs)
-    return f"{target.namespace}/{target.name}" if target.namespace else target.name
 
 
 def reference_of_id(identifier: str, inputs: Properties) -> Reference:

@@ -12,7 +12,7 @@ from google.protobuf import any_pb2, empty_pb2
 from google.rpc import status_pb2  # type: ignore[import-untyped]  # generated, ships no py.typed
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
-from infra.kubernetes.api import ApiError
+from infra.kubernetes.api import ApiError, reference
 from infra.local.provider import manifests
 from infra.local.provider.input_changes import InputChanges, compare
 from infra.local.provider.manifests import Properties, decode, encode
@@ -78,7 +78,7 @@ class KubernetesProvider(provider_pb2_grpc.ResourceProviderServicer):
         if request.preview:
             planned = _answer(context, lambda: self._operations.preview_create(inputs))
             return provider_pb2.CreateResponse(properties=encode(planned))
-        identifier = manifests.resource_id(inputs)
+        identifier = reference(inputs).identifier
         created = _answer(
             context, lambda: self._operations.create(inputs, _deadline(request.timeout)), identifier, inputs
         )

@@ -3,6 +3,7 @@
 from typing import Any
 
 from infra.engine.pending_creates import PendingCreate, adopting, pending_creates
+from infra.kubernetes.api import Reference
 
 CONNECT = "urn:pulumi:local::replication::kubernetes:kafka.strimzi.io/v1:KafkaConnect::orders-connect"
 
@@ -18,10 +19,10 @@ def an_operation(
 
 def test_a_pending_creation_has_the_providers_id_for_its_object() -> None:
     (found,) = pending_creates({"pending_operations": [an_operation()]})
-    assert found == PendingCreate(CONNECT, "kafka.strimzi.io/v1", "KafkaConnect", "mirror-orders", "orders")
-    assert found.identifier == "mirror-orders/orders"
+    assert found == PendingCreate(CONNECT, Reference("kafka.strimzi.io/v1", "KafkaConnect", "mirror-orders", "orders"))
+    assert found.object.identifier == "mirror-orders/orders"
     (cluster_wide,) = pending_creates({"pending_operations": [an_operation(namespace=None)]})
-    assert cluster_wide.identifier == "orders"
+    assert cluster_wide.object.identifier == "orders"
 
 
 def test_other_operations_and_objects_in_the_state_are_not_adopted() -> None:

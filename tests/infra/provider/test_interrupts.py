@@ -87,7 +87,9 @@ def test_an_interrupted_engine_gives_its_lock_back_and_notes_what_it_was_creatin
         assert engine_locks(tmp_path / "state", PROJECT, "test") == ()
         state = stack.export_stack().deployment or {}
         created = any(resource["urn"].endswith("ConfigMap::a") for resource in state["resources"])
-        assert (created, [each.name for each in pending_creates(state)]) == ((False, ["a"]) if twice else (True, []))
+        assert (created, [each.object.name for each in pending_creates(state)]) == (
+            (False, ["a"]) if twice else (True, [])
+        )
     finally:
         provider.done.set()
         server.stop(1).wait()
