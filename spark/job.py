@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from spark.checks.all_checks import CHECKS, Check, SharedReadings, shared_readin
 from spark.credentials import Resolve, resolver
 from spark.flows import Progress, open_flow
 from spark.report.advice import advice
+from spark.report.remedies import with_remedies
 from spark.sessions import SessionOptions, session
 
 _ALL_LOOP = "every topic of the flow loops"
@@ -40,7 +41,10 @@ def run(document: Parameters, flows: Sequence[FlowParameters], options: Options)
     try:
         options.progress("starting Spark")
         with session(options.session) as spark:
-            outcomes = tuple(check_flow(flow, spark, resolve, options, document.flows) for flow in flows)
+            checked = (check_flow(flow, spark, resolve, options, document.flows) for flow in flows)
+            outcomes = tuple(
+                _with_remedies(outcome, flow, document.stack) for outcome, flow in zip(checked, flows, strict=True)
+            )
     except CannotRunError as error:
         failure = _finding(error)
     except (Py4JError, ConnectionError) as error:
@@ -80,6 +84,10 @@ def check_flow(
         shape=flow.shape,
         advice=advice(flow),
     )
+
+
+def _with_remedies(outcome: FlowOutcome, flow: FlowParameters, stack: str) -> FlowOutcome:
+    return replace(outcome, checks=tuple(with_remedies(check, flow, stack) for check in outcome.checks))
 
 
 def _outcome(check: Check, readings: SharedReadings) -> CheckOutcome:

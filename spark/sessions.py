@@ -1,6 +1,8 @@
 """The job's Spark session: the one of spark-submit, or one of its own, configured here, without the JVM's warnings."""
 
 import os
+import signal
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -59,7 +61,8 @@ def session(options: SessionOptions) -> Iterator[SparkSession]:
         if not submitted:
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
             start_jvm(settings)
-        spark = builder.getOrCreate()
+        with _own_interrupts():
+            spark = builder.getOrCreate()
     except (PySparkException, OSError) as error:
         # If Java is missing or too old, PySpark only says that its launcher exited.
         raise CannotRunError(
@@ -74,6 +77,19 @@ def session(options: SessionOptions) -> Iterator[SparkSession]:
         yield spark
     finally:
         spark.stop()
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Keep what this process does at Ctrl-C: PySpark installs a handler that prints a trace for each waiting call."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _everywhere() -> dict[str, str]:

@@ -1,0 +1,138 @@
+"""What to do about each finding of a check, by its code. Pure.
+
+Some checks write a remedy into the message themselves, because it depends on what they saw; those keep theirs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from components.contract.parameters import FlowParameters
+from components.contract.report import CheckOutcome, Finding
+
+_MARK = "Remedy: "
+_RUNS = (
+    "`replicate diff {stack} --against cluster` names a connector that failed and the command that restarts it; if "
+    "none failed, read the Connect workers' log for {source} or {target} refusing the login or a permission"
+)
+_AGAIN = "validate again: `replicate validate {stack} --flow {flow}`"
+_START_OVER = (
+    "find out with `replicate diff {stack} --against cluster` whether the flow runs as declared. Do not fail over to "
+    "{target} before this check passes"
+)
+_GROUP = (
+    "before a failover, set the group's offset on {target} by hand while no member of it runs: `kafka-consumer-groups "
+    "--bootstrap-server {target_servers} --command-config admin.properties --group GROUP --topic TOPIC:PARTITION "
+    "--reset-offsets --to-offset OFFSET --execute`"
+)
+_FIND_WRITER = (
+    "find the producer that writes to the topic on {target} and stop it: only the flow may write to remote topics"
+)
+_DELETED = (
+    "if the topic was deleted and created again on {source}, replicate it under another name or reset the connector's "
+    "offsets; otherwise " + _START_OVER
+)
+
+#: Remedies by code. A note with an empty remedy only says how things are, and there is nothing to do.
+REMEDIES: Mapping[str, str] = {
+    "acl-denied": "remove the denial, or let the flow log in as a user that it does not cover",
+    "acl-missing": "create the ACL that `replicate acls {stack} --commands` prints for it",
+    "acl-narrower": "create the ACLs that `replicate acls {stack} --commands` prints, if topics are left out",
+    "acl-of-hosts": "make sure that the hosts of the ACLs include those of the Connect workers",
+    "acls-not-visible": "allow the validation user DESCRIBE on the cluster, or compare the ACLs yourself with those of "
+    "`replicate acls {stack} --commands`",
+    "aborted-records": "set `exactlyOnce`, or `source.consumer.isolation.level: read_committed` in the source "
+    "connector's `config`",
+    "authorizer-off": "",
+    "before-the-start": "",
+    "behind-oldest-sync": "let the group consume on {source} until it passes the next offset sync. A smaller "
+    "`offset.lag.max` writes syncs more often",
+    "checkpoint-ahead": "let the group consume on {source} up to the checkpoint, or expect it to skip those records on "
+    "{target} and set its offset there by hand",
+    "checkpoint-behind": _RUNS,
+    "checkpoint-missing": _RUNS,
+    "checkpoint-past-end": "do not let groups start on {target} from this checkpoint. If the remote topic was deleted "
+    "and created again, " + _AGAIN + " once new checkpoints are written; until then: " + _GROUP,
+    "checkpoint-undecodable": "find out what writes other records to the checkpoints topic on {target}, and stop it",
+    "clocks-differ": "synchronize the clocks of this machine and of the Connect workers (NTP), and " + _AGAIN,
+    "compacted": "",
+    "duplicated-records": "nothing, if consumers tolerate duplicates; otherwise set `exactlyOnce`",
+    "empty-range": "produce a record to a topic of the flow on {source}, or correct the flow's `topics`, and " + _AGAIN,
+    "expired-on-source": "",
+    "expired-on-target": "if consumers of {target} still need them, set a longer `retention.ms` there and exclude it "
+    "from the topic configuration that the flow copies",
+    "extra-records": _FIND_WRITER,
+    "foreign-partitions": "find out who added the partitions; new ones belong on {source}, and the flow copies them",
+    "foreign-topic": "find out who uses the topic; if nobody does, delete it on {target}",
+    "group-active": "",
+    "group-before-the-start": "",
+    "group-excluded": "",
+    "group-not-synced": _RUNS,
+    "group-past-translation": _GROUP,
+    "heartbeat-gap": "",
+    "heartbeat-stale": _RUNS,
+    "heartbeat-topic-missing": _RUNS,
+    "heartbeat-undecodable": "find out what writes other records to the heartbeat topic, and stop it",
+    "heartbeats-of-workers": "",
+    "lost-to-retention": "the records are lost on {target}. Copy them from a backup if there is one, and give the "
+    "topics on {source} a `retention.ms` that is longer than the longest interruption to survive",
+    "missing-records": _DELETED,
+    "no-commit": "let a consumer of these groups commit an offset on {source}, or correct the flow's `groups`",
+    "no-group-selected": "correct the flow's `groups` (they are regular expressions that match whole names), or start "
+    "a consumer of such a group on {source}; `replicate explain {stack} {flow} groups` shows the selection",
+    "no-heartbeat": _RUNS,
+    "no-offset-sync": _RUNS,
+    "not-replicated-yet": "wait and " + _AGAIN + " --catch-up-seconds 300. If the number does not fall: " + _RUNS,
+    "nothing-arrived": _RUNS,
+    "nothing-of-its-own": "",
+    "nothing-proven": "commit an offset on {source}, wait for the next checkpoint, and " + _AGAIN,
+    "nothing-since-the-start": "",
+    "offset-skips-records": "do not fail this group over by its checkpoint. " + _GROUP[0].upper() + _GROUP[1:],
+    "open-to-all": "",
+    "open-transaction": "find its producer with `kafka-transactions.sh find-hanging`, and end it",
+    "part-behind": "wait and " + _AGAIN + ". If it stays behind, give this connector more tasks: `tasksMax`",
+    "part-without-topic": "correct the part's `topics`, if it is meant to replicate something",
+    "partitions-not-replicated": _RUNS + ". The connector needs ALTER on the remote topic to add partitions",
+    "possible-markers": "",
+    "principal-unknown": "set `principal` in the `authentication` of that cluster, so that its ACLs can be judged",
+    "principal-without-acls": "if it is not a super user, create the ACLs that `replicate acls {stack} --commands` "
+    "prints",
+    "records-differ": "remove the converter or transform, or set `message.timestamp.type=CreateTime` on the remote "
+    "topic",
+    "records-loop": "pause one direction at once (`state: paused` in its source connector), then use the default "
+    "policy or a `prefixlessPair`, whose guard stops loops",
+    "records-not-compared": "",
+    "records-not-judged": "",
+    "records-repeated": "`replicate check` names flows of this project that overlap; otherwise list the connectors on "
+    "every Connect cluster that writes to {target}, and stop the second one",
+    "records-unmarked": "find the connector between {source} and {target} that is not part of this project, and stop "
+    "it; `replicate diff {stack} --against cluster` shows whether one of ours was edited",
+    "source-expired": "",
+    "source-record-not-found": "",
+    "start-not-proven": "write a record to each of these partitions and " + _AGAIN,
+    "target-empty": "",
+    "target-expired": "",
+    "topic-in-no-part": "add it to the `topics` of one part",
+    "topic-in-two-parts": "leave it in the `topics` of one part only",
+    "topic-not-replicated": _RUNS,
+    "translated-record-differs": _DELETED,
+    "upstream-clusters": "",
+}
+
+
+def with_remedies(outcome: CheckOutcome, flow: FlowParameters, stack: str) -> CheckOutcome:
+    """The outcome, where each finding with a code in the table ends with its remedy."""
+    facts = {
+        "stack": stack,
+        "flow": flow.name,
+        "source": flow.source.alias,
+        "target": flow.target.alias,
+        "target_servers": flow.target.bootstrap_servers,
+    }
+    return replace(outcome, findings=tuple(_with_remedy(each, facts) for each in outcome.findings))
+
+
+def _with_remedy(finding: Finding, facts: Mapping[str, str]) -> Finding:
+    remedy = REMEDIES.get(finding.code, "").format(**facts)
+    if not remedy or _MARK in finding.message:
+        return finding
+    return replace(finding, message=f"{finding.message}. {_MARK}{remedy}")
