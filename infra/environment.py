@@ -43,8 +43,8 @@ class StackEnvironment(Protocol):
     def workspace(self) -> AbstractContextManager[Workspace]:
         """Where Pulumi's engine works on the stack, for as long as the context lasts."""
 
-    def before_deploy(self, flows: Sequence[ResolvedFlow]) -> None:
-        """Do what these flows need and the deployment itself does not do."""
+    def before_deploy(self, flows: Sequence[ResolvedFlow]) -> Sequence[str]:
+        """Do what these flows need and the deployment itself does not do. Returns sentences about what was not done."""
 
     def awaited_users(self) -> Sequence[PlannedObject]:
         """The KafkaUsers that have to become Ready."""
@@ -101,8 +101,9 @@ class ClusterEnvironment:
             )
         yield Workspace(project.folder, project.name)
 
-    def before_deploy(self, flows: Sequence[ResolvedFlow]) -> None:
+    def before_deploy(self, flows: Sequence[ResolvedFlow]) -> Sequence[str]:  # noqa: ARG002
         """Nothing: whoever owns the Kafka clusters grants the ACLs."""
+        return ()
 
     def awaited_users(self) -> Sequence[PlannedObject]:
         return kafka_user_objects(self.settings.topology, self.settings.region)

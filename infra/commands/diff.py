@@ -1,16 +1,19 @@
 """The command `replicate diff`."""
 
 import json
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from components.changes.effect import Severity
+from components.contract.problems import CannotRunError
 from infra.commands.completion import complete_stack
-from infra.commands.console import out
+from infra.commands.console import err, out
 from infra.commands.options import InProject, Json
 from infra.review.bases import open_base
-from infra.review.comparison import compare_stacks
+from infra.review.comparison import Comparison, compare_stacks
 from infra.review.report_json import as_json as json_document
 from infra.review.report_markdown import as_markdown as markdown_document
 from infra.review.report_text import print_comparisons
@@ -53,12 +56,14 @@ def diff(
     """
     if as_json and as_markdown:
         raise typer.BadParameter("--json and --markdown exclude each other.")
+    comparisons: Sequence[Comparison]
+    failures: Sequence[CannotRunError] = ()
     if against == CLUSTER:
         # It loads a Kubernetes client, which TAB and comparisons of files do without.
-        from infra.review.live_comparison import compare_with_cluster, deployable_stacks
+        from infra.review.live_comparison import compare_with_clusters, deployable_stacks
 
         chosen = stacks or deployable_stacks(project.stacks)
-        comparisons = tuple(compare_with_cluster(stack, project.stacks) for stack in chosen)
+        comparisons, failures = compare_with_clusters(chosen, project.stacks)
     else:
         with open_base(against, project.stacks) as base:
             comparisons = compare_stacks(stacks or (), project.stacks, base)
@@ -68,6 +73,10 @@ def diff(
         typer.echo(markdown_document(comparisons))
     else:
         print_comparisons(comparisons, out)
+    for error in failures:
+        err.print(f"[red]✗[/] {escape(str(error))}", soft_wrap=True)
     ranks = [each.severity.rank for each in comparisons if each.effects or each.drift]
     if fail_on is not None and any(rank >= fail_on.rank for rank in ranks):
         raise typer.Exit(1)
+    if failures:
+        raise typer.Exit(2)

@@ -103,7 +103,7 @@ def traffic(
     """
     if region not in REGIONS:
         raise typer.BadParameter(f"{region} is not one of {', '.join(REGIONS)}", param_hint="--region")
-    endpoints = load_endpoints()
+    endpoints = load_endpoints([region])
     with out.status(f"producing to {region}"):
         made = make_example_traffic(endpoints.regions[region], records, seed)
     out.print(f"  {sum(made.produced.values())} records in {len(made.produced)} partitions on {region}")

@@ -14,6 +14,7 @@ def preview(
     project: InProject,
     stack: Stack,
     diff: Annotated[bool, typer.Option("--diff", help="Show every changed property.")] = False,
+    refresh: Annotated[bool, typer.Option("--refresh", help="Show what `up --refresh` would change.")] = False,
 ) -> None:
     """Show what `up` would change.
 
@@ -24,4 +25,4 @@ def preview(
 
     settings = read_settings(stack, project.stacks)
     out.print(f"Deploying with {stack_environment(settings).provider}.")
-    print_changes(deployment.preview(settings, typer.echo, diff=diff))
+    print_changes(deployment.preview(settings, typer.echo, diff=diff, refresh=refresh))

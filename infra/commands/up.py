@@ -30,7 +30,7 @@ def up(
     settings = read_settings(stack, project.stacks)
     out.print(f"Deploying with {stack_environment(settings).provider}.")
     if not yes:
-        deployment.preview(settings, typer.echo)
+        deployment.preview(settings, typer.echo, refresh=refresh)
         confirm_or_end(f"Deploy {stack}?")
     print_changes(deployment.up(settings, typer.echo, refresh=refresh))
     with err.status("waiting for connectors to be ready"):

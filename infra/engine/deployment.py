@@ -4,6 +4,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from pulumi import automation
+
 from components.contract.problems import raise_errors
 from infra.engine.command import Say
 from infra.engine.failures import NoSuchStackError
@@ -24,11 +26,14 @@ _OVERWRITE = "PULUMI_K8S_ENABLE_PATCH_FORCE"
 Changes = Mapping[str, int]
 
 
-def preview(settings: StackSettings, say: Say, *, diff: bool = False) -> Changes:
-    """Show what `up` would change; returns the number of objects by kind of change."""
+def preview(settings: StackSettings, say: Say, *, diff: bool = False, refresh: bool = False) -> Changes:
+    """Show what `up` with the same `refresh` would change; returns the number of objects by kind of change."""
     resolved_flows(settings)
     with open_stack(settings) as stack:
-        result = stack.preview(on_output=say, on_error=say, diff=diff, color=_color(), suppress_outputs=True)
+        _overwriting(stack, refresh)
+        result = stack.preview(
+            on_output=say, on_error=say, diff=diff, color=_color(), suppress_outputs=True, refresh=refresh
+        )
     return {str(kind): count for kind, count in result.change_summary.items()}
 
 
@@ -39,14 +44,19 @@ def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
     """
     flows = resolved_flows(settings)
     raise_errors(unproven(settings))
-    stack_environment(settings).before_deploy(flows)
+    for sentence in stack_environment(settings).before_deploy(flows):
+        say(sentence)
     with open_stack(settings) as stack:
-        if refresh:
-            stack.workspace.env_vars = {**stack.workspace.env_vars, _OVERWRITE: "true"}
+        _overwriting(stack, refresh)
         access = stack_environment(settings).kubernetes_access()
         adopt_pending_creates(stack, api_client(settings, access), say)
         result = stack.up(on_output=say, on_error=say, color=_color(), suppress_outputs=True, refresh=refresh)
     return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
+
+
+def _overwriting(stack: automation.Stack, wanted: bool) -> None:
+    if wanted:
+        stack.workspace.env_vars = {**stack.workspace.env_vars, _OVERWRITE: "true"}
 
 
 def destroy(settings: StackSettings, say: Say) -> Changes:

@@ -4,7 +4,7 @@ A password goes only into files with mode 0600 and into the configuration of cli
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -82,20 +82,37 @@ class Endpoints:
     regions: Mapping[str, Region]
 
 
-def load_endpoints() -> Endpoints:
-    """The endpoints of the running stack. Raises CannotRunError if its API server or one of its regions is down."""
+def load_endpoints(needed: Iterable[str] = ()) -> Endpoints:
+    """The endpoints of the running stack, of regions that are down too: their loss is worth rehearsing.
+
+    Raises CannotRunError if its API server or one of the `needed` regions is down, or a region never ran.
+    """
     state = load_state()
-    needed = ("kube-apiserver", *(part_name(alias) for alias in REGIONS))
-    dead = [name for name in needed if name not in state.parts or not processes.alive(state.parts[name])]
+    dead = [] if _alive(state, "kube-apiserver") else ["kube-apiserver"]
+    dead += [part_name(alias) for alias in (*needed, *_never_ran(state)) if not _alive(state, part_name(alias))]
     if dead:
         raise CannotRunError(
             "local-stack-down",
-            f"the local stack is not running (down: {', '.join(dead)})",
+            f"the local stack is not running (down: {', '.join(dict.fromkeys(dead))})",
             str(paths.state_file()),
             "The command works on its clusters.",
             "run `replicate local up`",
         )
     return endpoints_of(state)
+
+
+def regions_down() -> tuple[str, ...]:
+    """The regions whose broker does not run."""
+    state = load_state()
+    return tuple(alias for alias in REGIONS if not _alive(state, part_name(alias)))
+
+
+def _alive(state: State, part: str) -> bool:
+    return part in state.parts and processes.alive(state.parts[part])
+
+
+def _never_ran(state: State) -> tuple[str, ...]:
+    return tuple(alias for alias in REGIONS if part_name(alias) not in state.ports)
 
 
 def endpoints_of(state: State) -> Endpoints:

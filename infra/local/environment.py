@@ -12,7 +12,7 @@ from components.flows.resolved import ResolvedFlow
 from components.render.acls import flow_acls, merged_acls
 from components.render.planned_objects import PlannedObject
 from infra.local import paths
-from infra.local.endpoints import Endpoints, load_endpoints
+from infra.local.endpoints import Endpoints, load_endpoints, regions_down
 from infra.settings import PROJECT, StackSettings, stack_file
 from infra.workspace import KubernetesAccess, Workspace
 
@@ -67,14 +67,17 @@ class LocalStackEnvironment:
         with _provider_variables(endpoints.kubeconfig) as provider:
             yield Workspace(folder, PROJECT, {**variables, **provider}, stack_config(endpoints))
 
-    def before_deploy(self, flows: Sequence[ResolvedFlow]) -> None:
-        """Grant the flows' Kafka users the ACLs that they need."""
+    def before_deploy(self, flows: Sequence[ResolvedFlow]) -> Sequence[str]:
+        """Grant the flows' Kafka users the ACLs that they need, in the regions that run."""
         # `replicate check` chooses an environment, too, and must not load a Kafka client.
         from infra.local.acls import apply_acls
 
         acls = merged_acls(acl for flow in flows for acl in flow_acls(flow))
-        for region in load_endpoints().regions.values():
-            apply_acls(region, acls)
+        down = regions_down()
+        for alias, region in load_endpoints().regions.items():
+            if alias not in down:
+                apply_acls(region, acls)
+        return [f"{alias} is down: no ACL was granted there. `replicate local up` starts it." for alias in down]
 
     def awaited_users(self) -> Sequence[PlannedObject]:
         """None: the local stack has no User Operator."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from components.contract.problems import CannotRunError
 from components.contract.published_verdict import SELECTOR
 from components.flows.digest import flow_digest
 from components.flows.resolved import strimzi
@@ -48,6 +49,18 @@ def deployable_stacks(stacks: Path) -> tuple[str, ...]:
     return tuple(
         name for name in stack_names(stacks) if not stack_environment(read_settings(name, stacks)).on_this_machine
     )
+
+
+def compare_with_clusters(names: Iterable[str], stacks: Path) -> tuple[list[Comparison], list[CannotRunError]]:
+    """The comparisons of these stacks, and why the others could not be compared: one cluster may be down."""
+    found: list[Comparison] = []
+    failures: list[CannotRunError] = []
+    for stack in names:
+        try:
+            found.append(compare_with_cluster(stack, stacks))
+        except CannotRunError as error:
+            failures.append(error)
+    return found, failures
 
 
 def compare_with_cluster(stack: str, stacks: Path) -> Comparison:

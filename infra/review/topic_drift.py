@@ -1,4 +1,4 @@
-"""Topics that somebody created in place of remote topics, as each flow's newest published validation reports. Pure.
+"""What each flow's newest published validation reports: that it failed, and topics that somebody created by hand. Pure.
 
 Only the validation job sees Kafka: it has the clusters' credentials, and its ACLs already let it describe the topics.
 """
@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from components.changes.effect import Severity
 from components.contract.problems import CannotRunError
-from components.contract.published_verdict import config_map_name, read_verdict
+from components.contract.published_verdict import PublishedVerdict, config_map_name, read_verdict
+from components.contract.report import Verdict
 from components.render.planned_objects import Manifest
 from infra.review.comparison import Drift
 
@@ -46,6 +47,21 @@ def topic_drift(stack: str, published: Mapping[str, Manifest]) -> Iterator[Drift
                 "It was edited by hand, or written by another version of this project.",
                 "delete it and validate the stack again.",
             ) from error
+        if verdict.verdict is Verdict.FAIL:
+            yield _failed(stack, flow, where, verdict)
         for finding in (each for check in verdict.checks for each in check.findings if each.code in _CODES):
-            what = f"{finding.message} (seen by the validation of {verdict.time})"
+            seen = finding.message.partition(" Remedy: ")[0].rstrip(".")
+            what = f"{seen} (seen by the validation of {verdict.time})"
             yield Drift(Severity.NONE, finding.code, flow, where, what, "", "", _REMEDY.format(stack=stack))
+
+
+def _failed(stack: str, flow: str, where: str, verdict: PublishedVerdict) -> Drift:
+    """A flow that runs as declared and whose records, offsets or heartbeats were not in order when last looked at."""
+    codes = [
+        f"{check.name} ({', '.join(dict.fromkeys(each.code for each in check.findings if each.severity == 'fail'))})"
+        for check in verdict.checks
+        if check.verdict is Verdict.FAIL
+    ]
+    what = f"the newest published validation failed: {'; '.join(codes)}"
+    remedy = f"`replicate validate {stack} --flow {flow} --publish` says what to do, and replaces this verdict."
+    return Drift(Severity.DATA, "validation-failed", flow, where, what, "the validation job", verdict.time, remedy)

@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+import psutil
 import pytest
 
 from components.contract.problems import CannotRunError, ReplicationError
 from infra.environment import stack_environment
 from infra.local import environment as local_environment
+from infra.local import paths
+from infra.local.endpoints import REGIONS, USERS, load_endpoints, password_key, regions_down
+from infra.local.state import PartRecord, State, save_state
 from infra.settings import StackSettings, read_settings
 from infra.stack_checks import resolved_flows
 from tests.builders import a_cluster, a_topology
@@ -70,3 +74,23 @@ def test_a_stack_file_outside_the_projects_folder_has_no_workspace(tmp_path: Pat
     environment = stack_environment(a_stack(tmp_path))
     with pytest.raises(CannotRunError, match="`stackConfigDir`"), environment.workspace():
         raise AssertionError("it has one")
+
+
+def test_a_region_that_is_down_leaves_the_cluster_and_the_other_region_to_work_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REPLICATE_LOCAL", str(tmp_path))
+    here = psutil.Process()
+    alive = {
+        name: PartRecord(name=name, pid=here.pid, created=here.create_time(), ready=True)
+        for name in ("kube-apiserver", "kafka-uswest")
+    }
+    ports = {f"kafka-{alias}{kind}": 9093 for alias in REGIONS for kind in ("", "-tls")}
+    passwords = {password_key(alias, user): "x" for alias in REGIONS for user in USERS}
+    save_state(State(ports=ports, parts=alive, passwords=passwords))
+    settings = read_settings("local", STACKS)
+    assert stack_environment(settings).kubernetes_access().kubeconfig == str(paths.kubeconfig())
+    assert regions_down() == ("useast",)
+    assert set(load_endpoints(["uswest"]).regions) == set(REGIONS)
+    with pytest.raises(CannotRunError, match=r"\(down: kafka-useast\)"):
+        load_endpoints(["useast"])

@@ -88,6 +88,14 @@ def part(name: str, *, ready: bool = True) -> PartStatus:
     return PartStatus(name, ready, ready, 1 if ready else None, (), 1 if ready else None, None)
 
 
+def test_a_cluster_that_does_not_answer_hides_no_other_one(tmp_path: Path) -> None:
+    stacks = ("prod-us-west-2", "prod-mirrormaker2-us-west-2")
+    answer = replicate("diff", *stacks, "--against", "cluster", KUBECONFIG=str(tmp_path / "nowhere"))
+    assert answer.returncode == 2
+    said = [line.split(":")[0] for line in answer.stderr.splitlines()]
+    assert said == ["✗ kubeconfig-unusable"] * 2
+
+
 def test_where_nobody_can_be_asked_the_way_not_to_be_asked_is_told() -> None:
     answer = replicate("destroy", "prod-us-west-2")
     assert answer.returncode == 2

@@ -1,4 +1,4 @@
-"""Only a deployment with `--refresh` overwrites fields that someone else has edited."""
+"""Only `--refresh` overwrites fields that someone else has edited, and its preview asks the engine for the same."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,23 +12,24 @@ from infra.settings import read_settings
 from tests.repository import STACKS
 
 
+@pytest.mark.parametrize("verb", ["up", "preview"])
 @pytest.mark.parametrize(("refresh", "environment"), [(True, {"PULUMI_K8S_ENABLE_PATCH_FORCE": "true"}), (False, {})])
 def test_only_a_refresh_takes_fields_back_from_other_managers(
-    monkeypatch: pytest.MonkeyPatch, refresh: bool, environment: dict[str, str]
+    monkeypatch: pytest.MonkeyPatch, verb: str, refresh: bool, environment: dict[str, str]
 ) -> None:
     workspace = SimpleNamespace(env_vars={"KUBECONFIG": "x"})
-    seen: list[dict[str, str]] = []
+    seen: list[tuple[bool, dict[str, str]]] = []
 
-    def up(**_: Any) -> Any:
-        seen.append(dict(workspace.env_vars))
-        return SimpleNamespace(summary=SimpleNamespace(resource_changes={}))
+    def run(*, refresh: bool, **_: Any) -> Any:
+        seen.append((refresh, dict(workspace.env_vars)))
+        return SimpleNamespace(summary=SimpleNamespace(resource_changes={}), change_summary={})
 
     @contextmanager
     def open_stack(_: Any) -> Iterator[Any]:
-        yield SimpleNamespace(workspace=workspace, up=up)
+        yield SimpleNamespace(workspace=workspace, up=run, preview=run)
 
     monkeypatch.setattr(deployment, "open_stack", open_stack)
     for name in ("resolved_flows", "unproven", "adopt_pending_creates", "api_client"):
         monkeypatch.setattr(deployment, name, lambda *_: ())
-    deployment.up(read_settings("prod-us-west-2", STACKS), lambda _: None, refresh=refresh)
-    assert seen == [{"KUBECONFIG": "x", **environment}]
+    getattr(deployment, verb)(read_settings("prod-us-west-2", STACKS), lambda _: None, refresh=refresh)
+    assert seen == [(refresh, {"KUBECONFIG": "x", **environment})]

@@ -9,9 +9,9 @@ import pytest
 
 from components.changes.effect import Severity
 from components.contract.problems import CannotRunError
-from components.contract.report import CheckOutcome, note
+from components.contract.report import CheckOutcome, fail, note
 from components.render.planned_objects import Manifest
-from infra.review.comparison import compare
+from infra.review.comparison import Drift, compare
 from infra.review.live_comparison import Running, running, with_known_contents
 from infra.review.snapshots import Snapshot, current_snapshot
 from infra.review.topic_drift import by_flow, topic_drift
@@ -157,20 +157,40 @@ def test_a_stack_that_was_never_deployed_has_no_drift(declared: Snapshot) -> Non
     assert running("test", declared, []).drift == ()
 
 
-def published(report: str) -> Manifest:
+def published(report: str, verdict: str = "pass") -> Manifest:
     metadata = {"name": "orders-validation", "namespace": "mirror-orders"}
-    data = {"verdict": "pass", "digest": "sha256:0", "time": "2026-01-02T00:00:00+00:00", "report.json": report}
+    data = {"verdict": verdict, "digest": "sha256:0", "time": "2026-01-02T00:00:00+00:00", "report.json": report}
     return {"metadata": metadata, "data": data}
 
 
 def test_a_topic_made_by_hand_is_told_as_the_validation_saw_it() -> None:
-    findings = tuple(note(code, f"{code} of useast.x") for code in ("foreign-topic", "group-active"))
+    findings = tuple(note(code, f"{code} of useast.x. Remedy: look") for code in ("foreign-topic", "group-active"))
     report = json.dumps({"checks": [CheckOutcome("parity", "", {}, findings).document()]})
     flows = {"orders": "mirror-orders", "never-validated": "mirror-never"}
     (drift,) = topic_drift("test", by_flow(flows, [published(report)]))
     assert (drift.code, drift.flow) == ("foreign-topic", "orders")
     assert drift.what == "foreign-topic of useast.x (seen by the validation of 2026-01-02T00:00:00+00:00)"
     assert "replicate validate test --publish" in drift.remedy
+
+
+def test_a_failed_validation_is_drift_however_well_the_objects_look() -> None:
+    checks = [
+        CheckOutcome("heartbeats-arrive", "", {}, (fail("heartbeat-stale", "…"),)),
+        CheckOutcome("parity", "", {}, (fail("missing-records", "…"), fail("missing-records", "…"), note("n", "…"))),
+        CheckOutcome("access", "", {}, (note("n", "…"),)),
+    ]
+    report = json.dumps({"checks": [each.document() for each in checks]})
+    (drift,) = topic_drift("test", {"orders": published(report, "fail")})
+    assert drift == Drift(
+        Severity.DATA,
+        "validation-failed",
+        "orders",
+        "ConfigMap mirror-orders/orders-validation",
+        "the newest published validation failed: heartbeats-arrive (heartbeat-stale); parity (missing-records)",
+        "the validation job",
+        "2026-01-02T00:00:00+00:00",
+        "`replicate validate test --flow orders --publish` says what to do, and replaces this verdict.",
+    )
 
 
 def test_a_validation_that_cannot_be_read_is_no_absence_of_drift() -> None:
