@@ -168,6 +168,7 @@ def _check_validation(where: str, cluster: Cluster) -> Iterator[Problem]:
         "authentication": login and (given is None or given.authentication is None),
         "trust": cluster.tls is not None
         and isinstance(cluster.tls.trust, SecretPattern)
+        and cluster.tls.trust.key is None
         and (given is None or given.trust is None),
     }
     for key, needed in missing.items():

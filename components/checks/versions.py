@@ -134,13 +134,13 @@ def _check_trust(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
     cluster, alias = flow.cluster(side), flow.alias(side)
     mirror = flow.expanded.shape is Shape.MIRROR_MAKER2
     trust = cluster.tls.trust if cluster.tls else None
-    if isinstance(trust, SecretPattern) and _read_by_connectors(flow, side):
+    if isinstance(trust, SecretPattern) and trust.key is None and _read_by_connectors(flow, side):
         yield Problem(
             f"clusters.{alias}.tls.trust.pattern",
             "trust-pattern-needs-key",
             f"the trust of `{alias}` is every key of the Secret `{trust.secret}` that matches `{trust.pattern}`",
             "Connectors read certificates through a placeholder, which names only one key of a Secret.",
-            f"set `trust: {{secret: {trust.secret}, key: ca.crt}}`; one key can hold several certificates.",
+            f"put all of the certificates into one more key of `{trust.secret}` and name it: `key: all.pem`.",
         )
     if mirror and side == "source" and isinstance(trust, KeystoreTrust):
         yield Problem(

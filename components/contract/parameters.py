@@ -80,11 +80,15 @@ class Reference(Model):
 
 
 class Trust(Model):
-    """The certificate authorities of a cluster; PKCS12 and JKS need a password."""
+    """The certificate authorities of a cluster; PKCS12 and JKS need a password.
+
+    `workers_read_others` says that the Connect workers do not read this key.
+    """
 
     format: Literal["PEM", "JKS", "PKCS12"]
     certificates: Reference
     password: Reference | None = None
+    workers_read_others: bool = Field(default=False, exclude_if=lambda differ: not differ)
 
     @model_validator(mode="after")
     def _keystore_has_a_password(self) -> Self:

@@ -170,6 +170,9 @@ def _trust_properties(flow: ResolvedFlow, side: Side) -> dict[str, str]:
         case SecretKey() | ConfigValue() as trust:
             certificates = vault(flow, side).placeholder(trust, "ca.crt")
             return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": certificates}
+        case SecretPattern(secret=secret, key=str() as key):
+            certificates = vault(flow, side).placeholder_of(secret, key)
+            return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": certificates}
         case SecretPattern() as trust if flow.expanded.shape is Shape.MIRROR_MAKER2:
             # The operator collects the certificates that the pattern matches, and writes this property itself.
             operator_vault = vault(flow, side, OPERATOR_SECRET_PROVIDER)

@@ -164,6 +164,7 @@ def _cluster(flow: ResolvedFlow, side: Side) -> ClusterParameters:
         login = _login(authentication, namespace, own)
     if cluster.validation is not None and cluster.validation.trust is not None:
         trust = _trust(cluster.validation.trust, namespace, own)
+        trust = trust and trust.model_copy(update={"workers_read_others": True})
     return ClusterParameters(
         alias=flow.alias(side),
         bootstrap_servers=bootstrap_address(cluster),
@@ -183,6 +184,9 @@ def _trust(trust: Trust | None, namespace: str, own: str) -> JobTrust | None:
             )
         case SecretKey() | ConfigValue():
             return JobTrust(format="PEM", certificates=_reference(namespace, secret_key(trust, own, "ca.crt")))
+        case SecretPattern(secret=secret, key=str() as key):
+            certificates = _reference(namespace, SecretKey(secret=secret, key=key))
+            return JobTrust(format="PEM", certificates=certificates, workers_read_others=True)
         case SecretPattern() | None:
             # The job reads one key; `checks.clusters` warns about a pattern.
             return None

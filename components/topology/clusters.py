@@ -74,10 +74,16 @@ Credential = Annotated[
 
 
 class SecretPattern(Model):
-    """All keys of a Kubernetes Secret that match a pattern. Source: Strimzi CertSecretSource."""
+    """All keys of a Kubernetes Secret that match a pattern, for workers, and one key for connectors.
+
+    Of each key workers use only the first certificate; connectors use all of one key. Source: Strimzi CertSecretSource.
+    """
 
     secret: SecretReference
     pattern: str = Field(min_length=1, description="Glob that matches keys of the Secret, such as `*.crt`.")
+    key: SecretKeyName | None = Field(
+        default=None, description="Key with all of the certificates, which connectors and the validation job read."
+    )
 
 
 class KeystoreFormat(StrEnum):

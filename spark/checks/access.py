@@ -5,7 +5,7 @@ for future topics is missed only when such a topic appears. So this check reads 
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from components.contract.parameters import AclParameters, ClusterParameters
 from components.contract.report import SAMPLES, CheckName, CheckOutcome, Finding, Scalar, fail, note
@@ -50,9 +50,34 @@ def check_access(flow: OpenFlow) -> CheckOutcome:
     acls, topics = flow.parameters.acls or (), list(flow.partitions)
     groups = flow.parameters.group_selection.of(flow.source.groups())
     remote = [flow.policy.remote(topic) for topic in topics]
-    return outcome(
+    found = outcome(
         Side(flow.source, flow.parameters.source, needs_of(acls, "source"), {"TOPIC": topics, "GROUP": groups}),
         Side(flow.target, flow.parameters.target, needs_of(acls, "target"), {"TOPIC": remote, "GROUP": groups}),
+    )
+    bundles = [_cut_bundle(flow.target, flow.parameters.target)]
+    if flow.parameters.shape == "mirrorMaker2":
+        # Only there the operator configures the connection to the source, too.
+        bundles.append(_cut_bundle(flow.source, flow.parameters.source))
+    return replace(found, findings=(*found.findings, *(each for each in bundles if each is not None)))
+
+
+def _cut_bundle(cluster: Cluster, parameters: ClusterParameters) -> Finding | None:
+    return cut_bundle(parameters, cluster.options.properties.get("ssl.truststore.certificates", ""))
+
+
+def cut_bundle(cluster: ClusterParameters, certificates: str) -> Finding | None:
+    """A note about certificates in one key if workers use only the first of them; `certificates` are PEM.
+
+    Source: Strimzi's operator copies them into one file, of which it reads one certificate a key.
+    """
+    count = certificates.count("-----BEGIN CERTIFICATE-----")
+    if cluster.trust is None or cluster.trust.format != "PEM" or cluster.trust.workers_read_others or count < 2:
+        return None
+    return note(
+        "ca-bundle-cut",
+        f"{cluster.trust.certificates} holds {count} certificates, and the Connect workers use only the first: they do "
+        f"not trust brokers of {cluster.alias} whose certificate another one signed. Give each a key of its own, and "
+        f"set `pattern` beside `key` in `clusters.{cluster.alias}.tls.trust`.",
     )
 
 

@@ -6,9 +6,9 @@ from typing import Any, cast
 import pytest
 
 from components.contract.parameters import AclParameters, ClusterParameters
-from components.contract.report import CheckOutcome, Verdict
+from components.contract.report import CheckOutcome, Severity, Verdict
 from components.kafka.acls import AclEntry, Need
-from spark.checks.access import Side, needs_of, outcome
+from spark.checks.access import Side, cut_bundle, needs_of, outcome
 from spark.clusters import Cluster
 from spark.kafka_errors import ClusterError
 from tests.spark.documents import a_cluster
@@ -142,3 +142,28 @@ def test_the_parameters_are_divided_by_cluster() -> None:
     given = {"principal": USER, "resource": "group", "pattern": "literal", "name": "app", "operations": ["READ"]}
     acls = tuple(AclParameters.model_validate({**given, "cluster": side}) for side in ("source", "target"))
     assert needs_of(acls, "target") == (Need(USER, "GROUP", "literal", "app", ("READ",)),)
+
+
+CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----\n"
+
+
+@pytest.mark.parametrize(
+    ("count", "trust", "noted"),
+    [
+        pytest.param(2, {}, True, id="two in one key"),
+        pytest.param(1, {}, False, id="one"),
+        pytest.param(2, {"workersReadOthers": True}, False, id="workers read other keys"),
+        pytest.param(2, {"format": "JKS", "password": {"env": "P"}}, False, id="a truststore, which has them all"),
+    ],
+)
+def test_certificates_that_workers_do_not_use_are_noted_with_what_to_set(
+    count: int, trust: dict[str, Any], noted: bool
+) -> None:
+    """A broker with a certificate of the second authority is reached by connectors, and not by workers."""
+    given = {"format": "PEM", "certificates": {"env": "CA"}, **trust}
+    finding = cut_bundle(ClusterParameters.model_validate(a_cluster(trust=given)), CERTIFICATE * count)
+    assert (finding is not None) is noted
+    if finding is not None:
+        assert (finding.code, finding.severity) == ("ca-bundle-cut", Severity.NOTE)
+        assert "holds 2 certificates" in finding.message
+        assert "set `pattern` beside `key`" in finding.message

@@ -10,6 +10,7 @@ from components.contract.problems import Severity
 from components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_flow, a_topology
 
+BUNDLE = {"trust": {"secret": "ca", "pattern": "ca-*.crt", "key": "all.pem"}}
 PATTERN = {"trust": {"secret": "ca", "pattern": "*.crt"}}
 KEYSTORE = {"trust": {"format": "JKS", "secret": "ca", "key": "t.jks", "password": {"secret": "ca", "key": "p"}}}
 CERTIFICATE = {"type": "tls", "secret": "client"}
@@ -61,6 +62,7 @@ def test_a_template_says_what_the_operator_has_a_field_for(
     [
         pytest.param("1.2", {}, {"tls": PATTERN}, {}, {"trust-pattern-needs-key"}, id="a source"),
         pytest.param("1.2", {}, {}, {"tls": PATTERN}, {"trust-pattern-needs-key"}, id="a target by its Secret"),
+        pytest.param("1.2", {}, {"tls": BUNDLE}, {"tls": BUNDLE}, set(), id="a key beside the pattern"),
         pytest.param("0.45", {}, {"tls": KEYSTORE}, {"tls": PATTERN}, set(), id="a target by the worker's file"),
         pytest.param(
             "0.45", {"kind": "mirrorMaker2"}, {"tls": PATTERN}, {"tls": PATTERN}, set(), id="a KafkaMirrorMaker2"

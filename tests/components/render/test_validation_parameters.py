@@ -114,6 +114,7 @@ def test_the_job_reads_certificates_of_its_own_where_the_clusters_are_a_pattern_
         "format": "PEM",
         "certificates": {"secret": {"namespace": "mirror-orders", "name": "orders-target-validation", "key": "ca.crt"}},
         "password": None,
+        "workersReadOthers": True,
     }
     (secret,) = [planned for planned in secret_objects(flow) if planned.name == "orders-target-validation"]
     assert secret.secret_values == {"ca.crt": "ca"}

@@ -6,7 +6,9 @@ import pytest
 
 from components.flows.resolved import resolve_flows
 from components.render.api_versions import security_fields
+from components.render.connections import connection_properties
 from components.render.deployments import deployment_objects, deployments
+from components.render.job_parameters import flow_parameters
 from components.render.kafka_connect import connect_object
 from components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_resolved_flow, a_topology
@@ -112,6 +114,21 @@ def test_workers_get_a_login_as_their_version_declares_it(
     login: dict[str, Any], strimzi: str, wanted: dict[str, Any]
 ) -> None:
     assert security_fields(with_login(login, strimzi), "target")["authentication"] == wanted
+
+
+def test_workers_trust_every_key_of_a_pattern_and_connectors_the_key_with_all() -> None:
+    """Of a key workers use only the first certificate, so two authorities need two keys while one is replaced."""
+    trust = {"trust": {"secret": "uswest-ca", "pattern": "ca-*.crt", "key": "all.pem"}}
+    clusters = {"useast": a_cluster(), "uswest": a_cluster("us-west-2", tls=trust)}
+    flow = a_resolved_flow(clusters)
+    spec = connect_object(flow).manifest["spec"]
+    assert spec["tls"]["trustedCertificates"] == [{"secretName": "uswest-ca", "pattern": "ca-*.crt"}]
+    certificates = connection_properties(flow, "target")["ssl.truststore.certificates"]
+    assert certificates == "${secret:mirror-orders/uswest-ca:all.pem}"
+    document = flow_parameters(flow).document()
+    assert document["target"]["trust"]["certificates"]["secret"]["key"] == "all.pem"
+    assert document["target"]["trust"]["workersReadOthers"] is True
+    assert "workersReadOthers" not in document["source"]["trust"]
 
 
 @pytest.mark.parametrize(

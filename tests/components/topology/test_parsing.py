@@ -183,9 +183,9 @@ def test_the_remedy_for_an_unknown_key_fits_the_kind(settings: dict[str, Any], w
     ("trust", "key", "words"),
     [
         pytest.param(
-            {"secret": "ca", "key": "ca.crt", "pattern": "*.crt"},
-            "key",
-            "It does not go with `pattern`. Remedy: remove either `key` or `pattern`.",
+            {"secret": "ca", "config": "ca", "pattern": "*.crt"},
+            "config",
+            "It does not go with `pattern`, `secret`. Remedy: remove either `config` or `pattern`, `secret`.",
             id="of another form",
         ),
         pytest.param(
