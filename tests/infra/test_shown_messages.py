@@ -5,14 +5,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+import yaml
 from rich.console import Console
 
 from components.changes.effect import Severity
 from components.checks import check_topology
 from components.contract.report import CheckName
 from components.topology.parsing import parse_topology
+from infra.commands.console import print_problems
+from infra.files.positions import placed
 from infra.promotion.rule.rules import reasons_against
 from infra.review.report_text import print_comparisons
 from tests.builders import a_flow, a_topology
@@ -21,12 +25,25 @@ from tests.infra.readmes import READMES, Block
 from tests.infra.review.changes import compared
 from tests.repository import ROOT
 
+#: A message begins with its code, or with the line of a file before it.
+_CODE = r"(?:\S+:\d+:\d+: error )?([a-z]+(?:-[a-z]+)+): "
+README = next(readme for readme in READMES if readme.path == ROOT / "README.md")
 TEXTS = [block for readme in READMES for block in readme.blocks() if block.language == "text"]
 
 
 def equal_aliases() -> str:
-    (problem,) = check_topology(parse_topology(a_topology(a_flow(target="useast"))))
-    return str(problem)
+    """The topology of the first screen with a mistake, as `check` answers it."""
+    shown = next(block.text for block in README.blocks() if block.text.startswith("strimzi: "))
+    text = shown.replace("target: uswest", "target: useast")
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "prod.yaml")
+        file.write_text(text)
+        (problem,) = placed(check_topology(parse_topology(yaml.safe_load(text))), file)
+    assert problem.place is not None
+    printed = StringIO()
+    found = replace(problem, place=replace(problem.place, file="stacks/topologies/prod.yaml"))
+    print_problems([found], Console(file=printed, width=200, highlight=False))
+    return printed.getvalue()
 
 
 def property_without_effect() -> str:
@@ -47,7 +64,7 @@ MESSAGES: dict[str, Callable[[], str]] = {
     "property-without-effect": property_without_effect,
     "predecessor-stale": predecessor_stale,
 }
-QUOTED = [(match[1], block) for block in TEXTS if (match := re.match(r"([a-z]+(?:-[a-z]+)+): ", block.text))]
+QUOTED = [(match[1], block) for block in TEXTS if (match := re.match(_CODE, block.text))]
 
 
 def unfolded(text: str) -> str:
