@@ -21,6 +21,8 @@ _CREDENTIAL = re.compile(
 )
 
 
+#: A line of a private key, or a token.
+_TOKEN = re.compile(r"(?<![\w.-])[A-Za-z0-9+/=]{32,}")
 #: Problems of keys whose values may be credentials.
 _HIDING = frozenset({"unknown-key", "plain-text-secret", "plain-text-credential"})
 #: Where a key begins and ends.
@@ -54,14 +56,14 @@ def _excerpt(text: str, line: int, column: int) -> str:
 
 
 def _without_credentials(line: str) -> str:
-    """A line with `…` for each value of a key that may hold a credential."""
+    """A line with `…` for each value of a key that may hold a credential, and for what looks like a key or a token."""
     found = _CREDENTIAL.search(line)
     if found is None:
-        return line
+        return _TOKEN.sub("…", line)
     before, rest = line[: found.end()], line[found.end() :]
     # Only where a mapping or list was opened on the same line does a comma end a value.
     value = re.match(r"""'[^']*'|"[^"]*"|[^,}\]]*""" if re.search(r"[{\[]", before) else ".*", rest)
-    return f"{before}…{_without_credentials(rest[value.end() :] if value else '')}"
+    return f"{_TOKEN.sub('…', before)}…{_without_credentials(rest[value.end() :] if value else '')}"
 
 
 def placed(problems: Iterable[Problem], path: Path) -> Iterator[Problem]:
