@@ -16,6 +16,7 @@ from components.checks.own_classes import check_own_classes
 from components.checks.properties import check_properties
 from components.checks.references import check_references
 from components.checks.selections import check_selections
+from components.checks.transform_settings import check_transform_settings
 from components.checks.transforms import check_transforms
 from components.checks.tuning import check_tuning
 from components.checks.versions import check_versions
@@ -57,6 +58,7 @@ def _problems(topology: Topology) -> Iterator[Problem]:
         yield from check_own_classes(flow)
         yield from check_properties(topology, flow)
         yield from check_transforms(flow, heartbeats)
+        yield from check_transform_settings(topology, flow)
         yield from check_references(flow)
         yield from check_declared_grants(topology, flow)
         yield from check_resources(flow)

@@ -39,6 +39,14 @@ JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 STRING_CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
 SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
+#: Transforms whose class is for keys or for values, such as `Cast$Key`; without that ending it is abstract.
+FOR_KEY_OR_VALUE = frozenset(
+    {
+        *("Cast", "ExtractField", "Flatten", "HeaderFrom", "HoistField", "InsertField"),
+        *("MaskField", "ReplaceField", "SetSchemaMetadata", "TimestampConverter"),
+    }
+)
+
 Properties = Mapping[str, object]
 
 
@@ -57,10 +65,11 @@ class Step:
 
     @property
     def kind(self) -> str:
-        """The class without its package and half, if Kafka or the vendor has it; else empty."""
+        """The class without its package and half; empty if it is neither Kafka's nor the vendor's, or is abstract."""
         for package in (KAFKA_TRANSFORMS, VENDOR_TRANSFORMS):
             if self.type.startswith(package):
-                return self.type.removeprefix(package).partition("$")[0]
+                name, _, half = self.type.removeprefix(package).partition("$")
+                return "" if name in FOR_KEY_OR_VALUE and not half else name
         return ""
 
     def listed(self, key: str) -> tuple[str, ...]:

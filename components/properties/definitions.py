@@ -73,6 +73,9 @@ _ORIGINS = {
     **dict.fromkeys(("connect", "worker", "topicCreation"), Origin.CONNECT),
 }
 
+#: Beginning of the sections of transforms and predicates.
+_TRANSFORM = "transforms."
+
 CONNECTORS = (Owner.SOURCE, Owner.CHECKPOINT, Owner.HEARTBEAT)
 CLIENTS = (Owner.CONSUMER, Owner.PRODUCER, Owner.ADMIN)
 
@@ -133,6 +136,26 @@ def definitions(kafka_version: str, owner: Owner) -> Mapping[str, Definition]:
     removed. Where both define a property, the older definition is used.
     """
     return _definitions(minor_version(kafka_version), owner)
+
+
+def transform_definitions(kafka_version: str) -> Mapping[str, Mapping[str, Definition]]:
+    """Return the properties of each of Kafka's transforms and predicates, by class without the common package.
+
+    Raises ValueError as `minor_version` does.
+    """
+    return _transform_definitions(data_version(kafka_version))
+
+
+@functools.cache
+def _transform_definitions(version: str) -> Mapping[str, Mapping[str, Definition]]:
+    found = {
+        section.removeprefix(_TRANSFORM): {
+            name: _definition(name, entry, Origin.CONNECT) for name, entry in properties.items()
+        }
+        for section, properties in _read(version).items()
+        if section.startswith(_TRANSFORM)
+    }
+    return MappingProxyType(found)
 
 
 def versions_with(name: str, *owners: Owner) -> tuple[str, ...]:

@@ -38,6 +38,15 @@ KAFKAS: Mapping[str, tuple[str, JarSet]] = {
 _MIRROR = "org.apache.kafka.connect.mirror"
 _RUNTIME = "org.apache.kafka.connect.runtime"
 _CLIENTS = "org.apache.kafka.clients"
+_TRANSFORMS = "org.apache.kafka.connect.transforms"
+
+#: Kafka's transforms and predicates, by class without the package.
+TRANSFORMS = (
+    *("Cast", "DropHeaders", "ExtractField", "Filter", "Flatten", "HeaderFrom", "HoistField", "InsertField"),
+    *("InsertHeader", "MaskField", "RegexRouter", "ReplaceField", "SetSchemaMetadata", "TimestampConverter"),
+    *("TimestampRouter", "ValueToKey"),
+    *(f"predicates.{name}" for name in ("HasHeaderKey", "RecordIsTombstone", "TopicNameMatches")),
+)
 
 #: Section of the data file -> the field that holds its ConfigDef, or the method that creates it.
 SECTIONS = {
@@ -54,6 +63,7 @@ SECTIONS = {
     "producer": f"{_CLIENTS}.producer.ProducerConfig#configDef",
     "admin": f"{_CLIENTS}.admin.AdminClientConfig#configDef",
     "worker": f"{_RUNTIME}.distributed.DistributedConfig#config",
+    **{f"transforms.{name}": f"{_TRANSFORMS}.{name}#CONFIG_DEF" for name in TRANSFORMS},
 }
 
 #: Sections that repeat others: every connector also defines Connect's properties and a client's security settings.
@@ -149,10 +159,6 @@ def main() -> None:
         console.print(f"  [green]✓[/] {path.relative_to(machine_paths.PACKAGES)}", highlight=False)
 
 
-if __name__ == "__main__":
-    main()
-
-
 _NUMBER = r"-?\d+(?:\.\d+)?(?:E-?\d+)?"
 _RANGE = re.compile(rf"\[(?:(?P<least>{_NUMBER}),)?\.\.\.(?:,(?P<most>{_NUMBER}))?\]")
 _WORDS = re.compile(r"(?:\(case insensitive\) )?\[(?P<words>[^\[\]]+)\]")
@@ -201,3 +207,7 @@ def _number(text: str | None) -> float | None:
         return None
     number = float(text)
     return int(number) if number.is_integer() and "." not in text else number
+
+
+if __name__ == "__main__":
+    main()
