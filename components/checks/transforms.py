@@ -29,6 +29,7 @@ from components.kafka.transform_chains import (
     BytesBecomeText,
     ConverterFails,
     Finding,
+    JsonEnvelope,
     TransformFails,
     chain_of,
     findings,
@@ -132,6 +133,8 @@ def _problem(source: _Source, found: Finding) -> Problem:
             return _transform_fails(source, found)
         case ConverterFails():
             return _header_refused(source, found) if found.converter == HEADER else _half_refused(source, found)
+        case JsonEnvelope():
+            return _json_envelope(source, found)
         case BytesBecomeText():
             return _headers_become_text(source) if found.converter == HEADER else _bytes_become_text(source, found)
 
@@ -236,6 +239,23 @@ def _bytes_become_text(source: _Source, found: BytesBecomeText) -> Problem:
         "name of a Java object, without an error.",
         f"remove `transforms.converters.{half}`, and end the chain for parsed records with a transform that writes "
         f"bytes, such as `{VENDOR_TRANSFORMS}ConvertToBytes${half.capitalize()}`.",
+    )
+
+
+def _json_envelope(source: _Source, found: JsonEnvelope) -> Problem:
+    by_converter = found.at.endswith(".converter")
+    where = source.where(f"transforms.converters.{found.part}") if by_converter else _where(source, found.at)
+    key = "schemas.enable" if by_converter else "converter.schemas.enable"
+    why = f'Without `{key}: false`, every {found.part} becomes `{{"schema":null,"payload":…}}`.'
+    if found.reading:
+        why = f"Without `{key}: false`, any other {found.part} than that fails the task, plain JSON among them."
+    return Problem(
+        where,
+        "json-envelope",
+        f"JsonConverter {'expects' if found.reading else 'adds'} an envelope of `schema` and `payload`",
+        why,
+        f"set `{key}: false`, or `true` if that is what you mean.",
+        Severity.WARNING,
     )
 
 

@@ -86,7 +86,21 @@ class BytesBecomeText:
     heartbeat: bool
 
 
-Finding = TransformFails | ConverterFails | BytesBecomeText
+@dataclass(frozen=True)
+class JsonEnvelope:
+    """JsonConverter without `schemas.enable`, whose default is true.
+
+    Reading, it accepts only values with `schema` and `payload`. Writing what has no schema, it adds both.
+    """
+
+    at: str
+    part: str
+    reading: bool
+    topic: str
+    heartbeat: bool
+
+
+Finding = TransformFails | ConverterFails | BytesBecomeText | JsonEnvelope
 
 
 def chain_of(config: Mapping[str, object]) -> Chain:
@@ -120,16 +134,23 @@ def findings(chain: Chain, topics: Iterable[str], heartbeats: Iterable[str] = ()
 
     A transform, or a converter for one part of a record, is reported once, with the first topic that shows it.
     """
-    told: set[tuple[str, str]] = set()
+    told: set[tuple[str, ...]] = set()
     opaque = [Record(topic, value=BYTES, opaque=True) for topic in heartbeats]
     for record in (*map(Record, topics), *opaque):
         for answers in _answers(chain, record):
             for each in _followed(chain, record, answers):
-                at = each.step.name if isinstance(each, TransformFails) else each.converter
-                part = "" if isinstance(each, TransformFails) else each.part
-                if (at, part) not in told:
-                    told.add((at, part))
+                if (place := _place(each)) not in told:
+                    told.add(place)
                     yield each
+
+
+def _place(found: Finding) -> tuple[str, ...]:
+    match found:
+        case TransformFails():
+            return ("transform", found.step.name)
+        case JsonEnvelope():
+            return ("envelope", found.at, found.part)
+    return ("converter", found.converter, found.part)
 
 
 def _answers(chain: Chain, record: Record) -> Iterator[Mapping[str, bool]]:
@@ -165,6 +186,7 @@ def _followed(chain: Chain, record: Record, answers: Mapping[str, bool]) -> Iter
     for step, predicate in chain.steps:
         if predicate is not None and _holds(predicate, at, answers) is predicate.negate:
             continue
+        yield from _envelope_of(step, at)
         after = applied(step, at)
         if isinstance(after, Refusal):
             yield TransformFails(step, after, record.topic, record.opaque)
@@ -182,9 +204,24 @@ def _holds(predicate: Predicate, record: Record, answers: Mapping[str, bool]) ->
     return answers.get(predicate.name, False) if decided is None else decided
 
 
+def _envelope_of(step: Step, record: Record) -> Iterator[JsonEnvelope]:
+    reading, half = step.kind == "ConvertFromBytes", record.half(step.half)
+    if step.config.get("converter") != JSON_CONVERTER or "converter.schemas.enable" in step.config or record.opaque:
+        return
+    if (reading and Form.BYTES in half) or (step.kind == "ConvertToBytes" and _has_no_schema(half)):
+        yield JsonEnvelope(step.name, step.half, reading, record.topic, record.opaque)
+
+
+def _has_no_schema(forms: Forms) -> bool:
+    return Form.MAP in forms and Form.STRUCT not in forms
+
+
 def _written(chain: Chain, record: Record) -> Iterator[Finding]:
     for part, converter in (("key", KEY), ("value", VALUE)):
         yield from _half_written(chain.converters[converter], converter, part, record)
+        is_default = "schemas.enable" not in chain.converter_config[converter]
+        if chain.converters[converter] == JSON_CONVERTER and is_default and _has_no_schema(record.half(part)):
+            yield JsonEnvelope(converter, part, False, record.topic, record.opaque)
     header = chain.converters[HEADER]
     for name, forms in record.headers.items():
         if header == BYTE_ARRAY_CONVERTER and not forms & (BYTES | NULL):
