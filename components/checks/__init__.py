@@ -13,6 +13,7 @@ from components.checks.mirrors import check_mirrors, declares_its_clusters
 from components.checks.names import check_aliases, check_names, check_namespaces
 from components.checks.open_grants import check_declared_grants
 from components.checks.own_classes import check_own_classes
+from components.checks.predicates import check_predicates
 from components.checks.properties import check_properties
 from components.checks.references import check_references
 from components.checks.selections import check_selections
@@ -59,6 +60,7 @@ def _problems(topology: Topology) -> Iterator[Problem]:
         yield from check_properties(topology, flow)
         yield from check_transforms(flow, heartbeats)
         yield from check_transform_settings(topology, flow)
+        yield from check_predicates(flow)
         yield from check_references(flow)
         yield from check_declared_grants(topology, flow)
         yield from check_resources(flow)
