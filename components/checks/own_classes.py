@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
-from components.kafka.replication_policy import POLICY_CLASSES
+from components.kafka.replication_policy import POLICY_CLASSES, Policy
 
 #: Key of a flow -> Kafka's own class, the lists that it reads, and the checks that rest on them.
 _FILTERS = {
@@ -39,12 +39,15 @@ def _check_policy(flow: ExpandedFlow, name: str) -> Iterator[Problem]:
                 f"remove `policyClass`, and set `policy: {policy.value}`.",
             )
             return
+    policy = flow.settings.policy
+    # A deployed connector says only the class, so a diff cannot know what `policy` says.
+    diffs = " Diffs take it for the default policy." if policy is Policy.IDENTITY else ""
     yield Problem(
         flow.where("policyClass"),
         "policy-not-known",
         f"`{name}` names topics by rules that are not known here",
-        "Names of remote topics, ACLs, checks of loops and double replication, diffs and the validation job's "
-        f"parameters are derived as for `policy: {flow.settings.policy.value}`.",
+        "Names of remote topics, ACLs, checks of loops and double replication and the validation job's parameters are "
+        f"derived as for `policy: {policy.value}`.{diffs}",
         "set `policy` to the one that names topics as the class does; if neither does, do not rely on these results "
         "for this replication.",
         Severity.WARNING,
