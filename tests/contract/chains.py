@@ -11,7 +11,6 @@ from components.kafka.transform_chains import HEADER, KEY, VALUE
 from components.properties.values import value_text
 from components.render.config_layers import values
 from components.render.connector_config import connector_layers
-from infra.local.parts.part import java_command
 from infra.machine.jars import CONNECT
 from infra.machine.jdk import find_jdk
 from tests.builders import a_resolved_flow
@@ -44,7 +43,9 @@ class Connect:
     def sent(self, cases: Sequence[tuple[Mapping[str, str], Sequence[Mapping[str, Any]]]]) -> list[dict[str, Any]]:
         """For each configuration and its records: `records` as they would be written, and `error` if a task fails."""
         asked = [{"config": config, "records": [_halves(each, _encoded) for each in sent]} for config, sent in cases]
-        command = java_command(self.jdk, [self.classes, f"{CONNECT.directory}/*"], "Chains", heap_mib=256)
+        # A class path with a folder of classes cannot have a class archive, so this is no `java_command`.
+        class_path = f"{self.classes}:{CONNECT.directory}/*"
+        command = [self.jdk.java, "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", class_path, "Chains"]
         ran = subprocess.run(
             [str(word) for word in command], input=json.dumps(asked), capture_output=True, text=True, check=True
         )
