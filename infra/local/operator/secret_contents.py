@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from infra.local.operator.cluster_access import (
     CertificateAuthentication,
@@ -87,9 +88,9 @@ def _data(connect: ConnectResource, secrets: SecretData, name: str) -> Mapping[s
 
 
 def _certificate(where: str, encoded: str) -> str:
-    pem = base64.b64decode(encoded)
+    """The first certificate of a key: Strimzi 1.2 ignores the others."""
     try:
-        x509.load_pem_x509_certificates(pem)
+        first, *_ = x509.load_pem_x509_certificates(base64.b64decode(encoded))
     except ValueError as error:
         raise InvalidSecretError(f"Secret {where} is not a PEM certificate") from error
-    return pem.decode().strip()
+    return first.public_bytes(Encoding.PEM).decode().strip()

@@ -48,6 +48,13 @@ def test_certificates_of_a_pattern_are_joined_in_the_order_of_their_keys(certifi
     assert joined == {"ca.crt": "\n".join([certificate.strip()] * 2)}
 
 
+def test_of_a_key_with_several_certificates_only_the_first_is_used(certificate: str) -> None:
+    """As Strimzi 1.2 does: whoever rotates a CA here meets the same refusal as there."""
+    data = {"ca": {"all.pem": encoded(certificate + certificate)}}
+    joined = trusted_certificates(trusting({"secretName": "ca", "certificate": "all.pem"}), data)
+    assert joined == {"ca.crt": certificate.strip()}
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [
