@@ -55,7 +55,7 @@ def selection_lines(settings: StackSettings, names: Mapping[str, ClusterNames]) 
     flows = expand(settings.topology)
     for alias in dict.fromkeys(flow.settings.source for flow in flows):
         if alias not in names:
-            yield f"{alias}: its topics are not in the list"
+            yield f"{alias}: its topics are not known"
             continue
         of_source = [flow for flow in flows if flow.settings.source == alias]
         yield f"{alias}: {number(len(names[alias].topics), 'topic')}"

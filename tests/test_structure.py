@@ -27,6 +27,8 @@ INFRA = (
     "local",
     "environment",
     "stack_checks",
+    "listed_names",
+    "cluster_names",
     "promotion.rule",
     "program",
     "engine",

@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 
 from components.changes.effect import number
+from components.checks.listed_names import ClusterNames
 from components.contract.problems import CannotRunError, Problem, Severity
 from infra.commands.completion import complete_stack
 from infra.commands.console import out, print_problems
@@ -16,7 +17,7 @@ from infra.commands.options import InProject, Json
 from infra.files.positions import shown
 from infra.listed_names import listed_problems, read_names, selection_lines
 from infra.promotion.rule.plan import plan_problems
-from infra.settings import read_settings, stack_names
+from infra.settings import StackSettings, read_settings, stack_names
 from infra.stack_checks import problems_of_stack
 
 
@@ -27,16 +28,16 @@ def check(
         typer.Argument(help="Stacks to check; without any, all of them.", autocompletion=complete_stack),
     ] = None,
     topics: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--topics",
-            metavar="FILE",
-            help="List of the topics that exist, one a line, or by alias; shows what each entry selects from it.",
+            metavar="FILE|cluster",
+            help="Show what each entry selects from the topics in a file, or from those that the clusters have now.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Find mistakes in stack and topology files. Needs no cluster and no Pulumi.
+    """Find mistakes in stack and topology files. Needs no Pulumi, and no cluster but for `--topics cluster`.
 
     Example: `replicate check prod-us-west-2`
     """
@@ -74,19 +75,29 @@ def _check(names: Sequence[str], stacks: Path) -> dict[str, list[Problem]]:
     return found | plan_problems(stacks)
 
 
-def _check_listed(found: dict[str, list[Problem]], stacks: Path, topics: Path) -> Iterator[str]:
+def _check_listed(found: dict[str, list[Problem]], stacks: Path, topics: str) -> Iterator[str]:
     """Add what the list shows to the problems of each stack without an error; the lines say what is selected, for each
     topology once."""
-    told: set[Path] = set()
+    told: set[tuple[str, ...]] = set()
     for stack in found.keys() & set(stack_names(stacks)):
         if any(item.severity is Severity.ERROR for item in found[stack]):
             continue
         settings = read_settings(stack, stacks)
-        names = read_names(topics, set(settings.topology.clusters))
+        names = _names(settings, topics)
         found[stack] += listed_problems(settings, names)
-        if settings.topology_file not in told:
-            told.add(settings.topology_file)
+        asked = (str(settings.topology_file), *sorted(names))
+        if asked not in told:
+            told.add(asked)
             yield from selection_lines(settings, names)
+
+
+def _names(settings: StackSettings, topics: str) -> dict[str, ClusterNames]:
+    if topics != "cluster":
+        return read_names(Path(topics), set(settings.topology.clusters))
+    # Only this needs clients of Kubernetes and Kafka, which take a second to load.
+    from infra.cluster_names import names_in_clusters
+
+    return names_in_clusters(settings)
 
 
 def _as_problem(error: CannotRunError) -> Problem:

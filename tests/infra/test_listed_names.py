@@ -7,11 +7,14 @@ import pytest
 from typer.testing import CliRunner
 
 from components.checks.listed_names import ClusterNames
+from components.contract.parameters import ClusterParameters, Reference
 from components.contract.problems import CannotRunError
+from components.render.job_parameters import flow_parameters
+from infra.cluster_names import client_config
 from infra.commands.app import app
 from infra.listed_names import read_names, selection_lines
 from infra.settings import read_settings
-from tests.builders import a_flow, a_topology
+from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
 from tests.infra.stacks import write_stack
 
 
@@ -52,7 +55,7 @@ def test_every_entry_is_shown_with_what_it_selects_and_the_rest_with_it(tmp_path
         "  replications.orders.topics.1 `payments-.*` selects 1: payments-eu",
         "  replications.orders.groups.0 `checkout-.*` selects 1: checkout-web",
         "  replicated by no flow: 1: audit",
-        "uswest: its topics are not in the list",
+        "uswest: its topics are not known",
     ]
 
 
@@ -63,3 +66,53 @@ def test_check_fails_on_what_the_list_shows(tmp_path: Path) -> None:
     assert answer.exit_code == 1
     assert "useast: 2 topics" in answer.output
     assert "topic-name-too-long" in answer.output
+
+
+def cluster_of(**changes: Any) -> ClusterParameters:
+    """The source of a flow as the validation job reaches it."""
+    clusters = {"useast": a_cluster(**changes), "uswest": a_cluster("us-west-2")}
+    return flow_parameters(a_resolved_flow(clusters)).source
+
+
+@pytest.mark.parametrize(
+    ("login", "config"),
+    [
+        (
+            {"type": "scram-sha-512", "username": "mirror", "password": {"secret": "mirror", "key": "password"}},
+            {
+                "security.protocol": "SASL_SSL",
+                "sasl.mechanism": "SCRAM-SHA-512",
+                "sasl.username": "mirror",
+                "sasl.password": "value of mirror/password",
+            },
+        ),
+        (
+            {"type": "tls", "secret": "client"},
+            {
+                "security.protocol": "SSL",
+                "ssl.certificate.pem": "value of client/user.crt",
+                "ssl.key.pem": "value of client/user.key",
+            },
+        ),
+    ],
+)
+def test_the_clusters_are_asked_with_the_login_of_the_validation_job(
+    login: dict[str, Any], config: dict[str, Any]
+) -> None:
+    def read(reference: Reference) -> str:
+        assert reference.secret is not None
+        return f"value of {reference.secret.name}/{reference.secret.key}"
+
+    found = client_config(cluster_of(authentication=login), read)
+    assert found == {
+        "bootstrap.servers": "kafka.us-east-1.example.com:9093",
+        "ssl.ca.pem": "value of ca/ca.crt",
+        "log_level": 2,
+        **config,
+    }
+
+
+def test_a_login_that_only_connectors_can_use_is_refused_with_the_key_to_set() -> None:
+    oauth = {"type": "oauth", "accessToken": {"secret": "token", "key": "token"}}
+    with pytest.raises(CannotRunError, match=r"set `clusters\.useast\.validation\.authentication`"):
+        client_config(cluster_of(authentication=oauth), str)

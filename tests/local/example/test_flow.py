@@ -6,6 +6,7 @@ from kubernetes import client
 
 from components.contract.report import Verdict
 from components.render.connections import secrets_read
+from infra.cluster_names import names_in_clusters
 from infra.engine import deployment
 from infra.local.parts import operator as operator_part
 from infra.project import local_folder
@@ -72,3 +73,11 @@ def test_connect_itself_finds_no_error_in_a_connectors_configuration(deployed: D
     found = answer.json()
     errors = {each["value"]["name"]: each["value"]["errors"] for each in found["configs"] if each["value"]["errors"]}
     assert (found["error_count"], errors) == (0, {})
+
+
+def test_check_is_told_what_the_running_clusters_have(deployed: Deployed) -> None:
+    """By password on the one, by certificate on the other, with the credentials that the stack itself created."""
+    names = names_in_clusters(deployed.settings)
+    assert {"orders", "ledger", "heartbeats"} <= set(names["useast"].topics)
+    assert names["useast-tls"].topics == names["useast"].topics
+    assert "ledger-audit" in (names["useast"].groups or ())
