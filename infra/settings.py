@@ -184,7 +184,8 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
     except ReplicationError as error:
         left = remainder(data)
         certain = settings(topology=left.certain) if left else None
-        raise FormError(placed(error.problems, path), left, certain) from None
+        further = left.further if left else ()
+        raise FormError(placed([*error.problems, *further], path), left, certain) from None
 
 
 class FormError(ReplicationError):

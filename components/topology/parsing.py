@@ -76,7 +76,7 @@ def parse_model(model: type[M], data: object) -> M:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise ReplicationError(_problems(error.errors(), data, model)) from None
+        raise ReplicationError(form_problems(error.errors(), data, model)) from None
 
 
 def _no_mapping(data: object, model: type[Model]) -> Problem:
@@ -88,7 +88,7 @@ def _no_mapping(data: object, model: type[Model]) -> Problem:
     return Problem("the top of the file", "no-mapping", what, why, remedy)
 
 
-def _problems(details: Iterable[ErrorDetails], data: object, model: type[Model]) -> Iterator[Problem]:
+def form_problems(details: Iterable[ErrorDetails], data: object, model: type[Model]) -> Iterator[Problem]:
     """Yield one problem for each path; pydantic reports one error for each type that a value could have had."""
     by_path: dict[Path, list[ErrorDetails]] = {}
     for detail in details:

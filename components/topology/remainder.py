@@ -2,15 +2,16 @@
 
 import copy
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from components.contract.problems import Problem
 from components.topology.known_keys import Path, unknown_key
 from components.topology.model import Topology
-from components.topology.parsing import file_path
+from components.topology.parsing import file_path, form_problems
 
 #: Entries of a topology are two keys deep: `clusters.ALIAS`, `replications.NAME`.
 _ENTRY = 2
@@ -22,12 +23,14 @@ class Remainder:
 
     `certain` lacks each replication with a mistake, in itself or in one of its clusters; `alone` has each of those by
     itself, as far as it is known. `given` is the file as far as it is known, `unknown` the paths that are not.
+    `further` are mistakes in the form of what stands below misspelt keys.
     """
 
     certain: Topology
     alone: tuple[Topology, ...]
     given: Mapping[str, Any]
     unknown: tuple[Path, ...]
+    further: tuple[Problem, ...] = ()
 
     def is_certain(self, where: str) -> bool:
         """Whether a problem at a dotted path holds whatever the unknown parts were meant to be.
@@ -45,16 +48,27 @@ def remainder(data: object) -> Remainder | None:
     """Return what is left of a topology file; None if nothing can be checked, such as without its `strimzi`."""
     given: Any = copy.deepcopy(data)
     unknown: list[Path] = []
+    renamed: dict[Path, Path] = {}
+    further: list[Problem] = []
     while details := _mistakes(given):
+        further += _below(renamed, details, given)
         before = copy.deepcopy(given)
         mistakes = [(_existing(before, file_path(each, before)), each) for each in details]
         # From the last to the first, so that the entries of a list keep their places.
         for path, detail in sorted(mistakes, key=lambda each: _order(each[0]), reverse=True):
             if _exists(given, path):
-                unknown += _repair(given, path, detail)
+                unknown += _repair(given, path, detail, renamed)
         if given == before or any(len(path) < _ENTRY for path in unknown):
             return None
-    return _divided(given, tuple(unknown))
+    return replace(_divided(given, tuple(unknown)), further=tuple(further))
+
+
+def _below(renamed: Mapping[Path, Path], details: list[ErrorDetails], given: object) -> Iterator[Problem]:
+    """Mistakes below keys that are read as they were meant, with the paths that the file has."""
+    for meant, written in renamed.items():
+        here = [each for each in details if file_path(each, given)[: len(meant)] == meant]
+        for problem in form_problems(here, given, Topology):
+            yield replace(problem, where=f"{_dotted(written)}{problem.where.removeprefix(_dotted(meant))}")
 
 
 def _mistakes(data: object) -> list[ErrorDetails]:
@@ -69,7 +83,7 @@ def _order(path: Path) -> list[tuple[bool, int, str]]:
     return [(isinstance(part, int), part if isinstance(part, int) else 0, str(part)) for part in path]
 
 
-def _repair(data: Any, path: Path, detail: ErrorDetails) -> list[Path]:
+def _repair(data: Any, path: Path, detail: ErrorDetails, renamed: dict[Path, Path]) -> list[Path]:
     """Take a mistake out of the data; return the path that is unknown since, or nothing if the meaning is clear."""
     if not path:
         return [path]
@@ -79,6 +93,7 @@ def _repair(data: Any, path: Path, detail: ErrorDetails) -> list[Path]:
             entries = {meant if each == key else each: parent[each] for each in parent}
             parent.clear()
             parent.update(entries | {meant: value})
+            renamed[(*path[:-1], meant)] = path
         case "string_type", float() as value if path == ("strimzi",):
             parent[key] = str(value)
         case "tuple_type" | "list_type", str() as value:

@@ -9,7 +9,7 @@ import yaml
 from components.contract.problems import CannotRunError, ReplicationError
 from infra.settings import read_settings, stack_names
 from infra.stack_checks import problems
-from tests.builders import a_cluster, a_topology
+from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.stacks import write_stack
 
 
@@ -29,6 +29,19 @@ def test_an_empty_topology_names_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(ReplicationError) as caught:
         read_settings("test", write_stack(tmp_path, "{}"))
     assert [problem.where for problem in caught.value.problems] == ["clusters", "replications", "strimzi"]
+
+
+def test_a_mistake_below_a_misspelt_key_is_told_with_it(tmp_path: Path) -> None:
+    flow = a_flow(offsetSync={"lagMx": 3, "location": "tagret"}, connect={"replicas": 0})
+    with pytest.raises(ReplicationError) as caught:
+        read_settings("test", write_stack(tmp_path, a_topology(flow)))
+    assert [(problem.code, problem.where) for problem in caught.value.problems] == [
+        ("out-of-range", "replications.orders.connect.replicas"),
+        ("unknown-key", "replications.orders.offsetSync"),
+        ("unknown-key", "replications.orders.offsetSync.lagMx"),
+        ("not-accepted", "replications.orders.offsetSync.location"),
+    ]
+    assert len({problem.place for problem in caught.value.problems}) == 4
 
 
 def test_an_unknown_stack_is_answered_with_the_known_ones(tmp_path: Path) -> None:
