@@ -177,7 +177,7 @@ def test_a_pair_with_two_kinds_of_login_needs_them_on_one_side_only() -> None:
     }
 
 
-def test_a_flow_that_shares_nothing_is_rendered_as_before() -> None:
+def test_a_flow_whose_workers_send_its_heartbeats_has_no_others() -> None:
     assert list(objects_of(a_flow_between())) == [
         *("namespace", "source-config", "target-config", "replication-config"),
         *("access-role", "access-binding", "connect"),
