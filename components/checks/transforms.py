@@ -248,7 +248,7 @@ def _json_envelope(source: _Source, found: JsonEnvelope) -> Problem:
     key = "schemas.enable" if by_converter else "converter.schemas.enable"
     why = f'Without `{key}: false`, every {found.part} becomes `{{"schema":null,"payload":…}}`.'
     if found.reading:
-        why = f"Without `{key}: false`, any other {found.part} than that fails the task, plain JSON among them."
+        why = f"A {found.part} without one, such as plain JSON, fails the task."
     return Problem(
         where,
         "json-envelope",
