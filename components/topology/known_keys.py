@@ -142,7 +142,8 @@ def _children(schema: _Node, form: _Node, part: str | int) -> list[_Node]:
     if isinstance(part, int):
         child = form.get("items")
     else:
-        child = form.get("properties", {}).get(part) or form.get("additionalProperties")
+        of_any_name = [form.get("additionalProperties"), *form.get("patternProperties", {}).values()]
+        child = next((each for each in (form.get("properties", {}).get(part), *of_any_name) if each), None)
     return _alternatives(schema, child) if isinstance(child, Mapping) else []
 
 

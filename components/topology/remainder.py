@@ -15,6 +15,7 @@ from components.topology.parsing import file_path, form_problems
 
 #: Entries of a topology are two keys deep: `clusters.ALIAS`, `replications.NAME`.
 _ENTRY = 2
+_WORKERS = ("connect", "quota")
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,10 @@ class Remainder:
         In an entry with a mistake only what the file says is certain: a key that is missing may be the one that is
         misspelt.
         """
-        if any(_overlap(where, _dotted(path)) for path in self.unknown):
+        if any(_overlap(where, _dotted(path)) for unknown in self.unknown for path in _spoilt(unknown)):
+            return False
+        # A cluster decides whether heartbeats need workers of their own.
+        if set(_WORKERS) & set(where.split(".")) and any(path[0] == "clusters" for path in self.unknown):
             return False
         wrong = [_dotted(path[:_ENTRY]) for path in self.unknown]
         return not any(_overlap(where, entry) for entry in wrong) or _is_given(self.given, where)
@@ -157,6 +161,15 @@ def _aliases(replication: Mapping[str, Any]) -> Iterator[str]:
     yield from (str(replication[key]) for key in ("source", "target") if replication.get(key))
     yield from replication.get("between") or ()
     yield from replication.get("sources") or {}
+
+
+def _spoilt(unknown: Path) -> Iterator[Path]:
+    """What is not certain because a path is unknown: workers and the quota that they have to fit in, too."""
+    yield unknown
+    for index, part in enumerate(unknown):
+        # The last part may be a key that was meant to be one of them.
+        if part in _WORKERS or index == len(unknown) - 1:
+            yield from ((*unknown[:index], each) for each in _WORKERS)
 
 
 def _dotted(path: Path) -> str:

@@ -199,3 +199,10 @@ def test_the_remedy_for_an_unknown_key_fits_the_kind(settings: dict[str, Any], w
 def test_the_remedy_for_an_unknown_key_is_never_the_key_itself(trust: dict[str, Any], key: str, words: str) -> None:
     topology = a_topology(clusters={"useast": a_cluster(tls={"trust": trust}), "uswest": a_cluster("us-west-2")})
     assert told(topology) == [f"unknown-key: `{key}` is not a key here, at clusters.useast.tls.trust.{key}. {words}"]
+
+
+def test_a_key_below_a_name_of_ones_own_is_known() -> None:
+    parts = {"sales": {"topics": ["orders"], "connec": {"replicas": 1}}}
+    split = {"kind": "split", "source": "useast", "target": "uswest", "groups": ["shop"], "parts": parts}
+    (problem,) = told(a_topology(split))
+    assert problem.endswith("Remedy: did you mean `connect`?")

@@ -111,6 +111,7 @@ def test_no_mistake_follows_from_another() -> None:
         loopGuard=True,
         offsetSyncs={"location": "target", "lagMax": 10},
         tuning={"preset": "throughput", "roundTripMilliseconds": 70, "bytesPerSecondPerPartition": 1_000_000},
+        quota={"hard": {"limits.memory": "4Gi"}},
         connect={"replicas": 2, "resources": {"limits": {"memory": "2Gi"}}, "jvmOptions": {"-Xmx": "1g"}},
         connectors={"source": {"tasksMax": 2, "config": {"producer.override.linger.ms": 5}}},
     )
