@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
 from rich.console import Console
 from rich.markup import escape
 
@@ -18,9 +17,10 @@ from infra.engine import deployment
 from infra.environment import stack_environment
 from infra.files.positions import shown
 from infra.local import stack
-from infra.local.endpoints import VALIDATOR, Endpoints, Region
+from infra.local.endpoints import Endpoints, Region
 from infra.local.example_traffic import LEDGER, ORDERS, SALES, STOCK, Example, make_example_traffic
 from infra.local.memory import MemoryWatch
+from infra.local.traffic import end_offsets
 from infra.settings import StackSettings, read_settings
 from infra.stack_checks import resolved_flows
 from infra.validation.run import ValidationRun, run_validation
@@ -28,7 +28,6 @@ from infra.waiting import NotYetError, wait_for
 
 _READY_SECONDS = 240
 _ARRIVAL_SECONDS = 120
-_CALL_SECONDS = 10
 _GIB = 1024**3
 
 
@@ -98,25 +97,18 @@ def _wait_for_arrival(flow: ResolvedFlow, target: Region) -> None:
     connectors = flow.settings.connectors
     topics = [replication_policy(flow.settings).remote(HEARTBEATS_TOPIC)] if connectors.heartbeat.enabled else []
     topics += [replication_policy(flow.settings).checkpoints_topic] if connectors.checkpoint.enabled else []
-    consumer = Consumer({**target.client_config(VALIDATOR), "group.id": "unused"})
-    try:
-        for topic in topics:
-            arrived = partial(_expect_record, consumer, topic)
-            wait_for(f"a record in {topic} of {target.alias}", arrived, _ARRIVAL_SECONDS)
-    finally:
-        consumer.close()
+    for topic in topics:
+        arrived = partial(_expect_record, target, topic)
+        wait_for(f"a record in {topic} of {target.alias}", arrived, _ARRIVAL_SECONDS)
 
 
-def _expect_record(consumer: Consumer, topic: str) -> None:
-    known = consumer.list_topics(topic, timeout=_CALL_SECONDS).topics[topic].partitions
-    places = [TopicPartition(topic, number) for number in known]
+def _expect_record(target: Region, topic: str) -> None:
     try:
-        ends = [consumer.get_watermark_offsets(place, timeout=_CALL_SECONDS)[1] for place in places]
-    except KafkaException as error:
-        # A partition that was created a moment ago has no leader yet.
-        raise NotYetError(str(error)) from error
-    if not any(ends):
-        raise NotYetError(f"{len(places)} partitions, no record" if places else "no such topic")
+        ends = end_offsets(target, [topic])
+    except KeyError as error:
+        raise NotYetError("no such topic") from error
+    if not any(ends.values()):
+        raise NotYetError(f"{len(ends)} partitions, no record")
 
 
 def _validate(settings: StackSettings, console: Console) -> int:
