@@ -15,7 +15,7 @@ from infra.commands.options import InProject, Json
 from infra.review import explain as explanations
 from infra.review import explain_tables
 from infra.review.problem_catalogue import described, known_codes
-from infra.settings import read_settings
+from infra.settings import read_settings, stack_names
 
 
 def explain(
@@ -47,6 +47,8 @@ def explain(
     Example: `replicate explain prod-us-west-2 orders replication.factor`
     """
     if flow is None:
+        if stack in stack_names(project.stacks):
+            raise typer.BadParameter(f"Name a flow of stack `{stack}`, too.", param_hint="FLOW")
         _explain_code(stack)
         return
     explained = explanations.explanation(read_settings(stack, project.stacks), flow, name, defaults=with_defaults)

@@ -52,10 +52,16 @@ def test_the_command_shows_a_code() -> None:
 
 @pytest.mark.parametrize(
     ("code", "remedy"),
-    [("equal-alias", "name the code `equal-aliases`."), ("prod-us-west-2", "name a code as a message shows it, or a")],
+    [("equal-alias", "name the code `equal-aliases`."), ("orders", "name a code as a message shows it, or a stack")],
 )
 def test_what_is_no_code_is_answered_with_the_nearest(code: str, remedy: str) -> None:
     answer = CliRunner().invoke(app, ["explain", code])
     assert isinstance(answer.exception, CannotRunError)
     assert answer.exception.code == "unknown-code"
     assert answer.exception.remedy.startswith(remedy)
+
+
+def test_a_stack_without_a_flow_is_no_code() -> None:
+    answer = CliRunner().invoke(app, ["explain", "prod-us-west-2"])
+    assert answer.exit_code == 2
+    assert "Name a flow of stack `prod-us-west-2`" in answer.output
