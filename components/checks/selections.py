@@ -27,6 +27,7 @@ _SEPARATORS = ("-", "_", ".")
 def check_selections(flow: ExpandedFlow) -> Iterator[Problem]:
     """Every entry in a flow's lists of topics and groups selects what its author means."""
     yield from _check_empty(flow)
+    yield from _check_lag(flow)
     bad = list(_check_patterns(flow))
     yield from bad
     yield from _check_beginnings(flow)
@@ -109,6 +110,20 @@ def _check_empty(flow: ExpandedFlow) -> Iterator[Problem]:
             "The checkpoint connector would have no task, and no offset would ever be translated.",
             "set `groups` to at least one name or pattern, or `connectors.checkpoint.enabled: false`.",
         )
+
+
+def _check_lag(flow: ExpandedFlow) -> Iterator[Problem]:
+    if flow.settings.offset_syncs.enabled:
+        return
+    for part, source in flow.settings.connectors.sources.items():
+        if source.offset_syncs is not None:
+            yield Problem(
+                flow.where(f"connectors.sources.{part}.offsetSyncs.lagMax"),
+                "lag-without-offset-syncs",
+                "`lagMax` is set, but the flow writes no offset syncs",
+                "It is the distance between two offset syncs, so it has no effect.",
+                "remove it, or set `offsetSyncs.enabled: true` of the flow.",
+            )
 
 
 def _check_internal(flow: ExpandedFlow) -> Iterator[Problem]:

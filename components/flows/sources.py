@@ -45,4 +45,6 @@ def source_key(flow: Flow, part: str, key: str) -> str:
     top = key.partition(".")[0]
     own = flow.connectors.sources.get(part)
     given = {str(type(own).model_fields[name].alias) for name in own.model_fields_set} if own is not None else set()
-    return f"connectors.sources.{part}.{key}" if top in given else key
+    # Whether and where offset syncs are written, the flow alone decides.
+    is_own = top in given and (top != "offsetSyncs" or key == "offsetSyncs.lagMax")
+    return f"connectors.sources.{part}.{key}" if is_own else key

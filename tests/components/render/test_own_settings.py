@@ -132,3 +132,10 @@ def test_what_one_connector_leaves_out_another_may_replicate() -> None:
     sources = {"most": {"topics": ["a-.*"], "topicsExclude": ["a-big"]}, "big": {"topics": ["a-big"]}}
     found = check_topology(parse_topology(a_topology(a_flow(topics=[], connectors={"sources": sources}))))
     assert [problem for problem in found if "overlap" in problem.code or "exclude" in problem.code] == []
+
+
+def test_only_the_flow_decides_whether_offset_syncs_are_written() -> None:
+    flow = divided(offsetSyncs={"enabled": False})
+    (model,) = [layer for layer in connector_layers(flow, "source", "second") if layer.name == "model"]
+    assert model.properties["emit.offset-syncs.enabled"].why == "replications.orders.offsetSyncs.enabled"
+    assert "offset.lag.max" not in model.properties
