@@ -109,7 +109,8 @@ def _offset_syncs(change: StackChange, before: DeployedConnector, after: Deploye
             f"offset syncs move from `{old_topic}` on the {old_side} to `{new_topic}` on the {new_side}, which has no "
             f"history: {offsets} do not advance on {after.target_alias} until the groups pass the first new sync"
         )
-        yield Effect(Severity.RE_READ, "offset-syncs-move", after.flow, "offsetSyncs.location", what)
+        where = _cause_of_the_move(before, after) if old_side == new_side else "offsetSyncs.location"
+        yield Effect(Severity.RE_READ, "offset-syncs-move", after.flow, where, what)
     elif new_topic and before.config.get(_LAG) != after.config.get(_LAG):
         old_lag, new_lag = (each.config.get(_LAG, "100") for each in (before, after))
         what = (
@@ -117,6 +118,13 @@ def _offset_syncs(change: StackChange, before: DeployedConnector, after: Deploye
             "a group at the end of a partition rereads no more than that"
         )
         yield Effect(Severity.NONE, "offset-lag-changes", after.flow, "offsetSyncs.lagMax", what)
+
+
+def _cause_of_the_move(before: DeployedConnector, after: DeployedConnector) -> str:
+    """The key that renames the offset-syncs topic, which is named after the other cluster."""
+    if before.target_alias != after.target_alias:
+        return "target"
+    return "source" if before.source_alias != after.source_alias else "separator"
 
 
 def _offset_syncs_topic(connector: DeployedConnector) -> tuple[str, str]:

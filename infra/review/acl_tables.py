@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from typing import Any
@@ -59,15 +59,21 @@ def acl_documents(acls: Sequence[Acl]) -> list[dict[str, Any]]:
 
 
 def acl_commands(acls: Sequence[Acl], topology: Topology) -> Iterator[str]:
-    """Shell lines that grant the ACLs with Kafka's own tool, for clusters where no KafkaUser grants them.
+    """Shell lines that grant the ACLs with Kafka's own tool, for clusters where no KafkaUser grants them."""
+    for alias, members in groupby(acls, key=lambda acl: acl.cluster):
+        if topology.clusters[alias].kafka_user is not None:
+            yield f"# {alias}: declared as a KafkaUser"
+        else:
+            yield from grant_commands(tuple(members))
+
+
+def grant_commands(acls: Iterable[Acl]) -> Iterator[str]:
+    """Shell lines that grant the ACLs, in order of their clusters, with Kafka's own tool.
 
     Each cluster has its own shell variables for the address and for the file of client properties, so that the lines of
     two clusters can run together. The shell stops at a variable that is not set.
     """
     for alias, members in groupby(acls, key=lambda acl: acl.cluster):
-        if topology.clusters[alias].kafka_user is not None:
-            yield f"# {alias}: declared as a KafkaUser"
-            continue
         variable = re.sub("[^A-Z0-9]", "_", alias.upper())
         servers, config = f"{variable}_SERVERS", f"{variable}_CONFIG"
         yield f"# {alias}: set {servers} to its address and {config} to the client properties of an administrator"

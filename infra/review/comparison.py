@@ -9,6 +9,7 @@ from components.changes.deployment_state import DeploymentState, deployment_stat
 from components.changes.effect import Effect, Severity, gravest
 from components.contract.problems import CannotRunError
 from infra.review.bases import Base
+from infra.review.grants import needed_grants
 from infra.review.object_changes import ObjectChange, object_changes
 from infra.review.snapshots import Snapshot, current_snapshot, earlier_snapshot
 from infra.settings import stack_file, stack_names
@@ -27,7 +28,8 @@ class Drift(Effect):
 class Comparison:
     """What a change does to one stack; `against` is the name in reports of what it is compared with.
 
-    `drift` is only there in a comparison with a cluster: what no longer matches the stack.
+    `drift` is only there in a comparison with a cluster: what no longer matches the stack. `grants` are commands that
+    have to run before the deployment.
     """
 
     stack: str
@@ -35,6 +37,7 @@ class Comparison:
     effects: tuple[Effect, ...]
     objects: tuple[ObjectChange, ...]
     drift: tuple[Drift, ...] = ()
+    grants: tuple[str, ...] = ()
 
     @property
     def severity(self) -> Severity:
@@ -103,7 +106,8 @@ def compare(stack: str, label: str, before: Snapshot, after: Snapshot) -> Compar
         return known or ".".join(part for part in (flow, key) if part)
 
     effects = (*_kubernetes_cluster(before, after), *all_effects(old, new, place))
-    return Comparison(stack, label, tuple(sorted(effects, key=lambda each: -each.severity.rank)), tuple(objects))
+    ordered = tuple(sorted(effects, key=lambda each: -each.severity.rank))
+    return Comparison(stack, label, ordered, tuple(objects), grants=needed_grants(before, after))
 
 
 def _left_without_namespace(

@@ -11,7 +11,7 @@ VERSION = 1
 
 
 def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Every stack with its severity, effects (most severe first) and changed objects."""
+    """Every stack with its severity, effects (most severe first), grants, drift and changed objects."""
     return {
         "version": VERSION,
         "severity": max(
@@ -27,6 +27,7 @@ def _stack(comparison: Comparison) -> dict[str, Any]:
         "against": comparison.against,
         "severity": comparison.severity.value,
         "effects": [{**asdict(effect), "stack": comparison.stack} for effect in comparison.effects],
+        "grants": list(comparison.grants),
         "drift": [asdict(drift) for drift in comparison.drift],
         "objects": [
             {

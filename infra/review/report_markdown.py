@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from components.changes.effect import Effect
+from components.changes.effect import Effect, Severity
 from infra.review.comparison import Comparison
 from infra.review.report_text import drift_origin, field_lines, object_title, summary
+from infra.review.what_to_do import WHAT_TO_DO, told_once
 
 #: The usual services allow 65,536 characters in a comment.
 LONGEST_COMMENT = 60_000
@@ -35,14 +36,22 @@ def _head(comparison: Comparison) -> Iterator[str]:
             yield f"| {' | '.join(_cell(cell) for cell in cells)} |"
         yield ""
     if comparison.effects:
-        yield "| severity | flow | effect | where |"
-        yield "| --- | --- | --- | --- |"
-        yield from (_row(effect) for effect in comparison.effects)
+        yield "| severity | flow | effect | what to do | where |"
+        yield "| --- | --- | --- | --- | --- |"
+        yield from (_row(effect) for effect in told_once(comparison.effects))
+        yield ""
+    if comparison.grants:
+        yield "Grant these before you deploy. An administrator of each Kafka cluster runs:"
+        yield ""
+        yield "```sh"
+        yield from (_code(line) for line in comparison.grants)
+        yield "```"
         yield ""
 
 
 def _row(effect: Effect) -> str:
-    cells = (effect.severity.value, effect.flow, effect.what, f"{effect.where} ({effect.code})")
+    todo = WHAT_TO_DO.get(effect.code, "") if effect.severity in (Severity.DATA, Severity.RE_READ) else ""
+    cells = (effect.severity.value, effect.flow, effect.what, todo, f"{effect.where} ({effect.code})")
     return f"| {' | '.join(_cell(cell) for cell in cells)} |"
 
 

@@ -13,6 +13,7 @@ from components.changes.effect import Severity
 from infra.review.comparison import Comparison, Drift
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
 from infra.review.printed_lines import print_fact
+from infra.review.what_to_do import told_once
 
 _LONGEST_VALUE = 120
 _CONFIG_MAP = re.compile(r"\$\{[^:}]+:([^:}]+):")
@@ -84,7 +85,10 @@ _MARKS = {
 
 
 def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> None:
-    """Each stack: its effects, most severe first, then each changed object with the fields that differ."""
+    """Each stack: its effects, most severe first, then each changed object with the fields that differ, and grants.
+
+    A command is never folded: it is there to be copied.
+    """
     for comparison in comparisons:
         severity = comparison.severity
         head = f"{comparison.stack} against {comparison.against}"
@@ -93,7 +97,7 @@ def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> No
             where = f"{drift.where}{drift_origin(drift)}"
             text = f"{escape(where)}: {escape(drift.what)} [dim]({drift.code})[/]. Remedy: {escape(drift.remedy)}"
             print_fact(console, f"[{_COLORS[drift.severity]}]drift[/]   {text}", 2)
-        for effect in comparison.effects:
+        for effect in told_once(comparison.effects):
             what = f"{effect.flow}: {effect.what}" if effect.flow else effect.what
             text = f"{escape(what)} [dim]({effect.code}, at {escape(effect.where)})[/]"
             print_fact(console, f"[{_COLORS[effect.severity]}]{effect.severity:<7}[/] {text}", 2)
@@ -102,3 +106,7 @@ def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> No
             print_fact(console, f"{_MARKS[change.change]} {escape(object_title(change))}{kind}", 2)
             for line in field_lines(change):
                 print_fact(console, f"[dim]{escape(line)}[/]", 6)
+        if comparison.grants:
+            print_fact(console, "grant these before you deploy:", 2)
+        for command in comparison.grants:
+            console.print(f"      {escape(command)}", soft_wrap=True)

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from components.changes.effect import Severity
+from infra.review.what_to_do import WHAT_TO_DO
 from tests.infra.review.changes import compared
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
@@ -21,6 +23,8 @@ def test_a_change_means_what_its_case_says(case: Path, tmp_path: Path) -> None:
     effects = [f"{effect.severity} {effect.code} at {effect.where}" for effect in comparison.effects]
     assert sorted(effects) == sorted(wanted["effects"])
     assert [f"{each.change} {each.deployment} {each.key}" for each in comparison.objects] == wanted["objects"]
+    grave = [each.code for each in comparison.effects if each.severity in (Severity.DATA, Severity.RE_READ)]
+    assert set(grave) <= set(WHAT_TO_DO), "a reviewer is not told what to do"
     for words in wanted.get("says", ()):
         assert any(words in effect.what for effect in comparison.effects), words
 

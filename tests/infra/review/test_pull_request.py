@@ -18,8 +18,11 @@ LONGEST_OF_GITHUB = 65_536
 
 
 def a_comparison(stack: str, severity: Severity, effects: int = 1) -> Comparison:
-    effect = Effect(severity, "connector-restarts", "orders", "replications.orders", "1 connector restarts")
-    return Comparison(stack, "main", (effect,) * effects, ())
+    found = tuple(
+        Effect(severity, "connector-restarts", "orders", "replications.orders", f"connector {n} restarts")
+        for n in range(effects)
+    )
+    return Comparison(stack, "main", found, ())
 
 
 def folders(tmp_path: Path) -> tuple[Path, Base]:

@@ -18,6 +18,7 @@ from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
 from infra.review.report_json import as_json
 from infra.review.report_markdown import LONGEST_COMMENT, as_markdown
 from infra.review.report_text import print_comparisons, value_text
+from infra.review.what_to_do import WHAT_TO_DO
 from tests.infra.review.changes import compared, written
 from tests.repository import ROOT
 
@@ -47,11 +48,12 @@ mirror-orders/orders-replication-b261305e66
 MARKDOWN = """\
 ### `test` against before: **data**, objects: 3 changed, 1 replaced
 
-| severity | flow | effect | where |
-| --- | --- | --- | --- |
+| severity | flow | effect | what to do | where |
+| --- | --- | --- | --- | --- |
 | data | orders | 1 pattern of topics is no longer replicated: remote topics `useast.payments-.*` stay on uswest \
-but get no more records from useast | replications.orders.topics (topics-stop) |
-| restart | orders | 2 connectors restart: `orders-source`, `orders-heartbeat` (`topics`) | \
+but get no more records from useast | tell the consumers of the remote topics; delete those topics on the target when \
+nobody reads them | replications.orders.topics (topics-stop) |
+| restart | orders | 2 connectors restart: `orders-source`, `orders-heartbeat` (`topics`) |  | \
 replications.orders.connectors (connector-restarts) |
 
 <details><summary>objects: 3 changed, 1 replaced</summary>
@@ -84,7 +86,7 @@ FORM = {
             "type": "array",
             "items": {
                 "type": "object",
-                "required": ["stack", "against", "severity", "effects", "drift", "objects"],
+                "required": ["stack", "against", "severity", "effects", "grants", "drift", "objects"],
                 "additionalProperties": False,
                 "properties": {
                     "stack": {"type": "string"},
@@ -96,6 +98,7 @@ FORM = {
                             "additionalProperties": {"type": "string"},
                         }
                     },
+                    "grants": {"items": {"type": "string"}},
                     "drift": {
                         "items": {
                             "required": ["severity", "code", "flow", "where", "what", "by", "since", "remedy"],
@@ -168,8 +171,11 @@ def test_no_change_is_said_in_one_line(tmp_path: Path) -> None:
 def a_large_comparison(objects: int, effects: int) -> Comparison:
     fields = (FieldChange("spec.config.topics", "a" * 90, "b" * 90),)
     change = ObjectChange(ChangeKind.CHANGED, "orders", "source-connector", "KafkaConnector", "n", "orders", fields)
-    effect = Effect(Severity.DATA, "topics-stop", "orders", "replications.orders.topics", "a topic | leaves" * 10)
-    return Comparison("test", "main", (effect,) * effects, (change,) * objects)
+    found = tuple(
+        Effect(Severity.DATA, "topics-stop", "orders", "replications.orders.topics", f"topic {n} | leaves" * 10)
+        for n in range(effects)
+    )
+    return Comparison("test", "main", found, (change,) * objects)
 
 
 def test_of_a_long_comment_objects_go_first_and_a_sentence_says_so() -> None:
@@ -188,7 +194,32 @@ def test_a_comment_of_too_many_effects_is_cut_at_a_line_and_says_so() -> None:
 
 def test_a_bar_ends_no_cell() -> None:
     row = as_markdown([a_large_comparison(objects=0, effects=1)]).splitlines()[4]
-    assert row.replace("\\|", "").count("|") == 5
+    assert row.replace("\\|", "").count("|") == 6
+
+
+def test_several_flows_with_the_same_effect_are_told_once(comparison: Comparison) -> None:
+    effects = tuple(
+        Effect(Severity.RE_READ, "group-offsets-stop", flow, f"replications.{flow}.syncGroupOffsets", "offsets stop")
+        for flow in ("orders", "payments")
+    )
+    rows = [line for line in as_markdown([replace(comparison, effects=effects)]).splitlines() if "offsets stop" in line]
+    assert rows == [
+        "| re-read | orders, payments | offsets stop | "
+        f"{WHAT_TO_DO['group-offsets-stop']} | replications.orders.syncGroupOffsets, "
+        "replications.payments.syncGroupOffsets (group-offsets-stop) |"
+    ]
+
+
+def test_what_a_change_needs_to_be_granted_is_a_command(tmp_path: Path) -> None:
+    more = {"replications": {"orders": {"topics": ["orders", "payments-.*", "ledger"]}}}
+    grown = compared(tmp_path, {}, more)
+    assert [line for line in grown.grants if "--topic ledger" in line] == [
+        'kafka-acls.sh --bootstrap-server "${USEAST_SERVERS:?}" --command-config "${USEAST_CONFIG:?}" --add '
+        "--allow-principal User:mirror --operation DescribeConfigs --operation Read --topic ledger"
+    ]
+    assert not any("payments" in line for line in grown.grants), "granted before"
+    assert "\n```sh\n# useast: set USEAST_SERVERS" in as_markdown([grown])
+    assert f"  grant these before you deploy:\n      {grown.grants[0]}\n" in printed(grown)
 
 
 def test_square_brackets_are_no_markup(comparison: Comparison) -> None:
