@@ -5,6 +5,7 @@ A frame of records has the columns key, value (binary), topic (string), partitio
 """
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 
 from pyspark.errors import PySparkException
@@ -22,6 +23,8 @@ _RECORD_SCHEMA = (
 )
 #: With fewer offsets than this, one task per partition is faster than splitting partitions.
 _SPLIT_FROM_RECORDS = 50_000
+#: At most this many offsets in a task, so that a long read can say how much of it is done.
+_RECORDS_IN_A_TASK = 250_000
 #: Ranges of one partition that are closer than this are read as one.
 _MERGE_WITHIN_RECORDS = 64
 _CONSUMER = {
@@ -58,8 +61,10 @@ def records(
         .option("includeHeaders", "true")
         .option("failOnDataLoss", "false")
     )
-    if sum(offsets.size for offsets in wanted.values()) >= _SPLIT_FROM_RECORDS:
-        reader = reader.option("minPartitions", str(spark.sparkContext.defaultParallelism))
+    size = sum(offsets.size for offsets in wanted.values())
+    if size >= _SPLIT_FROM_RECORDS:
+        tasks = max(spark.sparkContext.defaultParallelism, math.ceil(size / _RECORDS_IN_A_TASK))
+        reader = reader.option("minPartitions", str(tasks))
     return reader.load().select(*RECORD_COLUMNS)
 
 

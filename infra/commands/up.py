@@ -33,6 +33,6 @@ def up(
         deployment.preview(settings, typer.echo, refresh=refresh)
         confirm_or_end(f"Deploy {stack}?")
     print_changes(deployment.up(settings, typer.echo, refresh=refresh))
-    with err.status("waiting for connectors to be ready"):
-        deployment.wait_ready(settings, ready_seconds)
+    with err.status("waiting for connectors to be ready") as status:
+        deployment.wait_ready(settings, ready_seconds, status.update)
     out.print(f"[green]✓[/] every connector is ready; now prove it: replicate validate {escape(stack)}")

@@ -87,8 +87,8 @@ def outputs_if_deployed(settings: StackSettings) -> dict[str, Any]:
         return {}
 
 
-def wait_ready(settings: StackSettings, deadline_seconds: float) -> None:
-    """Wait until the operator reports everything Ready; see `readiness`.
+def wait_ready(settings: StackSettings, deadline_seconds: float, say: Say = lambda _: None) -> None:
+    """Wait until the operator reports everything Ready, and `say` how much is; see `readiness`.
 
     A ConfigMap that nobody has created is reported at once: no waiting helps.
     """
@@ -96,7 +96,7 @@ def wait_ready(settings: StackSettings, deadline_seconds: float) -> None:
     api = api_client(settings, environment.kubernetes_access())
     flows = resolved_flows(settings)
     require_config_maps(api, flows)
-    wait_until_ready(api, flows, deadline_seconds, environment.awaited_users())
+    wait_until_ready(api, flows, deadline_seconds, environment.awaited_users(), say)
 
 
 def _color() -> str:

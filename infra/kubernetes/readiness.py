@@ -1,6 +1,7 @@
 """Waits until everything that was deployed is Ready: KafkaUsers, workers and connectors."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,18 +39,24 @@ def wait_until_ready(
     flows: Sequence[ResolvedFlow],
     deadline_seconds: float,
     users: Sequence[PlannedObject] = (),
+    say: Callable[[str], object] = lambda _: None,
 ) -> None:
     """Return when the newest generation of every user, Connect cluster and connector is Ready.
 
-    Raises CannotRunError at the deadline; it names what is not ready and why.
+    `say` hears how many are. Raises CannotRunError at the deadline; it names what is not ready and why.
     """
     every = (*users, *(item for each in deployments(flows) for item in deployment_objects(each)))
     planned = [item for item in every if item.role in _RUNNERS]
+
+    ends = time.monotonic() + deadline_seconds
 
     def probe() -> None:
         states = [read_readiness(api, item) for item in planned]
         waiting = [f"{state.name}: {state.message}" for state in states if not state.ready]
         if waiting:
+            ready = len(planned) - len(waiting)
+            share, left = ready / len(planned), max(0.0, ends - time.monotonic())
+            say(f"waiting for connectors to be ready: {ready} of {len(planned)} ({share:.0%}), at most {left:.0f} s")
             raise NotYetError("; ".join(waiting))
 
     try:
@@ -77,17 +84,24 @@ def read_readiness(api: KubernetesApi, planned: PlannedObject) -> Readiness:
 def readiness_of(title: str, live: Mapping[str, Any]) -> Readiness:
     """Judge an object by its status. Source: Strimzi's conditions Ready and NotReady, observedGeneration.
 
-    A KafkaMirrorMaker2 stays Ready when one of its tasks fails, and is not ready for us.
+    A KafkaMirrorMaker2 stays Ready when one of its tasks fails, and is not ready for us; nor is a KafkaConnector with a
+    failed task, whatever its conditions say.
     """
     if not is_observed(live):
         return Readiness(title, False, "the operator has not processed the newest change yet")
     if condition(live, "Ready").get("status") == "True":
         failed = [
-            f"{connector['name']}{'' if each.task is None else f' task {each.task}'} failed: {each.reason}"
-            for connector in live["status"].get("connectors") or []
+            f"{connector.get('name', title)}{'' if each.task is None else f' task {each.task}'} failed: {each.reason}"
+            for connector in _connectors(live["status"])
             for each in failures(connector)
         ]
         return Readiness(title, not failed, "; ".join(failed))
     said = condition(live, "NotReady")
     message = said.get("message") or said.get("reason") or "the operator has not reported anything yet"
     return Readiness(title, False, str(message))
+
+
+def _connectors(status: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Source: KafkaMirrorMaker2Status.connectors, KafkaConnectorStatus.connectorStatus."""
+    own = status.get("connectorStatus")
+    return [*(status.get("connectors") or []), *([own] if own else [])]

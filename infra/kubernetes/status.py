@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+_CAUSE = "Caused by: "
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -14,8 +16,10 @@ class Failure:
 
     @property
     def reason(self) -> str:
-        """The first line of the stack trace."""
-        return next(iter(self.trace.strip().splitlines()), "no trace")
+        """The first line of the stack trace, and the innermost cause, which names a refused login or permission."""
+        lines = [line.strip() for line in self.trace.strip().splitlines()] or ["no trace"]
+        causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
+        return "; caused by ".join(dict.fromkeys([lines[0], *causes[-1:]]))
 
 
 def failures(connector: Mapping[str, Any]) -> Iterator[Failure]:

@@ -248,7 +248,8 @@ def _age_findings(age_ms: int, parameters: HeartbeatParameters, *, arriving: boo
     """`arriving`: some heartbeats arrived during the observation, so their producer and replication are running."""
     limit_seconds = stale_seconds(parameters.interval_seconds)
     if age_ms > limit_seconds * 1000:
-        why = f"the heartbeat {'or the source ' if parameters.produced_to == 'source' else ''}connector does not run"
+        connectors = "heartbeat or the source" if parameters.produced_to == "source" else "heartbeat"
+        why = f"the {connectors} connector does not run, or runs and cannot log in to a cluster"
         if arriving:
             why = "heartbeats do arrive, so the flow lags far behind, or the clocks of the job and the workers differ"
         return [

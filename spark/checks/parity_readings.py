@@ -23,6 +23,7 @@ from spark.checks.beginnings import arrived, known_starts, owed_ends, without_st
 from spark.checks.open_transactions import settled, unread
 from spark.checks.parity_findings import Difference, Sides
 from spark.checks.translation import SyncHistory
+from spark.estimates import estimates
 from spark.flows import OpenFlow
 from spark.guards import SOURCE, TARGET
 from spark.waiting import wait_until
@@ -102,7 +103,9 @@ def read_first_pass(
     found: dict[str, dict[TopicPartition, Sums]] = {
         side: dict.fromkeys(partitions, Sums()) for side in (SOURCE, TARGET)
     }
-    for row in readers.rows(frame, _both(flow), "reading the records of both sides"):
+    with estimates(flow.spark, flow.progress, f"{flow.name}: comparing {len(partitions)} partitions"):
+        rows = readers.rows(frame, _both(flow), "reading the records of both sides")
+    for row in rows:
         found[row.side][TopicPartition(row.topic, row.partition)] = Sums(
             row.records, row.low, row.high, row.aside, row.looped, row.oldest_ms, row.newest_ms
         )

@@ -32,7 +32,9 @@ def test_fresh_heartbeats_pass_and_are_counted_once_however_often_they_are_repli
 
 
 def test_old_heartbeats_fail_by_the_emit_interval() -> None:
-    assert codes(judge(PARAMETERS, beats(12_000, 11_000), Observation(), NOW)) == ["heartbeat-stale"]
+    outcome = judge(PARAMETERS, beats(12_000, 11_000), Observation(), NOW)
+    assert codes(outcome) == ["heartbeat-stale"]
+    assert outcome.findings[0].message.endswith("does not run, or runs and cannot log in to a cluster")
     assert judge(PARAMETERS, beats(9_000), Observation(), NOW).verdict is Verdict.PASS
     assert stale_seconds(0.1) == 10
     assert stale_seconds(60) == 600

@@ -1,10 +1,14 @@
 """Readiness as the operator's status tells it; an old status says nothing of a new generation."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from infra.kubernetes.readiness import readiness_of
+from infra.kubernetes.api import KubernetesApi, Reference
+from infra.kubernetes.readiness import readiness_of, wait_until_ready
+from infra.settings import read_settings
+from infra.stack_checks import resolved_flows
+from tests.repository import STACKS
 
 
 def an_object(generation: int = 2, observed: int = 2, *conditions: dict[str, str]) -> dict[str, Any]:
@@ -46,6 +50,41 @@ def test_a_mirror_maker_that_is_ready_with_a_failure_is_not(item: dict[str, Any]
     assert not found.ready
     assert f"{failed}: org.apache.kafka.connect.errors.ConnectException: no ACL" in found.message
     assert "at a.b" not in found.message
+
+
+def test_a_connector_with_a_failed_task_is_not_ready_whatever_its_conditions_say() -> None:
+    trace = (
+        "org.apache.kafka.connect.errors.ConnectException: Unrecoverable exception\n\tat a.b\n"
+        "Caused by: org.apache.kafka.common.KafkaException: Failed to create a client\n\tat c.d\n"
+        "Caused by: org.apache.kafka.common.errors.SaslAuthenticationException: Authentication failed\n"
+    )
+    item = an_object(2, 2, READY)
+    tasks = [{"id": 0, "state": "FAILED", "trace": trace}]
+    item["status"]["connectorStatus"] = {"name": "orders-source", "connector": {"state": "RUNNING"}, "tasks": tasks}
+    found = readiness_of("KafkaConnector a/orders-source", item)
+    assert (found.ready, found.message) == (
+        False,
+        "orders-source task 0 failed: org.apache.kafka.connect.errors.ConnectException: Unrecoverable exception; "
+        "caused by org.apache.kafka.common.errors.SaslAuthenticationException: Authentication failed",
+    )
+
+
+def test_waiting_says_how_much_is_ready() -> None:
+    settings = read_settings("prod-us-west-2", STACKS)
+    said: list[str] = []
+
+    class Cluster:
+        """Ready but for one connector, which is ready when it is asked for the second time."""
+
+        asked = 0
+
+        def get(self, target: Reference) -> dict[str, Any]:
+            self.asked += target.name == "orders-heartbeat"
+            late = target.name == "orders-heartbeat" and self.asked == 1
+            return an_object(2, 2) if late else an_object(2, 2, READY)
+
+    wait_until_ready(cast(KubernetesApi, Cluster()), resolved_flows(settings), 60, say=said.append)
+    assert [line.rpartition(",")[0] for line in said] == ["waiting for connectors to be ready: 3 of 4 (75%)"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,23 @@
+"""A long Spark job says how far it is."""
+
+import re
+
+from pyspark.sql import SparkSession
+
+from spark.estimates import estimate, estimates
+
+
+def test_the_rest_is_estimated_from_what_was_done() -> None:
+    assert estimate("orders: comparing records", 0.25, 10) == "orders: comparing records: 25%, about 30 s left"
+
+
+def test_a_long_job_is_watched_and_an_idle_session_says_nothing(spark: SparkSession) -> None:
+    said: list[str] = []
+    with estimates(spark, said.append, "adding", every_seconds=0.05):
+        spark.range(0, 20_000_000, 1, 40).selectExpr("sum(crc32(cast(id as string)))").collect()
+    assert said
+    assert all(re.fullmatch(r"adding: \d+%, about \d+ s left", line) for line in said)
+    heard = len(said)
+    with estimates(spark, said.append, "nothing", every_seconds=0.05):
+        spark.sparkContext.getConf()
+    assert len(said) == heard
