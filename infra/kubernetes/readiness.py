@@ -10,7 +10,7 @@ from components.flows.resolved import ResolvedFlow
 from components.render.deployments import deployment_objects, deployments
 from components.render.planned_objects import ObjectRole, PlannedObject
 from infra.kubernetes.api import ApiError, KubernetesApi, reference
-from infra.kubernetes.status import condition, failures, is_observed
+from infra.kubernetes.status import condition, connectors, failures, is_observed
 from infra.waiting import DeadlineError, NotYetError, wait_for
 
 _RUNNERS = frozenset(
@@ -92,16 +92,10 @@ def readiness_of(title: str, live: Mapping[str, Any]) -> Readiness:
     if condition(live, "Ready").get("status") == "True":
         failed = [
             f"{connector.get('name', title)}{'' if each.task is None else f' task {each.task}'} failed: {each.reason}"
-            for connector in _connectors(live["status"])
+            for connector in connectors(live)
             for each in failures(connector)
         ]
         return Readiness(title, not failed, "; ".join(failed))
     said = condition(live, "NotReady")
     message = said.get("message") or said.get("reason") or "the operator has not reported anything yet"
     return Readiness(title, False, str(message))
-
-
-def _connectors(status: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Source: KafkaMirrorMaker2Status.connectors, KafkaConnectorStatus.connectorStatus."""
-    own = status.get("connectorStatus")
-    return [*(status.get("connectors") or []), *([own] if own else [])]

@@ -22,6 +22,16 @@ class Failure:
         return "; caused by ".join(dict.fromkeys([lines[0], *causes[-1:]]))
 
 
+def connectors(live: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What Connect reported of a resource's connectors when the operator last asked.
+
+    Source: KafkaMirrorMaker2Status.connectors, KafkaConnectorStatus.connectorStatus.
+    """
+    status = live.get("status") or {}
+    own = status.get("connectorStatus")
+    return [*(status.get("connectors") or []), *([own] if own else [])]
+
+
 def failures(connector: Mapping[str, Any]) -> Iterator[Failure]:
     """What failed of a connector, by what Connect's REST interface answers, which Strimzi copies into its resources.
 

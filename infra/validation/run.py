@@ -10,16 +10,25 @@ from pathlib import Path
 
 import yaml
 from rich.console import Console
+from rich.markup import escape
 
+from components.contract.problems import CannotRunError
+from components.render.deployments import deployment_objects, deployments
 from infra.engine import deployment
 from infra.environment import stack_environment
+from infra.kubernetes.access import api_client, asking_kubernetes
+from infra.kubernetes.api import reference
 from infra.machine import jars as maven
 from infra.machine.class_archives import class_archive
 from infra.machine.jdk import find_jdk
 from infra.machine.paths import PACKAGES
 from infra.settings import StackSettings
+from infra.stack_checks import resolved_flows
+from infra.validation.silent_connectors import silent_connectors
 from infra.workspace import KubernetesAccess
 
+_RUN_CONNECTORS = ("KafkaConnector", "KafkaMirrorMaker2")
+_PERMISSION = "let the account of the stack's Kubernetes context get KafkaConnectors and KafkaMirrorMaker2s."
 JOB = PACKAGES / "spark" / "validate.py"
 
 
@@ -45,6 +54,7 @@ class ValidationRun:
 def run_validation(run: ValidationRun, console: Console) -> int:
     """Exit code of the job: 0 if everything passed, 1 if something failed, 2 if something could not be checked.
 
+    If it is not 0, the console also says what the operator reports of the stack's connectors.
     Ctrl-C also reaches the job and ends it.
     """
     environment = stack_environment(run.settings)
@@ -61,7 +71,23 @@ def run_validation(run: ValidationRun, console: Console) -> int:
     variables["SPARK_SUBMIT_OPTS"] = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} {archive}".strip()
     variables |= kubernetes_variables(access, folder)
     command = [sys.executable, str(JOB), "--parameters", str(parameters), *run.arguments]
-    return subprocess.run(command, env=variables, check=False).returncode
+    code = subprocess.run(command, env=variables, check=False).returncode
+    if code != 0:
+        for sentence in _about_connectors(run.settings, access):
+            console.print(f"[yellow]![/] {escape(sentence)}", soft_wrap=True)
+    return code
+
+
+def _about_connectors(settings: StackSettings, access: KubernetesAccess) -> list[str]:
+    """What may explain a failed validation, or why the cluster could not be asked."""
+    planned = (item for each in deployments(resolved_flows(settings)) for item in deployment_objects(each))
+    targets = [reference(item.manifest) for item in planned if item.manifest["kind"] in _RUN_CONNECTORS]
+    try:
+        with asking_kubernetes(f"stack {settings.stack}", "The status of connectors may say why.", _PERMISSION):
+            api = api_client(settings, access)
+            return list(silent_connectors(live for each in targets if (live := api.get(each)) is not None))
+    except CannotRunError as error:
+        return [str(error)]
 
 
 def kubernetes_variables(access: KubernetesAccess, folder: Path) -> dict[str, str]:
