@@ -46,6 +46,7 @@ REMEDIES: Mapping[str, str] = {
     "before-the-start": "",
     "behind-oldest-sync": "let the group consume on {source} until it passes the next offset sync. A smaller "
     "`offset.lag.max` writes syncs more often",
+    "ca-bundle-cut": "",
     "checkpoint-ahead": "let the group consume on {source} up to the checkpoint, or expect it to skip those records on "
     "{target} and set its offset there by hand",
     "checkpoint-behind": _RUNS,
