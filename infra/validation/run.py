@@ -20,7 +20,7 @@ from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import reference
 from infra.machine import jars as maven
 from infra.machine.class_archives import class_archive
-from infra.machine.jdk import find_jdk
+from infra.machine.jdk import Jdk, find_jdk
 from infra.machine.paths import PACKAGES
 from infra.settings import StackSettings
 from infra.stack_checks import resolved_flows
@@ -30,6 +30,7 @@ from infra.workspace import KubernetesAccess
 _RUN_CONNECTORS = ("KafkaConnector", "KafkaMirrorMaker2")
 _PERMISSION = "let the account of the stack's Kubernetes context get KafkaConnectors and KafkaMirrorMaker2s."
 JOB = PACKAGES / "spark" / "validate.py"
+CLASS_PATH_VARIABLES = ("SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "SPARK_HOME", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,7 @@ def run_validation(run: ValidationRun, console: Console) -> int:
     jdk = find_jdk()
     jars = maven.ensure_jars(maven.SPARK, jdk, console)
     variables = {**os.environ, "JAVA_HOME": str(jdk.home), "REPLICATE_SPARK_JARS": str(jars)}
-    # Spark's class path begins in the folder of the Python that runs it.
-    archive = shlex.join(class_archive(jdk, JOB.name, jars, sys.executable))
-    variables["SPARK_SUBMIT_OPTS"] = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} {archive}".strip()
-    variables |= kubernetes_variables(access, folder)
+    variables |= kubernetes_variables(access, folder) | quick_start(jdk, jars)
     command = [sys.executable, str(JOB), "--parameters", str(parameters), *run.arguments]
     code = subprocess.run(command, env=variables, check=False).returncode
     if code != 0:
@@ -88,6 +86,18 @@ def _about_connectors(settings: StackSettings, access: KubernetesAccess) -> list
             return list(silent_connectors(live for each in targets if (live := api.get(each)) is not None))
     except CannotRunError as error:
         return [str(error)]
+
+
+def quick_start(jdk: Jdk, jars: Path) -> dict[str, str]:
+    """The variable by which Spark's JVM starts with an archive of its classes.
+
+    None if the user has folders on Spark's class path, which the JVM cannot archive.
+    """
+    if any(os.environ.get(each) for each in CLASS_PATH_VARIABLES):
+        return {}
+    # Spark's own classes are beside the Python that runs it.
+    archive = shlex.join(class_archive(jdk, JOB.name, jars, sys.executable))
+    return {"SPARK_SUBMIT_OPTS": f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} {archive}".strip()}
 
 
 def kubernetes_variables(access: KubernetesAccess, folder: Path) -> dict[str, str]:
