@@ -45,7 +45,12 @@ def _example(file: Path, found_in: Callable[[Path, Path], list[Problem]]) -> str
     with TemporaryDirectory() as folder:
         problem = next(each for each in found_in(file, Path(folder)) if each.code == file.stem)
         text = problem.text.replace(f"{folder}/", "")
-    line = problem.place.excerpt.partition(" | ")[2].partition("\n")[0].strip() if problem.place else ""
+        place = problem.place
+        line = (
+            (Path(folder) / place.file).read_text().splitlines()[place.line - 1].strip()
+            if place and place.excerpt
+            else ""
+        )
     example = f"```yaml\n{line}\n```\n\n" if line else ""
     kind = "Warning" if problem.severity == "warning" else "Error"
     return f"{kind}. {meaning}\n\n{example}{_fenced(text)}"

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from components.contract.problems import CannotRunError
 from infra.commands.app import main
 from infra.commands.local import local
-from infra.local import stack
+from infra.local import paths, stack
 from infra.local.stack import PartStatus
 
 RUNNING = PartStatus("etcd", True, True, 42, (20001, 20002), 54 * 1024 * 1024, Path("/logs/etcd.log"))
@@ -57,7 +57,8 @@ def test_status_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
                 "memoryBytes": None,
                 "log": None,
             },
-        ]
+        ],
+        "kubeconfig": str(paths.kubeconfig()),
     }
 
 
