@@ -190,7 +190,7 @@ def test_a_new_project_can_be_checked_and_rendered_as_shown(tmp_path: Path) -> N
             assert answer.returncode == 0, f"{command}: {answer.stdout}{answer.stderr}"
             done.append(command.words[1])
     assert done == ["init", "check", "render"]
-    assert list((folder / "rendered").glob("*/source-connector.yaml"))
+    assert list((folder / "rendered").rglob("source-connector.yaml"))
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,13 @@ ACLS = (
     Acl("useast", _USER, "topic", "literal", "heartbeats", ("CREATE", "WRITE")),
 )
 LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
-#: Heartbeats are bytes. Strimzi's default converters would write JSON into a topic that the flows of other tests read.
-BYTES = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.converters.ByteArrayConverter")
-#: No flow of other tests has these aliases, so none takes the heartbeats for its own.
-ALIASES = {"source.cluster.alias": "operator-source", "target.cluster.alias": "operator-target"}
+HEARTBEATS = {
+    # No flow of other tests has these aliases, so none takes the heartbeats for its own.
+    "source.cluster.alias": "operator-source",
+    "target.cluster.alias": "operator-target",
+    # Heartbeats are bytes. Strimzi's default converters would write JSON into a topic that flows of other tests read.
+    **dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.converters.ByteArrayConverter"),
+}
 
 
 class ConnectFlow(Workspace):
@@ -64,7 +67,6 @@ class ConnectFlow(Workspace):
             "tls": {"trustedCertificates": [{"secretName": "uswest", "certificate": "ca.crt"}]},
             "authentication": scram_login("uswest"),
             "config": {
-                **BYTES,
                 **{f"{topic}.storage.replication.factor": -1 for topic in ("config", "offset", "status")},
                 "config.providers": "secret",
                 "config.providers.secret.class": "io.strimzi.kafka.KubernetesSecretConfigProvider",
@@ -77,7 +79,7 @@ class ConnectFlow(Workspace):
     def connector(self, *, secret: str = "useast", interval: object = 1, **spec: Any) -> None:
         """The KafkaConnector, which emits heartbeats to useast with credentials of `secret`."""
         config: dict[str, Any] = {
-            **ALIASES,
+            **HEARTBEATS,
             "heartbeats.topic.replication.factor": -1,
             "emit.heartbeats.interval.seconds": interval,
         }

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from components.render.acls import Acl
-from tests.infra.operator.connect_flow import ALIASES, BYTES, CONNECT, CONNECTOR, NAMESPACE, ConnectFlow
+from tests.infra.operator.connect_flow import CONNECT, CONNECTOR, HEARTBEATS, NAMESPACE, ConnectFlow
 from tests.infra.operator.workspace import scram_login
 
 STRIMZI = "kafka.strimzi.io/v1beta2"
@@ -29,7 +29,6 @@ class V1Beta2Flow(ConnectFlow):
         """The KafkaConnect of v1beta2; what is not given is right."""
         config = {
             "group.id": NAMESPACE,
-            **BYTES,
             **{f"{topic}.storage.topic": f"{NAMESPACE}-{topic}s" for topic in ("config", "offset")},
             "status.storage.topic": f"{NAMESPACE}-status",
             **{f"{topic}.storage.replication.factor": -1 for topic in ("config", "offset", "status")},
@@ -52,7 +51,7 @@ class V1Beta2Flow(ConnectFlow):
     def file_connector(self, *, security: dict[str, str] | None = None, **spec: Any) -> None:
         """The KafkaConnector, which emits heartbeats to uswest with what the workers' file says."""
         config: dict[str, Any] = {
-            **ALIASES,
+            **HEARTBEATS,
             "heartbeats.topic.replication.factor": -1,
             "target.cluster.bootstrap.servers": f"${{file:{FILE}:bootstrap.servers}}",
             "target.cluster.security.protocol": "SASL_SSL",
