@@ -34,11 +34,13 @@ def pattern_lists(flow: Flow) -> dict[str, tuple[str, ...]]:
 
 
 def excluded_topics(flow: Flow) -> tuple[str, ...]:
-    return (*DEFAULT_TOPICS_EXCLUDE, *flow.topics_exclude)
+    """MirrorMaker's own exclusions and the flow's, each once: from Kafka 4.3 on a repeated one is refused."""
+    return tuple(dict.fromkeys((*DEFAULT_TOPICS_EXCLUDE, *flow.topics_exclude)))
 
 
 def excluded_groups(flow: Flow) -> tuple[str, ...]:
-    return (*DEFAULT_GROUPS_EXCLUDE, *flow.groups_exclude)
+    """MirrorMaker's own exclusions and the flow's, each once: from Kafka 4.3 on a repeated one is refused."""
+    return tuple(dict.fromkeys((*DEFAULT_GROUPS_EXCLUDE, *flow.groups_exclude)))
 
 
 def topic_selection(flow: Flow, topics: tuple[str, ...] | None = None) -> Selection:

@@ -64,3 +64,14 @@ def test_the_role_names_the_topics_of_every_connector() -> None:
     role, _ = access_objects(resolved)
     names = role.manifest["rules"][0]["resourceNames"]
     assert {config_map.name for config_map in topics_config_maps(resolved).values()} <= set(names)
+
+
+def test_an_exclusion_is_rendered_once_wherever_it_is_written_again() -> None:
+    """Kafka 4.3 refuses a list of exclusions with a repeated entry."""
+    sources = {"fast": {"topics": ["orders"], "topicsExclude": ["__.*", "old-.*"]}}
+    flow = a_resolved_flow(topics=[], topicsExclude=["old-.*"], groupsExclude=["__.*"], connectors={"sources": sources})
+    lists = [each.data for each in topics_config_maps(flow).values()]
+    written = [entries.split(",") for data in lists for key, entries in data.items() if key.endswith("exclude")]
+    assert written
+    assert all(len(entries) == len(set(entries)) for entries in written)
+    assert "old-.*" in written[0]
