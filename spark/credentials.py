@@ -18,13 +18,9 @@ from components.contract.parameters import (
     SecretReference,
 )
 from components.contract.problems import CannotRunError
+from components.kafka.login_modules import LOGIN_MODULES
 
 KUBERNETES_TIMEOUT_SECONDS = 10
-_LOGIN_MODULES = {
-    "plain": ("PLAIN", "org.apache.kafka.common.security.plain.PlainLoginModule"),
-    "scram-sha-256": ("SCRAM-SHA-256", "org.apache.kafka.common.security.scram.ScramLoginModule"),
-    "scram-sha-512": ("SCRAM-SHA-512", "org.apache.kafka.common.security.scram.ScramLoginModule"),
-}
 
 
 @dataclass(frozen=True)
@@ -102,11 +98,11 @@ def client_options(cluster: ClusterParameters, resolve: Resolve, keystore_to_pem
 
 
 def _password_properties(authentication: PasswordAuthentication, resolve: Resolve) -> dict[str, str]:
-    mechanism, module = _LOGIN_MODULES[authentication.type]
+    mechanism = authentication.type.upper()
     user, password = (_jaas_quoted(text) for text in (authentication.username, resolve(authentication.password).text()))
     return {
         "sasl.mechanism": mechanism,
-        "sasl.jaas.config": f"{module} required username={user} password={password};",
+        "sasl.jaas.config": f"{LOGIN_MODULES[mechanism]} required username={user} password={password};",
     }
 
 

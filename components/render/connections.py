@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from components.contract.parameters import SecurityProtocol
 from components.flows.expansion import Shape
 from components.flows.resolved import ResolvedFlow, bootstrap_address
+from components.kafka.login_modules import LOGIN_MODULES
 from components.kafka.replication_policy import Side
 from components.render.references import (
     OPERATOR_SECRET_PROVIDER,
@@ -39,12 +40,6 @@ FILE_PROVIDER = "file"
 #: Source: Strimzi kafka_connect_run.sh.
 WORKER_FILE = "/tmp/strimzi-connect.properties"
 
-_LOGIN_MODULES = {
-    "plain": "org.apache.kafka.common.security.plain.PlainLoginModule",
-    "scram-sha-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
-    "scram-sha-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
-    "oauth": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
-}
 #: Source: strimzi-kafka-oauth, which every Strimzi image contains.
 _OAUTH_CALLBACK = "io.strimzi.kafka.oauth.client.JaasClientOauthLoginCallbackHandler"
 
@@ -111,7 +106,9 @@ def login_properties(authentication: Authentication, vault: Vault) -> dict[str, 
             password = vault.placeholder(authentication.password, "password")
             return {
                 "sasl.mechanism": authentication.type.upper(),
-                "sasl.jaas.config": _jaas(authentication, username=authentication.username, password=password),
+                "sasl.jaas.config": _jaas(
+                    authentication.type.upper(), username=authentication.username, password=password
+                ),
             }
         case TlsAuthentication():
             chain, key = (
@@ -126,7 +123,7 @@ def login_properties(authentication: Authentication, vault: Vault) -> dict[str, 
         case OAuthAuthentication():
             return {
                 "sasl.mechanism": "OAUTHBEARER",
-                "sasl.jaas.config": _jaas(authentication, **_oauth_options(authentication, vault)),
+                "sasl.jaas.config": _jaas("OAUTHBEARER", **_oauth_options(authentication, vault)),
                 "sasl.login.callback.handler.class": _OAUTH_CALLBACK,
             }
         case CustomAuthentication():
@@ -153,9 +150,9 @@ def _oauth_options(authentication: OAuthAuthentication, vault: Vault) -> dict[st
     return {key: value for key, value in options.items() if value}
 
 
-def _jaas(authentication: Authentication, **options: str) -> str:
+def _jaas(mechanism: str, **options: str) -> str:
     quoted = " ".join(f'{key}="{value}"' for key, value in options.items())
-    return f"{_LOGIN_MODULES[authentication.type]} required {quoted};"
+    return f"{LOGIN_MODULES[mechanism]} required {quoted};"
 
 
 def _trust_properties(flow: ResolvedFlow, side: Side) -> dict[str, str]:

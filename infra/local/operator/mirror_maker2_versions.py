@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from components.kafka.login_modules import LOGIN_MODULES
 from infra.kubernetes.api import Object
 from infra.local.operator.cluster_access import (
     CertificateAuthentication,
@@ -15,7 +16,7 @@ from infra.local.operator.cluster_access import (
     cluster_access,
 )
 from infra.local.operator.resources import V1_GROUP
-from infra.local.operator.worker_properties import LOGIN_MODULES, credentials, security_protocol, trust
+from infra.local.operator.worker_properties import credentials, security_protocol, trust
 
 CONNECTOR_FILE = "/tmp/strimzi-mirrormaker2-connector.properties"
 STORES = "/tmp/kafka/clusters"

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import pkcs12
 
+from components.kafka.login_modules import LOGIN_MODULES
 from infra.local.operator.cluster_access import (
     CertificateAuthentication,
     ClusterAccess,
@@ -26,7 +27,6 @@ from infra.local.operator.mirror_maker2_versions import CONNECTOR_FILE, STORES
 from infra.local.operator.resources import KAFKA_MIRROR_MAKER_2, ConnectResource
 from infra.local.operator.secret_contents import InvalidSecretError, SecretData, secret_value, trusted_certificates
 from infra.local.operator.worker_properties import (
-    LOGIN_MODULES,
     as_properties_file,
     for_every_client,
     security_protocol,

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from components.kafka.login_modules import LOGIN_MODULES
 from infra.local.operator.cluster_access import (
     Authentication,
     CertificateAuthentication,
@@ -51,12 +52,6 @@ _ALLOWED_KEYS = frozenset(
 )
 _CUSTOM_PREFIXES = ("sasl.", "ssl.keystore.")
 """The operator takes only these properties of a custom authentication."""
-
-LOGIN_MODULES = {
-    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
-    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
-    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
-}
 
 
 def worker_properties(connect: ConnectResource) -> dict[str, str]:

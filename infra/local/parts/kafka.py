@@ -15,6 +15,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
 )
 
 from components.contract.problems import CannotRunError
+from components.kafka.login_modules import LOGIN_MODULES
 from infra.local import paths
 from infra.local.acls import apply_acls, standing_acls
 from infra.local.certificates import Authority
@@ -57,7 +58,7 @@ def server_properties(region: Region, controller_port: int, keystore: Path, log_
     users = region.users.values()
     admin = region.users[ADMIN]
     known = " ".join(f'user_{user.name}="{user.password}"' for user in users)
-    plain = f'{_PLAIN} required username="{admin.name}" password="{admin.password}" {known};'
+    plain = f'{LOGIN_MODULES["PLAIN"]} required username="{admin.name}" password="{admin.password}" {known};'
     listeners = {
         "CLIENT": region.bootstrap_servers,
         "TLS": region.tls_bootstrap_servers,
@@ -76,7 +77,7 @@ def server_properties(region: Region, controller_port: int, keystore: Path, log_
         "sasl.mechanism.controller.protocol": "PLAIN",
         "listener.name.client.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
         "listener.name.client.plain.sasl.jaas.config": plain,
-        "listener.name.client.scram-sha-512.sasl.jaas.config": f"{_SCRAM} required;",
+        "listener.name.client.scram-sha-512.sasl.jaas.config": f"{LOGIN_MODULES['SCRAM-SHA-512']} required;",
         "listener.name.controller.sasl.enabled.mechanisms": "PLAIN",
         "listener.name.controller.plain.sasl.jaas.config": plain,
         "listener.name.tls.ssl.client.auth": "required",
@@ -92,10 +93,6 @@ def server_properties(region: Region, controller_port: int, keystore: Path, log_
         "log.dirs": str(log_dir),
         **QUICK_AND_SMALL,
     }
-
-
-_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
-_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 def kafka_part(alias: str) -> Part:
