@@ -71,7 +71,7 @@ def _check_repeated(flow: ExpandedFlow) -> Iterator[Problem]:
                 flow.where(key),
                 "listed-twice",
                 f"`{entry}` is in the list more than once",
-                "The repetition selects nothing more; another name may have been meant.",
+                "The repetition selects nothing more, and connectors of Kafka 4.3 refuse such a list.",
                 "correct or remove it.",
                 Severity.WARNING,
             )
