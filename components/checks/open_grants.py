@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
 from components.flows.selections import topic_lists
-from components.kafka.beginnings import beginnings
+from components.kafka.beginnings import beginnings_of_entry
 from components.kafka.replication_policy import Policy
 from components.kafka.selection import is_for_everything
 from components.topology.model import Topology
@@ -40,7 +40,7 @@ def open_grants(topology: Topology, flow: ExpandedFlow, aliases: set[str]) -> It
                 for alias, what in opened
                 if alias in aliases and kafka_principal(topology.clusters[alias]) is not None
             ]
-            if said and beginnings(entry) == (("", False),) and not is_for_everything(entry):
+            if said and beginnings_of_entry(entry) == (("", False),) and not is_for_everything(entry):
                 yield _problem(flow.where(f"{key}.{index}"), entry, " and ".join(said))
 
 

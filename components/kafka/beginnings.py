@@ -7,15 +7,21 @@ from importlib import import_module
 from typing import Any
 
 from components.kafka.patterns import pattern_error
+from components.kafka.topic_names import is_name
 
 _parser = import_module("re._parser")
 
-#: More alternatives than this are not followed: an ACL of a shorter prefix is easier to review than so many.
-_ALTERNATIVES = 16
+#: The most texts that a pattern becomes: ACLs of shorter prefixes are easier to review than more of them.
+_ALTERNATIVES = 64
 
 #: A text, and whether it is a whole name and not only its beginning.
 Beginning = tuple[str, bool]
 _Beginnings = frozenset[Beginning]
+
+
+def beginnings_of_entry(entry: str) -> tuple[Beginning, ...]:
+    """What the names that an entry of a list means begin with: whoever writes `orders.eu` means only that name."""
+    return ((entry, True),) if is_name(entry) else beginnings(entry)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -38,10 +44,17 @@ def _after(before: _Beginnings, nodes: Iterable[Any], flags: int) -> _Beginnings
     for operation, argument in nodes:
         follow = _FOLLOW.get(str(operation), _anything)
         found = follow(frozenset(each for each in before if each[1]), argument, flags)
-        if len(found) > _ALTERNATIVES:
-            found = _anything(before, argument, flags)
-        before = found | {each for each in before if not each[1]}
+        before = _shortened(found | {each for each in before if not each[1]})
     return before
+
+
+def _shortened(found: _Beginnings) -> _Beginnings:
+    """Cut texts until few enough remain, none shorter than it must be."""
+    length = max((len(text) for text, _ in found), default=0)
+    while len(found) > _ALTERNATIVES:
+        length -= 1
+        found = frozenset((text[:length], whole and len(text) <= length) for text, whole in found)
+    return found
 
 
 def _anything(before: _Beginnings, _argument: Any, _flags: int) -> _Beginnings:

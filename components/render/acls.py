@@ -15,7 +15,7 @@ from components.flows.naming import (
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.flows.selections import all_topics
 from components.kafka.acls import CLUSTER_NAME, EVERY_NAME, implying, wider_resources
-from components.kafka.beginnings import beginnings
+from components.kafka.beginnings import beginnings_of_entry
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
 from components.render.connector_config import chooses_heartbeats
 from components.render.heartbeat_workers import heartbeat_workers
@@ -57,7 +57,7 @@ class _User:
 
     def matching(self, resource: ResourceType, pattern: str, *operations: str, prefix: str = "") -> Iterator[Acl]:
         """Yield the ACLs for a name or pattern; ACLs have no regular expressions, so a pattern becomes prefixes."""
-        for beginning, is_whole in beginnings(pattern):
+        for beginning, is_whole in beginnings_of_entry(pattern):
             name = prefix + beginning
             if name:
                 yield self.may(resource, name, *operations, pattern="literal" if is_whole else "prefixed")

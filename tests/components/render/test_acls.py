@@ -197,6 +197,8 @@ def test_merged_acls_repeat_nothing(given: list[Any], least: list[Any]) -> None:
     [
         pytest.param("orders", {("literal", "orders")}, id="a name"),
         pytest.param(r"orders\.eu", {("literal", "orders.eu")}, id="a name with an escaped dot"),
+        pytest.param("orders.eu", {("literal", "orders.eu")}, id="a name with a dot"),
+        pytest.param("v1.2.3", {("literal", "v1.2.3")}, id="a name with dots"),
         pytest.param("orders-.*", {("prefixed", "orders-")}, id="a beginning"),
         pytest.param("orders?", {("literal", "order"), ("literal", "orders")}, id="an optional last letter"),
         pytest.param("orders|logs-.*", {("literal", "orders"), ("prefixed", "logs-")}, id="alternatives"),
@@ -204,6 +206,11 @@ def test_merged_acls_repeat_nothing(given: list[Any], least: list[Any]) -> None:
             "shipping-(events|labels)-.*",
             {("prefixed", "shipping-events-"), ("prefixed", "shipping-labels-")},
             id="alternatives within a pattern",
+        ),
+        pytest.param(
+            "|".join(f"team{number}-orders" for number in range(20)),
+            {("literal", f"team{number}-orders") for number in range(20)},
+            id="many alternatives",
         ),
         pytest.param(".*", {("literal", "*")}, id="everything"),
         pytest.param(".*-events", {("literal", "*")}, id="no beginning"),
@@ -216,6 +223,13 @@ def test_a_pattern_becomes_the_narrowest_acls_that_kafka_knows(pattern: str, gra
         if acl.cluster == "useast" and acl.operations == ("DESCRIBE_CONFIGS", "READ")
     }
     assert found == granted
+
+
+def test_a_group_with_a_dot_is_granted_by_its_name() -> None:
+    groups = {
+        (acl.pattern, acl.name) for acl in flow_acls(a_resolved_flow(groups=["app.eu"])) if acl.resource == "group"
+    }
+    assert groups == {("literal", "app.eu"), ("literal", "mirror-orders")}
 
 
 def test_what_has_no_beginning_keeps_the_aliass_prefix_on_the_target() -> None:
