@@ -14,7 +14,7 @@ RENEW_BEFORE_SECONDS = TOKEN_LIFETIME_SECONDS / 2
 
 def cluster_entry(kubeconfig: Path) -> dict[str, Any]:
     """How to reach the API server: the cluster of the kubeconfig's current context, without any user."""
-    document = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
+    document = yaml.load(kubeconfig.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     context = _named(document["contexts"], document["current-context"])["context"]
     return dict(_named(document["clusters"], context["cluster"])["cluster"])
 
