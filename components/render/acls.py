@@ -1,4 +1,4 @@
-"""The minimal Kafka ACLs of a flow's users, for its workers and connectors, derived from the model."""
+"""The minimal Kafka ACLs of a flow's users, for its workers, connectors and validation, derived from the model."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from components.render.connector_config import chooses_heartbeats
 from components.render.heartbeat_workers import heartbeat_workers
 from components.topology.clusters import ConfigValue
 from components.topology.model import ExactlyOnce, Flow, OffsetSyncsLocation, Topology
-from components.topology.principals import kafka_principal
+from components.topology.principals import kafka_principal, validation_principal
 
 ResourceType = Literal["topic", "group", "transactional_id", "cluster"]
 PatternType = Literal["literal", "prefixed"]
@@ -90,6 +90,36 @@ def flow_acls(flow: ResolvedFlow) -> tuple[Acl, ...]:
         *_heartbeat_connector(flow, source, target),
     ]
     return merged_acls(acl for acl in acls if acl.principal)
+
+
+def user_acls(flow: ResolvedFlow) -> tuple[Acl, ...]:
+    """Return the ACLs of a flow's users and of the users that its validation logs in as, where it has its own."""
+    sides = ((flow.settings.source, flow.source), (flow.settings.target, flow.target))
+    own = [(alias, validation_principal(cluster)) for alias, cluster in sides]
+    return merged_acls(
+        [*flow_acls(flow), *(acl for alias, user in own if user is not None for acl in validation_acls(alias, user))]
+    )
+
+
+def validation_acls(cluster: str, principal: str) -> tuple[Acl, ...]:
+    """Return what a user needs to run the validation job: it reads everything and changes nothing."""
+    user = _User(cluster, principal)
+    return (
+        user.topic(EVERY_NAME, "READ", "DESCRIBE_CONFIGS"),
+        user.may("group", EVERY_NAME, "DESCRIBE"),
+        # To see the flows' ACLs, and whether the brokers allow everyone what has no ACL.
+        user.may("cluster", CLUSTER_NAME, "DESCRIBE", "DESCRIBE_CONFIGS"),
+    )
+
+
+def added_acls(before: Iterable[Acl], after: Iterable[Acl]) -> Iterator[Acl]:
+    """Yield what `after` allows and `before` does not, without operations that a wider ACL of either allows."""
+    old = merged_acls(before)
+    allowed = {replace(acl, operations=()): acl.operations for acl in old}
+    for acl in merged_acls((*old, *after)):
+        new = tuple(each for each in acl.operations if each not in allowed.get(replace(acl, operations=()), ()))
+        if new:
+            yield replace(acl, operations=new)
 
 
 def _worker(user: _User, workers: str, exactly_once: bool) -> Iterator[Acl]:

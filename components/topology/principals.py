@@ -3,7 +3,13 @@
 Imports `clusters` only.
 """
 
-from components.topology.clusters import Cluster, PlainAuthentication, ScramAuthentication, TlsAuthentication
+from components.topology.clusters import (
+    Authentication,
+    Cluster,
+    PlainAuthentication,
+    ScramAuthentication,
+    TlsAuthentication,
+)
 
 _COMMON_NAME = "CN="
 _USER = "User:"
@@ -14,8 +20,13 @@ def kafka_principal(cluster: Cluster) -> str | None:
 
     Source: KIP-11, ssl.principal.mapping.rules, Strimzi KafkaUserModel.getUserName.
     """
-    name = _known_name(cluster)
-    return None if name is None else f"{_USER}{name}"
+    return _principal(_known_name(cluster))
+
+
+def validation_principal(cluster: Cluster) -> str | None:
+    """Return the principal of the validation job's own login, or None if it has none or only the cluster knows it."""
+    validation = cluster.validation
+    return _principal(_name_in(validation.authentication)) if validation is not None else None
 
 
 def kafka_user_name(cluster: Cluster) -> str | None:
@@ -33,12 +44,20 @@ def kafka_user_name(cluster: Cluster) -> str | None:
 
 def _known_name(cluster: Cluster) -> str | None:
     authentication = cluster.authentication
+    declared = cluster.kafka_user is not None and isinstance(authentication, TlsAuthentication)
+    if declared and authentication.principal is None:
+        return f"{_COMMON_NAME}{kafka_user_name(cluster)}"
+    return _name_in(authentication)
+
+
+def _name_in(authentication: Authentication | None) -> str | None:
     if isinstance(authentication, PlainAuthentication | ScramAuthentication):
         return authentication.username
     if authentication is None:
         return None
-    declared = cluster.kafka_user is not None and isinstance(authentication, TlsAuthentication)
-    if authentication.principal is None and declared:
-        return f"{_COMMON_NAME}{kafka_user_name(cluster)}"
     # Kafka prints a principal with its type, and clients only have the type `User`.
     return authentication.principal and authentication.principal.removeprefix(_USER)
+
+
+def _principal(name: str | None) -> str | None:
+    return None if name is None else f"{_USER}{name}"

@@ -18,7 +18,9 @@ def acls(
     commands: Annotated[bool, typer.Option("--commands", help="Print commands for Kafka's kafka-acls.sh.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Print the ACLs that the Kafka users of a stack need and no more, for clusters without a User Operator.
+    """Print the ACLs that a stack's Kafka users need and no more, with those of its validation.
+
+    They are for clusters without a User Operator.
 
     Example: `replicate acls prod-us-west-2 --commands`
     """
@@ -33,6 +35,16 @@ def acls(
         for table in access.acl_tables(found):
             out.print(table)
     print_problems(access.widest_grants(settings), err)
-    for alias in access.unknown_principals(settings):
-        message = f"the name of the user on {alias} is not known: set `principal` in its `authentication`"
-        err.print(f"[yellow]![/] {escape(message)}", soft_wrap=True)
+    for path in access.unknown_principals(settings):
+        _note(f"the Kafka user of `{path}` is not known, so no ACL is printed for it: set `principal` there")
+    for alias, missing in access.validations_without_user(settings):
+        added = "; ".join(map(access.acl_phrase, missing))
+        _note(
+            f"on {alias}, the validation job logs in as the connectors do, and `replicate validate` needs more than is "
+            f"printed here: {added}. Name a user of its own in `clusters.{alias}.validation.authentication`; then its "
+            "ACLs are printed, too"
+        )
+
+
+def _note(message: str) -> None:
+    err.print(f"[yellow]![/] {escape(message)}", soft_wrap=True)

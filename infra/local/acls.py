@@ -13,8 +13,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
 )
 
 from components.contract.problems import CannotRunError
-from components.kafka.acls import CLUSTER_NAME
-from components.render.acls import Acl
+from components.render.acls import Acl, validation_acls
 from infra.local.endpoints import ADMIN, APP, VALIDATOR, Region
 from infra.local.transient import REQUEST_SECONDS, retried
 
@@ -46,13 +45,10 @@ def apply_acls(region: Region, acls: Iterable[Acl]) -> None:
 
 
 def standing_acls(alias: str) -> tuple[Acl, ...]:
-    """The ACLs of users that belong to no flow: the validation job reads everything, the traffic clients also write."""
-    validator, app = f"User:{VALIDATOR}", f"User:{APP}"
+    """The ACLs of users that belong to no flow: the validation job's and the traffic clients'."""
+    app = f"User:{APP}"
     return (
-        Acl(alias, validator, "topic", "literal", "*", ("READ", "DESCRIBE", "DESCRIBE_CONFIGS")),
-        Acl(alias, validator, "group", "literal", "*", ("DESCRIBE",)),
-        # To see the flows' ACLs, and whether the brokers allow everyone what has no ACL.
-        Acl(alias, validator, "cluster", "literal", CLUSTER_NAME, ("DESCRIBE", "DESCRIBE_CONFIGS")),
+        *validation_acls(alias, f"User:{VALIDATOR}"),
         Acl(alias, app, "topic", "literal", "*", ("READ", "WRITE", "CREATE", "DESCRIBE", "DELETE")),
         Acl(alias, app, "group", "literal", "*", ("READ", "DESCRIBE")),
     )

@@ -102,6 +102,7 @@ def _values(answers: Answers) -> Mapping[str, object]:
             f"{role}_SERVERS": cluster.servers,
             f"{role}_CA": f"{cluster.kubernetes_name}-ca",
             f"{role}_MIRROR": f"{cluster.kubernetes_name}-mirror",
+            f"{role}_VALIDATOR": f"{cluster.kubernetes_name}-validator",
         }
     return values
 

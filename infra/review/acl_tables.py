@@ -11,9 +11,19 @@ from rich.table import Table
 
 from components.checks.open_grants import open_grants
 from components.contract.problems import Problem
-from components.render.acls import Acl, flow_acls, flows_without_addresses, merged_acls, operation_title
+from components.render.acls import (
+    Acl,
+    added_acls,
+    flow_acls,
+    flows_without_addresses,
+    merged_acls,
+    operation_title,
+    user_acls,
+    validation_acls,
+)
+from components.topology.clusters import Cluster
 from components.topology.model import Topology
-from components.topology.principals import kafka_principal
+from components.topology.principals import kafka_principal, validation_principal
 from infra.settings import StackSettings
 from infra.stack_checks import raise_mistakes
 
@@ -21,10 +31,13 @@ _OPTIONS = {"topic": "--topic", "group": "--group", "transactional_id": "--trans
 
 
 def stack_acls(settings: StackSettings) -> tuple[Acl, ...]:
-    """ACLs of every flow of a stack, merged by cluster; raises ReplicationError with every problem of the topology."""
+    """ACLs of a stack's flows and of its validation, merged by cluster.
+
+    Raises ReplicationError with every problem of the topology.
+    """
     raise_mistakes(settings)
     flows = flows_without_addresses(settings.topology, settings.region)
-    return merged_acls(acl for flow in flows for acl in flow_acls(flow))
+    return merged_acls(acl for flow in flows for acl in user_acls(flow))
 
 
 def widest_grants(settings: StackSettings) -> list[Problem]:
@@ -35,10 +48,36 @@ def widest_grants(settings: StackSettings) -> list[Problem]:
 
 
 def unknown_principals(settings: StackSettings) -> tuple[str, ...]:
-    """Aliases of the stack's clusters whose principal is unknown, so that no ACL can be derived."""
+    """Paths of the logins whose principal is unknown, so that no ACL can be derived."""
+    found: list[str] = []
+    for alias in _aliases(settings):
+        cluster = settings.topology.clusters[alias]
+        if kafka_principal(cluster) is None:
+            found.append(f"clusters.{alias}.authentication")
+        if _own_login(cluster) and validation_principal(cluster) is None:
+            found.append(f"clusters.{alias}.validation.authentication")
+    return tuple(found)
+
+
+def validations_without_user(settings: StackSettings) -> Iterator[tuple[str, tuple[Acl, ...]]]:
+    """Yield the clusters where the validation job logs in as the connectors do, and which ACLs the job adds there."""
     flows = flows_without_addresses(settings.topology, settings.region)
-    sides = {each for flow in flows for each in (flow.settings.source, flow.settings.target)}
-    return tuple(sorted(alias for alias in sides if kafka_principal(settings.topology.clusters[alias]) is None))
+    granted = [acl for flow in flows for acl in flow_acls(flow)]
+    for alias in _aliases(settings):
+        cluster = settings.topology.clusters[alias]
+        user = kafka_principal(cluster)
+        if user is not None and not _own_login(cluster):
+            yield alias, tuple(added_acls(granted, validation_acls(alias, user)))
+
+
+def _own_login(cluster: Cluster) -> bool:
+    return cluster.validation is not None and cluster.validation.authentication is not None
+
+
+def _aliases(settings: StackSettings) -> list[str]:
+    """The clusters of a stack's flows, sorted."""
+    flows = flows_without_addresses(settings.topology, settings.region)
+    return sorted({each for flow in flows for each in (flow.settings.source, flow.settings.target)})
 
 
 def acl_tables(acls: Sequence[Acl]) -> Iterator[Table]:
@@ -48,9 +87,17 @@ def acl_tables(acls: Sequence[Acl]) -> Iterator[Table]:
         for column in ("name", "operations"):
             table.add_column(column, overflow="fold")
         for acl in members:
-            operations = ", ".join(operation_title(each) for each in acl.operations)
-            table.add_row(acl.resource.replace("_", " "), acl.pattern, acl.name, operations)
+            table.add_row(acl.resource.replace("_", " "), acl.pattern, acl.name, _operations(acl))
         yield table
+
+
+def acl_phrase(acl: Acl) -> str:
+    """An ACL as a phrase, such as `DescribeConfigs, Read on topic *`."""
+    return f"{_operations(acl)} on {acl.resource.replace('_', ' ')} {acl.name}"
+
+
+def _operations(acl: Acl) -> str:
+    return ", ".join(operation_title(each) for each in acl.operations)
 
 
 def acl_documents(acls: Sequence[Acl]) -> list[dict[str, Any]]:
@@ -61,8 +108,11 @@ def acl_documents(acls: Sequence[Acl]) -> list[dict[str, Any]]:
 def acl_commands(acls: Sequence[Acl], topology: Topology) -> Iterator[str]:
     """Shell lines that grant the ACLs with Kafka's own tool, for clusters where no KafkaUser grants them."""
     for alias, members in groupby(acls, key=lambda acl: acl.cluster):
-        if topology.clusters[alias].kafka_user is not None:
+        cluster = topology.clusters[alias]
+        if cluster.kafka_user is not None:
             yield f"# {alias}: declared as a KafkaUser"
+            for user in sorted({acl.principal for acl in members} - {kafka_principal(cluster)}):
+                yield f"# {alias}: the User Operator manages the users, so declare a KafkaUser with the ACLs of {user}"
         else:
             yield from grant_commands(tuple(members))
 

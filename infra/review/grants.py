@@ -1,9 +1,8 @@
 """The ACLs that a change needs before it is deployed, as commands. Pure."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 
-from components.render.acls import Acl, flow_acls, merged_acls
+from components.render.acls import Acl, added_acls, user_acls
 from infra.review.acl_tables import grant_commands
 from infra.review.snapshots import Snapshot
 
@@ -21,18 +20,8 @@ def needed_grants(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
     return tuple(grant_commands(added))
 
 
-def added_acls(before: Iterable[Acl], after: Iterable[Acl]) -> Iterator[Acl]:
-    """What `after` allows and `before` does not; operations that a wider ACL of either allows are left out."""
-    old = merged_acls(before)
-    allowed = {replace(acl, operations=()): acl.operations for acl in old}
-    for acl in merged_acls((*old, *after)):
-        new = tuple(each for each in acl.operations if each not in allowed.get(replace(acl, operations=()), ()))
-        if new:
-            yield replace(acl, operations=new)
-
-
 def _acls(snapshot: Snapshot) -> list[Acl]:
-    return [acl for each in snapshot.deployments.values() for flow in each.flows for acl in flow_acls(flow)]
+    return [acl for each in snapshot.deployments.values() for flow in each.flows for acl in user_acls(flow)]
 
 
 def _kafka_users(snapshot: Snapshot) -> Iterator[tuple[str, bool]]:

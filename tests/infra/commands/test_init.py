@@ -68,6 +68,9 @@ def test_a_new_project_is_checked_and_rendered_at_once(tmp_path: Path, monkeypat
     assert run("render", "prod-us-west-2", "--out", str(tmp_path / "out")).exit_code == 0
     assert (tmp_path / "out" / "useast-to-uswest" / "connect.yaml").is_file()
     assert json.loads(run("environments").output) == ["prod"]
+    acls = run("acls", "prod-us-west-2")
+    assert "User:validator on useast" in acls.stdout
+    assert acls.stderr == "", "what `replicate validate` needs beside the ACLs that are printed"
 
 
 def test_the_answers_are_in_the_files(project: Path) -> None:

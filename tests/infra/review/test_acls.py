@@ -11,9 +11,11 @@ from rich.console import Console
 from infra.review.acl_tables import (
     acl_commands,
     acl_documents,
+    acl_phrase,
     acl_tables,
     stack_acls,
     unknown_principals,
+    validations_without_user,
     widest_grants,
 )
 from infra.settings import StackSettings, read_settings
@@ -98,7 +100,48 @@ def test_a_pattern_of_the_shell_is_quoted(tmp_path: Path) -> None:
 def test_a_certificates_owner_that_nobody_named_is_asked_for(tmp_path: Path) -> None:
     settings = settings_of(tmp_path, uswest=a_cluster("us-west-2", authentication={"type": "tls", "secret": "c"}))
     assert {acl.cluster for acl in stack_acls(settings)} == {EAST}
-    assert unknown_principals(settings) == (WEST,)
+    assert unknown_principals(settings) == ("clusters.uswest.authentication",)
+
+
+VALIDATOR = {"type": "scram-sha-512", "username": "validator", "password": {"secret": "s", "key": "password"}}
+
+
+def test_the_user_of_the_validation_is_granted_what_the_job_reads(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path, uswest=a_cluster("us-west-2", validation={"authentication": VALIDATOR}))
+    own = [acl for acl in stack_acls(settings) if acl.principal == "User:validator"]
+    assert [(acl.cluster, acl_phrase(acl)) for acl in own] == [
+        (WEST, "Describe, DescribeConfigs on cluster kafka-cluster"),
+        (WEST, "Describe on group *"),
+        (WEST, "DescribeConfigs, Read on topic *"),
+    ]
+    assert [alias for alias, _ in validations_without_user(settings)] == [EAST]
+
+
+def test_what_a_validation_without_a_user_needs_beside_the_connectors_acls_is_named(tmp_path: Path) -> None:
+    """The flow reads every topic of the source already."""
+    missing = dict(validations_without_user(settings_of(tmp_path)))
+    assert [acl_phrase(acl) for acl in missing[EAST]] == [
+        "Describe, DescribeConfigs on cluster kafka-cluster",
+        "Describe on group *",
+    ]
+    assert {acl.principal for acl in missing[WEST]} == {"User:mirror"}
+
+
+def test_the_user_of_the_validation_is_declared_where_the_user_operator_manages_users(tmp_path: Path) -> None:
+    declared = {"cluster": "kafka", "namespace": "kafka"}
+    west = a_cluster("us-west-2", kafkaUser=declared, validation={"authentication": VALIDATOR})
+    settings = settings_of(tmp_path, uswest=west)
+    lines = [line for line in acl_commands(stack_acls(settings), settings.topology) if line.startswith("# uswest")]
+    assert lines == [
+        "# uswest: declared as a KafkaUser",
+        "# uswest: the User Operator manages the users, so declare a KafkaUser with the ACLs of User:validator",
+    ]
+
+
+def test_a_validations_certificate_whose_owner_nobody_named_is_asked_for(tmp_path: Path) -> None:
+    own = {"authentication": {"type": "tls", "secret": "c"}}
+    settings = settings_of(tmp_path, uswest=a_cluster("us-west-2", validation=own))
+    assert unknown_principals(settings) == ("clusters.uswest.validation.authentication",)
 
 
 def test_what_a_pattern_without_a_beginning_opens_is_said_where_an_administrator_grants_it(tmp_path: Path) -> None:

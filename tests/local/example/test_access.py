@@ -29,7 +29,7 @@ from infra.local.endpoints import ADMIN, MIRROR, VALIDATOR, Region
 from infra.local.traffic import create_topics, end_offsets, produce
 from infra.machine import jars as maven
 from infra.machine.jdk import find_jdk
-from infra.review.acl_tables import acl_commands
+from infra.review.acl_tables import acl_commands, stack_acls
 from infra.waiting import wait_for
 from spark.checks import access
 from spark.credentials import resolver
@@ -40,6 +40,7 @@ from tests.local.observed import expect_records
 
 SECONDS = 60
 USER = f"User:{MIRROR}"
+VALIDATION_USER = f"User:{VALIDATOR}"
 STAND_IN = "User:stand-in"
 
 
@@ -53,11 +54,9 @@ class Taken:
     resource: str = "topic"
 
 
-def derived(deployed: Deployed) -> tuple[Acl, ...]:
-    """What both flows need, under the regions' own aliases."""
-    ledger = deployed.flow("ledger")
-    on_target = [acl for acl in flow_acls(ledger) if acl.cluster == "uswest"]
-    return merged_acls([*flow_acls(deployed.flow()), *source_acls(ledger, "useast"), *on_target])
+def printed(deployed: Deployed) -> tuple[Acl, ...]:
+    """What `replicate acls` prints, with the source of `ledger`, which is useast by another alias."""
+    return merged_acls([*stack_acls(deployed.settings), *source_acls(deployed.flow("ledger"), "useast")])
 
 
 def granted(region: Region, principal: str = USER) -> list[AclBinding]:
@@ -90,13 +89,15 @@ def revoke(region: Region, *bound: AclBinding) -> None:
 
 @pytest.fixture(scope="module")
 def least(deployed: Deployed) -> Deployed:
-    """The deployed flows, whose user has lost everything that is not derived for them."""
-    wanted = derived(deployed)
+    """The deployed flows. Their users, and that of the validation, have nothing but what `replicate acls` prints."""
+    wanted = printed(deployed)
     for region in deployed.endpoints.regions.values():
-        needed = {binding for acl in wanted if acl.cluster == region.alias for binding in bindings(acl)}
         apply_acls(region, wanted)
-        revoke(region, *(set(granted(region)) - needed))
-        assert set(granted(region)) == needed
+        for user in (USER, VALIDATION_USER):
+            of_user = [acl for acl in wanted if (acl.cluster, acl.principal) == (region.alias, user)]
+            needed = {binding for acl in of_user for binding in bindings(acl)}
+            revoke(region, *(set(granted(region, user)) - needed))
+            assert set(granted(region, user)) == needed != set()
     return deployed
 
 
@@ -148,7 +149,7 @@ def access_of(deployed: Deployed, parameters: FlowParameters) -> CheckOutcome:
 
 
 @pytest.mark.parametrize("flow", ["orders", "ledger"], ids=["default policy", "identity policy"])
-def test_a_flow_runs_with_nothing_but_the_derived_acls(least: Deployed, flow: str) -> None:
+def test_a_flow_runs_and_is_proven_with_nothing_but_the_printed_acls(least: Deployed, flow: str) -> None:
     if flow == "orders":
         # What comes later needs rights that what is there does not: a topic to be made, and partitions to be added.
         source, target = (least.endpoints.regions[alias] for alias in ("useast", "uswest"))
@@ -208,7 +209,7 @@ def test_the_whole_validation_fails_by_a_missing_permission_alone(least: Deploye
 def test_a_validator_that_may_not_see_acls_says_so_and_fails_nothing(least: Deployed, orders: FlowParameters) -> None:
     taken = Taken("uswest", "kafka-cluster", "DESCRIBE", "broker")
     region = least.endpoints.regions["uswest"]
-    with without(region, taken, f"User:{VALIDATOR}"):
+    with without(region, taken, VALIDATION_USER):
         found = access_of(least, orders)
     assert (found.verdict, [finding.code for finding in found.findings]) == (Verdict.PASS, ["acls-not-visible"])
 
