@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from components.checks.listed_names import ClusterNames
-from components.contract.parameters import (
+from components.contract.clusters import (
     CertificateAuthentication,
     ClusterParameters,
     PasswordAuthentication,
     SecretReference,
 )
-from components.contract.parameters import Reference as CredentialReference
+from components.contract.clusters import Reference as CredentialReference
 from components.contract.problems import CannotRunError
 from components.flows.resolved import resolve_flows
 from components.render.job_parameters import flow_parameters

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from components.contract.parameters import FlowParameters, Parameters, UnsupportedAuthentication
+from components.contract.clusters import UnsupportedAuthentication
+from components.contract.parameters import FlowParameters, Parameters
 from components.contract.problems import CannotRunError
 
 

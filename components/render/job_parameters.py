@@ -3,24 +3,26 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from components.contract.clusters import Authentication as JobAuthentication
+from components.contract.clusters import (
+    CertificateAuthentication,
+    ClusterParameters,
+    PasswordAuthentication,
+    Reference,
+    SecretReference,
+    UnsupportedAuthentication,
+)
+from components.contract.clusters import Trust as JobTrust
 from components.contract.parameters import (
     AclParameters,
-    CertificateAuthentication,
     CheckpointParameters,
-    ClusterParameters,
     FlowParameters,
     GuardParameters,
     HeartbeatParameters,
     OffsetSyncParameters,
     Parameters,
     PartParameters,
-    PasswordAuthentication,
-    Reference,
-    SecretReference,
-    UnsupportedAuthentication,
 )
-from components.contract.parameters import Authentication as JobAuthentication
-from components.contract.parameters import Trust as JobTrust
 from components.flows.digest import flow_digest
 from components.flows.naming import (
     connector_name,

@@ -44,9 +44,8 @@ def kafka_user_name(cluster: Cluster) -> str | None:
 
 def _known_name(cluster: Cluster) -> str | None:
     authentication = cluster.authentication
-    declared = cluster.kafka_user is not None and isinstance(authentication, TlsAuthentication)
-    if declared and authentication.principal is None:
-        return f"{_COMMON_NAME}{kafka_user_name(cluster)}"
+    if cluster.kafka_user is not None and isinstance(authentication, TlsAuthentication):
+        return _name_in(authentication) or f"{_COMMON_NAME}{kafka_user_name(cluster)}"
     return _name_in(authentication)
 
 

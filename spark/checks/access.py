@@ -7,7 +7,8 @@ for future topics is missed only when such a topic appears. So this check reads 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from components.contract.parameters import AclParameters, ClusterParameters
+from components.contract.clusters import ClusterParameters
+from components.contract.parameters import AclParameters
 from components.contract.report import SAMPLES, CheckName, CheckOutcome, Finding, Scalar, fail, note
 from components.kafka.acls import EVERY_NAME, EVERYONE, Gap, Need, Standing, gaps
 from spark.clusters import Cluster

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from components.checks.listed_names import ClusterNames
-from components.contract.parameters import ClusterParameters, Reference
+from components.contract.clusters import ClusterParameters, Reference
 from components.contract.problems import CannotRunError
 from components.render.job_parameters import flow_parameters
 from infra.cluster_names import client_config

@@ -5,7 +5,8 @@ from typing import Any, cast
 
 import pytest
 
-from components.contract.parameters import AclParameters, ClusterParameters
+from components.contract.clusters import ClusterParameters
+from components.contract.parameters import AclParameters
 from components.contract.report import CheckOutcome, Severity, Verdict
 from components.kafka.acls import AclEntry, Need
 from spark.checks.access import Side, cut_bundle, needs_of, outcome
