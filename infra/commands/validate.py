@@ -23,6 +23,9 @@ def validate(
         bool, typer.Option("--publish", help="Publish the verdict as a ConfigMap in the flow's namespace.")
     ] = False,
     catch_up_seconds: CatchUpSeconds = 30,
+    declared: Annotated[
+        bool, typer.Option("--declared", help="Validate what the stack's files declare, for a stack without Pulumi.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Prove from the data that heartbeats arrive, offsets translate and nothing is missing.
@@ -34,5 +37,7 @@ def validate(
     # It loads Pulumi, which takes longer than TAB may.
     from infra.validation.run import ValidationRun, run_validation
 
-    run = ValidationRun(read_settings(stack, project.stacks), report, flow, publish, catch_up_seconds, as_json)
+    run = ValidationRun(
+        read_settings(stack, project.stacks), report, flow, publish, catch_up_seconds, as_json, declared
+    )
     raise typer.Exit(run_validation(run, err))

@@ -7,13 +7,17 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import yaml
 from rich.console import Console
 from rich.markup import escape
 
+from components.contract.clusters import JsonObject
 from components.contract.problems import CannotRunError
+from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.deployments import deployment_objects, deployments
+from components.render.job_parameters import job_parameters
 from infra.engine import deployment
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes
@@ -23,7 +27,7 @@ from infra.machine.class_archives import class_archive
 from infra.machine.jdk import Jdk, find_jdk
 from infra.machine.paths import PACKAGES
 from infra.settings import StackSettings
-from infra.stack_checks import resolved_flows
+from infra.stack_checks import raise_mistakes, resolved_flows
 from infra.validation.silent_connectors import silent_connectors
 from infra.workspace import KubernetesAccess
 
@@ -35,7 +39,10 @@ CLASS_PATH_VARIABLES = ("SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "SPARK_HOME", 
 
 @dataclass(frozen=True)
 class ValidationRun:
-    """One run of the job. `report` is where the report goes; without `flow` the job validates every flow."""
+    """One run of the job. `report` is where the report goes; without `flow` the job validates every flow.
+
+    `declared` validates what the stack's files declare, for a stack that Pulumi does not deploy.
+    """
 
     settings: StackSettings
     report: Path
@@ -43,6 +50,21 @@ class ValidationRun:
     publish: bool = False
     catch_up_seconds: float = 30
     as_json: bool = False
+    declared: bool = False
+
+    def flows(self) -> tuple[ResolvedFlow, ...]:
+        """The flows that the stack's files declare. Without Pulumi, its configuration need not hold credentials."""
+        if not self.declared:
+            return resolved_flows(self.settings)
+        raise_mistakes(self.settings)
+        configured = stack_environment(self.settings).configured()
+        return resolve_flows(configured.topology, configured.region, configured.values)
+
+    def document(self) -> JsonObject:
+        """The job's parameters, as Pulumi deployed them or as the files declare them."""
+        if self.declared:
+            return job_parameters(self.settings.stack, self.flows()).document()
+        return cast(JsonObject, deployment.outputs(self.settings)["validation"])
 
     @property
     def arguments(self) -> list[str]:
@@ -60,7 +82,7 @@ def run_validation(run: ValidationRun, console: Console) -> int:
     """
     environment = stack_environment(run.settings)
     access, folder = environment.kubernetes_access(), environment.validation_folder
-    document = deployment.outputs(run.settings)["validation"]
+    document = run.document()
     folder.mkdir(parents=True, exist_ok=True)
     parameters = folder / "parameters.json"
     parameters.write_text(json.dumps(document, indent=2) + "\n")
@@ -71,18 +93,18 @@ def run_validation(run: ValidationRun, console: Console) -> int:
     command = [sys.executable, str(JOB), "--parameters", str(parameters), *run.arguments]
     code = subprocess.run(command, env=variables, check=False).returncode
     if code != 0:
-        for sentence in _about_connectors(run.settings, access):
+        for sentence in _about_connectors(run, access):
             console.print(f"[yellow]![/] {escape(sentence)}", soft_wrap=True)
     return code
 
 
-def _about_connectors(settings: StackSettings, access: KubernetesAccess) -> list[str]:
+def _about_connectors(run: ValidationRun, access: KubernetesAccess) -> list[str]:
     """What may explain a failed validation, or why the cluster could not be asked."""
-    planned = (item for each in deployments(resolved_flows(settings)) for item in deployment_objects(each))
+    planned = (item for each in deployments(run.flows()) for item in deployment_objects(each))
     targets = [reference(item.manifest) for item in planned if item.manifest["kind"] in _RUN_CONNECTORS]
     try:
-        with asking_kubernetes(f"stack {settings.stack}", "The status of connectors may say why.", _PERMISSION):
-            api = api_client(settings, access)
+        with asking_kubernetes(f"stack {run.settings.stack}", "The status of connectors may say why.", _PERMISSION):
+            api = api_client(run.settings, access)
             return list(silent_connectors(live for each in targets if (live := api.get(each)) is not None))
     except CannotRunError as error:
         return [str(error)]

@@ -82,6 +82,7 @@ def test_the_answers_are_in_the_files(project: Path) -> None:
         "target": "uswest",
         "topics": ["orders", "payments-.*"],
         "groups": ["checkout-.*"],
+        "namespace": {"create": False},
     }
     assert yaml.safe_load((project / "stacks" / "Pulumi.prod-us-west-2.yaml").read_text()) == {
         "config": {"replication:topology": "prod", "replication:region": "us-west-2", "kubernetes:context": "west"}

@@ -1,0 +1,40 @@
+"""`replicate validate --declared`: the job's parameters without Pulumi, for a stack that GitOps deploys."""
+
+from pathlib import Path
+
+import pytest
+
+from components.contract.parameters import Parameters
+from components.contract.problems import CannotRunError, ReplicationError
+from infra.settings import read_settings
+from infra.validation.run import ValidationRun
+from tests.builders import a_flow, a_topology
+from tests.infra.stacks import write_stack
+from tests.repository import STACKS
+
+
+def a_run(stack: str, stacks: Path = STACKS) -> ValidationRun:
+    return ValidationRun(read_settings(stack, stacks), Path("report.json"), declared=True)
+
+
+def test_the_parameters_come_from_the_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing asks Pulumi, which knows no stack that it did not deploy."""
+    monkeypatch.setenv("PATH", "")
+    parameters = Parameters.model_validate(a_run("prod-us-west-2").document())
+    (flow,) = parameters.flows
+    assert (parameters.stack, flow.name, flow.source.bootstrap_servers) == (
+        *("prod-us-west-2", "orders"),
+        "kafka.useast.example.com:9093",
+    )
+
+
+def test_a_mistake_in_the_files_is_reported(tmp_path: Path) -> None:
+    stacks = write_stack(tmp_path, a_topology(a_flow(topics=["("])))
+    with pytest.raises(ReplicationError, match="bad-pattern"):
+        a_run("test", stacks).document()
+
+
+def test_a_stack_that_pulumi_deploys_is_asked_for_its_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(CannotRunError):
+        ValidationRun(read_settings("prod-us-west-2", STACKS), Path("report.json")).document()
