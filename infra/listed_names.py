@@ -1,5 +1,6 @@
 """What a stack's lists select from the topics and groups that its source clusters have, according to a file."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ from infra.files.loading import load_yaml
 from infra.files.positions import placed, shown
 from infra.settings import StackSettings
 
+#: A comment, and what only a YAML file has: a key or brackets.
+_COMMENT = re.compile(r"(^|\s)#.*")
+_OF_YAML = re.compile(r":(\s|$)|[{}\[\]]")
 #: Names that a line shows.
 _SHOWN = 20
 
@@ -20,29 +24,51 @@ def read_names(path: Path, aliases: set[str]) -> dict[str, ClusterNames]:
     """Read the names of each cluster from a file.
 
     A plain list, one topic a line, is that of every cluster. A mapping has the names of each cluster by its alias: a
-    list of topics, or `topics` and `groups`. Raises CannotRunError for a file that is missing or has another form.
+    list of topics, or `topics` and `groups`. `#` begins a comment in both. Raises CannotRunError for a file that is
+    missing or has another form.
     """
     if not path.is_file():
         what, why = "there is no such file", "`--topics` names a file with the topics that exist."
         remedy = "write it with `kafka-topics.sh --list`, one topic a line."
         raise CannotRunError("no-topic-list", what, shown(path), why, remedy)
+    lines = [_COMMENT.sub("", line).strip() for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
+    if not any(map(_OF_YAML.search, lines)):
+        return dict.fromkeys(
+            aliases, ClusterNames(tuple(dict.fromkeys(line.removeprefix("- ") for line in lines if line)))
+        )
     data = load_yaml(path)
-    if isinstance(data, Mapping):
-        return {str(alias): _of_cluster(value, path) for alias, value in data.items()}
-    lines = (line.strip() for line in path.read_text().splitlines())
-    topics = tuple(dict.fromkeys(line.removeprefix("- ") for line in lines if line and not line.startswith("#")))
-    return dict.fromkeys(aliases, ClusterNames(topics))
+    if isinstance(data, list):
+        return dict.fromkeys(aliases, _of_cluster(data, path))
+    if not isinstance(data, Mapping):
+        raise _no_list(path, "it is neither a list of topics nor a mapping of clusters")
+    return {str(alias): _of_cluster(value, path) for alias, value in data.items()}
 
 
 def _of_cluster(value: object, path: Path) -> ClusterNames:
     given: Any = {"topics": value} if isinstance(value, list) else value
     lists = isinstance(given, Mapping) and all(isinstance(each, list) for each in given.values())
     if not lists or not {"topics"} <= set(given) <= {"topics", "groups"}:
-        what, why = "it is not a list of names", "A cluster has a list of topics, or `topics` and `groups`."
-        remedy = "write `ALIAS: {topics: [NAME], groups: [NAME]}`."
-        raise CannotRunError("no-topic-list", what, shown(path), why, remedy)
+        raise _no_list(path, "it is not a list of names")
     groups = tuple(map(str, given["groups"])) if "groups" in given else None
     return ClusterNames(tuple(map(str, given["topics"])), groups)
+
+
+def refuse_unknown(names: Mapping[str, ClusterNames], aliases: set[str], path: Path) -> None:
+    """Raise a CannotRunError if a file has names of a cluster that no topology has."""
+    if unknown := sorted(str(alias) for alias in names if alias not in aliases):
+        raise CannotRunError(
+            "unknown-alias",
+            f"`{unknown[0]}` is no cluster of the topology",
+            shown(path),
+            "Its names would be those of no flow's source.",
+            f"name one of these: {', '.join(sorted(aliases))}.",
+        )
+
+
+def _no_list(path: Path, what: str) -> CannotRunError:
+    why = "A cluster has a list of topics, or `topics` and `groups`."
+    remedy = "write one topic a line, or `ALIAS: {topics: [NAME], groups: [NAME]}`."
+    return CannotRunError("no-topic-list", what, shown(path), why, remedy)
 
 
 def listed_problems(settings: StackSettings, names: Mapping[str, ClusterNames]) -> list[Problem]:
@@ -66,7 +92,8 @@ def selection_lines(settings: StackSettings, names: Mapping[str, ClusterNames]) 
 
 def _flow_lines(flow: ExpandedFlow, names: ClusterNames) -> Iterator[str]:
     for selected in selected_names(flow, names):
-        yield f"  {selected.where} `{selected.entry}` selects {_named(selected.names)}"
+        what = f"selects {_named(selected.names)}" if selected.judged else "is not judged"
+        yield f"  {selected.where} `{selected.entry}` {what}"
 
 
 def _named(names: tuple[str, ...]) -> str:

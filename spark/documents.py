@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from components.contract.clusters import UnsupportedAuthentication
 from components.contract.parameters import FlowParameters, Parameters
 from components.contract.problems import CannotRunError
+from components.kafka.patterns import pattern_error
 
 
 def read_document(path: Path) -> Parameters:
@@ -65,13 +66,20 @@ def _unusable(document: Parameters) -> list[str]:
     """What the program may write and the job cannot check."""
     if not document.flows:
         return ["flows: the stack deploys no flow"]
-    return [
+    logins = [
         f"flows.{index}.{side}.authentication: the job cannot log in by {cluster.authentication.type}; give cluster "
         f"{cluster.alias} another login for the job under validation.authentication"
         for index, flow in enumerate(document.flows)
         for side, cluster in (("source", flow.source), ("target", flow.target))
         if isinstance(cluster.authentication, UnsupportedAuthentication)
     ]
+    patterns = [
+        f"flows.{index}: the job cannot evaluate the pattern {pattern!r}: {error.reason}"
+        for index, flow in enumerate(document.flows)
+        for pattern in flow.patterns
+        if (error := pattern_error(pattern)) is not None
+    ]
+    return logins + patterns
 
 
 def _invalid(wrong: list[str], where: str) -> CannotRunError:

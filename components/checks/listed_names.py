@@ -9,6 +9,7 @@ from components.flows.expansion import ExpandedFlow
 from components.flows.naming import replication_policy
 from components.flows.selections import excluded_groups, excluded_topics, topic_lists, topic_selection
 from components.kafka.beginnings import beginnings
+from components.kafka.patterns import pattern_error
 from components.kafka.replication_policy import HEARTBEATS_TOPIC, INTERNAL_TOPICS
 from components.kafka.selection import DEFAULT_TOPICS_EXCLUDE, Selection, is_for_everything
 from components.kafka.topic_names import LONGEST_NAME
@@ -29,12 +30,16 @@ class ClusterNames:
 
 @dataclass(frozen=True)
 class Selected:
-    """What one entry of a flow's list selects: `key` is the list's key, `names` are sorted."""
+    """What one entry of a flow's list selects: `key` is the list's key, `names` are sorted.
+
+    `judged` is false for a pattern that cannot be evaluated here; `names` are empty then.
+    """
 
     where: str
     key: str
     entry: str
     names: tuple[str, ...]
+    judged: bool = True
 
 
 def selected_names(flow: ExpandedFlow, names: ClusterNames) -> list[Selected]:
@@ -50,7 +55,10 @@ def selected_names(flow: ExpandedFlow, names: ClusterNames) -> list[Selected]:
             ("groups", index, entry, Selection((entry,), excluded_groups(settings)).of(names.groups))
             for index, entry in enumerate(settings.groups)
         ]
-    return [Selected(flow.where(f"{key}.{index}"), key, entry, tuple(chosen)) for key, index, entry, chosen in found]
+    return [
+        Selected(flow.where(f"{key}.{index}"), key, entry, tuple(chosen), pattern_error(entry) is None)
+        for key, index, entry, chosen in found
+    ]
 
 
 def uncovered_topics(flows: Sequence[ExpandedFlow], names: ClusterNames) -> tuple[str, ...]:
@@ -80,7 +88,7 @@ def check_listed_names(flows: Sequence[ExpandedFlow], names: Mapping[str, Cluste
 
 def _check_selected(flow: ExpandedFlow, selected: Selected) -> Iterator[Problem]:
     groups = selected.key == "groups"
-    if not selected.names:
+    if selected.judged and not selected.names:
         yield Problem(
             selected.where,
             "selects-nothing-today",

@@ -14,12 +14,12 @@ from components.flows.selections import excluded_groups, pattern_lists, topic_li
 from components.flows.sources import each_source
 from components.kafka.globs import Glob, written_as_glob
 from components.kafka.overlap import selects_no_topic
-from components.kafka.patterns import matches, matches_any, pattern_error
+from components.kafka.patterns import flags_for_later_entries, matches, matches_any, pattern_error
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
-from components.kafka.selection import is_for_everything
 from components.kafka.topic_names import LONGEST_NAME, is_name
 from components.topology.model import Flow
 
+_SIMPLE_PATTERN = "use a name, or a pattern of letters and `.`, `*`, `+`, `?`, `|`, `(…)` and `[…]`."
 #: What names are divided by.
 _SEPARATORS = ("-", "_", ".")
 
@@ -30,9 +30,10 @@ def check_selections(flow: ExpandedFlow) -> Iterator[Problem]:
     yield from _check_lag(flow)
     bad = list(_check_patterns(flow))
     yield from bad
+    yield from _check_flags(flow)
     yield from _check_beginnings(flow)
     yield from _check_repeated(flow)
-    if not bad:
+    if all(problem.severity is Severity.WARNING for problem in bad):
         internal = list(_check_internal(flow))
         yield from internal
         yield from _check_excluded(flow, {problem.where for problem in internal})
@@ -40,12 +41,30 @@ def check_selections(flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def _check_patterns(flow: ExpandedFlow) -> Iterator[Problem]:
-    """Every pattern is a regular expression, not a glob, and means the same in Java and in Python."""
+    """Every pattern is a regular expression of Java, not a glob, and can be evaluated here."""
     for where, pattern in _entries(flow, pattern_lists(flow.settings)):
         if (glob := written_as_glob(pattern)) is not None:
             yield _glob(where, pattern, glob)
-        elif reason := pattern_error(pattern):
-            yield _bad_pattern(where, pattern, reason)
+        elif error := pattern_error(pattern):
+            yield (
+                _bad_pattern(where, pattern, error.reason) if error.refused else _unjudged(where, pattern, error.reason)
+            )
+
+
+def _check_flags(flow: ExpandedFlow) -> Iterator[Problem]:
+    """No flag of an entry changes what later entries match."""
+    for key, entries in pattern_lists(flow.settings).items():
+        for index, entry in enumerate(entries[:-1]):
+            if flags := flags_for_later_entries(entry):
+                only = f"{flags[:-1]}:{entry.removeprefix(flags)})" if entry.startswith(flags) else "(?i:…)"
+                yield Problem(
+                    flow.where(f"{key}.{index}"),
+                    "pattern-not-judged",
+                    f"`{flags}` of `{entry}` also applies to the entries after it, which is not judged",
+                    "MirrorMaker joins the entries of a list into one expression, and the flag holds up to its end.",
+                    f"write `{only}`.",
+                    Severity.WARNING,
+                )
 
 
 def _check_beginnings(flow: ExpandedFlow) -> Iterator[Problem]:
@@ -127,7 +146,7 @@ def _check_lag(flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def _check_internal(flow: ExpandedFlow) -> Iterator[Problem]:
-    """No entry, except a pattern for every topic, selects heartbeats or an internal topic."""
+    """No entry selects only heartbeats or internal topics; a pattern may match them beside others."""
     settings = flow.settings
     heartbeats = (HEARTBEATS_TOPIC, f"{replication_policy(settings).prefix}{HEARTBEATS_TOPIC}")
     internal = (
@@ -137,17 +156,17 @@ def _check_internal(flow: ExpandedFlow) -> Iterator[Problem]:
         replication_policy(settings).checkpoints_topic,
         storage_topic_name(flow.workers, "offsets"),
     )
+    never = replication_policy(settings).never_selected
     for where, pattern in _entries(flow, topic_lists(settings)):
-        if is_for_everything(pattern):
+        if not selects_no_topic(pattern, never):
             continue
         if selected := [topic for topic in heartbeats if matches(pattern, topic)]:
             yield Problem(
                 where,
                 "heartbeats-selected",
                 f"`{pattern}` selects `{selected[0]}`",
-                "Heartbeats are replicated whether they are selected or not. A selected heartbeat topic also takes "
-                "part in checks of topics, and one that came from the target could be sent back.",
-                "remove the pattern, or make it match only business topics.",
+                "Heartbeats are replicated whether they are selected or not.",
+                "remove it, or make it match business topics.",
             )
         if selected := [topic for topic in internal if matches(pattern, topic)]:
             yield Problem(
@@ -156,7 +175,7 @@ def _check_internal(flow: ExpandedFlow) -> Iterator[Problem]:
                 f"`{pattern}` selects `{selected[0]}`",
                 "Internal topics belong to one cluster. The source connector never replicates them, whatever is "
                 "selected.",
-                "remove the pattern, or make it match only business topics.",
+                "remove it, or make it match business topics.",
             )
 
 
@@ -242,9 +261,21 @@ def _bad_pattern(where: str, pattern: str, reason: str) -> Problem:
     return Problem(
         where,
         "bad-pattern",
-        f"`{pattern}` does not mean the same in Java and in Python",
-        f"The connector would fail, hang, or select other topics than those checked here: {reason}.",
+        f"`{pattern}` cannot be used as a pattern",
+        f"The connector would fail, hang, or select other names than those meant: {reason}.",
         _remedy_of_pattern(pattern),
+    )
+
+
+def _unjudged(where: str, pattern: str, reason: str) -> Problem:
+    return Problem(
+        where,
+        "pattern-not-judged",
+        f"`{pattern}` is not judged",
+        f"It cannot be evaluated here: {reason}. So no check knows which names it matches, and `replicate validate` "
+        "refuses the flow.",
+        f"check yourself what it matches, or {_SIMPLE_PATTERN}",
+        Severity.WARNING,
     )
 
 
@@ -252,4 +283,4 @@ def _remedy_of_pattern(pattern: str) -> str:
     parts = [part.strip() for part in pattern.split(",")]
     if len(parts) > 1 and not any(map(pattern_error, parts)):
         return f"write each as an entry of its own: {', '.join(f'`{part}`' for part in parts)}."
-    return "use a name, or a pattern of letters and `.`, `*`, `+`, `?`, `|`, `(…)` and `[…]`."
+    return _SIMPLE_PATTERN

@@ -5,13 +5,13 @@ Every class is one object of the JSON document. May be imported by anything; of 
 """
 
 import operator
-import re
 from collections.abc import Iterable
 from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
 from components.contract.clusters import ClusterParameters, JsonObject, Model, Name
+from components.kafka.patterns import pattern_error
 from components.kafka.replication_policy import Policy, ReplicationPolicy, Side
 from components.kafka.rings import Leg, LoopGuard
 from components.kafka.selection import Selection
@@ -53,10 +53,9 @@ class CheckpointParameters(Model):
 
 def _compiled(patterns: tuple[str, ...]) -> tuple[str, ...]:
     for pattern in patterns:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise ValueError(f"pattern {pattern!r} does not compile: {error}") from error
+        error = pattern_error(pattern)
+        if error is not None and error.refused:
+            raise ValueError(f"pattern {pattern!r}: {error.reason}")
     return patterns
 
 
@@ -146,6 +145,13 @@ class FlowParameters(Model):
         if len({part.name for part in self.parts}) < len(self.parts):
             raise ValueError("two parts have the same name")
         return self
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """Every name and pattern of the flow, each once."""
+        of_parts = (pattern for part in self.parts for pattern in (*part.topics, *part.topics_exclude))
+        lists = (*self.topics, *self.topics_exclude, *self.groups, *self.groups_exclude)
+        return tuple(dict.fromkeys((*lists, *of_parts)))
 
     @property
     def replication_policy(self) -> ReplicationPolicy:

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, NoReturn
 
 from components.kafka.characters import BITS, EVERY, MEMBERS, UndecidableError, character_range
-from components.kafka.patterns import pattern_error
+from components.kafka.patterns import in_python, pattern_error
 from components.kafka.topic_names import LONGEST_NAME, has_topic_characters_only
 
 _LOOKAROUNDS = ("ASSERT", "ASSERT_NOT")
@@ -52,10 +52,10 @@ def automaton(pattern: str) -> Automaton:
         return Automaton(
             (*(((BITS[one], place + 1),) for place, one in enumerate(pattern)), ()), frozenset({len(pattern)})
         )
-    if reason := pattern_error(pattern):
-        raise UndecidableError(f"`{pattern}` does not mean the same in Java and in Python: {reason}")
+    if refused := pattern_error(pattern):
+        raise UndecidableError(f"`{pattern}` cannot be evaluated: {refused.reason}")
     try:
-        parsed = _parser.parse(pattern)
+        parsed = _parser.parse(in_python(pattern))
         if parsed.state.flags & re.VERBOSE:
             raise UndecidableError("Java has other rules for its flag `x`")
         builder = _Builder()

@@ -6,7 +6,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from components.kafka.patterns import pattern_error
+from components.kafka.patterns import in_python, pattern_error
 from components.kafka.topic_names import is_name
 
 _parser = import_module("re._parser")
@@ -32,7 +32,7 @@ def beginnings(pattern: str) -> tuple[Beginning, ...]:
     """
     if pattern_error(pattern) is not None:
         return (("", False),)
-    parsed = _parser.parse(pattern)
+    parsed = _parser.parse(in_python(pattern))
     found = _after(frozenset({("", True)}), parsed, parsed.state.flags)
     prefixes = tuple(text for text, whole in found if not whole)
     covered = {each for each in found if any(each[0].startswith(one) and each != (one, False) for one in prefixes)}

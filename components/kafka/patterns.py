@@ -1,29 +1,52 @@
-"""Topic and group patterns: the same meaning in Java, which MirrorMaker uses, and in Python, which is used here."""
+"""Topic and group patterns: regular expressions of Java, which MirrorMaker uses, evaluated by Python's here.
+
+Where the two differ, a pattern is translated, or said to be one that cannot be evaluated here.
+"""
 
 import re
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
 from components.kafka.topic_names import PATTERN_CHARACTERS, TOPIC_CHARACTERS
 
-#: Constructs that mean different things in the two languages, and how they differ.
-_DIFFERENT = (
-    (re.compile(r"\(\?P"), "named groups are written `(?P<…>` only in Python"),
-    (re.compile(r"\(\?#"), "comments `(?#…)` exist only in Python"),
-    (re.compile(r"\(\?\("), "conditions `(?(…)…)` exist only in Python"),
-    (re.compile(r"\\[ZzNGhHRXQEkp]"), "this escape differs between Java and Python, or exists in only one of them"),
-    (
-        re.compile(r"\\[1-9][0-7]{2}"),
-        "three digits after a backslash are a character in Python but a reference in Java",
-    ),
-    (re.compile(r"\(\?[aLux]"), "this flag differs between Java and Python, or exists in only one of them"),
-    (re.compile(r"\[\^?\]"), "a `]` at the beginning of a class is a literal only in Python"),
-    (re.compile(r"(?<!\\)\{(?!\d+,?\d*\})"), "a `{` that does not begin a repetition is a literal only in Python"),
+#: A backslash that no other backslash escapes.
+_ESCAPE = r"(?<!\\)(?:\\\\)*\\"
+#: Constructs that only Python has, and what Java says of each.
+_ONLY_PYTHON = (
+    (re.compile(r"\(\?P"), "named groups are written `(?<name>…)`"),
+    (re.compile(r"\(\?#"), "it has no comments `(?#…)`"),
+    (re.compile(r"\(\?\("), "it has no conditions `(?(…)…)`"),
+    (re.compile(r"\(\?[a-zA-Z-]*[aL]"), "it has no flags `a` and `L`"),
+    (re.compile(_ESCAPE + r"(?:N(?!\{)|U)"), "it has no such escape"),
+    (re.compile(r"(?<!\\)\{(?!\d+,?\d*\})"), "a `{` that begins no repetition is written `\\{`"),
+)
+#: Constructs of Java that Python lacks or reads otherwise.
+_ONLY_JAVA = (
+    (re.compile(_ESCAPE + r"(?:[pP]\{?\w)"), "a property class `\\p{…}`"),
+    (re.compile(_ESCAPE + r"[QGhHRXvVezZck0]"), "an escape of Java"),
+    (re.compile(_ESCAPE + r"(?:[Nxb]\{|[1-9][0-7]{2})"), "an escape of Java"),
+    (re.compile(r"\(\?[a-zA-Z]*-?[a-zA-Z]*[xudU]"), "a flag of Java"),
+    (re.compile(r"\[\^?\]"), "a class that begins with `]`"),
+)
+#: What Python says of patterns that Java refuses, too; tests/contract asks Java.
+_REFUSED = re.compile(
+    r"missing \), unterminated subpattern|unbalanced parenthesis|unterminated character set|unexpected end of pattern"
+    r"|bad escape|min repeat greater than max repeat|bad character range [^\\]-[^\\\[]$"
+)
+#: The same of repetitions, unless they repeat an anchor or another repetition.
+_NOTHING_REPEATED = re.compile(r"(nothing to|multiple) repeat")
+_REPEATED_IN_JAVA = re.compile(r"[$^})][*+?{]")
+#: Constructs of Java whose meaning Python spells otherwise, and what stands between them.
+_TRANSLATED = re.compile(
+    r"\\Q(?P<quoted>.*?)\\E|\\k<(?P<again>\w+)>|\(\?<(?P<group>[A-Za-z][A-Za-z0-9]*)>|\\.|\[(?:\\.|[^\]\\])*\]"
 )
 _GROUP_OPENING = re.compile(r"\(\?([:=!]|<[=!])")
+#: Flags that hold for what follows them, and not only for a group.
+_FLAGS = re.compile(r"\(\?[a-zA-Z-]+\)")
 #: Repeating a repetition this often or more can match a name in so many ways that matching takes too long.
 _OFTEN = 4
 
@@ -33,28 +56,79 @@ _GROUPS = frozenset({"SUBPATTERN", "ATOMIC_GROUP"})
 _parser = import_module("re._parser")
 
 
+@dataclass(frozen=True)
+class PatternError:
+    """Why a pattern cannot be evaluated here, as a clause. `refused`: connectors refuse or misread it, too."""
+
+    reason: str
+    refused: bool = True
+
+
 @lru_cache(maxsize=1 << 16)
-def pattern_error(pattern: str) -> str | None:
-    """Why a pattern does not mean the same in Java and in Python; None if it does."""
+def pattern_error(pattern: str) -> PatternError | None:
+    """Why a pattern of Java cannot be evaluated here; None if it can."""
     if not pattern.strip() or pattern != pattern.strip():
-        return "it is empty, or the connector strips a space at its beginning or end"
+        return PatternError("it is empty, or the connector strips a space at its beginning or end")
     if "," in pattern:
-        return "the connector splits its list at every comma"
-    for construct, reason in _DIFFERENT:
-        if construct.search(pattern):
-            return reason
+        return PatternError("the connector splits its list at every comma")
+    python, plain = in_python(pattern), _TRANSLATED.sub(_plain, pattern)
+    for construct, said in _ONLY_JAVA:
+        if construct.search(python):
+            return PatternError(f"it has {said}", refused=False)
+    for construct, said in _ONLY_PYTHON:
+        if construct.search(plain):
+            return PatternError(f"Java does not compile it: {said}")
+    return _compile_error(python)
+
+
+def _compile_error(pattern: str) -> PatternError | None:
     with warnings.catch_warnings():
         # Python warns if a class contains `[`, `&&`, `--`, `~~` or `||`: nested sets in Java, literals in Python.
         warnings.simplefilter("error")
         try:
+            parsed = _parser.parse(pattern)
             re.compile(pattern)
         except re.error as error:
-            return f"it does not compile: {error}"
+            repeats = _NOTHING_REPEATED.match(error.msg) and not _REPEATED_IN_JAVA.search(pattern)
+            if repeats or _REFUSED.match(error.msg):
+                return PatternError(f"it does not compile: {error}")
+            return PatternError(f"Python does not compile it: {error}", refused=False)
+        except OverflowError:
+            return PatternError("it does not compile: the repetition number is too large")
         except FutureWarning:
-            return "a set within a set exists only in Java"
-    if _repeats_a_repetition(_parser.parse(pattern)):
-        return "it repeats only a repetition, as `(.*)*` does, so a name that does not match may take forever"
+            return PatternError("it has a set within a set", refused=False)
+    if _repeats_a_repetition(parsed):
+        reason = "it repeats only a repetition, as `(.*)*` does, so a name that does not match may take forever"
+        return PatternError(reason)
     return None
+
+
+@lru_cache(maxsize=1 << 16)
+def in_python(pattern: str) -> str:
+    """A pattern of Java as Python spells it: named groups and quotations; everything else stays as it is."""
+    return _TRANSLATED.sub(_in_python, pattern)
+
+
+def _in_python(found: re.Match[str]) -> str:
+    if found["quoted"] is not None:
+        return re.escape(found["quoted"])
+    if found["again"] is not None:
+        return f"(?P={found['again']})"
+    return found[0] if found["group"] is None else f"(?P<{found['group']}>"
+
+
+def _plain(found: re.Match[str]) -> str:
+    """Nothing for a class or a quotation, in which operators are literals."""
+    return "" if found["quoted"] is not None or found[0].startswith("[") else found[0]
+
+
+def flags_for_later_entries(pattern: str) -> str | None:
+    """Flags of an entry that also hold for the entries after it, such as `(?i)`; None if there are none.
+
+    Filters join the entries of a list with `|`. Source: MirrorUtils.compilePatternList.
+    """
+    found = _FLAGS.search(pattern)
+    return found[0] if found else None
 
 
 def _repeats_a_repetition(parsed: Iterable[Any]) -> bool:
@@ -90,8 +164,8 @@ def _is_one_repetition(body: Iterable[Any]) -> bool:
 @lru_cache(maxsize=1 << 16)
 def _compiled(pattern: str) -> re.Pattern[str] | None:
     try:
-        return re.compile(pattern)
-    except re.error:
+        return re.compile(in_python(pattern))
+    except (re.error, OverflowError):
         return None
 
 

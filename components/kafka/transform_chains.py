@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from components.kafka.patterns import pattern_error
+from components.kafka.patterns import in_python, pattern_error
 from components.kafka.record_forms import (
     BYTE_ARRAY_CONVERTER,
     BYTES,
@@ -173,7 +173,7 @@ def _by_topic(predicate: Predicate, record: Record) -> bool | None:
 
 @lru_cache(maxsize=1 << 10)
 def _compiled(pattern: str) -> re.Pattern[str] | None:
-    return re.compile(pattern) if pattern_error(pattern.replace(",", "")) is None else None
+    return re.compile(in_python(pattern)) if pattern_error(pattern.replace(",", "")) is None else None
 
 
 def _followed(chain: Chain, record: Record, answers: Mapping[str, bool]) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from infra.commands.completion import complete_stack
 from infra.commands.console import out, print_problems
 from infra.commands.options import InProject, Json
 from infra.files.positions import shown
-from infra.listed_names import listed_problems, read_names, selection_lines
+from infra.listed_names import listed_problems, read_names, refuse_unknown, selection_lines
 from infra.promotion.rule.plan import plan_problems
 from infra.settings import StackSettings, read_settings, stack_names
 from infra.stack_checks import problems_of_stack
@@ -79,21 +79,26 @@ def _check_listed(found: dict[str, list[Problem]], stacks: Path, topics: str) ->
     """Add what the list shows to the problems of each stack without an error; the lines say what is selected, for each
     topology once."""
     told: set[tuple[str, ...]] = set()
-    for stack in found.keys() & set(stack_names(stacks)):
-        if any(item.severity is Severity.ERROR for item in found[stack]):
-            continue
-        settings = read_settings(stack, stacks)
-        names = _names(settings, topics)
-        found[stack] += listed_problems(settings, names)
+    sound = [
+        read_settings(stack, stacks)
+        for stack in stack_names(stacks)
+        if stack in found and all(item.severity is Severity.WARNING for item in found[stack])
+    ]
+    aliases = {alias for settings in sound for alias in settings.topology.clusters}
+    if topics != "cluster" and len(sound) == len(found.keys() & set(stack_names(stacks))):
+        refuse_unknown(read_names(Path(topics), aliases), aliases, Path(topics))
+    for settings in sound:
+        names = _names(settings, topics, aliases)
+        found[settings.stack] += listed_problems(settings, names)
         asked = (str(settings.topology_file), *sorted(names))
         if asked not in told:
             told.add(asked)
             yield from selection_lines(settings, names)
 
 
-def _names(settings: StackSettings, topics: str) -> dict[str, ClusterNames]:
+def _names(settings: StackSettings, topics: str, aliases: set[str]) -> dict[str, ClusterNames]:
     if topics != "cluster":
-        return read_names(Path(topics), set(settings.topology.clusters))
+        return read_names(Path(topics), aliases)
     # Only this needs clients of Kubernetes and Kafka, which take a second to load.
     from infra.cluster_names import names_in_clusters
 

@@ -12,7 +12,7 @@ from components.contract.problems import CannotRunError
 from components.render.job_parameters import flow_parameters
 from infra.cluster_names import client_config
 from infra.commands.app import app
-from infra.listed_names import read_names, selection_lines
+from infra.listed_names import listed_problems, read_names, refuse_unknown, selection_lines
 from infra.settings import read_settings
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
 from tests.infra.stacks import write_stack
@@ -24,11 +24,22 @@ from tests.infra.stacks import write_stack
         ("orders\npayments-eu\n\n", {"useast": ClusterNames(("orders", "payments-eu"))}),
         ("# of today\n- orders\n- orders\n", {"useast": ClusterNames(("orders",))}),
         ("orders\n", {"useast": ClusterNames(("orders",))}),
+        ("# of today\norders\npayments-eu # new\n# end\n", {"useast": ClusterNames(("orders", "payments-eu"))}),
+        ("[orders, payments-eu]", {"useast": ClusterNames(("orders", "payments-eu"))}),
         ("useast: [orders]", {"useast": ClusterNames(("orders",))}),
-        ("eunorth: {topics: [orders], groups: [web]}", {"eunorth": ClusterNames(("orders",), ("web",))}),
+        ("useast: {topics: [orders], groups: [web]} # of today", {"useast": ClusterNames(("orders",), ("web",))}),
         ("", {"useast": ClusterNames(())}),
     ],
-    ids=["one a line", "a YAML list", "one name", "topics by alias", "groups, too", "nothing"],
+    ids=[
+        "one a line",
+        "a YAML list",
+        "one name",
+        "comments",
+        "a list in brackets",
+        "topics by alias",
+        "groups, too",
+        "nothing",
+    ],
 )
 def test_the_names_are_one_a_line_or_by_alias(text: str, names: dict[str, ClusterNames], tmp_path: Path) -> None:
     (tmp_path / "names").write_text(text)
@@ -42,6 +53,23 @@ def test_another_form_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "names").write_text(text)
     with pytest.raises(CannotRunError, match="no-topic-list"):
         read_names(tmp_path / "names", {"useast"})
+
+
+def test_a_misspelt_alias_is_refused(tmp_path: Path) -> None:
+    """The clusters' names would not be looked at, and the check would pass."""
+    (tmp_path / "names").write_text("usest: [orders]")
+    with pytest.raises(
+        CannotRunError, match=r"unknown-alias: `usest` is no cluster .* name one of these: useast, uswest"
+    ):
+        refuse_unknown(read_names(tmp_path / "names", set()), {"useast", "uswest"}, tmp_path / "names")
+
+
+def test_a_pattern_that_cannot_be_evaluated_is_shown_as_not_judged(tmp_path: Path) -> None:
+    flows = a_topology(a_flow(topics=[r"\p{Alpha}+"], groups=["checkout"]))
+    settings = read_settings("test", write_stack(tmp_path, flows))
+    names = {"useast": ClusterNames(("orders",))}
+    assert r"  replications.orders.topics.0 `\p{Alpha}+` is not judged" in selection_lines(settings, names)
+    assert listed_problems(settings, names) == []
 
 
 def test_every_entry_is_shown_with_what_it_selects_and_the_rest_with_it(tmp_path: Path) -> None:

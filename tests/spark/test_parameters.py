@@ -97,6 +97,11 @@ def test_a_login_that_the_job_cannot_use_is_refused_with_what_to_set(type_: str,
     assert "validation.authentication" in message
 
 
+def test_a_pattern_that_the_job_cannot_evaluate_is_refused_before_it_judges_anything() -> None:
+    message = refusal(a_document(a_flow_document(topics=["orders", r"\p{Alpha}+"])))
+    assert message.startswith("parameters-invalid: flows.0: the job cannot evaluate the pattern")
+
+
 def test_the_document_of_a_stack_without_flows_is_refused() -> None:
     assert refusal({**a_document(), "flows": []}).startswith("parameters-invalid: flows: ")
 

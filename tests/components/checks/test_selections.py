@@ -55,3 +55,14 @@ def test_an_exclusion_that_does_not_compile_is_reported_beside_a_pattern_that_it
     topology["replications"]["more"] = a_flow(topics=["ledger"], policy=policy)
     codes = {problem.code for problem in check_topology(parse_topology(topology))}
     assert codes == {"bad-pattern", "topics-overlap"}
+
+
+@pytest.mark.parametrize("pattern", ["m.*", "_.*", "h.*", "[a-z]*", "heartbeats|orders"])
+def test_a_pattern_may_match_internal_topics_beside_others(pattern: str) -> None:
+    """MirrorMaker leaves them out by itself."""
+    assert reported(topics=[pattern]) == []
+
+
+def test_a_pattern_that_is_not_judged_hides_no_mistake_of_another_entry() -> None:
+    found = reported(topics=[r"\p{Alpha}+", "heartbeats"])
+    assert found == [("pattern-not-judged", "topics.0"), ("heartbeats-selected", "topics.1")]

@@ -1,8 +1,11 @@
-"""Patterns have one meaning in Java and in Python, or are refused with the reason."""
+"""Patterns of Java are evaluated as Java does, refused as Java does, or said to be not judged.
+
+tests/contract/test_patterns.py asks Java about the same patterns.
+"""
 
 import pytest
 
-from components.kafka.patterns import pattern_error
+from components.kafka.patterns import flags_for_later_entries, matches, pattern_error
 from components.kafka.selection import Selection
 
 
@@ -23,9 +26,16 @@ from components.kafka.selection import Selection
         "(a{3})*",
         "(a+){3}",
         "(a|b+)*",
+        "(?<name>a)",
+        r"(?<name>a)-\k<name>",
+        r"\Qa.b\E",
+        "a*+b",
+        "(?i:a)b",
+        "[{]a",
+        r"a\\z",
     ],
 )
-def test_a_pattern_of_both_languages_is_taken(pattern: str) -> None:
+def test_a_pattern_that_can_be_evaluated_is_taken(pattern: str) -> None:
     assert pattern_error(pattern) is None
 
 
@@ -38,21 +48,61 @@ def test_a_pattern_of_both_languages_is_taken(pattern: str) -> None:
         pytest.param("orders(", id="does not compile anywhere"),
         pytest.param("(?P<name>a)", id="Python's named group"),
         pytest.param("(?#comment)a", id="Python's comment"),
-        pytest.param(r"a\Z", id="end of input, which differs"),
-        pytest.param(r"\p{Alpha}", id="Java's property class"),
-        pytest.param(r"\Qa.b\E", id="Java's quotation"),
-        pytest.param(r"\101", id="Python's octal, Java's reference"),
-        pytest.param("[a&&b]", id="Java's intersection"),
-        pytest.param("[[a]b]", id="Java's union"),
-        pytest.param("[]a]", id="a bracket that opens a class"),
+        pytest.param("a**", id="a repetition that Java calls dangling"),
+        pytest.param(r"a\y", id="an escape of neither language"),
+        pytest.param("[b-a]", id="a range that ends before it begins"),
         pytest.param("a{b}", id="a brace that begins no repetition"),
         pytest.param("(.*)*x", id="a repetition of a repetition, for which Python tries for ever"),
         pytest.param("(?:(a+?))+b", id="the same in more groups"),
         pytest.param("x|(orders-(.*){50})", id="so many that Java does, too"),
     ],
 )
-def test_a_pattern_that_one_language_reads_otherwise_is_refused(pattern: str) -> None:
-    assert pattern_error(pattern)
+def test_a_pattern_that_connectors_cannot_use_is_refused(pattern: str) -> None:
+    error = pattern_error(pattern)
+    assert error is not None
+    assert error.refused
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        pytest.param("(?-i)a", id="a flag that is switched off"),
+        pytest.param("a(?i)b", id="a flag in the middle"),
+        pytest.param("(?x)a b", id="a flag with other rules"),
+        pytest.param(r"\p{Alpha}", id="a property class"),
+        pytest.param(r"[\p{Lower}_]", id="a property class in a class"),
+        pytest.param(r"\Qa.b", id="a quotation without an end"),
+        pytest.param(r"a\Z", id="end of input, which differs"),
+        pytest.param(r"\101", id="Python's octal, Java's reference"),
+        pytest.param("[a&&b]", id="an intersection"),
+        pytest.param("[[a]b]", id="a union"),
+        pytest.param("[]a]", id="a bracket that opens a class"),
+        pytest.param("(?<=a+)b", id="a look-behind without a fixed length"),
+        pytest.param("a{2}{3}", id="a repetition of a repetition"),
+        pytest.param(r"(a)\2", id="a reference to a group that is not there"),
+    ],
+)
+def test_a_pattern_that_java_compiles_and_nobody_evaluates_here_is_not_judged(pattern: str) -> None:
+    error = pattern_error(pattern)
+    assert error is not None
+    assert not error.refused
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names", "others"),
+    [
+        (r"\Qa.b\E-.*", ["a.b-c"], ["axb-c"]),
+        (r"(?<team>eu|us)-\k<team>", ["eu-eu"], ["eu-us"]),
+        ("[(?<a>]", ["a"], ["P"]),
+    ],
+)
+def test_java_s_spelling_means_what_it_means_there(pattern: str, names: list[str], others: list[str]) -> None:
+    assert [name for name in (*names, *others) if matches(pattern, name)] == names
+
+
+@pytest.mark.parametrize(("entry", "flags"), [("(?i)orders", "(?i)"), ("(?i:orders)", None), ("orders", None)])
+def test_a_flag_holds_for_the_entries_after_it(entry: str, flags: str | None) -> None:
+    assert flags_for_later_entries(entry) == flags
 
 
 @pytest.mark.parametrize(
