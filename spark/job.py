@@ -9,6 +9,7 @@ from pathlib import Path
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
+from components.contract.acceptance import accepting
 from components.contract.parameters import FlowParameters, Parameters
 from components.contract.problems import CannotRunError
 from components.contract.report import CheckName, CheckOutcome, Finding, FlowOutcome, Report, Severity
@@ -66,7 +67,7 @@ def check_flow(
         ):
             if not readings.without_loops.partitions:
                 why_not |= {check.name: _ALL_LOOP for check in CHECKS if check.needs_topics}
-            checks = [_outcome(check, readings) for check in CHECKS if check.name not in why_not]
+            checks = [_accepting(_outcome(check, readings), flow) for check in CHECKS if check.name not in why_not]
     except CannotRunError as error:
         checks, failure = [], _finding(error)
     return FlowOutcome(
@@ -88,6 +89,10 @@ def check_flow(
 
 def _with_remedies(outcome: FlowOutcome, flow: FlowParameters, stack: str) -> FlowOutcome:
     return replace(outcome, checks=tuple(with_remedies(check, flow, stack) for check in outcome.checks))
+
+
+def _accepting(check: CheckOutcome, flow: FlowParameters) -> CheckOutcome:
+    return accepting(check, {each.finding: each.reason for each in flow.accepted})
 
 
 def _outcome(check: Check, readings: SharedReadings) -> CheckOutcome:

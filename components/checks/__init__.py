@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from components.checks.accepted_findings import check_accepted_findings
 from components.checks.addresses import check_addresses
 from components.checks.clusters import OLDEST_STRIMZI, check_clusters, check_operator
 from components.checks.connect_clusters import check_connect_clusters, check_resources
@@ -68,6 +69,7 @@ def _problems(topology: Topology) -> Iterator[Problem]:
         yield from check_heartbeat_clients(topology, flow)
         yield from check_tuning(topology, flow)
         yield from check_heartbeats(topology, flow)
+        yield from check_accepted_findings(flow)
     yield from check_kafka_users(topology, flows)
     yield from check_connect_clusters(topology, flows)
     yield from check_namespaces(topology, flows)

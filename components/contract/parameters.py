@@ -97,6 +97,13 @@ class AclParameters(Model):
     operations: Annotated[tuple[Name, ...], Field(min_length=1)]
 
 
+class AcceptedFinding(Model):
+    """A finding that something could not be judged, which the topology accepts, and why."""
+
+    finding: Name
+    reason: Name
+
+
 def _name(given: JsonObject) -> str:
     return str(given.get("name", ""))
 
@@ -108,6 +115,7 @@ class FlowParameters(Model):
     - `transformed` means that the user's own transforms may change or drop records.
     - `acls` is None if the document does not list any.
     - `start_from` is where the connectors start in a partition that they have never replicated.
+    - `accepted` are findings that do not keep the verdict from being a pass; not written while it is empty.
     """
 
     name: Name
@@ -131,6 +139,7 @@ class FlowParameters(Model):
     guard: GuardParameters | None = None
     transformed: bool = False
     parts: tuple[PartParameters, ...] = ()
+    accepted: Annotated[tuple[AcceptedFinding, ...], Field(exclude_if=operator.not_)] = ()
     refresh_topics_seconds: PositiveSeconds
     refresh_groups_seconds: PositiveSeconds
 

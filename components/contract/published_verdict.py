@@ -6,6 +6,7 @@ May be imported by anything; imports nothing of ours but the report.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -55,6 +56,16 @@ def read_verdict(data: Mapping[str, str]) -> PublishedVerdict:
         Verdict(data["verdict"]),
         data["digest"],
         data["time"],
-        _CHECKS.validate_python(json.loads(data["report.json"])["checks"]),
+        _CHECKS.validate_python([_with_our_names(each) for each in json.loads(data["report.json"])["checks"]]),
         data.get("passingSince"),
     )
+
+
+def _with_our_names(check: dict[str, Any]) -> dict[str, Any]:
+    coverage = check.get("coverage")
+    if coverage is None:
+        return check
+    return {
+        **check,
+        "coverage": {"unit": coverage["unit"], "judged": coverage["judged"], "not_judged": coverage["notJudged"]},
+    }

@@ -35,39 +35,86 @@ class CheckName(StrEnum):
 
 
 class Severity(StrEnum):
-    """How a finding affects its check's verdict; a note does not."""
+    """How a finding affects its check's verdict; a note does not, nor does an error that the topology accepts."""
 
     FAIL = "fail"
     ERROR = "error"
+    ACCEPTED = "accepted"
     NOTE = "note"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding: `code` is stable, `message` names the topic or group, `count` is in records or objects."""
+    """One finding: `code` is stable, `message` names the topic or group, `count` is in records or objects.
+
+    `accepted` is the topology's reason for accepting it, if it does.
+    """
 
     code: str
     severity: Severity
     message: str
     count: int = 1
+    accepted: str | None = None
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of what a check claims it has judged.
+
+    `unit` names what is counted, in the plural. `not_judged` is the number of the others by the code of the finding
+    that says why.
+    """
+
+    unit: str
+    judged: int
+    not_judged: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def claimed(self) -> int:
+        return self.judged + sum(self.not_judged.values())
+
+    def __str__(self) -> str:
+        why = ", ".join(f"{count} {code}" for code, count in sorted(self.not_judged.items()) if count)
+        return f"judged {self.judged} of {self.claimed} {self.unit}" + (f"; not judged: {why}" if why else "")
+
+    def document(self) -> dict[str, Json]:
+        return {"unit": self.unit, "judged": self.judged, "notJudged": dict(self.not_judged)}
 
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """The outcome of one check. `counts` show what was looked at. Samples never hold a key or a value."""
+    """The outcome of one check. `counts` show what was looked at. Samples never hold a key or a value.
+
+    `coverage` is None if the check could not begin, or in a report of an earlier release.
+    """
 
     name: str
     summary: str
     counts: Mapping[str, int | float]
     findings: tuple[Finding, ...] = ()
     samples: tuple[Mapping[str, Scalar], ...] = ()
+    coverage: Coverage | None = None
 
     @property
     def verdict(self) -> Verdict:
+        """`pass` only if everything that the check claims was judged, or the topology accepts what was not."""
         severities = {finding.severity for finding in self.findings}
         if Severity.FAIL in severities:
             return Verdict.FAIL
-        return Verdict.ERROR if Severity.ERROR in severities else Verdict.PASS
+        if Severity.ERROR in severities or self._not_judged_in_silence:
+            return Verdict.ERROR
+        return Verdict.PASS
+
+    @property
+    def accepted(self) -> dict[str, str]:
+        """The topology's reason for each finding that it accepts, by code."""
+        return {finding.code: finding.accepted for finding in self.findings if finding.accepted is not None}
+
+    @property
+    def _not_judged_in_silence(self) -> bool:
+        """Whether something was not judged without a finding that says so."""
+        not_judged = self.coverage.not_judged if self.coverage is not None else {}
+        return any(count and code not in self.accepted for code, count in not_judged.items())
 
     def document(self) -> dict[str, Json]:
         return {
@@ -77,6 +124,7 @@ class CheckOutcome:
             "counts": dict(self.counts),
             "findings": [_finding_document(finding) for finding in self.findings],
             "samples": [dict(sample) for sample in self.samples[:SAMPLES]],
+            "coverage": self.coverage.document() if self.coverage is not None else None,
         }
 
 
@@ -229,3 +277,13 @@ def note(code: str, message: str, count: int = 1) -> Finding:
 
 def _finding_document(finding: Finding) -> dict[str, Json]:
     return {**asdict(finding), "severity": finding.severity.value}
+
+
+def not_judged(findings: Iterable[Finding], codes: Iterable[str]) -> dict[str, int]:
+    """The counts of the findings with one of these codes, summed by code."""
+    wanted = set(codes)
+    found: dict[str, int] = {}
+    for each in findings:
+        if each.code in wanted:
+            found[each.code] = found.get(each.code, 0) + each.count
+    return found

@@ -23,6 +23,8 @@ _TASKS = {"tasks_max"}
 _ENVIRONMENT: Mapping[str, Any] = {
     "namespace": True,
     "quota": True,
+    # What the validation job accepts does not change what is replicated.
+    "validation": True,
     "connect": _WORKERS,
     "connectors": {"source": _TASKS, "sources": {"__all__": _TASKS}, "checkpoint": _TASKS, "heartbeat": _TASKS},
     "tuning": {"round_trip_milliseconds", "acknowledge_milliseconds", "bytes_per_second_per_partition"},

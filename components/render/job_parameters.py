@@ -14,6 +14,7 @@ from components.contract.clusters import (
 )
 from components.contract.clusters import Trust as JobTrust
 from components.contract.parameters import (
+    AcceptedFinding,
     AclParameters,
     CheckpointParameters,
     FlowParameters,
@@ -103,6 +104,9 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
                 topics_exclude=source.topics_exclude or (),
             )
             for part, source in settings.connectors.sources.items()
+        ),
+        accepted=tuple(
+            AcceptedFinding(finding=each.finding, reason=each.reason) for each in settings.validation.accept
         ),
         refresh_topics_seconds=settings.intervals.refresh_topics_seconds,
         refresh_groups_seconds=settings.intervals.refresh_groups_seconds,

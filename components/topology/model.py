@@ -105,6 +105,21 @@ class Intervals(Model):
     emit_heartbeats_seconds: PositiveInt = Field(default=1, description="Time between heartbeats.")
 
 
+class AcceptedFinding(Model):
+    """A finding of the validation job that something could not be judged, and why that is accepted."""
+
+    finding: str = Field(description="Code of the finding, as the job reports it.")
+    reason: str = Field(description="Why it is accepted; reports, published verdicts and evidence show it.")
+
+
+class Validation(Model):
+    """What the validation job takes on trust."""
+
+    accept: tuple[AcceptedFinding, ...] = Field(
+        default=(), description="Findings that do not keep a verdict from being a pass, each with a reason."
+    )
+
+
 class Delivery(Model):
     """What every kind of replication can set about its records."""
 
@@ -118,6 +133,7 @@ class Delivery(Model):
     transforms: Transforms = Field(default=Transforms(), description="Transforms of the replicated records.")
     tuning: Tuning = Field(default=Tuning(), description="Client settings, and the rate that they must reach.")
     intervals: Intervals = Field(default=Intervals(), description="How often connectors look, sync and report.")
+    validation: Validation = Field(default=Validation(), description="What the validation job takes on trust.")
 
 
 class FromSourceToTarget(Delivery):

@@ -9,7 +9,18 @@ from dataclasses import dataclass, field, replace
 
 from components.contract.clusters import ClusterParameters
 from components.contract.parameters import AclParameters
-from components.contract.report import SAMPLES, CheckName, CheckOutcome, Finding, Scalar, fail, note
+from components.contract.report import (
+    SAMPLES,
+    CheckName,
+    CheckOutcome,
+    Coverage,
+    Finding,
+    Scalar,
+    error,
+    fail,
+    not_judged,
+    note,
+)
 from components.kafka.acls import EVERY_NAME, EVERYONE, Gap, Need, Standing, gaps
 from spark.clusters import Cluster
 from spark.flows import OpenFlow
@@ -18,6 +29,9 @@ from spark.kafka_errors import ClusterError
 #: Why the job may be unable to read ACLs. Neither is a fault of the flow.
 _NOT_LOOKED = frozenset({"not-authorized", "authorizer-off"})
 _OPTIONS = {"TOPIC": "--topic", "GROUP": "--group", "TRANSACTIONAL_ID": "--transactional-id"}
+_PRINCIPAL_UNKNOWN = "principal-unknown"
+#: Findings that permissions could not be judged. What a principal that is unknown needs is unknown, too.
+_UNKNOWN = ("acl-of-hosts", "acls-not-visible", "principal-without-acls", _PRINCIPAL_UNKNOWN)
 #: Kafka's broker property; its default is false.
 _OPEN = "allow.everyone.if.no.acl.found"
 
@@ -88,12 +102,15 @@ def outcome(*sides: Side) -> CheckOutcome:
     absent = [(side, gap, finding) for side, gap, finding in judged if gap is not None and _is_absent(finding)]
     missing = sum(finding.count for _, _, finding in absent)
     needed = sum(side.needed for side in sides)
+    unknown = not_judged((finding for _, _, finding in judged), _UNKNOWN)
+    judged_permissions = needed - sum(count for code, count in unknown.items() if code != _PRINCIPAL_UNKNOWN)
     return CheckOutcome(
         CheckName.ACCESS,
         f"{missing} of {needed} permissions are missing",
         {"needed": needed, "missing": missing},
         _shortened([finding for _, _, finding in judged]),
         tuple(_sample(side, gap) for side, gap, _ in absent if gap is not None),
+        Coverage("permissions", judged_permissions, unknown),
     )
 
 
@@ -118,10 +135,10 @@ def _judged(side: Side) -> list[tuple[Gap | None, Finding]]:
     principals = {need.principal for need in side.needs}
     try:
         entries = side.cluster.acls({*principals, EVERYONE})
-    except ClusterError as error:
-        if error.code not in _NOT_LOOKED:
+    except ClusterError as refusal:
+        if refusal.code not in _NOT_LOOKED:
             raise
-        return [(None, _not_looked(side, error))]
+        return [(None, _not_looked(side, refusal))]
     found = [gap for need in side.needs for gap in gaps(need, entries, side.existing.get(need.resource, ()))]
     unnamed = principals - {each.principal for each in entries}
     notes: list[tuple[Gap | None, Finding]] = [(None, _without_acls(side, principal)) for principal in sorted(unnamed)]
@@ -139,9 +156,10 @@ def _finding(side: Side, gap: Gap) -> Finding:
         case Standing.NARROW:
             return note("acl-narrower", f"ACLs allow {may} for existing resources, but not for new ones")
         case Standing.OF_HOSTS:
-            return note(
+            return error(
                 "acl-of-hosts",
                 f"ACLs allow {may} from some hosts only. The job does not know whether from the workers'",
+                len(need.operations),
             )
         case Standing.MISSING if not side.cluster.has_acl(need.resource, need.name) and side.cluster.sets(_OPEN):
             return note(
@@ -169,26 +187,27 @@ def _principal_unknown(side: Side) -> Finding:
         f"the ACLs on {side.parameters.alias} are not checked, because the flow's principal there is unknown. Remedy: "
         "set `principal` next to the certificate"
     )
-    return note("principal-unknown", message)
+    return error("principal-unknown", message)
 
 
-def _not_looked(side: Side, error: ClusterError) -> Finding:
+def _not_looked(side: Side, refusal: ClusterError) -> Finding:
     alias = side.parameters.alias
-    if error.code == "authorizer-off":
+    if refusal.code == "authorizer-off":
         return note("authorizer-off", f"{alias} has no authorizer: every user may do everything")
     message = (
         f"the ACLs on {alias} are not checked, because the job may not read them. If the connectors may not see a "
         "topic or group, nobody notices. Remedy: grant the job's user DESCRIBE on the cluster"
     )
-    return note("acls-not-visible", message)
+    return error("acls-not-visible", message, side.needed)
 
 
 def _without_acls(side: Side, principal: str) -> Finding:
+    needed = sum(len(need.operations) for need in side.needs if need.principal == principal)
     message = (
         f"the access of {principal} on {side.parameters.alias} is not checked, because no ACL names it. It is a super "
         "user, has another name on the cluster, or may do nothing"
     )
-    return note("principal-without-acls", message)
+    return error("principal-without-acls", message, needed)
 
 
 def _sample(side: Side, gap: Gap) -> Mapping[str, Scalar]:

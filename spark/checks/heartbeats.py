@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
 from components.contract.parameters import HeartbeatParameters
-from components.contract.report import CheckName, CheckOutcome, Finding, error, fail, note
+from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, note
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import upstream_hops
 from spark import readers, records, transforms
@@ -208,6 +208,7 @@ def judge(
         counts,
         tuple(findings),
         tuple({"gapStartMs": start, "gapEndMs": end} for start, end in gaps),
+        Coverage("heartbeats", len(times)),
     )
 
 

@@ -16,10 +16,11 @@ have disappeared in a working flow.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from components.contract.report import CheckName, CheckOutcome, Finding, error, note
+from components.contract.acceptance import ACCEPTABLE
+from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, Severity, error, not_judged, note
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark import readers, records, transforms
 from spark.checks import proofs
@@ -103,6 +104,8 @@ def _look(flow: OpenFlow, groups: list[str]) -> Look:
     on_target, active = flow.target.committed(groups), flow.target.groups()
     checkpoints, undecodable = _checkpoints(flow)
     syncs = read_syncs(flow)
+    commits = sorted(_commits(flow, groups).items())
+    logs = flow.source.offsets({partition for (_, partition), _ in commits})
     positions = [
         Position(
             group,
@@ -111,8 +114,9 @@ def _look(flow: OpenFlow, groups: list[str]) -> Look:
             checkpoints.get((group, flow.policy.remote_partition(partition))),
             on_target.get(group, {}).get(flow.policy.remote_partition(partition)),
             active.get(group, False),
+            logs[partition].size == 0,
         )
-        for (group, partition), committed in sorted(_commits(flow, groups).items())
+        for (group, partition), committed in commits
     ]
     return Look(positions, syncs, undecodable)
 
@@ -163,14 +167,11 @@ def _outcome(
         what = f"{look.undecodable} records of {flow.parameters.checkpoints.topic} are not checkpoints"
         findings.append(error("checkpoint-undecodable", what, look.undecodable))
     shown = [proof for proof in proven.by_position.values() if proof.proven]
-    if not shown:
-        # If transforms change every record, only the offsets themselves can be checked.
-        severity = note if flow.parameters.transformed else error
-        why = ""
-        if all(each.finding.code == BEFORE_START for each in found) and found:
-            why = ": all are before the flow's start. Remedy: commit an offset after the start, and validate again"
-        what = f"none of {len(look.positions)} committed offsets could be proven{why}"
-        findings.append(severity("nothing-proven", what))
+    if not shown and found and all(each.finding.code == BEFORE_START for each in found):
+        what = f"none of {len(look.positions)} committed offsets could be proven: all are before the flow's start"
+        remedy = "Remedy: commit an offset after the start, and validate again"
+        findings.append(error("nothing-proven", f"{what}. {remedy}"))
+    unproven = _unproven(findings)
     read_again = [proof.read_again for proof in shown]
     counts: dict[str, int | float] = {
         "groups": len(groups),
@@ -187,4 +188,11 @@ def _outcome(
         f"{len(shown)} of {len(look.positions)} committed offsets of {len(groups)} groups proven by their records; "
         f"at most {counts['readAgain']} records read again"
     )
-    return CheckOutcome(CheckName.OFFSETS, summary, counts, tuple(findings), proven.samples())
+    coverage = Coverage("committed offsets", len(look.positions) - sum(unproven.values()), unproven)
+    return CheckOutcome(CheckName.OFFSETS, summary, counts, tuple(findings), proven.samples(), coverage)
+
+
+def _unproven(findings: Sequence[Finding]) -> dict[str, int]:
+    """The number of committed offsets that could not be judged, by the code of the finding that says why."""
+    codes = {each.code for each in findings if each.severity is Severity.ERROR} & ACCEPTABLE.keys()
+    return not_judged(findings, codes - {"nothing-proven"})

@@ -15,8 +15,8 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from components.contract.parameters import FlowParameters, GuardParameters
-from components.contract.report import CheckName, CheckOutcome, Finding, error, fail, note
-from components.kafka.positions import TopicPartition
+from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, note
+from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks import parts
 from spark.checks.loops import Loop, loop_findings
 from spark.checks.open_transactions import open_transaction_findings
@@ -79,7 +79,25 @@ def check_parity(
     counts = _counts(flow, first_pass, loops, differences)
     relevant = [each for each in differences if each.kind not in (BEFORE_START, NOT_BEGUN)]
     summary = _summary(counts, guarded=flow.parameters.guard is not None)
-    return CheckOutcome(CheckName.PARITY, summary, counts, tuple(findings), parity_samples(relevant))
+    coverage = _coverage(flow, first_pass, {**unread, **hidden}, differences)
+    return CheckOutcome(CheckName.PARITY, summary, counts, tuple(findings), parity_samples(relevant), coverage)
+
+
+def _coverage(
+    flow: OpenFlow,
+    first_pass: FirstPass,
+    unread: Mapping[TopicPartition, OffsetRange],
+    differences: Sequence[Difference],
+) -> Coverage:
+    """The partitions that were judged, including those that the target lacks; topics that loop are judged as such."""
+    changed = set(first_pass.disagreeing) - unread.keys() if flow.parameters.transformed else set()
+    unknown = {each.partition for each in differences if each.kind == UNPROVEN} - unread.keys()
+    not_judged = {
+        "open-transaction": len(unread),
+        "records-not-compared": len(changed),
+        "start-not-proven": len(unknown),
+    }
+    return Coverage("partitions", sum(flow.partitions.values()) - sum(not_judged.values()), not_judged)
 
 
 def _summary(counts: Mapping[str, int | float], *, guarded: bool) -> str:
@@ -123,7 +141,7 @@ def not_compared(first_pass: FirstPass) -> list[Finding]:
     if not first_pass.disagreeing:
         return []
     return [
-        note(
+        error(
             "records-not-compared",
             f"{len(first_pass.disagreeing)} partitions differ, which the flow's own transforms may cause. The records "
             f"({source} on the source, {target} on the target) were counted, not compared",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from components.contract.parameters import FlowParameters, PartParameters
-from components.contract.report import SAMPLES, CheckName, CheckOutcome, Finding, fail, note
+from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, fail, note
 from components.kafka.selection import Selection
 
 
@@ -92,7 +92,8 @@ def check_division(flow: FlowParameters, flows: Sequence[FlowParameters], existi
     }
     divided = counts["topics"] - counts["inTwoParts"] - counts["inNoPart"]
     summary = f"{divided} of {counts['topics']} topics belong to exactly one of {counts['parts']} parts"
-    return CheckOutcome(CheckName.DIVISION, summary, counts, tuple(findings))
+    coverage = Coverage("topics", len(topics))
+    return CheckOutcome(CheckName.DIVISION, summary, counts, tuple(findings), coverage=coverage)
 
 
 def _same_way(one: FlowParameters, other: FlowParameters) -> bool:

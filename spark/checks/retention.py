@@ -1,9 +1,10 @@
 """nothing-lost-to-retention: retention removed no record from the source before it was replicated.
 
 Parity cannot see such a loss, because the record is on neither side. The offset syncs show it: if between two syncs the
-source advanced further than the target, the offsets in between were never written to the target. Transaction markers
-and compaction leave the same trace. So a gap counts as a loss only in a topic that has neither, and never if it is one
-offset long: a marker takes one offset, while retention removes whole segments.
+source advanced further than the target, the offsets in between were never written to the target. Transaction markers,
+aborted records, compaction and filters leave the same trace. So a gap counts as a loss only in a topic that has none of
+them, and if it is longer than one offset, which a marker takes. Any other gap cannot be judged. A source that has
+removed nothing has lost nothing.
 """
 
 import itertools
@@ -11,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from components.contract.report import CheckName, CheckOutcome, Finding, Scalar, error, fail, note
+from components.contract.parameters import FlowParameters
+from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, Scalar, error, fail
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.parity_readings import FirstPass
 from spark.checks.translation import Sync, SyncHistory
@@ -21,7 +23,8 @@ from spark.flows import OpenFlow
 @dataclass(frozen=True)
 class Replicated:
     """A partition with its syncs and logs. The source's log was read before the target's, so that records replicated
-    in between cannot look lost. `dense`: the source holds a record at each of its offsets."""
+    in between cannot look lost. `dense`: the source holds a record at each of its offsets. `hidden` says why the syncs
+    cannot show a loss, if they cannot."""
 
     partition: TopicPartition
     history: SyncHistory
@@ -29,6 +32,14 @@ class Replicated:
     target: OffsetRange
     dense: bool
     policy: str
+    hidden: str = ""
+
+    @property
+    def why_not(self) -> str:
+        """Why a loss could not be seen; empty if it would be, or if the source has removed nothing."""
+        if self.source.start == 0:
+            return ""
+        return self.hidden or ("" if self.history.latest is not None else "the partition has no offset sync")
 
 
 @dataclass(frozen=True)
@@ -49,7 +60,7 @@ class Loss:
 def losses(replicated: Replicated) -> list[Loss]:
     """The offsets that retention removed unreplicated: in the past (between two syncs) or now (before log start)."""
     latest = replicated.history.latest
-    if latest is None:
+    if latest is None or replicated.hidden:
         return []
     syncs = replicated.history.syncs
     gaps = [
@@ -78,6 +89,7 @@ def losses(replicated: Replicated) -> list[Loss]:
 def check_retention(flow: OpenFlow, first_pass: FirstPass, syncs: Mapping[TopicPartition, SyncHistory]) -> CheckOutcome:
     """Judge from the logs and sums of parity's first pass, so that nothing is read twice."""
     policies = flow.source.cleanup_policies(flow.partitions)
+    hidden = _hidden(flow.parameters)
     return judge(
         [
             Replicated(
@@ -85,37 +97,62 @@ def check_retention(flow: OpenFlow, first_pass: FirstPass, syncs: Mapping[TopicP
                 syncs.get(partition, SyncHistory()),
                 log,
                 first_pass.target_logs[partition],
-                first_pass.dense(partition),
+                first_pass.dense(partition) and not flow.parameters.transformed,
                 policies.get(partition.topic, ""),
+                hidden,
             )
             for partition, log in first_pass.source_logs.items()
         ]
     )
 
 
+def _hidden(flow: FlowParameters) -> str:
+    """Why the offset syncs of a flow cannot show a loss; empty if they can."""
+    if not flow.offset_syncs.enabled:
+        return "the flow has no offset syncs"
+    if flow.guard is not None:
+        return "the target has records of its own, which the offset syncs of a guarded flow count as well"
+    return ""
+
+
 def judge(partitions: Sequence[Replicated]) -> CheckOutcome:
-    """The outcome over all replicated partitions; an error if none of them has an offset sync."""
-    found = [loss for each in partitions for loss in losses(each)]
-    known = sum(each.history.latest is not None for each in partitions)
+    """The outcome over all replicated partitions."""
+    by_partition = {each.partition: losses(each) for each in partitions}
+    found = [loss for each in by_partition.values() for loss in each]
     lost = sum(loss.count for loss in found if loss.certain)
-    findings: list[Finding] = [_finding(loss) for loss in found]
-    if not known:
-        findings.append(
-            error("no-offset-sync", "there is no offset sync for any selected partition, so losses cannot be seen")
-        )
+    why_not = {each.partition: each.why_not for each in partitions if each.why_not}
+    uncertain = sum(any(not loss.certain for loss in each) for each in by_partition.values())
+    known = sum(each.history.latest is not None and not each.hidden for each in partitions)
     counts: dict[str, int | float] = {
         "partitions": len(partitions),
         "withOffsetSyncs": known,
+        "removedNothing": sum(each.source.start == 0 for each in partitions),
         "lost": lost,
         "possibleMarkers": sum(loss.count for loss in found if not loss.certain),
     }
+    not_judged = {"possible-markers": uncertain, "losses-not-visible": len(why_not)}
     return CheckOutcome(
         CheckName.RETENTION,
-        f"{lost} offsets lost in {known} partitions with offset syncs",
+        f"{lost} offsets lost in {len(partitions)} partitions; the source has removed nothing in "
+        f"{counts['removedNothing']} of them",
         counts,
-        tuple(findings),
+        (*map(_finding, found), *_not_visible(why_not)),
         tuple(_sample(loss) for loss in sorted(found, key=lambda loss: (not loss.certain, -loss.count))),
+        Coverage("partitions", len(partitions) - uncertain - len(why_not), not_judged),
     )
+
+
+def _not_visible(why_not: Mapping[TopicPartition, str]) -> list[Finding]:
+    """One finding for the partitions in which a loss could not be seen."""
+    if not why_not:
+        return []
+    named = ", ".join(map(str, sorted(why_not)[:SAMPLES]))
+    why = "; ".join(sorted(set(why_not.values())))
+    what = (
+        f"{named}: the source has removed records, and nothing shows whether all of them were replicated first, "
+        f"because {why}"
+    )
+    return [error("losses-not-visible", what, len(why_not))]
 
 
 def _skipped(before: Sync, after: Sync) -> int:
@@ -126,9 +163,10 @@ def _skipped(before: Sync, after: Sync) -> int:
 def _finding(loss: Loss) -> Finding:
     offsets = f"{loss.partition}: source offsets {loss.first} to {loss.end - 1}"
     if not loss.certain:
-        return note(
+        return error(
             "possible-markers",
-            f"{offsets} were not replicated. They may be transaction markers or compacted records, not lost ones",
+            f"{offsets} were not replicated. They were transaction markers, aborted or compacted records, or they were "
+            "lost: nothing shows which, because the source no longer holds them",
             loss.count,
         )
     when = ""

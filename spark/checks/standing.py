@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from components.contract.parameters import FlowParameters
-from components.contract.report import Finding, fail, note
+from components.contract.report import Finding, error, fail, note
 from components.kafka.positions import TopicPartition
 from spark.checks.translation import Position, SyncHistory
 
@@ -49,6 +49,8 @@ def standings(
     for position in positions:
         history = syncs.get(position.partition, SyncHistory())
         if position.checkpoint is None:
+            if position.empty:
+                continue
             before = _before_the_start(position, history) if flow.start_from == "latest" else None
             found.append(Standing(before) if before else _without_checkpoint(position, history, patience))
             continue
@@ -90,11 +92,11 @@ def _before_the_start(position: Position, history: SyncHistory) -> Finding | Non
 def _without_checkpoint(position: Position, history: SyncHistory, patience: Patience) -> Standing:
     if history.latest is None:
         return Standing(
-            note("no-offset-sync", f"{position}: no checkpoint, because no offset sync exists for the partition")
+            error("no-offset-sync", f"{position}: no checkpoint, because no offset sync exists for the partition")
         )
     if position.committed < history.translates_from:
         return Standing(
-            note(
+            error(
                 "behind-oldest-sync",
                 f"{position}: no checkpoint, because {position.committed} is before the oldest offset sync that the "
                 f"checkpoint connector uses ({history.translates_from})",

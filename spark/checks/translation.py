@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from components.contract.report import Finding, fail, note
+from components.contract.report import Finding, error, fail
 from components.kafka.positions import OffsetRange, TopicPartition
 
 #: How many offsets to read on each side of the translated one, which may be a marker or compacted away.
@@ -67,7 +67,8 @@ class Position:
     """A group's committed offset on a source partition, and what the target holds for it.
 
     `committed` was read after the checkpoint, so that the checkpoint of a consuming group does not look ahead of it.
-    `on_target` is None if the group has no offset on the target. `active`: the group has members there.
+    `on_target` is None if the group has no offset on the target. `active`: the group has members there. `empty`: the
+    source partition holds nothing that the group could skip.
     """
 
     group: str
@@ -76,6 +77,7 @@ class Position:
     checkpoint: Checkpoint | None = None
     on_target: int | None = None
     active: bool = False
+    empty: bool = False
 
     def __str__(self) -> str:
         return f"group {self.group} on {self.partition}"
@@ -218,9 +220,9 @@ def prove(
             )
         )
     if downstream < target_log.start:
-        return Proof(note("target-expired", f"{position}: the target no longer holds offset {downstream}"))
+        return Proof(error("target-expired", f"{position}: the target no longer holds offset {downstream}"))
     if found is None:
-        return Proof(note("target-empty", f"{position}: the target holds no record near offset {downstream}"))
+        return Proof(error("target-empty", f"{position}: the target holds no record near offset {downstream}"))
     equal = [each.offset for each in candidates.records if each.digest == found.record.digest]
     if not equal:
         return Proof(_not_found(position, found, source_log, guess, inexact))
@@ -252,9 +254,9 @@ def _not_found(
     position: Position, found: Landing, source_log: OffsetRange, guess: Guess | None, inexact: bool
 ) -> Finding:
     if guess is not None and guess.offset < source_log.start:
-        return note("source-expired", f"{position}: the source no longer holds offset {guess.offset}")
+        return error("source-expired", f"{position}: the source no longer holds offset {guess.offset}")
     if guess is None or not guess.exact or inexact:
-        return note(
+        return error(
             "source-record-not-found",
             f"{position}: the target's record at {found.record.offset} was not found on the source. Where to look is "
             "not certain, because of transactions, compaction, duplicates or transforms",

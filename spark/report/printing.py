@@ -59,6 +59,8 @@ def _flow_table(flow: FlowOutcome, *, ruled: bool) -> Table:
         seen = [escape(check.summary)]
         notes = [each for each in check.findings if each.severity is Severity.NOTE]
         wrong = [each for each in check.findings if each.severity is not Severity.NOTE]
+        if check.coverage is not None and check.coverage.judged < check.coverage.claimed:
+            seen.append(f"[yellow]{escape(str(check.coverage))}[/]")
         seen += [f"[red]{escape(_line(each))}[/]" for each in wrong]
         seen += [f"[dim]{escape(_line(each))}[/]" for each in notes[:_NOTES_SHOWN]]
         if len(notes) > _NOTES_SHOWN:
@@ -79,4 +81,5 @@ def _replication_line(replication: ReplicationOutcome) -> str:
 
 
 def _line(finding: Finding) -> str:
-    return f"{finding.code}: {finding.message}"
+    accepted = f" Accepted: {finding.accepted}" if finding.accepted is not None else ""
+    return f"{finding.code}: {finding.message}{accepted}"

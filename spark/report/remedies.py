@@ -6,8 +6,9 @@ Some checks write a remedy into the message themselves, because it depends on wh
 from collections.abc import Mapping
 from dataclasses import replace
 
+from components.contract.acceptance import ACCEPTABLE
 from components.contract.parameters import FlowParameters
-from components.contract.report import CheckOutcome, Finding
+from components.contract.report import CheckOutcome, Finding, Severity
 
 _MARK = "Remedy: "
 _RUNS = (
@@ -30,6 +31,9 @@ _FIND_WRITER = (
 _DELETED = (
     "if the topic was deleted and created again on {source}, replicate it under another name or reset the connector's "
     "offsets; otherwise " + _START_OVER
+)
+_OR_ACCEPT = (
+    ". If you know that {trust}, say so in the replication: `validation: {{accept: [{{finding: {code}, reason: …}}]}}`"
 )
 
 #: Remedies by code. A note with an empty remedy only says how things are, and there is nothing to do.
@@ -74,6 +78,8 @@ REMEDIES: Mapping[str, str] = {
     "heartbeat-topic-missing": _RUNS,
     "heartbeat-undecodable": "find out what writes other records to the heartbeat topic, and stop it",
     "heartbeats-of-workers": "",
+    "losses-not-visible": "give the topics on {source} a `retention.ms` that is longer than the longest interruption "
+    "to survive",
     "lost-to-retention": "the records are lost on {target}. Copy them from a backup if there is one, and give the "
     "topics on {source} a `retention.ms` that is longer than the longest interruption to survive",
     "missing-records": _DELETED,
@@ -93,7 +99,8 @@ REMEDIES: Mapping[str, str] = {
     "part-behind": "wait and " + _AGAIN + ". If it stays behind, give this connector more tasks: `tasksMax`",
     "part-without-topic": "correct the part's `topics`, if it is meant to replicate something",
     "partitions-not-replicated": _RUNS + ". The connector needs ALTER on the remote topic to add partitions",
-    "possible-markers": "",
+    "possible-markers": "find out whether producers of the topic use transactions or compaction: if neither, these "
+    "records are lost on {target}",
     "principal-unknown": "set `principal` in the `authentication` of that cluster, so that its ACLs can be judged",
     "principal-without-acls": "if it is not a super user, create the ACLs that `replicate acls {stack} --commands` "
     "prints",
@@ -101,17 +108,19 @@ REMEDIES: Mapping[str, str] = {
     "topic",
     "records-loop": "pause one direction at once (`state: paused` in its source connector), then use the default "
     "policy or a `prefixlessPair`, whose guard stops loops",
-    "records-not-compared": "",
+    "records-not-compared": "compare a sample of the records of both sides yourself",
     "records-not-judged": "",
     "records-repeated": "`replicate check` names flows of this project that overlap; otherwise list the connectors on "
     "every Connect cluster that writes to {target}, and stop the second one",
     "records-unmarked": "find the connector between {source} and {target} that is not part of this project, and stop "
     "it; `replicate diff {stack} --against cluster` shows whether one of ours was edited",
-    "source-expired": "",
-    "source-record-not-found": "",
+    "source-expired": "let the group consume and commit on {source}, wait for the next checkpoint, and " + _AGAIN,
+    "source-record-not-found": "let the group consume and commit on {source}, wait for the next checkpoint, and "
+    + _AGAIN,
     "start-not-proven": "write a record to each of these partitions and " + _AGAIN,
-    "target-empty": "",
-    "target-expired": "",
+    "target-empty": "produce and consume records on {source}, wait for the next checkpoint, and " + _AGAIN,
+    "target-expired": "let the group consume on {source} up to the records that {target} still holds, or set a longer "
+    "`retention.ms` on {target}",
     "topic-in-no-part": "add it to the `topics` of one part",
     "topic-in-two-parts": "leave it in the `topics` of one part only",
     "topic-not-replicated": _RUNS,
@@ -134,6 +143,9 @@ def with_remedies(outcome: CheckOutcome, flow: FlowParameters, stack: str) -> Ch
 
 def _with_remedy(finding: Finding, facts: Mapping[str, str]) -> Finding:
     remedy = REMEDIES.get(finding.code, "").format(**facts)
-    if not remedy or _MARK in finding.message:
-        return finding
-    return replace(finding, message=f"{finding.message}. {_MARK}{remedy}")
+    message = finding.message
+    if remedy and _MARK not in message:
+        message = f"{message}. {_MARK}{remedy}"
+    if finding.severity is Severity.ERROR and finding.code in ACCEPTABLE:
+        message += _OR_ACCEPT.format(code=finding.code, trust=ACCEPTABLE[finding.code])
+    return replace(finding, message=message)

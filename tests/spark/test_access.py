@@ -5,9 +5,10 @@ from typing import Any, cast
 
 import pytest
 
+from components.contract.acceptance import accepting
 from components.contract.clusters import ClusterParameters
 from components.contract.parameters import AclParameters
-from components.contract.report import CheckOutcome, Severity, Verdict
+from components.contract.report import CheckOutcome, Coverage, Severity, Verdict
 from components.kafka.acls import AclEntry, Need
 from spark.checks.access import Side, cut_bundle, needs_of, outcome
 from spark.clusters import Cluster
@@ -99,13 +100,22 @@ def test_a_denial_has_a_code_of_its_own() -> None:
     ("known", "code"),
     [
         pytest.param(KnownAcls(refusal="not-authorized"), "acls-not-visible", id="the job may not look"),
-        pytest.param(KnownAcls(refusal="authorizer-off"), "authorizer-off", id="there is nothing to look at"),
         pytest.param(KnownAcls(), "principal-without-acls", id="a super user, or one by another name"),
     ],
 )
-def test_what_cannot_be_checked_is_a_note(known: KnownAcls, code: str) -> None:
+def test_permissions_that_cannot_be_judged_are_counted_and_pass_only_if_accepted(known: KnownAcls, code: str) -> None:
     found = judged(known, a_need("READ"))
-    assert (found.verdict, codes(found)) == (Verdict.PASS, [code])
+    assert (found.verdict, codes(found), found.coverage) == (
+        Verdict.ERROR,
+        [code],
+        Coverage("permissions", 0, {code: 1}),
+    )
+    assert accepting(found, {code: "audited"}).verdict is Verdict.PASS
+
+
+def test_without_an_authorizer_every_permission_is_there() -> None:
+    found = judged(KnownAcls(refusal="authorizer-off"), a_need("READ"))
+    assert (found.verdict, codes(found)) == (Verdict.PASS, ["authorizer-off"])
 
 
 def test_a_cluster_that_does_not_answer_is_an_error() -> None:

@@ -192,7 +192,6 @@ def test_records_that_retention_removed_before_they_were_replicated_are_counted(
     [
         pytest.param({"groups": ["nobody-.*"]}, "offsets-translate", "no-group-selected", id="no group matches"),
         pytest.param({}, "parity", "empty-range", id="no record at all"),
-        pytest.param({}, "nothing-lost-to-retention", "no-offset-sync", id="no offset sync"),
     ],
 )
 def test_nothing_to_check_is_an_error_never_a_pass(

@@ -40,7 +40,7 @@ def test_an_empty_source_is_an_error_but_one_that_only_received_is_not() -> None
 
 def test_transformed_records_are_not_judged_unless_none_arrived() -> None:
     (differ,) = not_compared(a_pass(Sums(5, 1, 1), Sums(4, 9, 9)))
-    assert (differ.code, differ.severity) == ("records-not-compared", Severity.NOTE)
+    assert (differ.code, differ.severity) == ("records-not-compared", Severity.ERROR)
     (none,) = not_compared(a_pass(Sums(5, 1, 1), Sums()))
     assert (none.code, none.severity) == ("nothing-arrived", Severity.ERROR)
     assert not_compared(a_pass(Sums(5, 1, 1), Sums(5, 1, 1))) == []

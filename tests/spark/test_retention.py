@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from components.contract.report import Verdict
+from components.contract.report import Coverage, Verdict
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.retention import Loss, Replicated, judge, losses
 from spark.checks.translation import Sync, SyncHistory
@@ -20,6 +20,7 @@ def replicated(*syncs: Sync, source: tuple[int, int], target: tuple[int, int], *
         OffsetRange(*target),
         changes.get("dense", True),
         changes.get("policy", "delete"),
+        changes.get("hidden", ""),
     )
 
 
@@ -52,9 +53,9 @@ def test_a_jump_between_two_syncs_is_a_past_loss() -> None:
         pytest.param({"policy": "compact"}, id="compaction"),
     ],
 )
-def test_a_jump_that_markers_or_compaction_explain_is_a_note(changes: dict[str, Any]) -> None:
+def test_a_jump_that_markers_or_compaction_may_explain_is_not_proven(changes: dict[str, Any]) -> None:
     outcome = judge([replicated(Sync(0, 0), Sync(90, 60), source=(90, 100), target=(0, 70), **changes)])
-    assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.PASS, ["possible-markers"])
+    assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.ERROR, ["possible-markers"])
 
 
 def test_a_jump_over_offsets_that_the_source_still_holds_is_left_to_parity() -> None:
@@ -92,5 +93,37 @@ def test_a_gap_of_one_offset_is_a_marker(syncs: tuple[Sync, ...], target_end: in
     assert [(loss.count, loss.certain) for loss in found] == [(1, False)]
 
 
-def test_without_any_offset_sync_the_check_is_an_error() -> None:
-    assert judge([replicated(source=(0, 10), target=(0, 10))]).verdict is Verdict.ERROR
+def test_a_source_that_has_removed_nothing_has_lost_nothing() -> None:
+    outcome = judge([replicated(source=(0, 10), target=(0, 10))])
+    assert (outcome.verdict, outcome.coverage) == (Verdict.PASS, a_coverage(1))
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        pytest.param(replicated(source=(5, 10), target=(0, 10)), "the partition has no offset sync", id="no sync"),
+        pytest.param(
+            replicated(Sync(0, 0), Sync(9, 30), source=(5, 10), target=(0, 31), hidden="both sides write"),
+            "both sides write",
+            id="a guarded flow",
+        ),
+    ],
+)
+def test_a_partition_whose_losses_cannot_be_seen_is_not_proven(given: Replicated, why: str) -> None:
+    """Nothing on either side shows a record that expired before it was replicated, so a pass would say too much."""
+    outcome = judge([given, replicated(source=(0, 10), target=(0, 10))])
+    assert (outcome.verdict, outcome.coverage) == (Verdict.ERROR, a_coverage(1, **{"losses-not-visible": 1}))
+    (finding,) = outcome.findings
+    assert finding.message == (
+        "orders-0: the source has removed records, and nothing shows whether all of them were replicated first, "
+        f"because {why}"
+    )
+
+
+def test_one_record_lost_in_each_partition_does_not_pass() -> None:
+    outcome = judge([replicated(Sync(0, 0), Sync(60, 59), source=(61, 80), target=(0, 79))])
+    assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.ERROR, ["possible-markers"])
+
+
+def a_coverage(judged: int, **not_judged: int) -> Coverage:
+    return Coverage("partitions", judged, {"possible-markers": 0, "losses-not-visible": 0, **not_judged})

@@ -108,7 +108,7 @@ def proof_of(data: Mapping[str, str]) -> Proof:
         published.verdict,
         time_of(published.time),
         time_of(since) if since is not None else None,
-        {check.name: CheckResult(check.verdict, check.summary) for check in published.checks},
+        {check.name: CheckResult(check.verdict, check.summary, check.accepted) for check in published.checks},
     )
 
 

@@ -93,7 +93,10 @@ def _document(flow: FlowEvidence) -> dict[str, Any]:
 
 
 def _flow(document: Mapping[str, Any]) -> FlowEvidence:
-    checks = {name: CheckResult(check["verdict"], check["summary"]) for name, check in document["checks"].items()}
+    checks = {
+        name: CheckResult(check["verdict"], check["summary"], check.get("accepted", {}))
+        for name, check in document["checks"].items()
+    }
     at = time_of(document["validatedAt"])
     if document["verdict"] not in _VERDICTS:
         raise ValueError(f"`{document['verdict']}` is not a verdict")

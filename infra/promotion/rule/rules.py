@@ -17,10 +17,11 @@ _CLOCKS_APART = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One check's verdict, and the report's sentence about it."""
+    """One check's verdict, the report's sentence about it, and why findings were accepted, by their codes."""
 
     verdict: str
     summary: str
+    accepted: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -206,12 +206,12 @@ def test_the_whole_validation_fails_by_a_missing_permission_alone(least: Deploye
     )
 
 
-def test_a_validator_that_may_not_see_acls_says_so_and_fails_nothing(least: Deployed, orders: FlowParameters) -> None:
+def test_a_validator_that_may_not_see_acls_proves_nothing_about_them(least: Deployed, orders: FlowParameters) -> None:
     taken = Taken("uswest", "kafka-cluster", "DESCRIBE", "broker")
     region = least.endpoints.regions["uswest"]
     with without(region, taken, VALIDATION_USER):
         found = access_of(least, orders)
-    assert (found.verdict, [finding.code for finding in found.findings]) == (Verdict.PASS, ["acls-not-visible"])
+    assert (found.verdict, [finding.code for finding in found.findings]) == (Verdict.ERROR, ["acls-not-visible"])
 
 
 GRANTED = "User:granted"

@@ -1,0 +1,58 @@
+"""Which findings of the validation job a topology may accept, by name and with a reason. Pure.
+
+A finding may be accepted if it says that something could not be judged. What the job has judged and found wrong cannot
+be accepted: it must be corrected. May be imported by anything; imports nothing of ours but the report.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from components.contract.report import CheckOutcome, Finding, Severity
+
+#: What is taken on trust if the finding is accepted, by its code.
+ACCEPTABLE: Mapping[str, str] = {
+    "acl-of-hosts": "the workers' hosts are among those that the ACLs allow",
+    "acls-not-visible": "the flow's users may do what the flow needs",
+    "behind-oldest-sync": "these groups start on the target without an offset",
+    "empty-range": "the flow works although its topics hold no records",
+    "losses-not-visible": "the source removed no record before it was replicated",
+    "no-offset-sync": "these groups start on the target without an offset",
+    "nothing-proven": "offsets are translated correctly although no record shows it",
+    "possible-markers": "the missing offsets were transaction markers, aborted or compacted records",
+    "principal-unknown": "the flow's users may do what the flow needs",
+    "principal-without-acls": "the flow's users may do what the flow needs",
+    "records-not-compared": "the flow's transforms change and drop only what they are meant to",
+    "source-expired": "the offsets that only expired records could prove are right",
+    "source-record-not-found": "the offsets whose records were not found are right",
+    "target-empty": "the offsets in emptied partitions are right",
+    "target-expired": "these groups have nothing left to read before the target's first record",
+}
+#: Findings that no topology can accept.
+NOT_ACCEPTABLE = frozenset(
+    {
+        *("aborted-records", "acl-denied", "acl-missing", "acl-narrower", "authorizer-off", "before-the-start"),
+        *("ca-bundle-cut", "checkpoint-ahead", "checkpoint-behind", "checkpoint-missing", "checkpoint-past-end"),
+        *("checkpoint-undecodable", "clocks-differ", "compacted", "duplicated-records", "expired-on-source"),
+        *("expired-on-target", "extra-records", "foreign-partitions", "foreign-topic", "group-active"),
+        *("group-before-the-start", "group-excluded", "group-not-synced", "group-past-translation", "heartbeat-gap"),
+        *("heartbeat-stale", "heartbeat-topic-missing", "heartbeat-undecodable", "heartbeats-of-workers"),
+        *("lost-to-retention", "missing-records", "no-commit", "no-group-selected", "no-heartbeat"),
+        *("not-replicated-yet", "nothing-arrived", "nothing-of-its-own", "nothing-since-the-start"),
+        *("offset-skips-records", "open-to-all", "open-transaction", "part-behind", "part-without-topic"),
+        *("partitions-not-replicated", "records-differ", "records-loop", "records-not-judged", "records-repeated"),
+        *("records-unmarked", "start-not-proven", "topic-in-no-part", "topic-in-two-parts", "topic-not-replicated"),
+        *("translated-record-differs", "upstream-clusters"),
+    }
+)
+
+
+def accepting(outcome: CheckOutcome, reasons: Mapping[str, str]) -> CheckOutcome:
+    """The outcome with the findings that the topology accepts, where `reasons` holds its reason by code."""
+    return replace(outcome, findings=tuple(_accepted(each, reasons) for each in outcome.findings))
+
+
+def _accepted(finding: Finding, reasons: Mapping[str, str]) -> Finding:
+    reason = reasons.get(finding.code)
+    if reason is None or finding.code not in ACCEPTABLE or finding.severity is not Severity.ERROR:
+        return finding
+    return replace(finding, severity=Severity.ACCEPTED, accepted=reason)

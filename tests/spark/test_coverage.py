@@ -1,0 +1,100 @@
+"""Coverage: a check passes only if everything that it claims was judged, or the topology accepts what was not."""
+
+import ast
+
+import pytest
+
+from components.contract.acceptance import ACCEPTABLE, NOT_ACCEPTABLE, accepting
+from components.contract.published_verdict import read_verdict, verdict_data
+from components.contract.report import (
+    CheckName,
+    CheckOutcome,
+    Coverage,
+    Finding,
+    FlowOutcome,
+    Severity,
+    Verdict,
+    error,
+    fail,
+)
+from infra.promotion.rule.cluster import proof_of
+from spark.report.printing import report_text
+from spark.report.remedies import REMEDIES, with_remedies
+from tests.repository import ROOT
+from tests.spark.documents import a_flow
+from tests.spark.test_report import a_report
+
+EXPIRED = error("target-expired", "group checkout-a on orders-0: the target no longer holds offset 5")
+UNPROVEN = Coverage("committed offsets", 3, {"target-expired": 1})
+
+
+def an_outcome(*findings: Finding, coverage: Coverage = UNPROVEN) -> CheckOutcome:
+    return CheckOutcome(CheckName.OFFSETS, "3 of 4 offsets", {}, findings, coverage=coverage)
+
+
+def a_flow_outcome(check: CheckOutcome) -> FlowOutcome:
+    time = "2026-01-02T03:04:05+00:00"
+    return FlowOutcome("orders", "ns", "sha256:0f", "useast", "uswest", "default", time, (check,))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "verdict"),
+    [
+        pytest.param(an_outcome(EXPIRED), Verdict.ERROR, id="with a finding that says why"),
+        pytest.param(an_outcome(), Verdict.ERROR, id="in silence"),
+        pytest.param(an_outcome(fail("f", "…")), Verdict.FAIL, id="beside a failure"),
+        pytest.param(an_outcome(coverage=Coverage("offsets", 4, {"target-expired": 0})), Verdict.PASS, id="nothing"),
+        pytest.param(accepting(an_outcome(EXPIRED), {"target-expired": "known"}), Verdict.PASS, id="accepted"),
+        pytest.param(
+            accepting(an_outcome(EXPIRED), {"source-expired": "known"}), Verdict.ERROR, id="something else accepted"
+        ),
+        pytest.param(
+            accepting(an_outcome(fail("missing-records", "…")), {"missing-records": "known"}),
+            Verdict.FAIL,
+            id="what no topology can accept",
+        ),
+    ],
+)
+def test_what_was_not_judged_keeps_a_check_from_passing(outcome: CheckOutcome, verdict: Verdict) -> None:
+    assert outcome.verdict is verdict
+
+
+def test_the_report_shows_what_was_not_judged_and_why_it_is_accepted() -> None:
+    check = accepting(an_outcome(EXPIRED), {"target-expired": "retention is shorter there"})
+    text = report_text(a_report(a_flow_outcome(check)))
+    assert "judged 3 of 4 committed offsets; not judged: 1 target-expired" in text
+    assert "no longer holds offset 5 Accepted: retention is shorter there" in text
+
+
+def test_the_published_verdict_and_the_evidence_hold_the_reason() -> None:
+    check = accepting(an_outcome(EXPIRED), {"target-expired": "retention is shorter there"})
+    data = verdict_data(a_flow_outcome(check), None)
+    assert read_verdict(data).checks == (check,)
+    assert proof_of(data).checks[CheckName.OFFSETS].accepted == {"target-expired": "retention is shorter there"}
+
+
+def test_a_finding_that_can_be_accepted_says_how() -> None:
+    (finding,) = with_remedies(an_outcome(EXPIRED), a_flow(), "prod").findings
+    assert finding.message.endswith(
+        ". If you know that these groups have nothing left to read before the target's first record, say so in the "
+        "replication: `validation: {accept: [{finding: target-expired, reason: …}]}`"
+    )
+
+
+def test_every_finding_can_be_accepted_or_cannot() -> None:
+    assert not ACCEPTABLE.keys() & NOT_ACCEPTABLE
+    assert ACCEPTABLE.keys() | NOT_ACCEPTABLE == set(REMEDIES)
+
+
+def test_only_errors_can_be_accepted() -> None:
+    """To accept a finding that fails a check, or a note, would have no effect."""
+    makers = {
+        node.args[0].value: node.func.id
+        for file in (ROOT / "spark" / "checks").glob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("fail", "error", "note")
+        and isinstance(node.args[0], ast.Constant)
+    }
+    assert {makers[code] for code in ACCEPTABLE} == {Severity.ERROR}
