@@ -8,7 +8,7 @@ were created too. Pulumi's state, which knows of an interrupted deployment, is n
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from components.changes.deployment_state import deployment_state
+from components.changes.deployed_objects import deployment_state
 from components.changes.effect import Severity
 from components.render.planned_objects import Manifest
 from infra.kubernetes.api import reference

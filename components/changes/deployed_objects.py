@@ -1,0 +1,178 @@
+"""Reads the state of a deployment from its Kubernetes objects.
+
+KafkaConnectors with their ConfigMaps and a KafkaMirrorMaker2 are read into the same types.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState
+from components.kafka.mirror_connectors import ROLE_OF_CLASS
+from components.render.planned_objects import Manifest
+from components.render.references import CONFIG_MAP_PROVIDER
+
+#: Fields of a worker resource that do not affect its pods. The operator sets log levels in running workers.
+#: Source: Strimzi KafkaConnectAssemblyOperator, AbstractConnectOperator.
+_NOT_IN_PODS = frozenset({"replicas", "logging", "bootstrapServers", "config", "template", "connectCluster", "mirrors"})
+_NOT_IN_PODS |= {"target", "clusters", "groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic"}
+_POD_TEMPLATES = frozenset({"pod", "connectContainer", "initContainer"})
+_GROUP_PROPERTIES = frozenset({"group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic"})
+_PLACEHOLDER = re.compile(rf"\$\{{{CONFIG_MAP_PROVIDER}:(?P<namespace>[^/}}]+)/(?P<name>[^:}}]+):(?P<key>[^}}]+)\}}")
+
+#: The objects of a deployment by role and part.
+Objects = Mapping[str, Manifest]
+
+
+def deployment_state(name: str, objects: Objects, flows_by_source: Mapping[str, str] | None = None) -> DeploymentState:
+    """Return what the objects of a deployment make Connect run.
+
+    `flows_by_source` maps a source's alias to the flow of its mirror in a KafkaMirrorMaker2, which does not name flows.
+    """
+    workers = {each["metadata"]["name"]: _workers(each) for each in _of_kind(objects, "KafkaConnect").values()}
+    mirrors = [(each, _workers(each)) for each in _of_kind(objects, "KafkaMirrorMaker2").values()]
+    config_maps = {
+        (each["metadata"]["namespace"], each["metadata"]["name"]): each["data"]
+        for each in _of_kind(objects, "ConfigMap").values()
+    }
+    connectors = [
+        _connector(key, body, workers[cluster], config_maps)
+        for key, body in _of_kind(objects, "KafkaConnector").items()
+        if (cluster := body["metadata"]["labels"].get("strimzi.io/cluster")) in workers
+    ]
+    connectors += [connector for body, group in mirrors for connector in _mirrored(body, group, flows_by_source or {})]
+    return DeploymentState(
+        name,
+        (*workers.values(), *(group for _, group in mirrors)),
+        tuple(connectors),
+        frozenset(each["metadata"]["name"] for each in _of_kind(objects, "Namespace").values()),
+        _of_kind(objects, "ResourceQuota") | _of_kind(objects, "LimitRange"),
+        {each["metadata"]["name"]: each for each in _of_kind(objects, "KafkaUser").values()},
+    )
+
+
+def _of_kind(objects: Objects, kind: str) -> dict[str, Manifest]:
+    return {key: each for key, each in objects.items() if each["kind"] == kind}
+
+
+def _workers(body: Manifest) -> DeployedWorkers:
+    """Read the workers of a KafkaConnect or KafkaMirrorMaker2, in either API version."""
+    spec = body["spec"]
+    cluster = _worker_cluster(spec)
+    config = dict(cluster.get("config", {}))
+    pods = {key: value for key, value in spec.items() if key not in _NOT_IN_PODS}
+    pods |= {f"template.{key}": value for key, value in spec.get("template", {}).items() if key in _POD_TEMPLATES}
+    pods |= {f"{end.get('alias', '')}.{key}": end.get(key) for end in _ends(spec) for key in ("tls", "authentication")}
+    return DeployedWorkers(
+        body["kind"],
+        body["apiVersion"],
+        body["metadata"]["name"],
+        body["metadata"]["namespace"],
+        str(cluster.get("groupId") or config.get("group.id", "")),
+        str(cluster.get("offsetStorageTopic") or config.get("offset.storage.topic", "")),
+        str(cluster.get("bootstrapServers", "")),
+        int(spec.get("replicas", 1)),
+        {key: value for key, value in config.items() if key not in _GROUP_PROPERTIES},
+        {key: value for key, value in pods.items() if value is not None},
+        spec.get("logging"),
+    )
+
+
+def _worker_cluster(spec: Manifest) -> Manifest:
+    """Return the part of a spec that names the cluster of its workers."""
+    if "connectCluster" in spec:
+        return next((each for each in spec["clusters"] if each["alias"] == spec["connectCluster"]), {})
+    target: Manifest = spec.get("target", spec)
+    return target
+
+
+def _ends(spec: Manifest) -> Iterator[Manifest]:
+    """Yield the clusters whose certificates and logins the operator gives to the workers of a KafkaMirrorMaker2."""
+    yield from spec.get("clusters", ())
+    if "target" in spec:
+        yield spec["target"]
+        yield from (mirror["source"] for mirror in spec["mirrors"])
+
+
+def _connector(
+    key: str, body: Manifest, workers: DeployedWorkers, config_maps: Mapping[tuple[str, str], Mapping[str, str]]
+) -> DeployedConnector:
+    spec = body["spec"]
+
+    def value(found: re.Match[str]) -> str:
+        data = config_maps.get((found["namespace"], found["name"]), {})
+        return str(data.get(found["key"], found[0]))
+
+    # The revision of credentials is not a property; it explains why a connector restarts.
+    revisions = {
+        f"{side}.credentials.revision": data["credentials.revision"]
+        for side in ("source", "target")
+        for (_, name), data in config_maps.items()
+        if "credentials.revision" in data and f"/{name}:alias}}" in str(spec["config"].get(f"{side}.cluster.alias"))
+    }
+    config = {name: _PLACEHOLDER.sub(value, _text(given)) for name, given in spec["config"].items()}
+    role = ROLE_OF_CLASS.get(spec["class"].rpartition(".")[2], "")
+    return DeployedConnector(
+        body["metadata"]["labels"].get("app.kubernetes.io/part-of", ""),
+        role,
+        key.removeprefix(f"{role}-connector").removeprefix("-") if role == "source" else "",
+        body["metadata"]["name"],
+        workers,
+        spec.get("state", "running"),
+        config | revisions,
+        {**spec["config"], "class": spec["class"], "tasksMax": spec.get("tasksMax")},
+    )
+
+
+def _mirrored(body: Manifest, workers: DeployedWorkers, flows: Mapping[str, str]) -> Iterator[DeployedConnector]:
+    """Yield the connectors that the operator creates for a KafkaMirrorMaker2. Source: KafkaMirrorMaker2Connectors."""
+    spec, name = body["spec"], body["metadata"]["name"]
+    target = _worker_cluster(spec)
+    by_alias = {each["alias"]: each for each in spec.get("clusters", ())}
+    for mirror in spec["mirrors"]:
+        source = mirror.get("source") or by_alias[mirror["sourceCluster"]]
+        presumed_flow = name if len(spec["mirrors"]) == 1 else f"{name}-from-{source['alias']}"
+        flow = flows.get(source["alias"], presumed_flow)
+        for kind, role in ROLE_OF_CLASS.items():
+            connector = mirror.get(f"{role}Connector")
+            if connector is None:
+                continue
+            config = {key: _text(value) for key, value in connector["config"].items()}
+            config |= _ends_of_mirror(source, target) | _selection(mirror, role)
+            yield DeployedConnector(
+                flow,
+                role,
+                "",
+                f"{source['alias']}->{target['alias']}.{kind}",
+                workers,
+                connector.get("state", "running"),
+                config,
+                {**config, "class": kind, "tasksMax": connector.get("tasksMax"), **_logins(source, target)},
+            )
+
+
+def _ends_of_mirror(source: Manifest, target: Manifest) -> dict[str, str]:
+    return {
+        "source.cluster.alias": source["alias"],
+        "source.cluster.bootstrap.servers": source["bootstrapServers"],
+        "target.cluster.alias": target["alias"],
+        "target.cluster.bootstrap.servers": target["bootstrapServers"],
+    }
+
+
+def _logins(source: Manifest, target: Manifest) -> dict[str, Any]:
+    ends = {"source": source, "target": target}
+    return {f"{side}.{key}": end.get(key) for side, end in ends.items() for key in ("tls", "authentication")}
+
+
+def _selection(mirror: Manifest, role: str) -> dict[str, str]:
+    fields = {"topics": "topicsPattern", "topics.exclude": "topicsExcludePattern"}
+    if role == "checkpoint":
+        fields |= {"groups": "groupsPattern", "groups.exclude": "groupsExcludePattern"}
+    if role == "heartbeat":
+        return {}
+    return {key: mirror[name] for key, name in fields.items() if name in mirror}
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
