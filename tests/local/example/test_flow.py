@@ -1,5 +1,7 @@
 """A deployed flow, for real: it replicates, changes take effect, access is least, and nothing secret leaks."""
 
+from pathlib import Path
+
 import httpx
 import pytest
 from kubernetes import client
@@ -10,6 +12,7 @@ from infra.cluster_names import names_in_clusters
 from infra.engine import deployment
 from infra.local.parts import operator as operator_part
 from infra.project import local_folder
+from infra.validation.run import ValidationRun
 from tests.local.flows import Deployed, check_named, told
 
 
@@ -27,6 +30,12 @@ def test_identity_policy_over_mutual_tls_replicates_under_the_same_names(deploye
     assert outcome.verdict is Verdict.PASS, told(outcome)
     assert check_named(outcome, "parity").counts["targetRecords"] == 500
     assert check_named(outcome, "offsets-translate").counts["proven"] == 2
+
+
+def test_what_the_files_declare_is_validated_like_what_pulumi_deployed(deployed: Deployed) -> None:
+    """A stack that GitOps deploys has no outputs."""
+    run = ValidationRun(deployed.settings, Path("report.json"), declared=True)
+    assert run.document() == deployed.document
 
 
 def test_a_second_up_changes_nothing(deployed: Deployed) -> None:
