@@ -3,6 +3,7 @@
 Source: StandardAuthorizerData (implied operations, wildcards, prefixes; a denial outranks every grant).
 """
 
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -30,6 +31,21 @@ def wider_resources(pattern: str, name: str) -> Iterator[tuple[str, str]]:
     yield "literal", EVERY_NAME
     for end in range(len(name) + (pattern == "literal")):
         yield "prefixed", name[:end]
+
+
+def operation_title(operation: str) -> str:
+    """Return an operation as Strimzi and Kafka's commands write it, such as `DescribeConfigs`."""
+    return operation.replace("_", " ").title().replace(" ", "")
+
+
+def grant_options(principal: str, resource: str, pattern: str, name: str, operations: Iterable[str]) -> str:
+    """Return the options of kafka-acls.sh, after its connection, that grant operations. Source: AclCommand."""
+    words = ["--add", "--allow-principal", shlex.quote(principal)]
+    words += [word for each in operations for word in ("--operation", operation_title(each))]
+    words.append(f"--{resource.lower().replace('_', '-')}")
+    words += [shlex.quote(name)] if resource.lower() != "cluster" else []
+    words += ["--resource-pattern-type", pattern] if pattern != "literal" else []
+    return " ".join(words)
 
 
 class AclEntry(NamedTuple):

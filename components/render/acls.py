@@ -223,8 +223,3 @@ def _needed(acl: Acl, allowed: set[str], by_resource: Mapping[_Resource, set[str
     resources = (_resource(acl, pattern, name) for pattern, name in wider_resources(acl.pattern, acl.name))
     wider = {operation for resource in resources for operation in by_resource.get(resource, ())}
     return {each for each in allowed - wider if not implying(each) & (allowed | wider)}
-
-
-def operation_title(operation: str) -> str:
-    """Return an operation as Strimzi and Kafka's commands write it, such as `DescribeConfigs`."""
-    return operation.replace("_", " ").title().replace(" ", "")

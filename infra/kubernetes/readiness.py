@@ -90,11 +90,7 @@ def readiness_of(title: str, live: Mapping[str, Any]) -> Readiness:
     if not is_observed(live):
         return Readiness(title, False, "the operator has not processed the newest change yet")
     if condition(live, "Ready").get("status") == "True":
-        failed = [
-            f"{connector.get('name', title)}{'' if each.task is None else f' task {each.task}'} failed: {each.reason}"
-            for connector in connectors(live)
-            for each in failures(connector)
-        ]
+        failed = [each.of(found.get("name", title)) for found in connectors(live) for each in failures(found)]
         return Readiness(title, not failed, "; ".join(failed))
     said = condition(live, "NotReady")
     message = said.get("message") or said.get("reason") or "the operator has not reported anything yet"

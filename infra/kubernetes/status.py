@@ -21,6 +21,10 @@ class Failure:
         causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
         return "; caused by ".join(dict.fromkeys([lines[0], *causes[-1:]]))
 
+    def of(self, connector: str) -> str:
+        """The failure as a sentence about the connector of this name."""
+        return f"{connector}{'' if self.task is None else f' task {self.task}'} failed: {self.reason}"
+
 
 def connectors(live: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """What Connect reported of a resource's connectors when the operator last asked.

@@ -1,7 +1,6 @@
 """ACLs of a stack's flows as tables and as Kafka's commands, for clusters whose users Strimzi does not manage."""
 
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -11,13 +10,13 @@ from rich.table import Table
 
 from components.checks.open_grants import open_grants
 from components.contract.problems import Problem
+from components.kafka.acls import grant_options, operation_title
 from components.render.acls import (
     Acl,
     added_acls,
     flow_acls,
     flows_without_addresses,
     merged_acls,
-    operation_title,
     user_acls,
     validation_acls,
 )
@@ -26,8 +25,6 @@ from components.topology.model import Topology
 from components.topology.principals import kafka_principal, validation_principal
 from infra.settings import StackSettings
 from infra.stack_checks import raise_mistakes
-
-_OPTIONS = {"topic": "--topic", "group": "--group", "transactional_id": "--transactional-id"}
 
 
 def stack_acls(settings: StackSettings) -> tuple[Acl, ...]:
@@ -127,16 +124,7 @@ def grant_commands(acls: Iterable[Acl]) -> Iterator[str]:
         variable = re.sub("[^A-Z0-9]", "_", alias.upper())
         servers, config = f"{variable}_SERVERS", f"{variable}_CONFIG"
         yield f"# {alias}: set {servers} to its address and {config} to the client properties of an administrator"
-        yield from (_command(acl, variable) for acl in members)
-
-
-def _command(acl: Acl, variable: str) -> str:
-    resource = ["--cluster"] if acl.resource == "cluster" else [_OPTIONS[acl.resource], shlex.quote(acl.name)]
-    pattern = [] if acl.pattern == "literal" else ["--resource-pattern-type", acl.pattern]
-    operations = [word for each in acl.operations for word in ("--operation", operation_title(each))]
-    words = [
-        *("kafka-acls.sh", "--bootstrap-server", f'"${{{variable}_SERVERS:?}}"'),
-        *("--command-config", f'"${{{variable}_CONFIG:?}}"', "--add"),
-        *("--allow-principal", shlex.quote(acl.principal), *operations, *resource, *pattern),
-    ]
-    return " ".join(words)
+        connection = f'--bootstrap-server "${{{servers}:?}}" --command-config "${{{config}:?}}"'
+        for acl in members:
+            granted = grant_options(acl.principal, acl.resource, acl.pattern, acl.name, acl.operations)
+            yield f"kafka-acls.sh {connection} {granted}"

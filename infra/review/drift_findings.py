@@ -139,7 +139,7 @@ def _other_state(flow: str, live: Manifest, name: str, wanted: str, status: Mapp
 
 def _failed(flow: str, live: Manifest, name: str, status: Mapping[str, Any]) -> Iterator[Drift]:
     for each in failures(status):
-        what = f"connector {name}{'' if each.task is None else f' task {each.task}'} failed: {each.reason}"
+        what = f"connector {each.of(name)}"
         remedy = f"correct the cause, then restart it: `{_restart(live, name, each.task)}`."
         yield Drift(Severity.DATA, "connector-failed", flow, str(reference(live)), what, "", "", remedy)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from infra.kubernetes.status import connectors, failures
+from infra.kubernetes.status import Failure, connectors, failures
 
 
 def silent_connectors(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -12,7 +12,7 @@ def silent_connectors(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         for each in connectors(live):
             name = each.get("name", live["metadata"]["name"])
             failed = list(failures(each))
-            yield from (_failed(name, failure.task, failure.reason) for failure in failed)
+            yield from (_failed(name, failure) for failure in failed)
             if not failed and (each.get("connector") or {}).get("state") == "RUNNING" and not each.get("tasks"):
                 yield (
                     f"{name} runs, but nothing arrives through it, because it has no task: nothing that it selects "
@@ -21,11 +21,10 @@ def silent_connectors(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
                 )
 
 
-def _failed(name: str, task: int | None, reason: str) -> str:
-    if "AuthenticationException" in reason:
+def _failed(name: str, failure: Failure) -> str:
+    if "AuthenticationException" in failure.reason:
         return (
-            f"{name} is deployed, but nothing arrives through it: authentication failed ({reason}). Remedy: correct "
-            "the credential that the flow logs in with, and deploy it with `replicate up`"
+            f"{name} is deployed, but nothing arrives through it: authentication failed ({failure.reason}). Remedy: "
+            "correct the credential that the flow logs in with, and deploy it with `replicate up`"
         )
-    which = "" if task is None else f" task {task}"
-    return f"{name}{which} failed: {reason}"
+    return failure.of(name)

@@ -21,14 +21,13 @@ from components.contract.report import (
     not_judged,
     note,
 )
-from components.kafka.acls import EVERY_NAME, EVERYONE, Gap, Need, Standing, gaps
+from components.kafka.acls import EVERYONE, Gap, Need, Standing, gaps, grant_options
 from spark.clusters import Cluster
 from spark.flows import OpenFlow
 from spark.kafka_errors import ClusterError
 
 #: Why the job may be unable to read ACLs. Neither is a fault of the flow.
 _NOT_LOOKED = frozenset({"not-authorized", "authorizer-off"})
-_OPTIONS = {"TOPIC": "--topic", "GROUP": "--group", "TRANSACTIONAL_ID": "--transactional-id"}
 _PRINCIPAL_UNKNOWN = "principal-unknown"
 #: Findings that permissions could not be judged. What a principal that is unknown needs is unknown, too.
 _UNKNOWN = ("acl-of-hosts", "acls-not-visible", "principal-without-acls", _PRINCIPAL_UNKNOWN)
@@ -172,14 +171,8 @@ def _finding(side: Side, gap: Gap) -> Finding:
 
 def grant_command(cluster: ClusterParameters, need: Need) -> str:
     """Kafka's command that grants a need. FILE stands for the properties file of an administrator."""
-    operations = " ".join(f"--operation {each.replace('_', ' ').title().replace(' ', '')}" for each in need.operations)
-    prefixed = " --resource-pattern-type prefixed" if need.pattern == "prefixed" else ""
-    name = f"'{EVERY_NAME}'" if need.name == EVERY_NAME else need.name
-    resource = "--cluster" if need.resource == "CLUSTER" else f"{_OPTIONS[need.resource]} {name}"
-    return (
-        f"kafka-acls.sh --bootstrap-server {cluster.bootstrap_servers} --command-config FILE --add "
-        f"--allow-principal '{need.principal}' {operations} {resource}{prefixed}"
-    )
+    granted = grant_options(need.principal, need.resource, need.pattern, need.name, need.operations)
+    return f"kafka-acls.sh --bootstrap-server {cluster.bootstrap_servers} --command-config FILE {granted}"
 
 
 def _principal_unknown(side: Side) -> Finding:

@@ -62,7 +62,7 @@ def test_a_missing_permission_is_named_with_the_command_that_grants_it() -> None
     assert (found.verdict, finding.code) == (Verdict.FAIL, "acl-missing")
     assert finding.message == (
         "no ACL allows User:mirror DESCRIBE_CONFIGS on topic orders of useast. Remedy: kafka-acls.sh "
-        "--bootstrap-server 127.0.0.1:9093 --command-config FILE --add --allow-principal 'User:mirror' "
+        "--bootstrap-server 127.0.0.1:9093 --command-config FILE --add --allow-principal User:mirror "
         "--operation DescribeConfigs --topic orders"
     )
 
