@@ -16,7 +16,7 @@ from components.render.planned_objects import PlannedObject
 from infra.files.positions import shown
 from infra.project import find_project, local_folder
 from infra.settings import StackSettings, stack_file
-from infra.workspace import KubernetesAccess, Workspace
+from infra.workspace import KubernetesAccess, Workspace, provider_variables
 
 
 class StackEnvironment(Protocol):
@@ -40,8 +40,11 @@ class StackEnvironment(Protocol):
     def kubernetes_access(self) -> KubernetesAccess:
         """How to reach the stack's Kubernetes cluster. Raises CannotRunError if only Pulumi's engine can."""
 
-    def workspace(self) -> AbstractContextManager[Workspace]:
-        """Where Pulumi's engine works on the stack, for as long as the context lasts."""
+    def workspace(self, *, overwrite: bool = False) -> AbstractContextManager[Workspace]:
+        """Where Pulumi's engine works on the stack, for as long as the context lasts.
+
+        With `overwrite`, the Kubernetes provider takes back fields that somebody else owns.
+        """
 
     def before_deploy(self, flows: Sequence[ResolvedFlow]) -> Sequence[str]:
         """Do what these flows need and the deployment itself does not do. Returns sentences about what was not done."""
@@ -89,7 +92,7 @@ class ClusterEnvironment:
         return KubernetesAccess(settings.kubeconfig, settings.context)
 
     @contextmanager
-    def workspace(self) -> Iterator[Workspace]:
+    def workspace(self, *, overwrite: bool = False) -> Iterator[Workspace]:
         project = find_project(self.settings.stacks)
         if project.stacks != self.settings.stacks.resolve():
             raise CannotRunError(
@@ -99,7 +102,7 @@ class ClusterEnvironment:
                 f"Pulumi reads the stack files of this project in {shown(project.stacks)}.",
                 "leave out `--stacks`, or set `stackConfigDir` in Pulumi.yaml to that folder.",
             )
-        yield Workspace(project.folder, project.name)
+        yield Workspace(project.folder, project.name, provider_variables(overwrite=overwrite))
 
     def before_deploy(self, flows: Sequence[ResolvedFlow]) -> Sequence[str]:  # noqa: ARG002
         """Nothing: whoever owns the Kafka clusters grants the ACLs."""

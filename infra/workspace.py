@@ -13,6 +13,11 @@ class KubernetesAccess:
     context: str | None = None
 
 
+def provider_variables(*, overwrite: bool) -> dict[str, str]:
+    """Options of the Kubernetes provider, as environment variables. Source: pulumi-kubernetes, `enablePatchForce`."""
+    return {"PULUMI_K8S_ENABLE_PATCH_FORCE": "true"} if overwrite else {}
+
+
 @dataclass(frozen=True)
 class Workspace:
     """Where Pulumi's engine works on a stack: `folder` holds the Pulumi.yaml of `project`.

@@ -4,8 +4,6 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from pulumi import automation
-
 from components.contract.problems import raise_errors
 from infra.engine.command import Say
 from infra.engine.failures import NoSuchStackError
@@ -19,18 +17,13 @@ from infra.promotion.rule.state import unproven
 from infra.settings import StackSettings
 from infra.stack_checks import resolved_flows
 
-#: Lets the Kubernetes provider take back fields that someone else owns by now; without it the provider would stop.
-#: Source: pulumi-kubernetes 4.29, `enablePatchForce`.
-_OVERWRITE = "PULUMI_K8S_ENABLE_PATCH_FORCE"
-
 Changes = Mapping[str, int]
 
 
 def preview(settings: StackSettings, say: Say, *, diff: bool = False, refresh: bool = False) -> Changes:
     """Show what `up` with the same `refresh` would change; returns the number of objects by kind of change."""
     resolved_flows(settings)
-    with open_stack(settings) as stack:
-        _overwriting(stack, refresh)
+    with open_stack(settings, overwrite=refresh) as stack:
         result = stack.preview(
             on_output=say, on_error=say, diff=diff, color=_color(), suppress_outputs=True, refresh=refresh
         )
@@ -46,17 +39,11 @@ def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
     raise_errors(unproven(settings))
     for sentence in stack_environment(settings).before_deploy(flows):
         say(sentence)
-    with open_stack(settings) as stack:
-        _overwriting(stack, refresh)
+    with open_stack(settings, overwrite=refresh) as stack:
         access = stack_environment(settings).kubernetes_access()
         adopt_pending_creates(stack, api_client(settings, access), say)
         result = stack.up(on_output=say, on_error=say, color=_color(), suppress_outputs=True, refresh=refresh)
     return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
-
-
-def _overwriting(stack: automation.Stack, wanted: bool) -> None:
-    if wanted:
-        stack.workspace.env_vars = {**stack.workspace.env_vars, _OVERWRITE: "true"}
 
 
 def destroy(settings: StackSettings, say: Say) -> Changes:

@@ -1,5 +1,7 @@
 """Turns a failure of Pulumi's engine into an error that says what to do about it."""
 
+import re
+from collections.abc import Iterator
 from importlib.metadata import version
 
 from components.contract.problems import CannotRunError
@@ -35,6 +37,8 @@ class NoSuchStackError(CannotRunError):
 
 def engine_failure(said: str, stack: str, *, opened: bool) -> CannotRunError:
     """The error for what the engine `said` when it failed, before or after the stack was `opened`."""
+    if edited := list(dict.fromkeys(_edited_fields(said))):
+        return _field_conflict(edited, stack)
     what = "; ".join(_engine_errors(said)) or "the engine failed"
     if opened:
         why, remedy = "Pulumi's engine stopped; the stack's state holds what it had done by then.", "correct the cause"
@@ -43,6 +47,41 @@ def engine_failure(said: str, stack: str, *, opened: bool) -> CannotRunError:
         remedy = "choose the right backend with `pulumi login` or PULUMI_BACKEND_URL"
     known = next((remedy for sign, remedy in _REMEDIES if sign in what), f"{remedy}, and run the command again.")
     return CannotRunError("engine-failed", what, f"stack `{stack}`", why, known)
+
+
+#: How the provider names the object that it could not update. Source: pulumi-kubernetes provider.go, Update.
+_OBJECT = re.compile(r'reported that "(?P<object>[^"]+)" failed to fully initialize')
+#: Who owns a field; the field follows on the same line, or several do as a list. Source: Kubernetes getConflictMessage.
+_OWNER = re.compile(
+    r'conflicts? with "(?P<manager>[^"]+)"(?: with subresource "[^"]+")?'
+    r"(?: using \S+?)?(?: at (?P<since>\S+Z))?:\s*(?P<field>\.\S+)?\s*$"
+)
+_LISTED = re.compile(r"\s*- \.(?P<field>\S+)\s*$")
+
+
+def _edited_fields(said: str) -> Iterator[str]:
+    """Each field that the provider did not overwrite, with its object, who wrote it and when."""
+    place = by = ""
+    for line in said.splitlines():
+        if found := _OBJECT.search(line):
+            place = found["object"]
+        if found := _OWNER.search(line):
+            by = f"{found['manager']} changed it" + (f" at {found['since']}" if found["since"] else "")
+            if found["field"]:
+                yield f"{found['field'].lstrip('.')} of {place}: {by}"
+        elif by and (found := _LISTED.match(line)):
+            yield f"{found['field']} of {place}: {by}"
+
+
+def _field_conflict(edited: list[str], stack: str) -> CannotRunError:
+    return CannotRunError(
+        "field-conflict",
+        f"somebody changed what this deployment would change: {'; '.join(edited)}",
+        f"stack `{stack}`",
+        "Kubernetes records who wrote each field, and a deployment overwrites only its own.",
+        f"`replicate diff {stack} --against cluster` shows both values. `replicate up {stack} --refresh` deploys the "
+        "stack's; to keep the other value, write it into the topology.",
+    )
 
 
 def _engine_errors(text: str) -> list[str]:

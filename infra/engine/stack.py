@@ -28,15 +28,16 @@ logging.getLogger("grpc").addHandler(logging.NullHandler())
 
 
 @contextmanager
-def open_stack(settings: StackSettings, *, create: bool = True) -> Iterator[automation.Stack]:
+def open_stack(settings: StackSettings, *, create: bool = True, overwrite: bool = False) -> Iterator[automation.Stack]:
     """A stack that is ready for preview, up or destroy.
 
-    If Pulumi does not know the stack, `create` makes it; otherwise that is a NoSuchStackError. Raises CannotRunError if
-    there is no `pulumi` executable or the engine fails.
+    If Pulumi does not know the stack, `create` makes it; otherwise that is a NoSuchStackError. With `overwrite`, the
+    provider takes back fields that somebody else owns; without it, such a field ends the deployment. Raises
+    CannotRunError if there is no `pulumi` executable or the engine fails.
     """
     opened = False
     try:
-        with _opened(settings, create=create) as stack:
+        with _opened(settings, create=create, overwrite=overwrite) as stack:
             opened = True
             yield stack
     except automation.StackNotFoundError as error:
@@ -46,8 +47,8 @@ def open_stack(settings: StackSettings, *, create: bool = True) -> Iterator[auto
 
 
 @contextmanager
-def _opened(settings: StackSettings, *, create: bool) -> Iterator[automation.Stack]:
-    with stack_environment(settings).workspace() as place:
+def _opened(settings: StackSettings, *, create: bool, overwrite: bool) -> Iterator[automation.Stack]:
+    with stack_environment(settings).workspace(overwrite=overwrite) as place:
         folder, variables, command = str(place.folder), {**_QUIET, **place.variables}, _pulumi_command()
         backend = chosen_backend(automation.LocalWorkspace(work_dir=folder, env_vars=variables, pulumi_command=command))
         if backend is not None:

@@ -24,6 +24,7 @@ CONNECTIONS = 32
 """As many as the local provider has threads: a connection beyond that is closed after one call."""
 
 _APPLY = "application/apply-patch+yaml"
+_JSON_PATCH = "application/json-patch+json"
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 #: The server may ask for patience (429 with Retry-After). A server that does not answer is not asked again.
 _RETRIES = Retry(total=3, connect=0, read=1, other=0)
@@ -45,6 +46,10 @@ class ApiError(Exception):
     @property
     def not_found(self) -> bool:
         return self.status == 404
+
+    @property
+    def conflict(self) -> bool:
+        return self.status == 409
 
     @property
     def forbidden(self) -> bool:
@@ -118,22 +123,30 @@ class KubernetesApi:
         answer = self._call("GET", self._collection(api_version, kind, namespace), params=params)
         return [{"apiVersion": api_version, "kind": kind, **item} for item in answer["items"]]
 
-    def create(self, item: Object) -> Object:
+    def create(self, item: Object, *, dry_run: bool = False) -> Object:
         target = reference(item)
         path = self._collection(target.api_version, target.kind, target.namespace)
-        return self._call("POST", path, params={"fieldManager": self._field_manager}, body=item)
+        params = {"fieldManager": self._field_manager, "fieldValidation": "Strict", **_dry(dry_run)}
+        return self._call("POST", path, params=params, body=item)
 
     def replace(self, item: Object) -> Object:
         """Make the object exactly this, whoever wrote the one before."""
         return self._call("PUT", self._path(reference(item)), params={"fieldManager": self._field_manager}, body=item)
 
-    def apply(self, item: Object, *, dry_run: bool = False) -> Object:
-        """Apply on the server: take over fields that others own, and fail with the name of a field that is unknown."""
+    def apply(self, item: Object, *, dry_run: bool = False, force: bool = True) -> Object:
+        """Apply on the server, and fail with the name of a field that is unknown.
+
+        `force` takes over fields that others own; without it such a field is a conflict, which names the others.
+        """
         target = reference(item)
-        params = {"fieldManager": self._field_manager, "force": "true", "fieldValidation": "Strict"}
-        if dry_run:
-            params["dryRun"] = "All"
+        forced = {"force": str(force).lower()}
+        params = {"fieldManager": self._field_manager, **forced, "fieldValidation": "Strict", **_dry(dry_run)}
         return self._call("PATCH", self._path(target), params=params, body=item, content=_APPLY)
+
+    def patch(self, target: Reference, operations: list[Object]) -> Object:
+        """Change an object by a JSON patch (RFC 6902), in the API version that `target` names."""
+        params = {"fieldManager": self._field_manager}
+        return self._call("PATCH", self._path(target), params=params, body=operations, content=_JSON_PATCH)
 
     def apply_status(self, target: Reference, status: Object) -> Object | None:
         """Make the fields of the status that are ours exactly this; None if the object was deleted."""
@@ -223,7 +236,7 @@ class KubernetesApi:
         path: str,
         *,
         params: Mapping[str, str] | None = None,
-        body: Object | None = None,
+        body: Object | list[Object] | None = None,
         content: str = "application/json",
     ) -> Object:
         request = self._client.param_serialize(
@@ -245,6 +258,10 @@ class KubernetesApi:
         if 200 <= answer.status < 300:
             return dict(json.loads(text))
         raise _refusal(answer.status, text)
+
+
+def _dry(wanted: bool) -> dict[str, str]:
+    return {"dryRun": "All"} if wanted else {}
 
 
 def _group_path(api_version: str) -> str:

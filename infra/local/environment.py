@@ -14,7 +14,7 @@ from components.render.planned_objects import PlannedObject
 from infra.local import paths
 from infra.local.endpoints import Endpoints, load_endpoints, regions_down
 from infra.settings import PROJECT, StackSettings, stack_file
-from infra.workspace import KubernetesAccess, Workspace
+from infra.workspace import KubernetesAccess, Workspace, provider_variables
 
 _PROVIDER = "pulumi-resource-kubernetes"
 
@@ -49,7 +49,7 @@ class LocalStackEnvironment:
         return KubernetesAccess(str(load_endpoints().kubeconfig))
 
     @contextmanager
-    def workspace(self) -> Iterator[Workspace]:
+    def workspace(self, *, overwrite: bool = False) -> Iterator[Workspace]:
         endpoints = load_endpoints()
         folder, state = paths.pulumi() / "project", paths.pulumi() / "state"
         for each in (folder, state):
@@ -64,7 +64,7 @@ class LocalStackEnvironment:
             "PULUMI_CONFIG_PASSPHRASE": "",
             "KUBECONFIG": str(endpoints.kubeconfig),
         }
-        with _provider_variables(endpoints.kubeconfig) as provider:
+        with _provider_variables(endpoints.kubeconfig, overwrite=overwrite) as provider:
             yield Workspace(folder, PROJECT, {**variables, **provider}, stack_config(endpoints))
 
     def before_deploy(self, flows: Sequence[ResolvedFlow]) -> Sequence[str]:
@@ -85,15 +85,15 @@ class LocalStackEnvironment:
 
 
 @contextmanager
-def _provider_variables(kubeconfig: Path) -> Iterator[dict[str, str]]:
+def _provider_variables(kubeconfig: Path, *, overwrite: bool) -> Iterator[dict[str, str]]:
     """Variables with which the engine finds a Kubernetes provider; the stand-in serves while the context lasts."""
     if _provider_plugin() is not None:
-        yield {}
+        yield provider_variables(overwrite=overwrite)
         return
     # It loads Pulumi, which takes longer than a whole `replicate check`.
     from infra.local.provider import serve
 
-    with serve(kubeconfig) as port:
+    with serve(kubeconfig, patch_force=overwrite) as port:
         yield {"PULUMI_DEBUG_PROVIDERS": f"kubernetes:{port}", "PULUMI_HOME": str(paths.pulumi() / "home")}
 
 

@@ -14,7 +14,8 @@ import grpc
 from pulumi.runtime.proto import provider_pb2_grpc
 
 from infra.kubernetes.api import KubernetesApi
-from infra.local.provider.operations import FIELD_MANAGER, Operations
+from infra.local.provider.field_managers import FIELD_MANAGER
+from infra.local.provider.operations import Operations
 from infra.local.provider.servicer import KubernetesProvider
 
 __all__ = ["serve"]
@@ -29,10 +30,13 @@ GRACE_SECONDS = 2.0
 
 
 @contextmanager
-def serve(kubeconfig: Path) -> Iterator[int]:
-    """Serve the provider on a free loopback port while the context lasts, and yield the port."""
+def serve(kubeconfig: Path, *, patch_force: bool = False) -> Iterator[int]:
+    """Serve the provider on a free loopback port while the context lasts, and yield the port.
+
+    With `patch_force` it takes fields from whoever owns them, as the real one does with enablePatchForce.
+    """
     with KubernetesApi(kubeconfig, field_manager=FIELD_MANAGER) as api:
-        operations = Operations(api)
+        operations = Operations(api, patch_force=patch_force)
         size = [("grpc.max_receive_message_length", LONGEST_MESSAGE_BYTES)]
         server = grpc.server(ThreadPoolExecutor(THREADS, "kubernetes-provider"), options=size)
         provider_pb2_grpc.add_ResourceProviderServicer_to_server(KubernetesProvider(operations), server)

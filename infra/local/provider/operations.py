@@ -5,10 +5,9 @@ import threading
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
 from infra.kubernetes.managed_fields import owners
 from infra.local.provider import manifests
+from infra.local.provider.field_managers import FIELD_MANAGER, preview_forces, said_of_conflict, take_over
 from infra.local.provider.manifests import Properties, has_unknowns
 from infra.waiting import DeadlineError, NotYetError, wait_for
-
-FIELD_MANAGER = "pulumi-kubernetes"
 
 DEFAULT_DEADLINE_SECONDS = 300.0
 """For a deletion or an awaited condition, unless the resource has a custom timeout."""
@@ -19,7 +18,7 @@ class OperationError(Exception):
 
 
 class NotReadyError(OperationError):
-    """The object was created but did not become ready; `outputs` is what the state must keep of it."""
+    """The object exists but is not as it was asked for; `outputs` is what the state must keep of it."""
 
     def __init__(self, message: str, outputs: Properties) -> None:
         super().__init__(message)
@@ -29,8 +28,10 @@ class NotReadyError(OperationError):
 class Operations:
     """Works on the objects of one API server. Safe to share between threads."""
 
-    def __init__(self, api: KubernetesApi) -> None:
+    def __init__(self, api: KubernetesApi, *, patch_force: bool) -> None:
+        """`patch_force` is the provider's option enablePatchForce: take fields from whoever owns them."""
         self._api = api
+        self._patch_force = patch_force
         self._cancelled = threading.Event()
 
     def cancel(self) -> None:
@@ -70,17 +71,40 @@ class Operations:
         target = reference(inputs)
         if self._api.get(target) is not None:
             raise _exists(target)
-        return self.update(inputs, deadline_seconds)
+        live = self._api.create(manifests.manifest(inputs))
+        self._await_condition(inputs, live, deadline_seconds)
+        return manifests.outputs(inputs, live)
 
     def preview_update(self, inputs: Properties) -> Properties:
         if not has_unknowns(inputs):
-            self._dry_run(inputs)
+            live = self._existing(inputs)
+            self._apply(inputs, live, force=preview_forces(live), dry_run=True)
         return inputs
 
     def update(self, inputs: Properties, deadline_seconds: float) -> Properties:
-        live = self._api.apply(manifests.manifest(inputs))
+        """Apply the inputs; an object that was deleted, or that the new API version refuses, is an error."""
+        before = self._existing(inputs)
+        try:
+            # Even with nothing to take over: the server then validates the object as it is in the new API version.
+            self._api.patch(reference(inputs), take_over(before))
+        except ApiError as error:
+            raise _failed(inputs, before, error.message) from error
+        live = self._apply(inputs, before, force=False)
         self._await_condition(inputs, live, deadline_seconds)
         return manifests.outputs(inputs, live)
+
+    def _existing(self, inputs: Properties) -> Object:
+        live = self._api.get(reference(inputs))
+        if live is None:
+            identifier, kind = reference(inputs).identifier, inputs["kind"]
+            raise OperationError(f'update of resource "{identifier}" failed: {kind.lower()}s "{identifier}" not found')
+        return live
+
+    def _apply(self, inputs: Properties, live: Object, *, force: bool, dry_run: bool = False) -> Object:
+        try:
+            return self._api.apply(manifests.manifest(inputs), dry_run=dry_run, force=force or self._patch_force)
+        except ApiError as error:
+            raise _failed(inputs, live, said_of_conflict(error) if error.conflict else error.message) from error
 
     def read(self, identifier: str, inputs: Properties) -> tuple[Properties, Properties] | None:
         """Live inputs and outputs, or None if the object was deleted. `inputs` may contain only apiVersion and kind."""
@@ -113,8 +137,9 @@ class Operations:
             raise OperationError(error.what) from error
 
     def _dry_run(self, inputs: Properties) -> None:
+        """Ask the server whether it would create the object; its namespace may not exist yet."""
         try:
-            self._api.apply(manifests.manifest(inputs), dry_run=True)
+            self._api.create(manifests.manifest(inputs), dry_run=True)
         except ApiError as error:
             if not error.not_found:
                 raise
@@ -141,6 +166,12 @@ class Operations:
     def _stop_if_cancelled(self) -> None:
         if self._cancelled.is_set():
             raise OperationError("cancelled")
+
+
+def _failed(inputs: Properties, live: Object, said: str) -> NotReadyError:
+    """The provider's words for an update that the API server refused."""
+    what = f'the Kubernetes API server reported that "{reference(inputs).identifier}" failed to fully initialize or'
+    return NotReadyError(f"{what} become live: {said}", manifests.outputs(inputs, live))
 
 
 def _exists(target: Reference) -> OperationError:

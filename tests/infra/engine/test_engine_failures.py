@@ -35,6 +35,41 @@ def test_a_failure_has_its_remedy(stderr: str, opened: bool, remedy: str) -> Non
     assert ("nothing was changed" in failure.why) is not opened
 
 
+REPORTED = (
+    'error: 1 error occurred:\n\t* the Kubernetes API server reported that "mirror-orders/orders-source" failed to '
+    "fully initialize or become live: server-side apply field conflict detected, see https://x for help\n"
+    'The resource managed by field manager "pulumi-kubernetes-1a2b3c4d" had an apply conflict: Apply failed with '
+)
+PLACE = "of mirror-orders/orders-source"
+
+
+@pytest.mark.parametrize(
+    ("conflicts", "fields"),
+    [
+        pytest.param(
+            '1 conflict: conflict with "kubectl-edit" using kafka.strimzi.io/v1 at 2026-01-02T03:04:05Z: '
+            ".spec.tasksMax",
+            [f"spec.tasksMax {PLACE}: kubectl-edit changed it at 2026-01-02T03:04:05Z"],
+            id="one",
+        ),
+        pytest.param(
+            '3 conflicts: conflicts with "argo":\n- .spec.config.offset.lag.max\n- .spec.state\n'
+            'conflicts with "kubectl-edit" using kafka.strimzi.io/v1:\n- .spec.tasksMax',
+            [
+                f"spec.config.offset.lag.max {PLACE}: argo changed it",
+                f"spec.state {PLACE}: argo changed it",
+                f"spec.tasksMax {PLACE}: kubectl-edit changed it",
+            ],
+            id="several-of-two-managers",
+        ),
+    ],
+)
+def test_a_field_conflict_names_field_object_and_manager_and_the_way_out(conflicts: str, fields: list[str]) -> None:
+    failure = engine_failure(said(REPORTED + conflicts), "test", opened=True)
+    assert (failure.code, failure.what.partition(": ")[2]) == ("field-conflict", "; ".join(fields))
+    assert "`replicate up test --refresh` deploys the stack's" in failure.remedy
+
+
 def test_the_programs_error_is_reported_once() -> None:
     both = "error: a-code: what, at a.b.\nerror: an unhandled error occurred: a-code: what, at a.b."
     assert engine_failure(said(both), "test", opened=True).what == "a-code: what, at a.b."

@@ -8,28 +8,35 @@ from typing import Any
 import pytest
 
 from infra.engine import deployment
+from infra.environment import stack_environment
 from infra.settings import read_settings
 from tests.repository import STACKS
 
 
 @pytest.mark.parametrize("verb", ["up", "preview"])
-@pytest.mark.parametrize(("refresh", "environment"), [(True, {"PULUMI_K8S_ENABLE_PATCH_FORCE": "true"}), (False, {})])
+@pytest.mark.parametrize("refresh", [True, False])
 def test_only_a_refresh_takes_fields_back_from_other_managers(
-    monkeypatch: pytest.MonkeyPatch, verb: str, refresh: bool, environment: dict[str, str]
+    monkeypatch: pytest.MonkeyPatch, verb: str, refresh: bool
 ) -> None:
-    workspace = SimpleNamespace(env_vars={"KUBECONFIG": "x"})
-    seen: list[tuple[bool, dict[str, str]]] = []
-
-    def run(*, refresh: bool, **_: Any) -> Any:
-        seen.append((refresh, dict(workspace.env_vars)))
-        return SimpleNamespace(summary=SimpleNamespace(resource_changes={}), change_summary={})
+    seen: list[tuple[bool, bool]] = []
 
     @contextmanager
-    def open_stack(_: Any) -> Iterator[Any]:
-        yield SimpleNamespace(workspace=workspace, up=run, preview=run)
+    def open_stack(_: Any, *, overwrite: bool) -> Iterator[Any]:
+        def run(*, refresh: bool, **_: Any) -> Any:
+            seen.append((refresh, overwrite))
+            return SimpleNamespace(summary=SimpleNamespace(resource_changes={}), change_summary={})
+
+        yield SimpleNamespace(up=run, preview=run)
 
     monkeypatch.setattr(deployment, "open_stack", open_stack)
     for name in ("resolved_flows", "unproven", "adopt_pending_creates", "api_client"):
         monkeypatch.setattr(deployment, name, lambda *_: ())
     getattr(deployment, verb)(read_settings("prod-us-west-2", STACKS), lambda _: None, refresh=refresh)
-    assert seen == [(refresh, {"KUBECONFIG": "x", **environment})]
+    assert seen == [(refresh, refresh)]
+
+
+@pytest.mark.parametrize(("overwrite", "variables"), [(True, {"PULUMI_K8S_ENABLE_PATCH_FORCE": "true"}), (False, {})])
+def test_the_providers_option_is_set_for_its_own_process(overwrite: bool, variables: dict[str, str]) -> None:
+    environment = stack_environment(read_settings("prod-us-west-2", STACKS))
+    with environment.workspace(overwrite=overwrite) as place:
+        assert place.variables == variables

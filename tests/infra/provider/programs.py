@@ -1,6 +1,7 @@
 """Pulumi programs for the provider, and the stack of the engine on which they are run one after another."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from pulumi import automation
 from rich.console import Console
 
 from infra.engine.command import EngineCommand
+from infra.local.provider import serve
 from infra.machine.go_tools import PULUMI, ensure_go_tool
 
 Program = Callable[[], None]
@@ -104,9 +106,19 @@ def _by_name(changes: Mapping[automation.OpType, int] | None) -> dict[str, int]:
 class Deployment:
     """One stack of the engine, of which a test changes the program."""
 
-    def __init__(self, stack: automation.Stack, state: Path) -> None:
+    def __init__(self, stack: automation.Stack, state: Path, kubeconfig: Path) -> None:
         self._stack = stack
         self._state = state
+        self._kubeconfig = kubeconfig
+
+    @contextmanager
+    def forcing(self) -> Iterator[None]:
+        """With a provider that takes fields from whoever owns them."""
+        variables = self._stack.workspace.env_vars
+        with serve(self._kubeconfig, patch_force=True) as port:
+            self._stack.workspace.env_vars = {**variables, "PULUMI_DEBUG_PROVIDERS": f"kubernetes:{port}"}
+            yield
+        self._stack.workspace.env_vars = variables
 
     def preview(self, program: Program, **options: Any) -> dict[str, int]:
         self._stack.workspace.program = program

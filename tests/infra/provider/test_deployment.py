@@ -10,6 +10,7 @@ import pulumi_kubernetes as k8s
 import pytest
 from pulumi import automation
 
+from infra.engine.failures import engine_failure
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference
 from infra.local.endpoints import Endpoints
 from infra.local.provider import serve
@@ -40,7 +41,7 @@ def deployment(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -
         environment = engine_environment(folder, PULUMI_DEBUG_PROVIDERS=f"kubernetes:{port}")
         options = engine_options(folder, environment)
         stack = automation.create_stack("test", project_name="provider", program=a_program(), opts=options)
-        yield Deployment(stack, folder / "state")
+        yield Deployment(stack, folder / "state", endpoints.kubeconfig)
         stack.destroy()
 
 
@@ -173,6 +174,47 @@ def test_a_refresh_sees_that_somebody_changed_an_object(deployment: Deployment, 
     assert deployment.refresh() == {"same": 6, "update": 1}
     assert deployment.up(a_program()) == {"same": 6, "update": 1}
     assert connector_topics(api) == "orders"
+
+
+def edited_by(endpoints: Endpoints, manager: str, **spec: Any) -> None:
+    """Somebody writes fields of the connector's spec, whoever wrote them before."""
+    metadata = {"name": "source", "namespace": NAMESPACE}
+    with KubernetesApi(endpoints.kubeconfig, field_manager=manager) as theirs:
+        theirs.apply({"apiVersion": STRIMZI, "kind": "KafkaConnector", "metadata": metadata, "spec": spec})
+
+
+def test_an_edited_field_that_changes_is_a_conflict_until_somebody_forces_it(
+    deployment: Deployment, api: KubernetesApi, endpoints: Endpoints
+) -> None:
+    """The preview of an object that was never updated shows nothing: the real provider forces there."""
+    deployment.destroy()
+    deployment.up(a_program())
+    edited_by(endpoints, "argo", config={"topics": "by-hand"})
+    assert deployment.preview(a_program(topics="ledger")) == {"same": 6, "update": 1}
+    for attempt in (deployment.up, deployment.preview):
+        with pytest.raises(automation.CommandError) as refused:
+            attempt(a_program(topics="ledger"))
+        failure = engine_failure(str(refused.value), "test", opened=True)
+        assert failure.code == "field-conflict"
+        assert f"spec.config.topics of {NAMESPACE}/source: argo changed it" in failure.what
+    assert connector_topics(api) == "by-hand"
+    with deployment.forcing():
+        assert deployment.preview(a_program(topics="ledger")) == {"same": 6, "update": 1}
+        assert deployment.up(a_program(topics="ledger")) == {"same": 6, "update": 1}
+    assert connector_topics(api) == "ledger"
+
+
+def test_an_update_takes_over_what_kubectl_wrote(
+    deployment: Deployment, api: KubernetesApi, endpoints: Endpoints
+) -> None:
+    """What kubectl added disappears with the next change of the object; what another added stays."""
+    deployment.up(a_program())
+    edited_by(endpoints, "kubectl-client-side-apply", config={"topics": "by-hand", "more": "x"})
+    edited_by(endpoints, "argo", config={"other": "y"})
+    deployment.up(a_program(topics="ledger"))
+    found = api.get(Reference(STRIMZI, "KafkaConnector", NAMESPACE, "source"))
+    assert found is not None
+    assert found["spec"]["config"] == {"topics": "ledger", "lag": 1.5, "other": "y"}
 
 
 def test_an_object_that_never_gets_ready_is_remembered_and_can_be_removed(

@@ -1,0 +1,73 @@
+"""Whose fields an update takes over, and which it forces, as the real Kubernetes provider does. Pure.
+
+Source: pulumi-kubernetes provider/pkg/await/await.go (fixCSAFieldManagers, patchForce, handleSSAErr) and
+fluxcd/pkg/ssa PatchReplaceFieldsManagers.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from infra.kubernetes.api import ApiError, Object
+
+FIELD_MANAGER = "pulumi-kubernetes"
+
+#: Beginnings of managers' names, and with what kind of write they became owners.
+_TAKEN_OVER = (
+    ("kubectl", "Apply"),
+    ("kubectl", "Update"),
+    ("before-first-apply", "Update"),
+    (FIELD_MANAGER, "Update"),
+)
+_GUIDE = (
+    "https://www.pulumi.com/registry/packages/kubernetes/how-to-guides/managing-resources-with-server-side-apply/"
+    "#handle-field-conflicts-on-existing-resources"
+)
+
+
+def take_over(live: Object) -> list[Object]:
+    """The JSON patch that gives the provider what kubectl wrote and what the provider itself created; may be empty."""
+    entries = live["metadata"].get("managedFields") or []
+    ours = [each for each in entries if _is_ours(each)]
+    taken = [each for each in entries if not _is_ours(each) and _is_taken_over(each)]
+    if not taken:
+        return []
+    first, *others = [*ours, *taken]
+    fields = first["fieldsV1"]
+    for each in others:
+        fields = _union(fields, each["fieldsV1"])
+    merged = {**first, "manager": FIELD_MANAGER, "operation": "Apply", "fieldsV1": fields}
+    kept = [each for each in entries if each not in ours and each not in taken]
+    return [{"op": "replace", "path": "/metadata/managedFields", "value": [*kept, merged]}]
+
+
+def preview_forces(live: Object) -> bool:
+    """Whether a preview overwrites what others own: a real update takes over first what the provider created."""
+    entries = live["metadata"].get("managedFields") or []
+    return any(each.get("manager") == FIELD_MANAGER and each["operation"] == "Update" for each in entries)
+
+
+def said_of_conflict(error: ApiError) -> str:
+    """What the provider says when fields belong to somebody else."""
+    return (
+        f"server-side apply field conflict detected, see {_GUIDE} for troubleshooting help\n"
+        f'The resource managed by field manager "{FIELD_MANAGER}" had an apply conflict: {error.message}'
+    )
+
+
+def _is_ours(entry: Mapping[str, Any]) -> bool:
+    return entry.get("manager") == FIELD_MANAGER and entry["operation"] == "Apply"
+
+
+def _is_taken_over(entry: Mapping[str, Any]) -> bool:
+    if entry.get("subresource"):
+        return False
+    manager, operation = entry.get("manager", ""), entry["operation"]
+    return any(manager.startswith(begins) and operation == written for begins, written in _TAKEN_OVER)
+
+
+def _union(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Two sets of fields as one. Source: Kubernetes FieldsV1, a tree whose leaves are empty."""
+    return {
+        key: _union(one[key], other[key]) if key in one and key in other else one.get(key, other.get(key))
+        for key in {**one, **other}
+    }
