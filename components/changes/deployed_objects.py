@@ -75,6 +75,7 @@ def _workers(body: Manifest) -> DeployedWorkers:
         {key: value for key, value in config.items() if key not in _GROUP_PROPERTIES},
         {key: value for key, value in pods.items() if value is not None},
         spec.get("logging"),
+        "groupId" in cluster,
     )
 
 

@@ -16,7 +16,8 @@ class DeployedWorkers:
 
     `group` is the Connect group, `offsets_topic` where it keeps its source offsets and `target_address` the bootstrap
     address of the cluster that holds them. `config` leaves out the names of the group and its topics. `pods` holds
-    everything in the spec whose change restarts the pods.
+    everything in the spec whose change restarts the pods. `names_group` is whether the group has the fields of its own
+    that the API `v1` requires.
     """
 
     kind: str
@@ -30,6 +31,7 @@ class DeployedWorkers:
     config: Mapping[str, Any]
     pods: Mapping[str, Any]
     logging: Any = None
+    names_group: bool = True
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,14 @@ def worker_effects(change: StackChange) -> Iterator[Effect]:
 
 
 def _moved(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterator[Effect]:
-    if before.api_version != after.api_version:
+    if before.api_version != after.api_version and after.names_group and not before.names_group:
+        what = (
+            f"{after.kind} `{after.name}` changes from {before.api_version} to {after.api_version} in one step, which "
+            "`replicate up` refuses, because Pulumi's provider would fail half way: deploy `strimzi: '0.51/v1beta2'` "
+            "first, with an operator from 0.49 to 0.51 (GitOps tools need no such step)"
+        )
+        yield Effect(Severity.RESTART, "api-switch-in-one-step", flow, "strimzi", what)
+    elif before.api_version != after.api_version:
         what = (
             f"{after.kind} `{after.name}` changes from {before.api_version} to {after.api_version} and is updated in "
             "place; the running operator must serve the new version"

@@ -36,10 +36,20 @@ PEM_SINCE = (0, 47)
 
 @dataclass(frozen=True)
 class Strimzi:
-    """The operator: the API version of its resources, and its own version if the topology names it."""
+    """The operator: the API whose fields its resources have, and its own version if the topology names it.
+
+    Objects are written in the API version `written_as`. Operators from 0.49 to 0.51 also take the fields of `v1` in
+    `v1beta2`, which makes stored objects ready for `v1`. Source: Strimzi 0.49 custom resource definitions.
+    """
 
     api: StrimziApi
     version: tuple[int, int] | None = None
+    written_as: StrimziApi = StrimziApi.V1
+
+    @property
+    def api_version(self) -> str:
+        """The `apiVersion` of Strimzi's resources."""
+        return f"kafka.strimzi.io/{self.written_as}"
 
     @property
     def keeps_values(self) -> bool:
@@ -65,14 +75,16 @@ class Strimzi:
 
 
 def strimzi(setting: str) -> Strimzi:
-    """The operator that a topology's `strimzi` names by its own version or by its API version.
+    """The operator that a topology's `strimzi` names by its own version, by its API version, or as `0.51/v1beta2`.
 
     Source: Strimzi 0.49 release notes.
     """
     if setting in set(StrimziApi):
-        return Strimzi(StrimziApi(setting))
-    major, minor = (int(part) for part in setting.split(".")[:2])
-    return Strimzi(StrimziApi.V1 if (major, minor) >= V1_SINCE else StrimziApi.V1BETA2, (major, minor))
+        return Strimzi(StrimziApi(setting), None, StrimziApi(setting))
+    version, _, written_as = setting.partition("/")
+    major, minor = (int(part) for part in version.split(".")[:2])
+    api = StrimziApi.V1 if (major, minor) >= V1_SINCE else StrimziApi.V1BETA2
+    return Strimzi(api, (major, minor), StrimziApi(written_as or api))
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ _OAUTH_CREDENTIALS = {"client.secret": "clientSecret", "refresh.token": "refresh
 
 def strimzi_api_version(flow: ResolvedFlow) -> str:
     """Return the `apiVersion` of a flow's Strimzi resources."""
-    return f"kafka.strimzi.io/{flow.api}"
+    return flow.strimzi.api_version
 
 
 def group_names(flow: ResolvedFlow) -> dict[str, PropertyValue]:

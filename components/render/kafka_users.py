@@ -4,7 +4,7 @@ A KafkaUser belongs in the Kubernetes cluster of its Kafka cluster's region, whi
 """
 
 from components.flows.naming import kafka_user_password_secret_name
-from components.flows.resolved import StrimziApi, strimzi
+from components.flows.resolved import Strimzi, strimzi
 from components.kafka.acls import operation_title
 from components.render.acls import Acl, flow_acls, flows_without_addresses, merged_acls
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
@@ -35,24 +35,24 @@ def kafka_user_objects(topology: Topology, region: str | None) -> tuple[PlannedO
         return ()
     # A user has one KafkaUser with all its ACLs, including those for flows of other stacks.
     acls = merged_acls(acl for flow in flows_without_addresses(topology) for acl in flow_acls(flow))
-    api = strimzi(topology.strimzi).api
+    operator = strimzi(topology.strimzi)
     objects: list[PlannedObject] = []
     for alias, cluster in topology.clusters.items():
         own = [acl for acl in acls if acl.cluster == alias]
         if cluster.kafka_user is not None and own and region in (None, cluster.region):
-            objects += _objects(alias, cluster, cluster.kafka_user, own, api)
+            objects += _objects(alias, cluster, cluster.kafka_user, own, operator)
     return tuple(objects)
 
 
 def _objects(
-    alias: str, cluster: Cluster, declared: KafkaUserDeclaration, acls: list[Acl], api: StrimziApi
+    alias: str, cluster: Cluster, declared: KafkaUserDeclaration, acls: list[Acl], operator: Strimzi
 ) -> list[PlannedObject]:
     name = kafka_user_name(cluster) or ""
     spec: Manifest = {
         "authentication": _authentication(cluster, declared, name),
         "authorization": {"type": "simple", "acls": [_rule(acl) for acl in acls]},
     }
-    body = manifest(f"kafka.strimzi.io/{api}", "KafkaUser", name, declared.namespace, PART_OF, spec=spec)
+    body = manifest(operator.api_version, "KafkaUser", name, declared.namespace, PART_OF, spec=spec)
     body["metadata"]["labels"]["strimzi.io/cluster"] = declared.cluster
     user = PlannedObject(ObjectRole.KAFKA_USER, body, after=(ObjectRole.KAFKA_USER_PASSWORD,), part=alias)
     password = _configured_password(cluster)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
@@ -24,6 +24,8 @@ T = TypeVar("T")
 _KUBERNETES: Mapping[str, Callable[..., pulumi.Resource]] = {
     each.__name__: each for each in (ConfigMap, LimitRange, Namespace, ResourceQuota, Role, RoleBinding, Secret)
 }
+#: The resources that own pods.
+_RUN_WORKERS = ("KafkaConnect", "KafkaMirrorMaker2")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,9 +94,21 @@ def register_object(
     if planned.secret_values:
         values = {key: pulumi.Output.secret(secrets[config]) for key, config in planned.secret_values.items()}
         body["string_data"] = values
+    if planned.kind in _RUN_WORKERS and planned.manifest["apiVersion"].endswith(f"/{StrimziApi.V1BETA2}"):
+        body["metadata"] = _deleted_in_background(body["metadata"])
     if planned.kind not in _KUBERNETES:
         options = pulumi.ResourceOptions.merge(options, _other_versions(body["api_version"], planned.kind))
     return _KUBERNETES.get(planned.kind, CustomResource)(name, **body, opts=options)
+
+
+def _deleted_in_background(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata that keeps the garbage collector from updating the object before its deletion.
+
+    It would do so in the newest API version that is served, which refuses objects without the fields that it requires,
+    and the deletion would never end. Source: pulumi-kubernetes, metadata/overrides.go.
+    """
+    annotations = {**metadata.get("annotations", {}), "pulumi.com/deletionPropagationPolicy": "background"}
+    return {**metadata, "annotations": annotations}
 
 
 def _other_versions(api_version: str, kind: str) -> pulumi.ResourceOptions:

@@ -251,7 +251,7 @@ class Topology(Model):
     """Every cluster and every replication of one environment."""
 
     strimzi: str = Field(
-        pattern=r"^(v1|v1beta2|\d+\.\d+(\.\d+)?)$",
+        pattern=r"^(v1|v1beta2|\d+\.\d+(\.\d+)?|0\.(49|50|51)(\.\d+)?/v1beta2)$",
         description="Version of the Strimzi operator, such as '1.2', or the API version of its resources.",
     )
     clusters: Mapping[str, Cluster] = Field(description="Kafka clusters, by alias.")

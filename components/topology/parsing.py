@@ -52,7 +52,9 @@ _EXAMPLES = {
 }
 #: What the patterns of the model accept, in words.
 _FORMS = {
-    r"^(v1|v1beta2|\d+\.\d+(\.\d+)?)$": "a version such as '1.2', or the API version 'v1' or 'v1beta2'",
+    r"^(v1|v1beta2|\d+\.\d+(\.\d+)?|0\.(49|50|51)(\.\d+)?/v1beta2)$": (
+        "a version such as '1.2', the API version 'v1' or 'v1beta2', or '0.51/v1beta2' (also 0.49 and 0.50)"
+    ),
     r"^\d+\.\d+\.\d+": "a version such as 4.2.0",
     r"^[-._a-zA-Z0-9]+$": "letters, digits, `-`, `_` and `.`",
     r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$": "lower-case letters, digits and, between them, `-`",

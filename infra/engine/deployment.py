@@ -1,16 +1,18 @@
 """Previews, deploys, destroys and reads one stack; checks run before the engine starts."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components.contract.problems import raise_errors
+from components.contract.problems import CannotRunError, raise_errors
+from components.flows.resolved import ResolvedFlow
 from infra.engine.command import Say
 from infra.engine.failures import NoSuchStackError
 from infra.engine.pending_creates import adopt_pending_creates
 from infra.engine.stack import open_stack
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client
+from infra.kubernetes.api_switch import require_ready_for_v1
 from infra.kubernetes.config_maps import require_config_maps
 from infra.kubernetes.readiness import wait_until_ready
 from infra.promotion.rule.state import unproven
@@ -22,7 +24,7 @@ Changes = Mapping[str, int]
 
 def preview(settings: StackSettings, say: Say, *, diff: bool = False, refresh: bool = False) -> Changes:
     """Show what `up` with the same `refresh` would change; returns the number of objects by kind of change."""
-    resolved_flows(settings)
+    _require_switchable(settings, resolved_flows(settings))
     with open_stack(settings, overwrite=refresh) as stack:
         result = stack.preview(
             on_output=say, on_error=say, diff=diff, color=_color(), suppress_outputs=True, refresh=refresh
@@ -37,6 +39,7 @@ def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
     """
     flows = resolved_flows(settings)
     raise_errors(unproven(settings))
+    _require_switchable(settings, flows)
     for sentence in stack_environment(settings).before_deploy(flows):
         say(sentence)
     with open_stack(settings, overwrite=refresh) as stack:
@@ -44,6 +47,17 @@ def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
         adopt_pending_creates(stack, api_client(settings, access), say)
         result = stack.up(on_output=say, on_error=say, color=_color(), suppress_outputs=True, refresh=refresh)
     return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
+
+
+def _require_switchable(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> None:
+    """Refuse a switch of Strimzi's API that would fail half way. Without access nothing is known, and nothing held up:
+    the engine may have an access of its own, and says so if it has none."""
+    try:
+        api = api_client(settings, stack_environment(settings).kubernetes_access())
+        require_ready_for_v1(api, flows)
+    except CannotRunError as error:
+        if error.code == "api-switch-in-one-step":
+            raise
 
 
 def destroy(settings: StackSettings, say: Say) -> Changes:

@@ -6,7 +6,7 @@ cannot ask for strict validation, and turn every answer into objects and back. I
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -123,6 +123,24 @@ class KubernetesApi:
         answer = self._call("GET", self._collection(api_version, kind, namespace), params=params)
         return [{"apiVersion": api_version, "kind": kind, **item} for item in answer["items"]]
 
+    def list_where_allowed(
+        self, api_version: str, kind: str, namespaces: Iterable[str], *, label_selector: str
+    ) -> list[Object]:
+        """Objects with these labels: of the whole cluster, or if that is forbidden, of these namespaces.
+
+        None of a kind that is not served.
+        """
+        try:
+            return self.list_all(api_version, kind, label_selector=label_selector)
+        except ApiError as error:
+            if error.not_found:
+                return []
+            if not error.forbidden:
+                raise
+        within = namespaces if self.is_namespaced(api_version, kind) else ()
+        lists = (self.list_all(api_version, kind, label_selector=label_selector, namespace=each) for each in within)
+        return [item for items in lists for item in items]
+
     def create(self, item: Object, *, dry_run: bool = False) -> Object:
         target = reference(item)
         path = self._collection(target.api_version, target.kind, target.namespace)
@@ -155,13 +173,14 @@ class KubernetesApi:
         params = {"fieldManager": self._field_manager, "force": "true", "fieldValidation": "Strict"}
         return self._or_none("PATCH", target, suffix="/status", params=params, body=body, content=_APPLY)
 
-    def delete(self, target: Reference) -> bool:
-        """Ask for the deletion; False if the object did not exist. The garbage collector then deletes what it owns.
+    def delete(self, target: Reference, *, foreground: bool = False) -> bool:
+        """Ask for the deletion; False if the object did not exist. The garbage collector deletes what it owns.
 
-        Not in the foreground: the garbage collector would first update the object in the newest version that is served.
-        That version refuses an object which only an older one accepts, and the deletion would never end.
+        In the foreground it does so first, and updates the object in the newest version that is served. That version
+        refuses an object that only an older one accepts, and the deletion never ends.
         """
-        return self._or_none("DELETE", target, body={"propagationPolicy": "Background"}) is not None
+        policy = "Foreground" if foreground else "Background"
+        return self._or_none("DELETE", target, body={"propagationPolicy": policy}) is not None
 
     def service_account_token(self, namespace: str, name: str, lifetime_seconds: int) -> str:
         """Token of a ServiceAccount from the TokenRequest API."""

@@ -13,7 +13,7 @@ from components.flows.resolved import strimzi
 from components.render.planned_objects import Manifest
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes
-from infra.kubernetes.api import ApiError, KubernetesApi, reference
+from infra.kubernetes.api import KubernetesApi, reference
 from infra.review.comparison import Comparison, Drift, compare
 from infra.review.drift_findings import edited, missing_objects, running_otherwise, undeclared
 from infra.review.live_objects import PART_OF, as_declared, former, seen, whole
@@ -70,10 +70,10 @@ def compare_with_cluster(stack: str, stacks: Path) -> Comparison:
     """
     settings = read_settings(stack, stacks)
     declared = current_snapshot(stack, stacks, like_rendered=True)
-    api = strimzi(settings.topology.strimzi).api.value
+    version = strimzi(settings.topology.strimzi).api_version
     with _asking(stack):
         cluster = api_client(settings, stack_environment(settings).kubernetes_access())
-        live = read_objects(cluster, declared, api)
+        live = read_objects(cluster, declared, version)
         published = list(_listed(cluster, "v1", "ConfigMap", _namespaces(declared), SELECTOR))
     flows = [flow for each in declared.deployments.values() for flow in each.flows]
     told = by_flow({flow.name: flow.namespace for flow in flows}, published)
@@ -85,8 +85,11 @@ def compare_with_cluster(stack: str, stacks: Path) -> Comparison:
 
 
 def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[Manifest]:
-    """Every object with our labels, and declared ones that lack the labels; Secrets without their values."""
-    kinds = [*_KINDS, *((f"kafka.strimzi.io/{version}", kind) for kind in _STRIMZI_KINDS)]
+    """Every object with our labels, and declared ones that lack the labels; Secrets without their values.
+
+    `version` is the `apiVersion` of Strimzi's resources.
+    """
+    kinds = [*_KINDS, *((version, kind) for kind in _STRIMZI_KINDS)]
     namespaces = _namespaces(declared)
     found = {identity(live): live for kind in kinds for live in _listed(api, *kind, namespaces, _OURS)}
     for body in _objects(declared):
@@ -167,17 +170,7 @@ def _drift(stack: str, objects: Objects, there: Mapping[str, Manifest]) -> Itera
 
 
 def _listed(api: KubernetesApi, version: str, kind: str, namespaces: Iterable[str], labels: str) -> Iterator[Manifest]:
-    """Objects of a kind with these labels: of the whole cluster, or if that is forbidden, of the stack's namespaces."""
-    try:
-        items = api.list_all(version, kind, label_selector=labels)
-    except ApiError as error:
-        if error.not_found:
-            return
-        if not error.forbidden:
-            raise
-        within = namespaces if api.is_namespaced(version, kind) else ()
-        items = [item for each in within for item in api.list_all(version, kind, label_selector=labels, namespace=each)]
-    yield from map(_without_secrets, items)
+    yield from map(_without_secrets, api.list_where_allowed(version, kind, namespaces, label_selector=labels))
 
 
 def _without_secrets(live: Manifest) -> Manifest:

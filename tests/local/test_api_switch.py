@@ -7,6 +7,7 @@ import pytest
 import yaml
 from kubernetes import client
 
+from components.contract.problems import CannotRunError
 from components.contract.report import Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import consume_to, create_topics, produce
@@ -34,14 +35,14 @@ def test_a_switch_of_the_api_version_updates_in_place(
     flow = {**example, "topics": [topic], "groups": [f"{topic}-.*"], "connectors": heartbeats}
 
     def step(version: str) -> Deployed:
-        folder = tmp_path / version
+        folder = tmp_path / version.replace("/", "-")
         folder.mkdir()
         write_edited(
             folder, "local-pair", lambda topology: topology.update(strimzi=version, replications={topic: flow})
         )
         return Deployed(read_settings("local-pair", folder), endpoints)
 
-    older, newer = step(operator), step("1.2")
+    older, between, newer = step(operator), step("0.51/v1beta2"), step("1.2")
     source = endpoints.regions["useast"]
     create_topics(source, {topic: 2})
     with older.running():
@@ -51,6 +52,9 @@ def test_a_switch_of_the_api_version_updates_in_place(
             arriving = check_named(older.validate(topic, catch_up_seconds=60), "heartbeats-arrive")
             assert arriving.verdict is Verdict.PASS, arriving.findings
             assert before.pop(f"kafkaconnects/{topic}-heartbeats", None) is not None
+        with pytest.raises(CannotRunError, match="api-switch-in-one-step"):
+            newer.up()
+        between.up()
         newer.up()
         produce(source, topic, 200, seed=2, first=200)
         consume_to(source, f"{topic}-app", {(topic, 0): 80, (topic, 1): 80})

@@ -49,6 +49,7 @@ def _whole_numbers(value: object) -> object:
 
 
 WAIT_FOR = "pulumi.com/waitFor"
+DELETION = "pulumi.com/deletionPropagationPolicy"
 
 
 def reference_of_id(identifier: str, inputs: Properties) -> Reference:
@@ -91,6 +92,13 @@ def unrefined_inputs(live: Object) -> Properties:
     server_written = {"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"}
     metadata = {key: value for key, value in live["metadata"].items() if key not in server_written}
     return {**{key: value for key, value in live.items() if key != "status"}, "metadata": metadata}
+
+
+def deletes_in_foreground(inputs: Properties) -> bool:
+    """Whether what an object owns is deleted before it; the provider's default. Of our objects, workers own others."""
+    annotations = inputs.get("metadata", {}).get("annotations") or {}
+    owner = inputs["kind"] in ("KafkaConnect", "KafkaMirrorMaker2")
+    return owner and annotations.get(DELETION, "foreground").lower() == "foreground"
 
 
 def awaited_condition(inputs: Properties) -> str | None:

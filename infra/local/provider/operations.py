@@ -131,7 +131,7 @@ class Operations:
                 raise NotYetError(_why_still_there(live))
 
         try:
-            if self._api.delete(target):
+            if self._api.delete(target, foreground=manifests.deletes_in_foreground(inputs)):
                 wait_for(f"the deletion of {target}", gone, deadline_seconds, interval_seconds=0.2)
         except DeadlineError as error:
             raise OperationError(error.what) from error

@@ -54,7 +54,7 @@ class StackCluster:
 
     def _items(self, kind: str, namespace: str) -> list[Object]:
         """Our objects of one kind; none if the cluster does not have the kind."""
-        version = f"kafka.strimzi.io/{strimzi(self._settings.topology.strimzi).api.value}"
+        version = strimzi(self._settings.topology.strimzi).api_version
         with self._asking(f"{kind} of namespace {namespace}"):
             try:
                 return self._api.list_all(version, kind, label_selector=_OURS, namespace=namespace)

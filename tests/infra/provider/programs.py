@@ -79,20 +79,23 @@ def a_program(
     return run
 
 
-def a_connect_program(version: str, *, known_as: tuple[str, ...] = ()) -> Program:
+GROUP = {"groupId": "g", **{f"{each}StorageTopic": f"g-{each}" for each in ("config", "offset", "status")}}
+OLD_GROUP: dict[str, Any] = {"config": {"group.id": "g"}}
+
+
+def a_connect_program(version: str, group: dict[str, Any] = GROUP, *, known_as: tuple[str, ...] = ()) -> Program:
     """A Connect cluster without workers, in one version of Strimzi's API, that was declared in others before."""
-    group = {"groupId": "g", **{f"{each}StorageTopic": f"g-{each}" for each in ("config", "offset", "status")}}
-    ways: dict[str, dict[str, Any]] = {"v1": group, "v1beta2": {"config": {"group.id": "g"}}}
 
     def run() -> None:
         home = k8s.core.v1.Namespace("namespace", metadata={"name": NAMESPACE})
+        annotations = {"pulumi.com/deletionPropagationPolicy": "background"}
         types = [f"kubernetes:kafka.strimzi.io/{each}:KafkaConnect" for each in known_as]
         k8s.apiextensions.CustomResource(
             "connect",
             api_version=f"kafka.strimzi.io/{version}",
             kind="KafkaConnect",
-            metadata={"name": "orders", "namespace": home.metadata["name"]},
-            spec={"replicas": 0, "bootstrapServers": "127.0.0.1:1", **ways[version]},
+            metadata={"name": "orders", "namespace": home.metadata["name"], "annotations": annotations},
+            spec={"replicas": 0, "bootstrapServers": "127.0.0.1:1", **group},
             opts=pulumi.ResourceOptions(aliases=[pulumi.Alias(type_=each) for each in types]),
         )
 
