@@ -7,6 +7,8 @@ from components.checks.addresses import check_addresses
 from components.checks.clusters import OLDEST_STRIMZI, check_clusters, check_operator
 from components.checks.connect_clusters import check_connect_clusters, check_resources
 from components.checks.double_replication import check_double_replication, check_group_offsets
+from components.checks.filters import check_filters
+from components.checks.guard_markers import check_guard_markers
 from components.checks.heartbeats import check_heartbeat_clients, check_heartbeats
 from components.checks.kafka_users import check_kafka_users
 from components.checks.loops import check_halves, check_loops
@@ -62,6 +64,7 @@ def _problems(topology: Topology) -> Iterator[Problem]:
         yield from check_transforms(flow, heartbeats)
         yield from check_transform_settings(topology, flow)
         yield from check_predicates(flow)
+        yield from check_filters(flow)
         yield from check_references(flow)
         yield from check_declared_grants(topology, flow)
         yield from check_resources(flow)
@@ -77,3 +80,4 @@ def _problems(topology: Topology) -> Iterator[Problem]:
     yield from check_group_offsets(flows)
     yield from check_loops(flows)
     yield from check_halves(flows)
+    yield from check_guard_markers(flows)

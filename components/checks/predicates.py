@@ -9,11 +9,9 @@ from components.flows.naming import replication_policy
 from components.flows.sources import each_source, source_key
 from components.kafka.overlap import Disjoint, overlap_of_patterns
 from components.kafka.patterns import matches, pattern_error
-from components.kafka.record_forms import KAFKA_TRANSFORMS
+from components.kafka.plugins import TOPIC_NAME_MATCHES
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
 from components.topology.model import Flow
-
-_TOPIC_NAME_MATCHES = f"{KAFKA_TRANSFORMS}predicates.TopicNameMatches"
 
 
 def check_predicates(flow: ExpandedFlow) -> Iterator[Problem]:
@@ -25,7 +23,7 @@ def check_predicates(flow: ExpandedFlow) -> Iterator[Problem]:
                 key = f"transforms.{place}.{name}.predicate.config.pattern"
                 where = flow.where(source_key(flow.settings, part, key))
                 predicate = transform.predicate
-                if predicate is None or predicate.type != _TOPIC_NAME_MATCHES or where in told:
+                if predicate is None or predicate.type != TOPIC_NAME_MATCHES or where in told:
                     continue
                 pattern = str(predicate.config.get("pattern", ""))
                 if _matches_none(settings, pattern):

@@ -34,11 +34,14 @@ _OPTION = re.compile(rf"\b[\w.-]*{_ENDING}\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s;]+)", 
 def check_value(where: str, key: str, value: PropertyValue, definition: Definition) -> Iterator[Problem]:
     """A property's value has the right type and range. The value of a password is not shown."""
     said = type_problem(definition, value)
-    why = f"`{definition.name}` has the type {definition.type} in Kafka, so what reads it would fail at the start."
+    refused = f"`{definition.name}` has the type {definition.type} in Kafka"
+    if definition.type in (PropertyType.STRING, PropertyType.LIST):
+        refused = "Kafka refuses any other value"
+    why = f"{refused}, so what reads it would fail at the start."
     if said is None:
         said, why = _beyond_definition(definition, value)
     if said is not None:
-        shown = "the given value" if definition.type is PropertyType.PASSWORD else f"`{value_text(value)}`"
+        shown = "the given value" if definition.type is PropertyType.PASSWORD else _shown(value)
         yield Problem(
             where,
             "property-type",
@@ -46,6 +49,10 @@ def check_value(where: str, key: str, value: PropertyValue, definition: Definiti
             why,
             f"set it to {said.removeprefix('must be ')}.",
         )
+
+
+def _shown(value: PropertyValue) -> str:
+    return f"`{value_text(value)}`" if value_text(value).strip() else "empty"
 
 
 def _beyond_definition(definition: Definition, value: PropertyValue) -> tuple[str | None, str]:

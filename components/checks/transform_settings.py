@@ -5,51 +5,78 @@ Connect refuses a connector with a wrong class or value, and silently ignores a 
 
 from collections.abc import Iterator, Mapping
 
+from components.checks.plugin_classes import check_class
 from components.checks.property_values import check_value
 from components.contract.problems import Problem
 from components.flows.expansion import ExpandedFlow
 from components.flows.kafka_version import kafka_version
 from components.flows.resolved import strimzi
 from components.flows.sources import each_source, source_key
-from components.kafka.record_forms import FOR_KEY_OR_VALUE, KAFKA_TRANSFORMS
+from components.kafka.globs import written_as_glob
+from components.kafka.patterns import pattern_error
+from components.kafka.plugins import CLASSES, KAFKA_TRANSFORMS, TOPIC_NAME_MATCHES, Role
 from components.properties.definitions import Definition, nearest, transform_definitions
 from components.topology.clusters import Properties
 from components.topology.model import Topology
-from components.topology.transforms import Transform
+from components.topology.transforms import Converters, Transform
+
+#: Keys of a transform in Connect's own form -> what to set in a topology instead.
+_OF_CONNECT = {
+    "type": "set `type` of the transform, next to `config`",
+    "predicate": "set `predicate: {type: …, config: {…}}` of the transform, next to `config`",
+    "negate": "set `negate` of the transform, next to `config`",
+}
 
 
 def check_transform_settings(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
-    """Every transform and predicate of Kafka's own can be created with the properties that it is given."""
+    """Every transform, predicate and converter can be created with the properties that it is given."""
     version = kafka_version(flow.settings.connect, strimzi(topology.strimzi))
     places: dict[str, Transform] = {}
+    converters: dict[str, tuple[str, Role]] = {}
     for part, settings in each_source(flow.settings):
-        for key, chain in (("before", settings.transforms.before), ("after", settings.transforms.after)):
-            path = flow.where(source_key(flow.settings, part, f"transforms.{key}"))
-            places |= {f"{path}.{name}": transform for name, transform in chain.items()}
+        path = flow.where(source_key(flow.settings, part, "transforms"))
+        chains = {"before": settings.transforms.before, "after": settings.transforms.after}
+        places |= {f"{path}.{key}.{name}": each for key, chain in chains.items() for name, each in chain.items()}
+        converters |= _converters(f"{path}.converters", settings.transforms.converters or Converters())
     for where, transform in places.items():
-        yield from _check(where, transform.type, transform.config, version)
-        if transform.predicate is not None:
-            yield from _check(f"{where}.predicate", transform.predicate.type, transform.predicate.config, version)
-        elif transform.type == f"{KAFKA_TRANSFORMS}Filter":
-            yield Problem(
-                where,
-                "every-record-dropped",
-                "a `Filter` has no predicate",
-                "It drops every record that reaches it, so the flow would replicate nothing.",
-                "add a `predicate` that selects the records to drop.",
-            )
+        yield from _check_transform(where, transform, version)
+    for where, (name, role) in converters.items():
+        yield from check_class(where, name, role)
 
 
-def _check(where: str, name: str, config: Properties, version: str) -> Iterator[Problem]:
-    if not name.startswith(KAFKA_TRANSFORMS):
+def _converters(path: str, chosen: Converters) -> dict[str, tuple[str, Role]]:
+    roles = {"key": Role.CONVERTER, "value": Role.CONVERTER, "header": Role.HEADER_CONVERTER}
+    named = {part: getattr(chosen, part) for part in roles}
+    return {f"{path}.{part}": (each.type, roles[part]) for part, each in named.items() if each is not None}
+
+
+def _check_transform(where: str, transform: Transform, version: str) -> Iterator[Problem]:
+    yield from check_class(where, transform.type, Role.TRANSFORM)
+    yield from _check_config(where, transform.type, transform.config, version, Role.TRANSFORM)
+    if transform.predicate is not None:
+        yield from check_class(f"{where}.predicate", transform.predicate.type, Role.PREDICATE)
+        asked = transform.predicate
+        yield from _check_config(f"{where}.predicate", asked.type, asked.config, version, Role.PREDICATE)
+        yield from _check_pattern(f"{where}.predicate.config.pattern", asked.type, asked.config)
+    elif transform.negate:
+        yield Problem(
+            f"{where}.negate",
+            "negate-without-predicate",
+            "`negate` is set, but there is no `predicate`",
+            "Without a condition there is nothing to turn round, so the transform would apply to every record.",
+            "add the `predicate` whose opposite you mean, or remove `negate`.",
+        )
+
+
+def _check_config(where: str, name: str, config: Properties, version: str, role: Role) -> Iterator[Problem]:
+    for key in sorted(config.keys() & _OF_CONNECT.keys()):
+        if role is Role.TRANSFORM or key == "type":
+            yield _of_connect(f"{where}.config.{key}", key, role)
+    if name not in CLASSES[role]:
         return
-    known = transform_definitions(version)
-    outer, _, half = name.removeprefix(KAFKA_TRANSFORMS).partition("$")
-    halves = ("Key", "Value") if outer in FOR_KEY_OR_VALUE else ("",)
-    if outer not in known or half not in halves:
-        yield _no_class(where, name, outer, known, version)
-        return
-    for key, definition in known[outer].items():
+    outer = name.removeprefix(KAFKA_TRANSFORMS).partition("$")[0]
+    known = transform_definitions(version)[outer]
+    for key, definition in known.items():
         if definition.required and key not in config:
             yield Problem(
                 where,
@@ -59,25 +86,35 @@ def _check(where: str, name: str, config: Properties, version: str) -> Iterator[
                 f"set `config: {{{key}: …}}`. {definition.documentation}",
             )
     for key, value in config.items():
-        if key in known[outer]:
-            yield from check_value(f"{where}.config.{key}", key, value, known[outer][key])
-        else:
-            yield _unknown(f"{where}.config.{key}", key, outer, known[outer])
+        if key in known:
+            yield from check_value(f"{where}.config.{key}", key, value, known[key])
+        elif key not in _OF_CONNECT:
+            yield _unknown(f"{where}.config.{key}", key, outer, known)
 
 
-def _no_class(where: str, name: str, outer: str, known: Mapping[str, object], version: str) -> Problem:
-    similar = outer if outer in known else nearest(outer, known)
-    remedy = "write the full name of a class that Kafka or the workers' image has."
-    if similar in FOR_KEY_OR_VALUE:
-        remedy = f"write `{KAFKA_TRANSFORMS}{similar}$Value`, or `$Key` for keys."
-    elif similar is not None:
-        remedy = f"write `{KAFKA_TRANSFORMS}{similar}`."
+def _check_pattern(where: str, name: str, config: Properties) -> Iterator[Problem]:
+    pattern = str(config.get("pattern", "")).strip()
+    # Nothing splits this pattern at its commas.
+    error = pattern_error(pattern.replace(",", "")) if pattern else None
+    if name != TOPIC_NAME_MATCHES or error is None or not error.refused:
+        return
+    glob = written_as_glob(pattern)
+    yield Problem(
+        where,
+        "bad-pattern",
+        f"`{pattern}` is not a regular expression",
+        f"Connect would refuse the connector, or hang: {error.reason}.",
+        f"write `{glob.meant}`." if glob else "use a pattern of letters and `.`, `*`, `+`, `?`, `|`, `(…)` and `[…]`.",
+    )
+
+
+def _of_connect(where: str, key: str, role: Role) -> Problem:
     return Problem(
         where,
-        "transform-class",
-        f"Kafka {version} has no class `{name}` that Connect can create",
-        "Connect would refuse the connector.",
-        remedy,
+        "owned-property",
+        f"`{key}` derives from the topology",
+        f"Connect reads the {role.value}'s own `{key}` under this name, so it would get two values or a wrong one.",
+        f"remove it here; {_OF_CONNECT[key].replace('transform', role.value) if key == 'type' else _OF_CONNECT[key]}.",
     )
 
 

@@ -1,9 +1,11 @@
 """Transforms: free names, no credential as text, no other topic, and a chain that Connect can run to its end."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from components.checks.property_values import check_credentials
+from components.checks.transform_remedies import leave_out_heartbeats, shown, transform_remedy
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
 from components.flows.heartbeats import EVERYTHING, Heartbeats
@@ -12,21 +14,19 @@ from components.flows.selections import topic_selection
 from components.flows.sources import each_source, source_key
 from components.kafka.overlap import SharedName, overlap_of_patterns
 from components.kafka.patterns import pattern_error
-from components.kafka.record_forms import (
-    BYTES,
+from components.kafka.plugins import (
     JSON_CONVERTER,
-    KAFKA_TRANSFORMS,
-    NULL,
     SIMPLE_HEADER_CONVERTER,
-    STRUCTURED,
+    TYPED_CONVERTERS,
     VENDOR_TRANSFORMS,
-    Form,
-    Forms,
+    simple_name,
 )
+from components.kafka.record_forms import BYTES, NULL
 from components.kafka.topic_names import is_name
 from components.kafka.transform_chains import (
     HEADER,
     BytesBecomeText,
+    Chain,
     ConverterFails,
     Finding,
     JsonEnvelope,
@@ -40,7 +40,6 @@ from components.topology.transforms import Transform
 
 #: Transforms that move a record to another topic.
 _ROUTERS = ("RegexRouter", "TimestampRouter", "ByLogicalTableRouter")
-_NOT_HEARTBEATS = r"^(?!(.+\.)?heartbeats).*$"
 _JSON = f"{{type: {JSON_CONVERTER}, config: {{schemas.enable: false}}}}"
 
 
@@ -72,6 +71,8 @@ def _check_source(source: _Source, heartbeats: Heartbeats) -> Iterator[Problem]:
     for place, chain in (("before", transforms.before), ("after", transforms.after)):
         for name, transform in chain.items():
             where = source.where(f"transforms.{place}.{name}")
+            if name != name.strip() or not name or "," in name:
+                yield _name_in_list(where, name)
             if name in taken:
                 yield Problem(
                     where,
@@ -84,6 +85,17 @@ def _check_source(source: _Source, heartbeats: Heartbeats) -> Iterator[Problem]:
             yield from _check_transform(where, transform)
     if transforms.change_records:
         yield from _check_chain(source, heartbeats)
+
+
+def _name_in_list(where: str, name: str) -> Problem:
+    return Problem(
+        where,
+        "transform-name-in-list",
+        f"the transform's name is `{name}`",
+        "Connect reads the names of transforms from a list. It splits the list at every comma and strips blanks around "
+        "each name, so it would not find the properties of this one.",
+        f"rename it, for example to `{re.sub('[^A-Za-z0-9_-]+', '-', name).strip('-') or 'first'}`.",
+    )
 
 
 def _check_transform(where: str, transform: Transform) -> Iterator[Problem]:
@@ -106,7 +118,7 @@ def _check_chain(source: _Source, heartbeats: Heartbeats) -> Iterator[Problem]:
     chain = chain_of(transform_properties(settings) | converter_properties(settings.transforms))
     passing = _heartbeats(settings, heartbeats) if settings.replicate_heartbeats else []
     for found in findings(chain, _topics(settings), passing):
-        yield _problem(source, found)
+        yield _problem(source, found, chain)
 
 
 def _topics(flow: Flow) -> list[str]:
@@ -127,10 +139,10 @@ def _heartbeats(flow: Flow, heartbeats: Heartbeats) -> list[str]:
     return [replication_policy(flow).remote(topic) for topic in held]
 
 
-def _problem(source: _Source, found: Finding) -> Problem:
+def _problem(source: _Source, found: Finding, chain: Chain) -> Problem:
     match found:
         case TransformFails():
-            return _transform_fails(source, found)
+            return _transform_fails(source, found, chain)
         case ConverterFails():
             return _header_refused(source, found) if found.converter == HEADER else _half_refused(source, found)
         case JsonEnvelope():
@@ -144,13 +156,7 @@ def _where(source: _Source, name: str) -> str:
     return source.where(f"transforms.{place}.{name}")
 
 
-def _shown(forms: Forms) -> str:
-    """The forms in words; whether a structure has a schema matters only where nothing else is told."""
-    told = forms - NULL if forms - NULL != STRUCTURED else frozenset({Form.MAP})
-    return " or ".join(sorted(form.value for form in told)) or Form.NULL.value
-
-
-def _transform_fails(source: _Source, found: TransformFails) -> Problem:
+def _transform_fails(source: _Source, found: TransformFails, chain: Chain) -> Problem:
     step, refusal = found.step, found.refusal
     where = _where(source, step.name)
     if not refusal.needs:
@@ -160,42 +166,31 @@ def _transform_fails(source: _Source, found: TransformFails) -> Problem:
             f"`{step.name}` cannot parse heartbeats, such as the records of `{found.topic}`",
             "The source connector also replicates heartbeats, which the converter cannot read. Its tasks would fail at "
             "the first one.",
-            _leave_out_heartbeats("this transform and to those that need its result"),
+            leave_out_heartbeats("this transform and to those that need its result"),
         )
     return Problem(
         where,
         "transform-fails",
-        f"the {refusal.half} of `{found.topic}` is {_shown(refusal.found)} when it reaches `{step.name}`, which needs "
-        f"{_shown(refusal.needs)}",
-        "MirrorMaker reads keys and values as bytes, and they stay bytes until a transform parses them. Every task "
-        "would fail at its first such record.",
-        _transform_remedy(found),
+        f"the {refusal.half} of `{found.topic}` is {shown(refusal.found)} when it reaches `{step.name}`, which needs "
+        f"{shown(refusal.needs)}",
+        f"{_why_form(found)} Every task would fail at its first such record.",
+        transform_remedy(found, chain),
     )
 
 
-def _transform_remedy(found: TransformFails) -> str:
-    if found.refusal.found != BYTES and found.refusal.found != BYTES | NULL:
-        return "remove it, or move it before the transform that changes the form."
-    if found.heartbeat:
-        return _leave_out_heartbeats("this transform, too")
-    half = found.refusal.half.capitalize()
-    return (
-        f"put `{VENDOR_TRANSFORMS}ConvertFromBytes${half}` before it and `{VENDOR_TRANSFORMS}ConvertToBytes${half}` "
-        f"after it, each with `config: {{converter: {JSON_CONVERTER}, converter.schemas.enable: false}}`, all with one "
-        "predicate that leaves out heartbeats. Kafka has no such transforms, so the workers need an image that has."
-    )
-
-
-def _leave_out_heartbeats(which: str) -> str:
-    predicate = f"{{type: {KAFKA_TRANSFORMS}predicates.TopicNameMatches, config: {{pattern: '{_NOT_HEARTBEATS}'}}}}"
-    return f"add `predicate: {predicate}` to {which}, or set `replicateHeartbeats: false`."
+def _why_form(found: TransformFails) -> str:
+    if found.refusal.found <= NULL:
+        return "A tombstone has a key and no value."
+    if found.refusal.found <= BYTES | NULL:
+        return "MirrorMaker reads keys and values as bytes, and they stay bytes until a transform parses them."
+    return f"A transform before it leaves the {found.refusal.half} like that."
 
 
 def _header_refused(source: _Source, found: ConverterFails) -> Problem:
     return Problem(
         _adding(source, found.part),
         "header-refused",
-        f"the header `{found.part}` is {_shown(found.found)}, but the header converter writes only bytes",
+        f"the header `{found.part}` is {shown(found.found)}, but the header converter writes only bytes",
         "The default, ByteArrayConverter, is the only converter of Kafka that keeps the records' own headers as they "
         "are. It refuses this one, so every task would fail at its first record.",
         f"set `transforms.converters.header: {{type: {SIMPLE_HEADER_CONVERTER}}}` if the records have no headers of "
@@ -216,15 +211,22 @@ def _adding(source: _Source, header: str) -> str:
 
 def _half_refused(source: _Source, found: ConverterFails) -> Problem:
     half = found.part
-    return Problem(
-        source.where("transforms"),
-        "converter-refuses",
-        f"the {half} of `{found.topic}` is {_shown(found.found)} after the transforms, but the {half} converter writes "
-        "only bytes",
-        "Every task would fail at its first record.",
+    where, writes = source.where("transforms"), f"the {half} converter writes only bytes"
+    remedy = (
         f"end the chain with a transform that writes bytes, such as `{VENDOR_TRANSFORMS}ConvertToBytes"
         f"${half.capitalize()}`, with the same predicate; or, if the flow has `replicateHeartbeats: false`, set "
-        f"`transforms.converters.{half}: {_JSON}`.",
+        f"`transforms.converters.{half}: {_JSON}`."
+    )
+    if found.name in TYPED_CONVERTERS:
+        where = source.where(f"transforms.converters.{half}")
+        writes = f"{simple_name(found.name)} writes only {'truth values' if 'Boolean' in found.name else 'numbers'}"
+        remedy = f"remove `transforms.converters.{half}`; by default the {half} stays as it is."
+    return Problem(
+        where,
+        "converter-refuses",
+        f"the {half} of `{found.topic}` is {shown(found.found)} after the transforms, but {writes}",
+        "Every task would fail at its first record.",
+        remedy,
     )
 
 
@@ -265,7 +267,8 @@ def _headers_become_text(source: _Source) -> Problem:
         "headers-become-text",
         "the records' own headers do not stay as they are",
         "MirrorMaker reads headers as bytes. This converter writes them as Base64 (SimpleHeaderConverter, "
-        "JsonConverter) or as the name of a Java object (StringConverter).",
+        "JsonConverter) or as the name of a Java object (StringConverter). One for numbers, such as IntegerConverter, "
+        "fails the task.",
         "make sure that the records have no headers, or remove it and add only headers with `value.literal: 'null'`.",
         Severity.WARNING,
     )

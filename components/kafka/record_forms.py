@@ -8,6 +8,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from components.kafka.plugins import (
+    BYTE_ARRAY_CONVERTER,
+    FOR_KEY_OR_VALUE,
+    JSON_CONVERTER,
+    KAFKA_TRANSFORMS,
+    STRING_CONVERTER,
+    TYPED_CONVERTERS,
+    VENDOR_TRANSFORMS,
+)
+
 
 class Form(StrEnum):
     """What a key, value or header is while Connect has it in memory."""
@@ -30,22 +40,6 @@ SINGLE = frozenset({Form.SINGLE})
 STRUCTURED = frozenset({Form.MAP, Form.STRUCT})
 #: What a field of a structure without schema can be.
 FIELD_OF_MAP = frozenset({Form.MAP, Form.SINGLE})
-
-KAFKA_TRANSFORMS = "org.apache.kafka.connect.transforms."
-#: Parse and write keys and values; of a vendor's image, because Kafka has nothing like them.
-VENDOR_TRANSFORMS = "com.cloudera.dim.kafka.connect.transforms."
-BYTE_ARRAY_CONVERTER = "org.apache.kafka.connect.converters.ByteArrayConverter"
-JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
-STRING_CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
-SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
-
-#: Transforms whose class is for keys or for values, such as `Cast$Key`; without that ending it is abstract.
-FOR_KEY_OR_VALUE = frozenset(
-    {
-        *("Cast", "ExtractField", "Flatten", "HeaderFrom", "HoistField", "InsertField"),
-        *("MaskField", "ReplaceField", "SetSchemaMetadata", "TimestampConverter"),
-    }
-)
 
 Properties = Mapping[str, object]
 
@@ -72,9 +66,13 @@ class Step:
                 return "" if name in FOR_KEY_OR_VALUE and not half else name
         return ""
 
+    def text(self, key: str) -> str:
+        """A property's value as Connect reads it; empty if it is not set."""
+        return str(self.config.get(key, "")).strip()
+
     def listed(self, key: str) -> tuple[str, ...]:
         """The names that a property lists."""
-        return tuple(name.strip() for name in str(self.config.get(key, "")).split(",") if name.strip())
+        return tuple(name.strip() for name in self.text(key).split(",") if name.strip())
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,16 @@ def converted(converter: str, config: Properties) -> Forms:
     if converter == JSON_CONVERTER:
         has_schema = str(config.get("schemas.enable", "true")).lower() == "true"
         return frozenset({Form.STRUCT, Form.SINGLE}) if has_schema else FIELD_OF_MAP
+    if converter in TYPED_CONVERTERS:
+        return SINGLE
     return {BYTE_ARRAY_CONVERTER: BYTES, STRING_CONVERTER: SINGLE}.get(converter, ANYTHING)
+
+
+def writable(converter: str) -> Forms:
+    """What a converter writes at all, be it as Base64 or as the name of a Java object; anything else fails the task."""
+    if converter in TYPED_CONVERTERS:
+        return SINGLE | NULL
+    return BYTES | NULL if converter == BYTE_ARRAY_CONVERTER else ANYTHING
 
 
 def _by_unknown_class(step: Step, record: Record) -> Record:
@@ -197,8 +204,8 @@ def _header_from(step: Step, record: Record) -> Record | Refusal:
 
 def _insert_header(step: Step, record: Record) -> Record:
     """Source: Values.parseString, which makes null of the text `null` and never makes bytes of a text."""
-    forms = NULL if str(step.config.get("value.literal")) == "null" else SINGLE
-    return replace(record, headers={**record.headers, str(step.config.get("header")): forms})
+    forms = NULL if step.text("value.literal") == "null" else SINGLE
+    return replace(record, headers={**record.headers, step.text("header"): forms})
 
 
 def _drop_headers(step: Step, record: Record) -> Record:
@@ -216,7 +223,7 @@ def _convert_from_bytes(step: Step, record: Record) -> Record | Refusal:
 
 
 def _convert_to_bytes(step: Step, record: Record) -> Record | Refusal:
-    needs = BYTES | NULL if step.config.get("converter") == BYTE_ARRAY_CONVERTER else ANYTHING
+    needs = writable(str(step.config.get("converter")))
     return _changed(record, step.half, needs, lambda form: NULL if form is Form.NULL else BYTES)
 
 

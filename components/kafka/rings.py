@@ -139,7 +139,7 @@ def topic_that_goes_round(ring: Ring) -> str | None:
     legs = ring.legs
     for index, leg in enumerate(legs):
         following = legs[(index + 1) % len(legs)]
-        found = overlap_of_selections(_prefixed(leg.topics, leg.prefix), following.topics)
+        found = overlap_of_selections(prefixed(leg.topics, leg.prefix), following.topics)
         if isinstance(found, SharedName):
             topic = found.example.removeprefix(leg.prefix)
             if _goes_round(topic, [*legs[index:], *legs[:index]]):
@@ -202,10 +202,11 @@ def _way_to(leg: Leg, came_from: Mapping[str, Leg | None]) -> list[Leg]:
 
 def _disjoint(before: Leg, added: str, after: Leg) -> bool:
     """Whether `after` selects no topic of `before`, with the prefix that has been added to its name since."""
-    return isinstance(overlap_of_selections(_prefixed(before.topics, added), after.topics), Disjoint)
+    return isinstance(overlap_of_selections(prefixed(before.topics, added), after.topics), Disjoint)
 
 
-def _prefixed(selection: Selection, prefix: str) -> Selection:
+def prefixed(selection: Selection, prefix: str) -> Selection:
+    """The topics of a selection after a prefix has been added to their names."""
     if not prefix:
         return selection
     begin = re.escape(prefix)

@@ -11,29 +11,22 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from components.kafka.patterns import in_python, pattern_error
-from components.kafka.record_forms import (
+from components.kafka.plugins import (
     BYTE_ARRAY_CONVERTER,
-    BYTES,
     JSON_CONVERTER,
     KAFKA_TRANSFORMS,
-    NULL,
     SIMPLE_HEADER_CONVERTER,
     STRING_CONVERTER,
-    Form,
-    Forms,
-    Properties,
-    Record,
-    Refusal,
-    Step,
-    applied,
+    TYPED_CONVERTERS,
 )
+from components.kafka.record_forms import BYTES, NULL, Form, Forms, Properties, Record, Refusal, Step, applied, writable
 
 KEY, VALUE, HEADER = "key.converter", "value.converter", "header.converter"
 _PREDICATES = f"{KAFKA_TRANSFORMS}predicates."
 #: Predicates of which both answers are followed; the answers of further ones are taken to be no.
 _VARIED = 6
 #: Converters that write anything, bytes as Base64 or as the name of a Java object.
-_WRITE_ANYTHING = {JSON_CONVERTER, STRING_CONVERTER, SIMPLE_HEADER_CONVERTER}
+_WRITE_ANYTHING = {JSON_CONVERTER, STRING_CONVERTER}
 
 
 @dataclass(frozen=True)
@@ -67,9 +60,10 @@ class TransformFails:
 
 @dataclass(frozen=True)
 class ConverterFails:
-    """A converter that fails every task: `part` is `key`, `value` or the name of a header."""
+    """A converter that fails every task: `part` is `key`, `value` or the name of a header, `name` its class."""
 
     converter: str
+    name: str
     part: str
     found: Forms
     topic: str
@@ -109,6 +103,25 @@ def chain_of(config: Mapping[str, object]) -> Chain:
     names = (KEY, VALUE, HEADER)
     converters = {name: str(config.get(name, BYTE_ARRAY_CONVERTER)) for name in names}
     return Chain(steps, converters, {name: _below(f"{name}.", config) for name in names})
+
+
+@dataclass(frozen=True)
+class HeaderUse:
+    """A header that a transform drops or writes; `is_listed` if its property lists several."""
+
+    header: str
+    writes: bool
+    is_listed: bool
+
+
+def headers_used(step: Step) -> list[HeaderUse]:
+    """The headers that one of Kafka's transforms touches. Source: DropHeaders, HeaderFrom, InsertHeader."""
+    match step.kind:
+        case "InsertHeader":
+            return [HeaderUse(step.text("header"), True, False)]
+        case "DropHeaders" | "HeaderFrom":
+            return [HeaderUse(header, step.kind == "HeaderFrom", True) for header in step.listed("headers")]
+    return []
 
 
 def _step(name: str, config: Mapping[str, object]) -> tuple[Step, Predicate | None]:
@@ -224,15 +237,15 @@ def _written(chain: Chain, record: Record) -> Iterator[Finding]:
             yield JsonEnvelope(converter, part, False, record.topic, record.opaque)
     header = chain.converters[HEADER]
     for name, forms in record.headers.items():
-        if header == BYTE_ARRAY_CONVERTER and not forms & (BYTES | NULL):
-            yield ConverterFails(HEADER, name, forms, record.topic, record.opaque)
-    if header in _WRITE_ANYTHING and not record.opaque:
+        if not forms & writable(header):
+            yield ConverterFails(HEADER, header, name, forms, record.topic, record.opaque)
+    if header in {*_WRITE_ANYTHING, SIMPLE_HEADER_CONVERTER, *TYPED_CONVERTERS} and not record.opaque:
         yield BytesBecomeText(HEADER, "headers", record.topic, record.opaque)
 
 
 def _half_written(converter: str, property_name: str, part: str, record: Record) -> Iterator[Finding]:
     forms = record.half(part)
-    if converter == BYTE_ARRAY_CONVERTER and not forms & (BYTES | NULL):
-        yield ConverterFails(property_name, part, forms, record.topic, record.opaque)
+    if not forms & writable(converter):
+        yield ConverterFails(property_name, converter, part, forms, record.topic, record.opaque)
     if converter in _WRITE_ANYTHING and forms <= BYTES | NULL and Form.BYTES in forms:
         yield BytesBecomeText(property_name, part, record.topic, record.opaque)

@@ -87,6 +87,7 @@ class Definition:
     `default` is Kafka's default as text; None if there is none, or if it is null or a password. A number must lie
     between `at_least` and `at_most` or be one of `accepted`. For every other type, `accepted` lists the only valid
     values (or list elements); empty means that any value is valid. `any_case` means that case is ignored.
+    `not_empty` means that an empty text or list is refused, `distinct` that a list with a repeated element is.
     """
 
     name: str
@@ -98,6 +99,8 @@ class Definition:
     at_most: float | None = None
     accepted: tuple[str, ...] = ()
     any_case: bool = False
+    not_empty: bool = False
+    distinct: bool = False
     required: bool = False
     internal: bool = False
     origin: Origin = Origin.CLIENT
@@ -212,6 +215,8 @@ def _definition(name: str, entry: Mapping[str, Any], origin: Origin) -> Definiti
         at_most=entry.get("atMost"),
         accepted=tuple(entry.get("accepted", ())),
         any_case=entry.get("anyCase", False),
+        not_empty=entry.get("notEmpty", False),
+        distinct=entry.get("distinct", False),
         required=entry.get("required", False),
         internal=entry.get("internal", False),
         origin=origin,

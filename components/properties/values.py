@@ -39,12 +39,22 @@ def type_problem(definition: Definition, value: Value) -> str | None:
         case PropertyType.DOUBLE:
             return None if _double_fits(definition, text) else f"must be {_number_words(definition, 'a number')}"
         case PropertyType.LIST:
-            elements = _COMMA.split(text) if text else []
-            taken = all(_is_accepted(definition, each) for each in elements)
-            return None if taken else f"must be a comma-separated list of {_accepted_words(definition)}"
+            return _list_problem(definition, _COMMA.split(text) if text else [])
         case PropertyType.CLASS:
             return None if _JAVA_CLASS.fullmatch(text) else "must be the full name of a Java class"
+    if definition.not_empty and not text:
+        return "must be a non-empty text"
     return None if _is_accepted(definition, text) else f"must be {_accepted_words(definition)}"
+
+
+def _list_problem(definition: Definition, elements: list[str]) -> str | None:
+    if not all(_is_accepted(definition, each) for each in elements):
+        return f"must be a comma-separated list of {_accepted_words(definition)}"
+    if definition.not_empty and not elements:
+        return "must be a comma-separated list of at least one name"
+    if definition.distinct and len(set(elements)) < len(elements):
+        return "must be a comma-separated list without repetitions"
+    return None
 
 
 def _integer_problem(definition: Definition, text: str) -> str | None:

@@ -82,6 +82,6 @@ def _user_transform(name: str, transform: Transform) -> Mapping[str, PropertyVal
         predicate = f"{name}Predicate"
         properties |= {f"{prefix}.predicate": predicate, f"predicates.{predicate}.type": transform.predicate.type}
         properties |= {f"predicates.{predicate}.{key}": value for key, value in transform.predicate.config.items()}
-        if transform.negate:
-            properties[f"{prefix}.negate"] = True
+    if transform.negate:
+        properties[f"{prefix}.negate"] = True
     return properties

@@ -1,27 +1,31 @@
 """The transforms of replicated records, and the converters that write what they leave.
 
-Frozen pydantic models, camelCase in YAML. Imports `clusters` only.
+Frozen pydantic models, camelCase in YAML. Imports `clusters` and the names of Kafka's plugins only.
 """
 
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, StringConstraints
 
+from components.kafka.plugins import full_class_name
 from components.topology.clusters import Model, Properties
+
+#: The full name of a class, also where a short name of one of Kafka's classes is given.
+PluginClass = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(full_class_name)]
 
 
 class Predicate(Model):
     """Condition under which a transform is applied to a record. Source: KIP-585."""
 
-    type: str = Field(min_length=1, description="Java class of the predicate.")
+    type: PluginClass = Field(description="Java class of the predicate.")
     config: Properties = Field(default_factory=dict, description="Properties of the predicate.")
 
 
 class Transform(Model):
     """A Single Message Transform of the user's own."""
 
-    type: str = Field(min_length=1, description="Java class of the transform.")
+    type: PluginClass = Field(description="Java class of the transform.")
     config: Properties = Field(default_factory=dict, description="Properties of the transform.")
     predicate: Predicate | None = Field(default=None, description="Transform only records that meet this condition.")
     negate: bool = Field(default=False, description="Transform only records that do not meet the condition.")
@@ -30,7 +34,7 @@ class Transform(Model):
 class Converter(Model):
     """How Connect writes keys, values or headers after the last transform."""
 
-    type: str = Field(min_length=1, description="Java class of the converter.")
+    type: PluginClass = Field(description="Java class of the converter.")
     config: Properties = Field(default_factory=dict, description="Properties of the converter.")
 
 

@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.connect.runtime.distributed.Crypto;
 
 /**
@@ -63,6 +64,21 @@ class ConfigDefs {
         property.put("internal", key.internalConfig);
         property.put("validator", key.validator == null ? null : key.validator.toString());
         property.put("validatorClass", key.validator == null ? null : key.validator.getClass().getSimpleName());
+        boolean list = key.type == ConfigDef.Type.LIST;
+        property.put("refusesEmpty", refuses(key, list ? List.of() : "") && (list || !refuses(key, "a")));
+        property.put("refusesRepeated", list && refuses(key, List.of("a", "a")) && !refuses(key, List.of("a")));
         return property;
+    }
+
+    private static boolean refuses(ConfigDef.ConfigKey key, Object value) {
+        boolean fits = key.type == ConfigDef.Type.LIST || key.type == ConfigDef.Type.STRING;
+        try {
+            if (fits && key.validator != null) {
+                key.validator.ensureValid(key.name, value);
+            }
+            return false;
+        } catch (ConfigException refused) {
+            return true;
+        }
     }
 }

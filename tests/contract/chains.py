@@ -36,24 +36,34 @@ class Connect:
     """Connect's classes, compiled into `folder` with our program and the vendor's transforms that the guide uses."""
 
     def __init__(self, folder: Path) -> None:
-        self.jdk, self.classes = find_jdk(), folder
+        self.jdk, self.folder = find_jdk(), folder
         compiled = [self.jdk.home / "bin" / "javac", "-nowarn", "-cp", f"{CONNECT.directory}/*", "-d", folder]
         subprocess.run([*map(str, compiled), *map(str, SOURCES.rglob("*.java"))], check=True, capture_output=True)
 
     def sent(self, cases: Sequence[tuple[Mapping[str, str], Sequence[Mapping[str, Any]]]]) -> list[dict[str, Any]]:
         """For each configuration and its records: `records` as they would be written, and `error` if a task fails."""
         asked = [{"config": config, "records": [_halves(each, _encoded) for each in sent]} for config, sent in cases]
+        answers = self._asked(asked)
+        return [{**each, "records": [_halves(record, _decoded) for record in each["records"]]} for each in answers]
+
+    def classes(self, names: Sequence[str]) -> dict[str, str | None]:
+        """The class that Connect finds by each name, or None."""
+        return dict(zip(names, self._asked(names), strict=True))
+
+    def _asked(self, asked: Sequence[Any]) -> list[Any]:
         # A class path with a folder of classes cannot have a class archive, so this is no `java_command`.
-        class_path = f"{self.classes}:{CONNECT.directory}/*"
+        class_path = f"{self.folder}:{CONNECT.directory}/*"
         command = [self.jdk.java, "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", class_path, "Chains"]
         ran = subprocess.run(
             [str(word) for word in command], input=json.dumps(asked), capture_output=True, text=True, check=True
         )
-        answers = json.loads(ran.stdout.splitlines()[-1])
-        return [{**each, "records": [_halves(record, _decoded) for record in each["records"]]} for each in answers]
+        answers: list[Any] = json.loads(ran.stdout.splitlines()[-1])
+        return answers
 
 
-def _halves(record: Mapping[str, Any], code: Any) -> dict[str, Any]:
+def _halves(record: Mapping[str, Any] | None, code: Any) -> dict[str, Any] | None:
+    if record is None:
+        return None
     halves = {half: code(record[half]) for half in ("key", "value")}
     return {**record, **halves, "headers": [[name, code(value)] for name, value in record["headers"]]}
 

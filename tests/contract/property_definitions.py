@@ -16,6 +16,7 @@ from typing import Any
 from rich.console import Console
 
 from components.contract.problems import CannotRunError
+from components.kafka import plugins
 from infra.local.build.artifacts import COLD_BUILD_SECONDS
 from infra.local.parts.part import java_command
 from infra.machine import jars as maven
@@ -42,10 +43,8 @@ _TRANSFORMS = "org.apache.kafka.connect.transforms"
 
 #: Kafka's transforms and predicates, by class without the package.
 TRANSFORMS = (
-    *("Cast", "DropHeaders", "ExtractField", "Filter", "Flatten", "HeaderFrom", "HoistField", "InsertField"),
-    *("InsertHeader", "MaskField", "RegexRouter", "ReplaceField", "SetSchemaMetadata", "TimestampConverter"),
-    *("TimestampRouter", "ValueToKey"),
-    *(f"predicates.{name}" for name in ("HasHeaderKey", "RecordIsTombstone", "TopicNameMatches")),
+    *sorted({*plugins.WHOLE_RECORD, *plugins.FOR_KEY_OR_VALUE}),
+    *(f"predicates.{name}" for name in plugins.PREDICATES),
 )
 
 #: Section of the data file -> the field that holds its ConfigDef, or the method that creates it.
@@ -128,6 +127,8 @@ def definition(prop: Mapping[str, Any]) -> dict[str, Any]:
         "atMost": at_most,
         "accepted": accepted or None,
         "anyCase": (kind == "CaseInsensitiveValidString") or None,
+        "notEmpty": prop["refusesEmpty"] or None,
+        "distinct": prop["refusesRepeated"] or None,
         "required": prop["required"] or None,
         "internal": prop["internal"] or None,
     }

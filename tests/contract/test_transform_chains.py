@@ -4,6 +4,7 @@ Without it the check follows transforms in our imagination: it refuses a chain t
 every task at its first record.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import yaml
 
 from components.checks import check_topology
 from components.contract.problems import Problem, Severity
+from components.kafka import plugins
 from components.topology.parsing import parse_topology
 from tests.builders import a_flow, a_topology
 from tests.contract.chains import SOURCES, Connect, a_record, chain_config
@@ -33,7 +35,12 @@ def problems(case: Mapping[str, Any]) -> list[Problem]:
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+def connect(tmp_path_factory: pytest.TempPathFactory) -> Connect:
+    return Connect(Path(tmp_path_factory.mktemp("classes")))
+
+
+@pytest.fixture(scope="module")
+def answers(connect: Connect) -> dict[str, dict[str, Any]]:
     """What Connect does with every chain, by name."""
     asked = {}
     for name, case in WRONG.items():
@@ -42,13 +49,23 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
         asked[name] = (chain_config(a_transformed_flow(case)), records)
     for name, case in RIGHT.items():
         asked[name] = (chain_config(a_transformed_flow(case)), [a_record(**case["sent"])])
-    connect = Connect(Path(tmp_path_factory.mktemp("classes")))
     return dict(zip(asked, connect.sent(list(asked.values())), strict=True))
+
+
+def test_connect_finds_the_same_classes_by_the_same_short_names(connect: Connect) -> None:
+    simple = {name.rpartition(".")[2].rpartition("$")[2] for names in plugins.CLASSES.values() for name in names}
+    without_kind = {re.sub("(HeaderConverter|Converter)$", "", name) for name in simple}
+    names = sorted({*simple, *without_kind, *plugins.FOR_KEY_OR_VALUE, "Cast$Value", "Transformation", "Header"})
+    found = {name: full for name, full in connect.classes(names).items() if full is not None}
+    assert found == plugins.SHORT_NAMES
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_refused_chain_fails_in_connect(name: str, answers: Mapping[str, Any]) -> None:
-    assert WRONG[name]["connect"] in answers[name].get("error", "no error")
+    if "connect" in WRONG[name]:
+        assert WRONG[name]["connect"] in answers[name].get("error", "no error")
+    else:
+        assert answers[name] == {"records": [None]}
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -56,6 +73,7 @@ def test_a_chain_that_fails_in_connect_is_refused(name: str) -> None:
     found = problems(WRONG[name])
     expected = {WRONG[name]["code"], *WRONG[name].get("also", [])}
     assert {problem.code for problem in found} == expected, "\n".join(map(str, found))
+    assert any(WRONG[name].get("remedy", "") in problem.remedy for problem in found), "\n".join(map(str, found))
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -69,3 +87,29 @@ def test_a_chain_that_works_is_accepted(name: str) -> None:
     found = problems(RIGHT[name])
     assert [problem for problem in found if problem.severity is Severity.ERROR] == []
     assert [problem.code for problem in found] == RIGHT[name].get("warnings", [])
+
+
+#: Headers that a user's transform drops behind the guard, and whether the guard of the way back stops the record.
+DROPPED = {"trace": True, "replicated-from-useast": False, "Replicated-From-useast": True}
+
+
+def a_guarded_flow(source: str, target: str, dropped: str) -> dict[str, Any]:
+    clean = {"type": "DropHeaders", "config": {"headers": dropped}}
+    guarded = {"policy": "identity", "loopGuard": True, "source": source, "target": target}
+    return {**guarded, "transforms": {"after": {"clean": clean}}}
+
+
+def test_a_record_returns_exactly_where_a_refused_transform_drops_its_marker(connect: Connect) -> None:
+    there, back = (
+        [chain_config(a_guarded_flow(*aliases, dropped)) for dropped in DROPPED]
+        for aliases in (("useast", "uswest"), ("uswest", "useast"))
+    )
+    arrived = connect.sent([(chain, [a_record(topic="orders")]) for chain in there])
+    returned = connect.sent([(chain, each["records"]) for chain, each in zip(back, arrived, strict=True)])
+    assert [each["records"] == [None] for each in returned] == list(DROPPED.values())
+
+
+@pytest.mark.parametrize("dropped", DROPPED)
+def test_a_dropped_marker_is_refused(dropped: str) -> None:
+    found = check_topology(parse_topology(a_topology(a_flow(**a_guarded_flow("useast", "uswest", dropped)))))
+    assert ("guard-marker-touched" in {problem.code for problem in found}) is not DROPPED[dropped]

@@ -1,6 +1,5 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.lang.reflect.Constructor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
@@ -26,7 +25,8 @@ import org.apache.kafka.connect.util.ConnectorTaskId;
  * Sends records through the transforms and converters of connectors' configurations, with Connect's own classes.
  *
  * <p>Reads cases as JSON from standard input, and prints for each its records as they would be written, or the error
- * that would fail the connector or its task. Bytes are base64.
+ * that would fail the connector or its task. Bytes are base64. A case may also be a text: a name, for which the full
+ * name of the class is printed that Connect finds by it.
  */
 public class Chains {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -38,12 +38,22 @@ public class Chains {
         Map<String, String> worker = Map.of("plugin.discovery", "service_load", "bootstrap.servers", "none:9092",
                 "offset.storage.file.filename", "none", "key.converter", ANY, "value.converter", ANY);
         plugins = new Plugins(worker);
+        // A worker starts connectors and tasks so; only this loader knows short names.
+        Thread.currentThread().setContextClassLoader(plugins.delegatingLoader());
         metrics = new ConnectMetrics("asked", new StandaloneConfig(worker), Time.SYSTEM, "asked");
-        List<Map<String, Object>> answers = new ArrayList<>();
+        List<Object> answers = new ArrayList<>();
         for (JsonNode each : JSON.readTree(System.in)) {
-            answers.add(answer(each));
+            answers.add(each.isTextual() ? found(each.asText()) : answer(each));
         }
         System.out.println(JSON.writeValueAsString(answers));
+    }
+
+    private static String found(String name) {
+        try {
+            return plugins.delegatingLoader().loadClass(name).getName();
+        } catch (ClassNotFoundException absent) {
+            return null;
+        }
     }
 
     private static Map<String, Object> answer(JsonNode asked) {
@@ -100,10 +110,9 @@ public class Chains {
         Chain(Map<String, String> config) throws Exception {
             ConnectorConfig connector = new ConnectorConfig(plugins, config);
             stages = connector.transformationStages(plugins, new ConnectorTaskId("asked", 0), metrics);
-            key = converter(config, "key.converter", true);
-            value = converter(config, "value.converter", false);
-            header = (HeaderConverter) instance(config.get("header.converter"));
-            header.configure(behind(config, "header.converter."));
+            key = plugins.newConverter(connector, "key.converter", "key.converter.plugin.version");
+            value = plugins.newConverter(connector, "value.converter", "value.converter.plugin.version");
+            header = plugins.newHeaderConverter(connector, "header.converter", "header.converter.plugin.version");
         }
 
         SourceRecord transformed(SourceRecord record) {
@@ -127,30 +136,6 @@ public class Chains {
             written.put("value", base64(value.fromConnectData(record.topic(), record.valueSchema(), record.value())));
             written.put("headers", headers);
             return written;
-        }
-
-        private static Converter converter(Map<String, String> config, String property, boolean isKey)
-                throws Exception {
-            Converter converter = (Converter) instance(config.get(property));
-            converter.configure(behind(config, property + "."), isKey);
-            return converter;
-        }
-
-        private static Object instance(String name) throws Exception {
-            Constructor<?> made = Class.forName(name).getConstructor();
-            return made.newInstance();
-        }
-
-        private static Map<String, String> behind(Map<String, String> config, String prefix) {
-            Map<String, String> found = new HashMap<>();
-            config.forEach((name, value) -> {
-                if (name.startsWith(prefix)) {
-                    found.put(name.substring(prefix.length()), value);
-                }
-            });
-            // JsonConverter cannot tell on its own; Connect says it to header converters.
-            found.putIfAbsent("converter.type", "header");
-            return found;
         }
     }
 }

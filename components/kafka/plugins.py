@@ -1,0 +1,89 @@
+"""Kafka's own transforms, predicates and converters, and the short names by which Connect also finds a class.
+
+Source: PluginUtils.computeAliases of Connect's runtime. A class is found by its simple name, and by that without the
+ending that says what kind of plugin it is (`Json` for `JsonConverter`). A short name that fits two classes is none, so
+the nested classes `Key` and `Value` have only full names.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+KAFKA_TRANSFORMS = "org.apache.kafka.connect.transforms."
+KAFKA_PREDICATES = f"{KAFKA_TRANSFORMS}predicates."
+TOPIC_NAME_MATCHES = f"{KAFKA_PREDICATES}TopicNameMatches"
+HAS_HEADER_KEY = f"{KAFKA_PREDICATES}HasHeaderKey"
+RECORD_IS_TOMBSTONE = f"{KAFKA_PREDICATES}RecordIsTombstone"
+#: Parse and write keys and values; of a vendor's image, because Kafka has nothing like them.
+VENDOR_TRANSFORMS = "com.cloudera.dim.kafka.connect.transforms."
+BYTE_ARRAY_CONVERTER = "org.apache.kafka.connect.converters.ByteArrayConverter"
+JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+STRING_CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
+SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+
+#: Transforms with one class.
+WHOLE_RECORD = (
+    *("DropHeaders", "Filter", "InsertHeader", "RegexRouter", "TimestampRouter"),
+    "ValueToKey",
+)
+#: Transforms whose class is for keys or for values, such as `Cast$Key`; without that ending it is abstract.
+FOR_KEY_OR_VALUE = (
+    *("Cast", "ExtractField", "Flatten", "HeaderFrom", "HoistField", "InsertField"),
+    *("MaskField", "ReplaceField", "SetSchemaMetadata", "TimestampConverter"),
+)
+PREDICATES = ("HasHeaderKey", "RecordIsTombstone", "TopicNameMatches")
+#: Converters that write only numbers, or only truth values.
+TYPED_CONVERTERS = frozenset(
+    f"org.apache.kafka.connect.converters.{name}Converter"
+    for name in ("Boolean", "Double", "Float", "Integer", "Long", "Short")
+)
+
+
+class Role(StrEnum):
+    """What a class of a plugin is for."""
+
+    TRANSFORM = "transform"
+    PREDICATE = "predicate"
+    CONVERTER = "converter"
+    HEADER_CONVERTER = "header converter"
+
+
+_CONVERTERS = frozenset({BYTE_ARRAY_CONVERTER, JSON_CONVERTER, STRING_CONVERTER, *TYPED_CONVERTERS})
+#: Kafka's classes by role. Most converters can write headers, too.
+CLASSES: Mapping[Role, frozenset[str]] = {
+    Role.TRANSFORM: frozenset(
+        {
+            *(f"{KAFKA_TRANSFORMS}{name}" for name in WHOLE_RECORD),
+            *(f"{KAFKA_TRANSFORMS}{name}${half}" for name in FOR_KEY_OR_VALUE for half in ("Key", "Value")),
+        }
+    ),
+    Role.PREDICATE: frozenset(f"{KAFKA_PREDICATES}{name}" for name in PREDICATES),
+    Role.CONVERTER: _CONVERTERS,
+    Role.HEADER_CONVERTER: _CONVERTERS | {SIMPLE_HEADER_CONVERTER},
+}
+
+
+def simple_name(name: str) -> str:
+    """A class's name without its package."""
+    return name.rpartition(".")[2]
+
+
+def _short_names() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for role, ending in (
+        (Role.TRANSFORM, "Transformation"),
+        (Role.PREDICATE, "Predicate"),
+        (Role.CONVERTER, "Converter"),
+        (Role.HEADER_CONVERTER, "HeaderConverter"),
+    ):
+        for name in (name for name in CLASSES[role] if "$" not in name):
+            found |= dict.fromkeys((simple_name(name), simple_name(name).removesuffix(ending)), name)
+    return found
+
+
+#: Every short name of a class of Kafka, and the class.
+SHORT_NAMES: Mapping[str, str] = _short_names()
+
+
+def full_class_name(name: str) -> str:
+    """The full name of the class that Connect finds by a name; the name itself if it is no short name of Kafka's."""
+    return SHORT_NAMES.get(name, name)

@@ -1,0 +1,100 @@
+"""A user's transforms and the headers of loop guards."""
+
+from typing import Any
+
+import pytest
+
+from components.checks import check_topology
+from components.contract.problems import Problem
+from components.topology.parsing import parse_topology
+from tests.builders import a_cluster, a_flow, a_topology
+
+CLUSTERS = {
+    alias: a_cluster(region, bootstrapServers=f"kafka.{alias}.example.com:9093")
+    for alias, region in (("useast", "us-east-1"), ("uswest", "us-west-2"), ("eu", "eu-west-1"))
+}
+PAIR = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["orders"]}
+
+
+def dropping(*headers: str) -> dict[str, Any]:
+    return {"type": "DropHeaders", "config": {"headers": ", ".join(headers)}}
+
+
+def inserting(header: str) -> dict[str, Any]:
+    return {"type": "InsertHeader", "config": {"header": header, "value.literal": "null"}}
+
+
+def copying(*headers: str) -> dict[str, Any]:
+    listed = {"fields": ",".join("abc"[: len(headers)]), "headers": ",".join(headers), "operation": "move"}
+    return {"type": "org.apache.kafka.connect.transforms.HeaderFrom$Value", "config": listed}
+
+
+def a_leg(source: str, target: str, **overrides: Any) -> dict[str, Any]:
+    return a_flow(source=source, target=target, topics=["orders"], policy="identity", **overrides)
+
+
+def markers_found(**replications: Any) -> list[Problem]:
+    topology = {**a_topology(clusters=CLUSTERS), "replications": replications}
+    return [each for each in check_topology(parse_topology(topology)) if each.code == "guard-marker-touched"]
+
+
+TOUCHING = {
+    "drops it": dropping("trace", "replicated-from-useast"),
+    "inserts it": inserting(" replicated-from-useast "),
+    "copies a field into it": copying("who", "replicated-from-useast"),
+}
+LEAVING = {
+    "another header": dropping("trace"),
+    "another case": dropping("Replicated-From-useast"),
+    "a longer name": dropping("replicated-from-useast-2"),
+    "a cluster without a guard": dropping("replicated-from-eu"),
+}
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+@pytest.mark.parametrize("name", TOUCHING)
+def test_a_transform_that_touches_a_marker_of_its_own_flow_is_refused(name: str, place: str) -> None:
+    (found,) = markers_found(orders={**PAIR, "transforms": {place: {"own": TOUCHING[name]}}})
+    assert found.where == f"replications.orders.transforms.{place}.own"
+    assert "`replicated-from-useast`" in found.what
+
+
+@pytest.mark.parametrize("name", LEAVING)
+def test_other_headers_are_the_users_own(name: str) -> None:
+    assert markers_found(orders={**PAIR, "transforms": {"after": {"own": LEAVING[name]}}}) == []
+
+
+def test_both_markers_of_one_transform_are_named() -> None:
+    both = dropping("replicated-from-useast", "replicated-from-uswest")
+    found = markers_found(orders={**PAIR, "transforms": {"before": {"own": both}}})
+    assert [each.what[-24:] for each in found] == ["`replicated-from-useast`", "`replicated-from-uswest`"]
+
+
+def test_a_transform_of_one_source_connector_is_found() -> None:
+    sources = {"eu": {"topics": ["orders"], "transforms": {"after": {"own": dropping("replicated-from-useast")}}}}
+    flow = {**a_leg("useast", "uswest", loopGuard=True, connectors={"sources": sources}), "topics": []}
+    (found,) = markers_found(orders=flow)
+    assert found.where == "replications.orders.connectors.sources.eu.transforms.after.own"
+
+
+def test_a_flow_on_the_way_to_anothers_guard_keeps_its_marker() -> None:
+    """The guard of the last flow of a ring recognizes records by the mark of the first one."""
+    middle = a_leg("uswest", "eu", transforms={"after": {"own": dropping("replicated-from-useast")}})
+    first, last = a_leg("useast", "uswest", loopGuard=True), a_leg("eu", "useast", loopGuard=True)
+    (found,) = markers_found(first=first, middle=middle, last=last)
+    assert "The loop guard of replications.last drops records with this header" in found.why
+
+
+def test_a_flow_to_where_nothing_leads_back_may_clean_its_records() -> None:
+    lake = a_leg("useast", "eu", transforms={"after": {"own": dropping("replicated-from-uswest")}})
+    assert markers_found(orders=PAIR, lake=lake) == []
+
+
+def test_a_flow_of_other_topics_may_use_the_header() -> None:
+    other = {**a_leg("useast", "uswest"), "topics": ["audit"]}
+    assert (
+        markers_found(
+            orders=PAIR, other={**other, "transforms": {"after": {"own": dropping("replicated-from-useast")}}}
+        )
+        == []
+    )
