@@ -63,7 +63,7 @@ def check_flow(
     try:
         with (
             open_flow(flow, spark, resolve, options.progress) as opened,
-            shared_readings(opened, flows, options.catch_up_seconds) as readings,
+            shared_readings(opened, flows, options.catch_up_seconds, options.kubeconfig) as readings,
         ):
             if not readings.without_loops.partitions:
                 why_not |= {check.name: _ALL_LOOP for check in CHECKS if check.needs_topics}

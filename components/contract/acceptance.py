@@ -14,6 +14,7 @@ ACCEPTABLE: Mapping[str, str] = {
     "acl-of-hosts": "the workers' hosts are among those that the ACLs allow",
     "acls-not-visible": "the flow's users may do what the flow needs",
     "behind-oldest-sync": "these groups start on the target without an offset",
+    "connectors-not-visible": "the flow's connectors run",
     "empty-range": "the flow works although its topics hold no records",
     "losses-not-visible": "the source removed no record before it was replicated",
     "no-offset-sync": "these groups start on the target without an offset",
@@ -32,6 +33,8 @@ NOT_ACCEPTABLE = frozenset(
     {
         *("aborted-records", "acl-denied", "acl-missing", "acl-narrower", "authorizer-off", "before-the-start"),
         *("ca-bundle-cut", "checkpoint-ahead", "checkpoint-behind", "checkpoint-missing", "checkpoint-past-end"),
+        *("checkpoints-without-task", "connector-failed", "connector-missing", "connector-not-reported"),
+        *("connector-stopped", "connector-without-task"),
         *("checkpoint-undecodable", "clocks-differ", "compacted", "duplicated-records", "expired-on-source"),
         *("expired-on-target", "extra-records", "foreign-partitions", "foreign-topic", "group-active"),
         *("group-before-the-start", "group-excluded", "group-not-synced", "group-past-translation", "heartbeat-gap"),

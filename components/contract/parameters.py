@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import AfterValidator, Field, model_validator
 
 from components.contract.clusters import ClusterParameters, JsonObject, Model, Name
+from components.kafka.mirror_connectors import ConnectorRole
 from components.kafka.patterns import pattern_error
 from components.kafka.replication_policy import Policy, ReplicationPolicy, Side
 from components.kafka.rings import Leg, LoopGuard
@@ -97,6 +98,19 @@ class AclParameters(Model):
     operations: Annotated[tuple[Name, ...], Field(min_length=1)]
 
 
+class ConnectorParameters(Model):
+    """One of the flow's connectors: its name in Connect, and the object in the flow's namespace that runs it.
+
+    A KafkaMirrorMaker2 runs several.
+    """
+
+    role: ConnectorRole
+    connector: Name
+    api_version: Name
+    kind: Literal["KafkaConnector", "KafkaMirrorMaker2"]
+    object_name: Name
+
+
 class AcceptedFinding(Model):
     """A finding that something could not be judged, which the topology accepts, and why."""
 
@@ -113,7 +127,7 @@ class FlowParameters(Model):
 
     - `replication` names the topology's replication that this flow is one direction or one part of.
     - `transformed` means that the user's own transforms may change or drop records.
-    - `acls` is None if the document does not list any.
+    - `acls` and `connectors` are None if the document does not list any.
     - `start_from` is where the connectors start in a partition that they have never replicated.
     - `accepted` are findings that do not keep the verdict from being a pass; not written while it is empty.
     """
@@ -140,6 +154,7 @@ class FlowParameters(Model):
     transformed: bool = False
     parts: tuple[PartParameters, ...] = ()
     accepted: Annotated[tuple[AcceptedFinding, ...], Field(exclude_if=operator.not_)] = ()
+    connectors: tuple[ConnectorParameters, ...] | None = None
     refresh_topics_seconds: PositiveSeconds
     refresh_groups_seconds: PositiveSeconds
 

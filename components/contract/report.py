@@ -28,6 +28,7 @@ class CheckName(StrEnum):
 
     DIVISION = "topics-divided"
     ACCESS = "access"
+    MOVES = "connectors-run"
     HEARTBEATS = "heartbeats-arrive"
     OFFSETS = "offsets-translate"
     PARITY = "parity"

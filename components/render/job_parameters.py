@@ -1,7 +1,8 @@
 """The validation job's parameters for a flow: everything it needs to read both clusters, credentials by reference."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from typing import Literal
 
 from components.contract.clusters import Authentication as JobAuthentication
 from components.contract.clusters import (
@@ -17,6 +18,7 @@ from components.contract.parameters import (
     AcceptedFinding,
     AclParameters,
     CheckpointParameters,
+    ConnectorParameters,
     FlowParameters,
     GuardParameters,
     HeartbeatParameters,
@@ -25,8 +27,10 @@ from components.contract.parameters import (
     PartParameters,
 )
 from components.flows.digest import flow_digest
+from components.flows.expansion import Shape
 from components.flows.naming import (
     connector_name,
+    mirror_connector_name,
     offset_syncs_topic_name,
     replication_policy,
     secret_name,
@@ -35,10 +39,13 @@ from components.flows.naming import (
 from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.flows.selections import all_topics, excluded_groups, excluded_topics
 from components.flows.sources import each_source
-from components.kafka.mirror_connectors import EMIT_CHECKPOINTS, EMIT_HEARTBEATS
+from components.kafka.mirror_connectors import CONNECTOR_CLASSES, EMIT_CHECKPOINTS, EMIT_HEARTBEATS, ROLE_OF_CLASS
 from components.kafka.replication_policy import HEARTBEATS_TOPIC, Side
 from components.render.acls import Acl, flow_acls
+from components.render.api_versions import strimzi_api_version
 from components.render.connections import security_protocol
+from components.render.kafka_connectors import connector_objects
+from components.render.kafka_mirror_maker2 import heartbeat_connectors, mirror_roles
 from components.render.transforms import marker_header
 from components.topology.clusters import (
     Authentication,
@@ -108,9 +115,30 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         accepted=tuple(
             AcceptedFinding(finding=each.finding, reason=each.reason) for each in settings.validation.accept
         ),
+        connectors=tuple(_connectors(flow)),
         refresh_topics_seconds=settings.intervals.refresh_topics_seconds,
         refresh_groups_seconds=settings.intervals.refresh_groups_seconds,
     )
+
+
+def _connectors(flow: ResolvedFlow) -> Iterator[ConnectorParameters]:
+    """Every connector that has work to do in the flow."""
+    mirror = flow.expanded.shape is Shape.MIRROR_MAKER2
+    settings, api = flow.settings, strimzi_api_version(flow)
+    idle = set() if settings.connectors.checkpoint.emits(EMIT_CHECKPOINTS) else {"checkpoint"}
+    idle |= set() if settings.connectors.heartbeat.emits(EMIT_HEARTBEATS) else {"heartbeat"}
+    for role in mirror_roles(flow) if mirror else ():
+        if role not in idle:
+            name = mirror_connector_name(settings, CONNECTOR_CLASSES[role])
+            kind: Literal["KafkaMirrorMaker2"] = "KafkaMirrorMaker2"
+            yield ConnectorParameters(role=role, connector=name, api_version=api, kind=kind, object_name=flow.workers)
+    for planned in heartbeat_connectors(flow) if mirror else connector_objects(flow):
+        name, class_name = planned.manifest["metadata"]["name"], planned.manifest["spec"]["class"]
+        role = ROLE_OF_CLASS[class_name.rpartition(".")[2]]
+        if role not in idle:
+            yield ConnectorParameters(
+                role=role, connector=name, api_version=api, kind="KafkaConnector", object_name=name
+            )
 
 
 def _start_from(sources: Sequence[Flow]) -> StartFrom:

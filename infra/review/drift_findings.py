@@ -10,6 +10,7 @@ from typing import Any
 
 from components.changes.deployed_objects import deployment_state
 from components.changes.effect import Severity
+from components.kafka.connector_status import failures
 from components.render.planned_objects import Manifest
 from infra.kubernetes.api import reference
 from infra.kubernetes.managed_fields import (
@@ -22,7 +23,7 @@ from infra.kubernetes.managed_fields import (
     status_time,
 )
 from infra.kubernetes.readiness import readiness_of
-from infra.kubernetes.status import condition, failures, is_observed
+from infra.kubernetes.status import condition, is_observed
 from infra.review.comparison import Drift
 from infra.review.live_objects import PART_OF, STRIMZI_GROUP
 from infra.review.object_changes import FieldChange, field_changes

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from infra.kubernetes.status import Failure, connectors, failures
+from components.kafka.connector_status import Failure, connectors, failures
 
 
 def silent_connectors(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
@@ -14,6 +15,7 @@ from components.contract.report import CheckName, CheckOutcome
 from components.kafka.positions import TopicPartition
 from components.kafka.rings import rings_of_topics
 from spark.checks.access import check_access
+from spark.checks.connectors import judge as judge_connectors
 from spark.checks.heartbeats import Observer, check_heartbeats
 from spark.checks.loops import Loop, find_loops, without_loops
 from spark.checks.offsets import check_offsets, read_syncs
@@ -22,6 +24,7 @@ from spark.checks.parity_readings import FirstPass, read_first_pass
 from spark.checks.parts import check_division, parts_of
 from spark.checks.retention import check_retention
 from spark.checks.translation import SyncHistory
+from spark.connector_objects import read_objects
 from spark.flows import OpenFlow
 
 
@@ -36,6 +39,7 @@ class SharedReadings:
     without_loops: OpenFlow
     syncs: Mapping[TopicPartition, SyncHistory]
     observer: Observer
+    kubeconfig: Path | None = None
 
     @property
     def first_pass(self) -> FirstPass:
@@ -54,7 +58,7 @@ class SharedReadings:
 
 @contextmanager
 def shared_readings(
-    flow: OpenFlow, flows: Sequence[FlowParameters], catch_up_seconds: float
+    flow: OpenFlow, flows: Sequence[FlowParameters], catch_up_seconds: float, kubeconfig: Path | None = None
 ) -> Iterator[SharedReadings]:
     """Find loops, read the offset syncs, and observe heartbeats until the end."""
     loops = find_loops(flow, rings_of_topics(flow.parameters.leg, [each.leg for each in flows], flow.partitions))
@@ -64,7 +68,14 @@ def shared_readings(
     syncs = read_syncs(looped_out)
     observer = Observer(flow.target, flow.parameters.heartbeats, catch_up_seconds)
     with observer if flow.parameters.heartbeats.enabled else nullcontext():
-        yield SharedReadings(flow, flows, catch_up_seconds, loops, looped_out, syncs, observer)
+        yield SharedReadings(flow, flows, catch_up_seconds, loops, looped_out, syncs, observer, kubeconfig)
+
+
+def check_connectors(read: SharedReadings) -> CheckOutcome:
+    """Ask Kubernetes whether the flow's own connectors run."""
+    flow = read.flow.parameters
+    read.flow.progress(f"{flow.name}: asking whether its connectors run")
+    return judge_connectors(flow.name, flow.namespace, read_objects(flow, read.kubeconfig))
 
 
 #: The reason of a check that nobody expects to run. The report does not mention it.
@@ -97,6 +108,11 @@ CHECKS = (
         CheckName.ACCESS,
         lambda flow: "the parameters list no ACLs" if flow.acls is None else None,
         lambda read: check_access(read.flow),
+    ),
+    Check(
+        CheckName.MOVES,
+        lambda flow: "the parameters list no connectors" if flow.connectors is None else None,
+        check_connectors,
     ),
     Check(
         CheckName.OFFSETS,

@@ -58,6 +58,15 @@ REMEDIES: Mapping[str, str] = {
     "checkpoint-past-end": "do not let groups start on {target} from this checkpoint. If the remote topic was deleted "
     "and created again, " + _AGAIN + " once new checkpoints are written; until then: " + _GROUP,
     "checkpoint-undecodable": "find out what writes other records to the checkpoints topic on {target}, and stop it",
+    "checkpoints-without-task": "",
+    "connector-failed": "correct what the cause names and deploy it with `replicate up {stack}`; the operator restarts "
+    "what failed. `replicate diff {stack} --against cluster` shows the state",
+    "connector-missing": "`replicate up {stack}`",
+    "connector-not-reported": "wait until the operator has reconciled, two minutes by default, and " + _AGAIN,
+    "connector-stopped": "set `state: running` on the connector in the topology, and `replicate up {stack}`",
+    "connector-without-task": _RUNS,
+    "connectors-not-visible": "let the job's account get KafkaConnectors and KafkaMirrorMaker2s in the flow's "
+    "namespace, or give --kubeconfig a file that may",
     "clocks-differ": "synchronize the clocks of this machine and of the Connect workers (NTP), and " + _AGAIN,
     "compacted": "",
     "duplicated-records": "nothing, if consumers tolerate duplicates; otherwise set `exactlyOnce`",

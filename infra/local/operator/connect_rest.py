@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import httpx
 
+from components.kafka.connector_status import Failure, failures
 from infra.kubernetes.api import Object
-from infra.kubernetes.status import Failure, failures
 
 CALL_SECONDS = 10.0
 HEALTH_SECONDS = 1.0

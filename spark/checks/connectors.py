@@ -1,0 +1,99 @@
+"""connectors-run: the flow's own connectors and their tasks run.
+
+Records and heartbeats cannot show this. While nothing is owed, a stopped flow looks like one that has caught up, and
+heartbeats cross by any flow of the same direction. So this check asks Kubernetes what Connect reports. The operator
+asks Connect when it reconciles, every two minutes by default, so a status may be that old.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from components.contract.parameters import ConnectorParameters
+from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, not_judged, note
+from components.kafka.connector_status import connectors, failures
+from components.kafka.mirror_connectors import ConnectorRole
+
+#: What a failover meets if a connector of this role does not run.
+_MEANS: Mapping[ConnectorRole, str] = {
+    "source": "records that are produced now do not reach the target",
+    "checkpoint": "offsets that groups commit now are not translated, so after a failover they read again or from "
+    "where their clients start without an offset",
+    "heartbeat": "nothing shows whether the way from the source is open while no records are produced",
+}
+_UNKNOWN = ("connector-not-reported", "connectors-not-visible")
+
+
+@dataclass(frozen=True)
+class Object:
+    """A Kubernetes object as it is; `live` is None if it does not exist, `refusal` says why it could not be read."""
+
+    live: Mapping[str, Any] | None = None
+    refusal: str = ""
+
+
+def judge(flow: str, namespace: str, found: Mapping[ConnectorParameters, Object]) -> CheckOutcome:
+    """The outcome over a flow's connectors."""
+    findings = [finding for each, at in found.items() for finding in _findings(each, at, namespace)]
+    unknown = not_judged(findings, _UNKNOWN)
+    tasks = sum(len(status.get("tasks") or []) for each, at in found.items() if (status := _status(each, at)))
+    running = sum(_state(_status(each, at)) == "RUNNING" for each, at in found.items())
+    return CheckOutcome(
+        CheckName.MOVES,
+        f"{running} of {len(found)} connectors of {flow} run, with {tasks} tasks",
+        {"connectors": len(found), "running": running, "tasks": tasks},
+        tuple(findings),
+        coverage=Coverage("connectors", len(found) - sum(unknown.values()), unknown),
+    )
+
+
+def _findings(connector: ConnectorParameters, at: Object, namespace: str) -> list[Finding]:
+    where = f"{connector.connector} ({connector.kind} {namespace}/{connector.object_name})"
+    if at.refusal:
+        what = f"{where}: the job cannot ask whether the connector runs: {at.refusal}"
+        return [error("connectors-not-visible", what)]
+    if at.live is None:
+        return [fail("connector-missing", f"{where} does not exist: {_MEANS[connector.role]}")]
+    status = _status(connector, at)
+    if status is None:
+        return [error("connector-not-reported", f"{where}: the operator has not reported whether the connector runs")]
+    failed = [
+        f"{'the connector' if each.task is None else f'task {each.task}'} failed: {each.reason}"
+        for each in failures(status)
+    ]
+    if failed:
+        return [fail("connector-failed", f"{where}: {'; '.join(failed)}. So {_MEANS[connector.role]}", len(failed))]
+    return _not_running(connector, where, status)
+
+
+def _not_running(connector: ConnectorParameters, where: str, status: Mapping[str, Any]) -> list[Finding]:
+    means, state = _MEANS[connector.role], _state(status)
+    if state in ("STOPPED", "PAUSED"):
+        return [fail("connector-stopped", f"{where} is {state.lower()}: {means}")]
+    tasks = status.get("tasks") or []
+    resting = [str(task["id"]) for task in tasks if task.get("state") in ("STOPPED", "PAUSED")]
+    if resting:
+        return [fail("connector-stopped", f"{where}: task {', '.join(resting)} is not running: {means}", len(resting))]
+    if state != "RUNNING" or any(task.get("state") != "RUNNING" for task in tasks):
+        return [error("connector-not-reported", f"{where} is starting: the operator reports {state.lower()}")]
+    if tasks:
+        return []
+    if connector.role == "checkpoint":
+        return [note("checkpoints-without-task", f"{where} has no task, because it selects no group that has offsets")]
+    return [
+        fail(
+            "connector-without-task",
+            f"{where} runs, but has no task: nothing that it selects exists, or a cluster refuses its login. "
+            f"So {means}",
+        )
+    ]
+
+
+def _status(connector: ConnectorParameters, at: Object) -> Mapping[str, Any] | None:
+    """What the object reports of this connector; None if it reports nothing."""
+    reported = connectors(at.live or {})
+    return next((each for each in reported if each.get("name", connector.connector) == connector.connector), None)
+
+
+def _state(status: Mapping[str, Any] | None) -> str:
+    return str(((status or {}).get("connector") or {}).get("state", "unknown"))

@@ -1,0 +1,125 @@
+"""connectors-run: what Kubernetes reports of a flow's own connectors."""
+
+from typing import Any
+
+import pytest
+
+from components.contract.acceptance import accepting
+from components.contract.parameters import ConnectorParameters
+from components.contract.report import CheckOutcome, Verdict
+from components.kafka.mirror_connectors import ConnectorRole
+from components.render.job_parameters import flow_parameters
+from spark.checks.connectors import Object, judge
+from tests.builders import a_resolved_flow
+
+TRACE = """org.apache.kafka.connect.errors.ConnectException: cannot start
+\tat org.apache.kafka…
+Caused by: org.apache.kafka.common.errors.SaslAuthenticationException: Authentication failed
+\tat org.apache.kafka…
+"""
+
+
+def a_connector(role: ConnectorRole = "source") -> ConnectorParameters:
+    return ConnectorParameters(
+        role=role,
+        connector=f"orders-{role}",
+        api_version="kafka.strimzi.io/v1",
+        kind="KafkaConnector",
+        object_name=f"orders-{role}",
+    )
+
+
+def reported(state: str, *tasks: str, **of_task: Any) -> Object:
+    connector = {
+        "name": "orders-source",
+        "connector": {"state": state},
+        "tasks": [{"id": number, "state": each, **of_task} for number, each in enumerate(tasks)],
+    }
+    return Object({"status": {"connectorStatus": connector}})
+
+
+def judged(at: Object, role: ConnectorRole = "source") -> CheckOutcome:
+    return judge("orders", "mirror-orders", {a_connector(role): at})
+
+
+@pytest.mark.parametrize(
+    ("at", "verdict", "code", "words"),
+    [
+        pytest.param(reported("STOPPED"), "fail", "connector-stopped", "is stopped: records that are", id="stopped"),
+        pytest.param(reported("PAUSED", "PAUSED"), "fail", "connector-stopped", "is paused: records", id="paused"),
+        pytest.param(
+            reported("RUNNING", "RUNNING", "PAUSED"), "fail", "connector-stopped", "task 1 is not", id="pausing now"
+        ),
+        pytest.param(
+            reported("RUNNING", "RUNNING", "FAILED", trace=TRACE),
+            "fail",
+            "connector-failed",
+            "task 1 failed: org.apache.kafka.connect.errors.ConnectException: cannot start; caused by "
+            "org.apache.kafka.common.errors.SaslAuthenticationException: Authentication failed. So records",
+            id="a failed task",
+        ),
+        pytest.param(reported("FAILED"), "fail", "connector-failed", "the connector failed: no trace", id="failed"),
+        pytest.param(reported("RUNNING"), "fail", "connector-without-task", "has no task", id="without a task"),
+        pytest.param(reported("UNASSIGNED"), "error", "connector-not-reported", "reports unassigned", id="starting"),
+        pytest.param(Object({"status": {}}), "error", "connector-not-reported", "has not reported", id="no status"),
+        pytest.param(Object(), "fail", "connector-missing", "mirror-orders/orders-source) does not exist", id="none"),
+        pytest.param(
+            Object(refusal="Kubernetes answers Forbidden"), "error", "connectors-not-visible", "Forbidden", id="denied"
+        ),
+    ],
+)
+def test_a_connector_that_does_not_run_never_passes(at: Object, verdict: str, code: str, words: str) -> None:
+    """Nothing is owed and heartbeats of another flow arrive, so no other check can see it."""
+    outcome = judged(at)
+    (finding,) = outcome.findings
+    assert (outcome.verdict, finding.code) == (verdict, code)
+    assert words in finding.message
+
+
+def test_connectors_that_run_pass_with_their_tasks() -> None:
+    outcome = judged(reported("RUNNING", "RUNNING", "RUNNING"))
+    assert (outcome.verdict, outcome.summary) == (Verdict.PASS, "1 of 1 connectors of orders run, with 2 tasks")
+
+
+def test_a_checkpoint_connector_without_groups_has_no_task_and_lacks_nothing() -> None:
+    at = Object({"status": {"connectorStatus": {"connector": {"state": "RUNNING"}, "tasks": []}}})
+    outcome = judged(at, "checkpoint")
+    assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.PASS, ["checkpoints-without-task"])
+
+
+def test_connectors_that_cannot_be_seen_may_be_accepted() -> None:
+    outcome = judged(Object(refusal="no kubeconfig and no service account"))
+    assert accepting(outcome, {"connectors-not-visible": "watched elsewhere"}).verdict is Verdict.PASS
+
+
+def test_of_a_mirror_maker_2_only_the_own_connectors_count() -> None:
+    """Another mirror of the same resource may be stopped."""
+    mirrored = flow_parameters(a_resolved_flow(kind="mirrorMaker2")).connectors
+    assert mirrored is not None
+    status = {
+        "connectors": [
+            {"name": "eucentral->uswest.MirrorSourceConnector", "connector": {"state": "STOPPED"}, "tasks": []},
+            *(
+                {"name": each.connector, "connector": {"state": "RUNNING"}, "tasks": [{"id": 0, "state": "RUNNING"}]}
+                for each in mirrored
+            ),
+        ]
+    }
+    outcome = judge("orders", "mirror-orders", dict.fromkeys(mirrored, Object({"status": status})))
+    assert (outcome.verdict, outcome.counts["running"]) == (Verdict.PASS, len(mirrored))
+
+
+def test_the_parameters_name_every_connector_that_has_work() -> None:
+    def names(**changes: Any) -> list[str]:
+        return [each.connector for each in flow_parameters(a_resolved_flow(**changes)).connectors or ()]
+
+    assert names() == ["orders-source", "orders-checkpoint", "orders-heartbeat"]
+    assert names(connectors={"heartbeat": {"config": {"emit.heartbeats.enabled": False}}}) == [
+        "orders-source",
+        "orders-checkpoint",
+    ]
+    assert names(kind="mirrorMaker2") == [
+        "useast->uswest.MirrorSourceConnector",
+        "useast->uswest.MirrorCheckpointConnector",
+        "orders-heartbeat",
+    ]
