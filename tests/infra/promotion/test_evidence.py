@@ -66,7 +66,7 @@ def test_evidence_is_recorded_as_a_labelled_config_map() -> None:
                         "digest": FLOW,
                         "verdict": "pass",
                         "validatedAt": "2026-03-04T11:10:00+00:00",
-                        "checks": {"parity": {"verdict": "pass", "summary": "3 of 3 equal"}},
+                        "checks": {"parity": {"verdict": "pass", "summary": "3 of 3 equal", "accepted": {}}},
                     }
                 },
                 indent=2,
