@@ -9,7 +9,7 @@ from typing import Any
 
 from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState
 from components.kafka.mirror_connectors import ROLE_OF_CLASS
-from components.render.planned_objects import Manifest
+from components.render.planned_objects import PART_OF, Manifest
 from components.render.references import CONFIG_MAP_PROVIDER
 
 #: Fields of a worker resource that do not affect its pods. The operator sets log levels in running workers.
@@ -114,7 +114,7 @@ def _connector(
     config = {name: _PLACEHOLDER.sub(value, _text(given)) for name, given in spec["config"].items()}
     role = ROLE_OF_CLASS.get(spec["class"].rpartition(".")[2], "")
     return DeployedConnector(
-        body["metadata"]["labels"].get("app.kubernetes.io/part-of", ""),
+        body["metadata"]["labels"].get(PART_OF, ""),
         role,
         key.removeprefix(f"{role}-connector").removeprefix("-") if role == "source" else "",
         body["metadata"]["name"],

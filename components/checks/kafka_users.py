@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from components.contract.problems import Problem
 from components.flows.expansion import ExpandedFlow
 from components.topology.clusters import Cluster, ScramAuthentication, TlsAuthentication
+from components.topology.kubernetes_names import SUBDOMAIN, SUBDOMAIN_LENGTH
 from components.topology.model import Topology
 from components.topology.principals import kafka_principal, kafka_user_name
 
 #: RFC 1123 subdomain.
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_SUBDOMAIN_LENGTH = 253
 #: Longest common name of a certificate. Source: Strimzi KafkaUserModel.validateTlsUsername.
 _COMMON_NAME_LENGTH = 64
 
@@ -61,8 +60,8 @@ def _check_authentication(where: str, cluster: Cluster) -> Iterator[Problem]:
 def _check_name(where: str, cluster: Cluster) -> Iterator[Problem]:
     name = kafka_user_name(cluster) or ""
     certificate = isinstance(cluster.authentication, TlsAuthentication)
-    longest = _COMMON_NAME_LENGTH if certificate else _SUBDOMAIN_LENGTH
-    if not _SUBDOMAIN.fullmatch(name) or len(name) > longest:
+    longest = _COMMON_NAME_LENGTH if certificate else SUBDOMAIN_LENGTH
+    if not re.fullmatch(SUBDOMAIN, name) or len(name) > longest:
         yield Problem(
             where,
             "kafka-user-name",

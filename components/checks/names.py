@@ -10,11 +10,9 @@ from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.naming import group_id, heartbeat_workers_name, namespace_name, replication_policy
 from components.flows.selections import all_topics
 from components.kafka.topic_names import LONGEST_NAME, has_topic_characters_only, is_name
+from components.topology.kubernetes_names import LABEL, LABEL_LENGTH
 from components.topology.model import Topology
 
-#: RFC 1123 label.
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_LABEL_LENGTH = 63
 #: The longest name that the operator derives and that must be a label is that of the REST API's Service. If the
 #: heartbeats of a KafkaMirrorMaker2 have workers of their own, both names count.
 _LONGEST_SUFFIX = "-connect-api"
@@ -71,10 +69,10 @@ def check_names(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
     """The names that derive from a flow's name are valid in Kubernetes, and its remote topics are in Kafka."""
     name, settings, where = flow.workers, flow.settings, flow.where()
     namespace = namespace_name(name, settings)
-    if not _LABEL.fullmatch(name):
+    if not re.fullmatch(LABEL, name):
         own = flow.replication
-        yield _not_a_label(where, "replication", name if _LABEL.fullmatch(own) else own)
-    elif settings.namespace.name is not None and not _LABEL.fullmatch(namespace):
+        yield _not_a_label(where, "replication", name if re.fullmatch(LABEL, own) else own)
+    elif settings.namespace.name is not None and not re.fullmatch(LABEL, namespace):
         yield _not_a_label(flow.where("namespace.name"), "namespace", namespace)
     yield from _check_lengths(flow, namespace, sending_workers(topology, flow))
     for topic in all_topics(settings):
@@ -103,10 +101,10 @@ def _check_lengths(flow: ExpandedFlow, namespace: str, sender: str) -> Iterator[
     if mirrors and flow.settings.connectors.heartbeat.enabled:
         derived.append(f"{heartbeat_workers_name(name)}{_LONGEST_SUFFIX}")
     given = flow.settings.namespace.name is not None
-    own = [text for text in (*derived, group_id(name), *(() if given else (namespace,))) if len(text) > _LABEL_LENGTH]
+    own = [text for text in (*derived, group_id(name), *(() if given else (namespace,))) if len(text) > LABEL_LENGTH]
     if own:
         yield _too_long(flow.where(), max(own, key=len), "shorten the replication's name")
-    if given and len(namespace) > _LABEL_LENGTH:
+    if given and len(namespace) > LABEL_LENGTH:
         yield _too_long(flow.where("namespace.name"), namespace, "shorten it")
 
 
@@ -115,8 +113,8 @@ def _too_long(where: str, text: str, remedy: str) -> Problem:
         where,
         "name-too-long",
         f"`{text}` has {len(text)} characters",
-        f"It becomes a Kubernetes name or label, which may have at most {_LABEL_LENGTH}.",
-        f"{remedy} by at least {len(text) - _LABEL_LENGTH}.",
+        f"It becomes a Kubernetes name or label, which may have at most {LABEL_LENGTH}.",
+        f"{remedy} by at least {len(text) - LABEL_LENGTH}.",
     )
 
 

@@ -19,7 +19,7 @@ from components.topology.model import Topology
 from components.topology.principals import kafka_user_name
 
 #: The objects' `part-of` label, in place of a flow's name.
-PART_OF = "kafka-users"
+_USERS = "kafka-users"
 _PASSWORD_KEY = "password"
 _RESOURCE_TYPES = {"topic": "topic", "group": "group", "transactional_id": "transactionalId", "cluster": "cluster"}
 _PATTERN_TYPES = {"literal": "literal", "prefixed": "prefix"}
@@ -52,13 +52,13 @@ def _objects(
         "authentication": _authentication(cluster, declared, name),
         "authorization": {"type": "simple", "acls": [_rule(acl) for acl in acls]},
     }
-    body = manifest(operator.api_version, "KafkaUser", name, declared.namespace, PART_OF, spec=spec)
+    body = manifest(operator.api_version, "KafkaUser", name, declared.namespace, _USERS, spec=spec)
     body["metadata"]["labels"]["strimzi.io/cluster"] = declared.cluster
     user = PlannedObject(ObjectRole.KAFKA_USER, body, after=(ObjectRole.KAFKA_USER_PASSWORD,), part=alias)
     password = _configured_password(cluster)
     if password is None:
         return [user]
-    secret = manifest("v1", "Secret", kafka_user_password_secret_name(name), declared.namespace, PART_OF, type="Opaque")
+    secret = manifest("v1", "Secret", kafka_user_password_secret_name(name), declared.namespace, _USERS, type="Opaque")
     values = {_PASSWORD_KEY: password.config}
     return [PlannedObject(ObjectRole.KAFKA_USER_PASSWORD, secret, secret_values=values, part=alias), user]
 

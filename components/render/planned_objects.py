@@ -6,6 +6,11 @@ from enum import StrEnum
 from typing import Any
 
 Manifest = dict[str, Any]
+#: The label that names the flow of an object.
+PART_OF = "app.kubernetes.io/part-of"
+_MANAGED_BY, _US = "app.kubernetes.io/managed-by", "kafka-replication"
+#: Selects the objects that this project renders.
+OURS = f"{_MANAGED_BY}={_US}"
 
 
 class ObjectRole(StrEnum):
@@ -82,7 +87,7 @@ def manifest(api_version: str, kind: str, name: str, namespace: str | None, flow
     if namespace is not None:
         metadata["namespace"] = namespace
     metadata["labels"] = {
-        "app.kubernetes.io/managed-by": "kafka-replication",
-        "app.kubernetes.io/part-of": flow_name,
+        _MANAGED_BY: _US,
+        PART_OF: flow_name,
     }
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}

@@ -11,6 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from components.topology.kubernetes_names import SUBDOMAIN, SUBDOMAIN_LENGTH
+
 
 def _no_boolean(value: Any) -> Any:
     """Refuse true and false, which Python counts as 1 and 0 and YAML reads from `yes` and `no`."""
@@ -35,9 +37,7 @@ class Model(BaseModel):
 
 
 #: RFC 1123 subdomain.
-SecretName = Annotated[
-    str, Field(max_length=253, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
-]
+SecretName = Annotated[str, Field(max_length=SUBDOMAIN_LENGTH, pattern=f"^{SUBDOMAIN}$")]
 #: Key in a Secret or ConfigMap; Kubernetes allows only these characters.
 DataKey = Annotated[str, Field(max_length=253, pattern=r"^[-._a-zA-Z0-9]+$")]
 #: Value of a client, worker or connector property in YAML.

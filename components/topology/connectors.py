@@ -10,10 +10,11 @@ from typing import Annotated
 from pydantic import Field
 
 from components.topology.clusters import Model, NonNegativeInt, PositiveInt, Properties
+from components.topology.kubernetes_names import LABEL
 from components.topology.transforms import OwnTransforms
 
 #: Name of a part of a replication; it becomes a part of Kubernetes names.
-SubName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
+SubName = Annotated[str, Field(pattern=f"^{LABEL}$")]
 
 
 TasksMax = Annotated[PositiveInt, Field(description="Maximum number of tasks of the connector.")]

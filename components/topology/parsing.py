@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 from components.contract.problems import Problem, ReplicationError
 from components.topology.clusters import Model
 from components.topology.known_keys import Path, unknown_key, value_at
+from components.topology.kubernetes_names import LABEL, SUBDOMAIN
 from components.topology.model import Topology
 
 #: Alternative types of a value, as pydantic names them in locations.
@@ -57,10 +58,8 @@ _FORMS = {
     ),
     r"^\d+\.\d+\.\d+": "a version such as 4.2.0",
     r"^[-._a-zA-Z0-9]+$": "letters, digits, `-`, `_` and `.`",
-    r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$": "lower-case letters, digits and, between them, `-`",
-    r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$": (
-        "lower-case letters, digits and, between them, `-` and `.`"
-    ),
+    f"^{LABEL}$": "lower-case letters, digits and, between them, `-`",
+    f"^{SUBDOMAIN}$": "lower-case letters, digits and, between them, `-` and `.`",
 }
 M = TypeVar("M", bound=Model)
 _CREDENTIALS = frozenset({"password", "certificates", "trust", "clientSecret", "accessToken", "refreshToken"})

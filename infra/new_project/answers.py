@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from components.contract.problems import Problem
+from components.kafka import addresses
+from components.topology.kubernetes_names import is_label
 
 #: Pulumi's own rule for the name of a project.
 _PROJECT_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 #: An alias begins the name of a remote topic, up to the first `.`, and is a part of the flow's name in Kubernetes.
 _ALIAS = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?")
-_SERVER = re.compile(r"(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):(?P<port>[0-9]{1,5})")
-_LAST_PORT = 65_535
 LOCAL = "local"
 
 
@@ -60,7 +59,7 @@ def answer_problems(answers: Answers) -> Iterator[Problem]:
             "Pulumi takes 1 to 100 letters, digits, `.`, `_` and `-`.",
             "give another name with `--name`.",
         )
-    if answers.environment == LOCAL or not _LABEL.fullmatch(answers.environment):
+    if answers.environment == LOCAL or not is_label(answers.environment):
         yield Problem(
             "--environment",
             "bad-environment",
@@ -101,7 +100,7 @@ def _cluster_problems(role: str, cluster: ClusterAnswers) -> Iterator[Problem]:
             "and ends with a letter or digit, because the flow's name in Kubernetes contains it.",
             f"give another alias with `--{role}`, such as `useast`.",
         )
-    if not _LABEL.fullmatch(cluster.region):
+    if not is_label(cluster.region):
         yield Problem(
             f"--{role}-region",
             "bad-region",
@@ -110,8 +109,7 @@ def _cluster_problems(role: str, cluster: ClusterAnswers) -> Iterator[Problem]:
             f"give another region with `--{role}-region`, such as `us-east-1`.",
         )
     for server in cluster.servers.split(","):
-        found = _SERVER.fullmatch(server.strip())
-        if found is None or not 0 < int(found["port"]) <= _LAST_PORT:
+        if addresses.server(server.strip()) is None:
             yield Problem(
                 f"--{role}-servers",
                 "server-without-port",

@@ -11,7 +11,7 @@ from typing import Any
 from components.changes.deployed_objects import deployment_state
 from components.changes.effect import Severity
 from components.kafka.connector_status import failures
-from components.render.planned_objects import Manifest
+from components.render.planned_objects import PART_OF, Manifest
 from infra.kubernetes.api import reference
 from infra.kubernetes.managed_fields import (
     Owner,
@@ -25,7 +25,7 @@ from infra.kubernetes.managed_fields import (
 from infra.kubernetes.readiness import readiness_of
 from infra.kubernetes.status import condition, is_observed
 from infra.review.comparison import Drift
-from infra.review.live_objects import PART_OF, STRIMZI_GROUP
+from infra.review.live_objects import STRIMZI_GROUP
 from infra.review.object_changes import FieldChange, field_changes
 from infra.review.report_text import value_text
 from infra.review.snapshots import Objects

@@ -10,20 +10,19 @@ from components.contract.problems import CannotRunError
 from components.contract.published_verdict import SELECTOR
 from components.flows.digest import flow_digest
 from components.flows.resolved import strimzi
-from components.render.planned_objects import Manifest
+from components.render.planned_objects import OURS, PART_OF, Manifest
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import KubernetesApi, reference
 from infra.review.comparison import Comparison, Drift, compare
 from infra.review.drift_findings import edited, missing_objects, running_otherwise, undeclared
-from infra.review.live_objects import PART_OF, as_declared, former, seen, whole
+from infra.review.live_objects import as_declared, former, seen, whole
 from infra.review.object_changes import Identity, identity
 from infra.review.snapshots import Objects, Snapshot, current_snapshot
 from infra.review.topic_drift import by_flow, topic_drift, validated
 from infra.settings import read_settings, stack_names
 
 LABEL = "what runs"
-_OURS = "app.kubernetes.io/managed-by=kafka-replication"
 _KINDS = (
     ("v1", "Namespace"),
     ("v1", "ConfigMap"),
@@ -91,7 +90,7 @@ def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[M
     """
     kinds = [*_KINDS, *((version, kind) for kind in _STRIMZI_KINDS)]
     namespaces = _namespaces(declared)
-    found = {identity(live): live for kind in kinds for live in _listed(api, *kind, namespaces, _OURS)}
+    found = {identity(live): live for kind in kinds for live in _listed(api, *kind, namespaces, OURS)}
     for body in _objects(declared):
         if identity(body) not in found and (live := api.get(reference(body))) is not None:
             found[identity(body)] = _without_secrets(live)

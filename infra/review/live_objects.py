@@ -10,11 +10,10 @@ from typing import Any
 from kubernetes.utils.quantity import parse_quantity
 
 from components.kafka.mirror_connectors import ROLE_OF_CLASS
-from components.render.planned_objects import Manifest
+from components.render.planned_objects import PART_OF, Manifest
 from infra.review.object_changes import named_entries
 from infra.review.snapshots import Objects
 
-PART_OF = "app.kubernetes.io/part-of"
 STRIMZI_GROUP = "kafka.strimzi.io/"
 
 _QUANTITIES = frozenset({"ResourceQuota", "LimitRange"})

@@ -9,6 +9,7 @@ from typing import TypeVar
 from components.contract.problems import CannotRunError
 from components.contract.published_verdict import config_map_name, read_verdict
 from components.flows.resolved import strimzi
+from components.render.planned_objects import OURS
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, Object, Reference
@@ -19,7 +20,6 @@ from infra.promotion.rule.rules import CheckResult, Proof
 from infra.settings import StackSettings
 
 _KINDS = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2")
-_OURS = "app.kubernetes.io/managed-by=kafka-replication"
 
 Record = TypeVar("Record")
 
@@ -57,7 +57,7 @@ class StackCluster:
         version = strimzi(self._settings.topology.strimzi).api_version
         with self._asking(f"{kind} of namespace {namespace}"):
             try:
-                return self._api.list_all(version, kind, label_selector=_OURS, namespace=namespace)
+                return self._api.list_all(version, kind, label_selector=OURS, namespace=namespace)
             except ApiError as error:
                 if not error.not_found:
                     raise

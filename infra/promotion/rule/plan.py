@@ -4,7 +4,6 @@ Pure except for `read_plan`. A stack that the plan does not name has no predeces
 """
 
 import os
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,6 +13,7 @@ from pydantic import Field
 
 from components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
 from components.topology.clusters import Model
+from components.topology.kubernetes_names import is_label, is_subdomain
 from components.topology.parsing import parse_model
 from components.topology.schema import schema_text
 from infra.files.loading import load_yaml
@@ -22,11 +22,7 @@ from infra.settings import stack_names
 
 FILE_NAME = "promotion.yaml"
 _PREFIX = "promotion-"
-_MAX_NAME = 253
 _YEAR_MINUTES = 525_600
-#: RFC 1123: what Kubernetes accepts as names of ConfigMaps and of namespaces.
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 class Wave(Model):
@@ -118,7 +114,7 @@ def required_plan(stacks: Path) -> Plan:
 
 def check_plan(plan: Plan, known: Collection[str]) -> Iterator[Problem]:
     """Every mistake in a plan; `known` are the stacks that have a file."""
-    if not _LABEL.fullmatch(plan.evidence_namespace):
+    if not is_label(plan.evidence_namespace):
         yield _not_kubernetes("evidenceNamespace", plan.evidence_namespace, "a namespace")
     if not plan.environments:
         yield Problem(
@@ -147,7 +143,7 @@ def check_plan(plan: Plan, known: Collection[str]) -> Iterator[Problem]:
                 f"The stacks are: {', '.join(sorted(known)) or 'none'}.",
                 f"name one of these, or write Pulumi.{stack}.yaml.",
             )
-        elif not _SUBDOMAIN.fullmatch(stack) or len(evidence_name(stack)) > _MAX_NAME:
+        elif not is_subdomain(stack) or not is_subdomain(evidence_name(stack)):
             yield _not_kubernetes(where, stack, "a ConfigMap")
         first.setdefault(stack, where)
 
