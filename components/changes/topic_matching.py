@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from components.changes.deployment_state import DeployedConnector, DeploymentState
+from components.kafka.internal_topics import ALWAYS_INTERNAL
 from components.kafka.overlap import Disjoint, SharedName, overlap_of_patterns
 from components.kafka.patterns import has_topic_characters_and_operators_only, matches
-from components.kafka.replication_policy import INTERNAL_TOPICS
 from components.kafka.topic_names import is_name
 
 _ANYTHING = ".*"
@@ -32,7 +32,7 @@ def is_covered(name: str, by: Sequence[str], excluded: Sequence[str] = ()) -> bo
     covered: list[str] = []
     for _ in range(_EXAMPLES):
         try:
-            left = overlap_of_patterns(name, _ANYTHING, (*INTERNAL_TOPICS, *excluded, *covered))
+            left = overlap_of_patterns(name, _ANYTHING, (*ALWAYS_INTERNAL, *excluded, *covered))
         except re.error:
             return False
         if not isinstance(left, SharedName):

@@ -90,13 +90,13 @@ def _exclusions(before: DeployedConnector, after: DeployedConnector) -> Iterator
     if all(is_name(topic) for topic in after.topics):
         return
     old, new = before.names("topics.exclude"), after.names("topics.exclude")
-    if added := [pattern for pattern in new if pattern not in old]:
+    if added := [pattern for pattern in new if not is_covered(pattern, old)]:
         what = (
             f"topics that match {listed(added)} are excluded from now on: their remote topics stay on "
             f"{after.target_alias} but get no more records from {after.source_alias}"
         )
         yield Effect(Severity.DATA, "exclusions-added", after.flow, "topicsExclude", what)
-    if removed := [pattern for pattern in old if pattern not in new]:
+    if removed := [pattern for pattern in old if not is_covered(pattern, new)]:
         what = f"selected topics that match {listed(removed)} start replicating from {_beginning(after)}"
         yield Effect(Severity.NONE, "exclusions-removed", after.flow, "topicsExclude", what)
 

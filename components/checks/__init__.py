@@ -27,7 +27,7 @@ from components.checks.versions import check_versions
 from components.contract.problems import Problem
 from components.flows.expansion import expand
 from components.flows.heartbeats import Heartbeats
-from components.flows.resolved import StrimziApi, strimzi
+from components.flows.operators import StrimziApi, strimzi
 from components.topology.model import Topology
 
 
@@ -60,9 +60,9 @@ def _problems(topology: Topology) -> Iterator[Problem]:
             yield from check_names(topology, flow)
         yield from check_selections(flow)
         yield from check_own_classes(flow)
-        yield from check_properties(topology, flow)
+        yield from check_properties(flow)
         yield from check_transforms(flow, heartbeats)
-        yield from check_transform_settings(topology, flow)
+        yield from check_transform_settings(flow)
         yield from check_predicates(flow)
         yield from check_filters(flow)
         yield from check_references(flow)
@@ -70,8 +70,8 @@ def _problems(topology: Topology) -> Iterator[Problem]:
         yield from check_resources(flow)
         yield from check_versions(topology, flow)
         yield from check_heartbeat_clients(topology, flow)
-        yield from check_tuning(topology, flow)
-        yield from check_heartbeats(topology, flow)
+        yield from check_tuning(flow)
+        yield from check_heartbeats(flow)
         yield from check_accepted_findings(flow)
     yield from check_kafka_users(topology, flows)
     yield from check_connect_clusters(topology, flows)

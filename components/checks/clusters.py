@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from components.checks.property_values import is_open_credential, open_credential
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import expand
-from components.flows.resolved import strimzi
+from components.flows.operators import strimzi
 from components.topology.clusters import (
     Authentication,
     Cluster,

@@ -20,7 +20,7 @@ def check_double_replication(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]
         selections = directions.setdefault((flow.settings.source, flow.settings.target), {})
         for part, settings in each_source(flow.settings):
             key = f"connectors.sources.{part}.topics" if part else "topics"
-            selections[flow.where(key)] = topic_selection(settings)
+            selections[flow.where(key)] = topic_selection(settings, flow.kafka)
     for (source, target), selections in directions.items():
         for pair in pairs_that_overlap(selections):
             yield _topics_overlap(source, target, pair)
@@ -57,7 +57,7 @@ def check_group_offsets(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
             by_target.setdefault(flow.settings.target, []).append(flow)
     for together in by_target.values():
         by_name = {flow.name: flow for flow in together}
-        for pair in pairs_that_overlap({flow.name: topic_selection(flow.settings) for flow in together}):
+        for pair in pairs_that_overlap({flow.name: topic_selection(flow.settings, flow.kafka) for flow in together}):
             first, second = by_name[pair.first], by_name[pair.second]
             if first.settings.source == second.settings.source:
                 continue

@@ -22,7 +22,7 @@ def check_filters(flow: ExpandedFlow) -> Iterator[Problem]:
     told: set[str] = set()
     for part, settings in each_source(flow.settings):
         chains = {"before": settings.transforms.before, "after": settings.transforms.after}
-        always = _filters_of_everything(settings) if any(chains.values()) else []
+        always = _filters_of_everything(settings, flow.kafka) if any(chains.values()) else []
         for place, chain in chains.items():
             for name in (name for name in always if name in chain):
                 where = flow.where(source_key(flow.settings, part, f"transforms.{place}.{name}"))
@@ -32,9 +32,9 @@ def check_filters(flow: ExpandedFlow) -> Iterator[Problem]:
                     yield _drops_everything(where, name, chain[name])
 
 
-def _filters_of_everything(flow: Flow) -> list[str]:
+def _filters_of_everything(flow: Flow, kafka: str) -> list[str]:
     policy = replication_policy(flow)
-    excluded = () if policy.prefix_of("") else topic_selection(flow, ()).excluded
+    excluded = () if policy.prefix_of("") else topic_selection(flow, kafka, ()).excluded
     topics = [
         policy.remote(each) if is_name(each) else f"{re.escape(policy.prefix_of(each))}({each})" for each in flow.topics
     ]

@@ -65,12 +65,12 @@ def _guard_that_needs(
     """
     if settings.loop_guard and alias in (settings.source, settings.target):
         return flow
-    selected = prefixed(topic_selection(settings), replication_policy(settings).prefix_of(""))
+    selected = prefixed(topic_selection(settings, flow.kafka), replication_policy(settings).prefix_of(""))
     for guard in flows:
         own = guard.settings
         if not own.loop_guard or own.target != alias or own.source not in _reached(settings.target, alias, flows):
             continue
-        if not isinstance(overlap_of_selections(selected, topic_selection(own)), Disjoint):
+        if not isinstance(overlap_of_selections(selected, topic_selection(own, guard.kafka)), Disjoint):
             return guard
     return None
 

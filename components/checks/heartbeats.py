@@ -4,17 +4,17 @@ from collections.abc import Iterator
 
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
-from components.flows.kafka_version import kafka_version
-from components.flows.resolved import ResolvedFlow, strimzi
+from components.flows.operators import strimzi
+from components.flows.resolved import ResolvedFlow
 from components.render.connector_config import chooses_heartbeats
 from components.render.heartbeat_workers import LeftBehind, heartbeat_workers, left_behind, login_left_behind
 from components.topology.clusters import KeystoreTrust
 from components.topology.model import Topology
 
 
-def check_heartbeats(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
+def check_heartbeats(flow: ExpandedFlow) -> Iterator[Problem]:
     """A flow can leave heartbeats to another flow, or to one of its source connectors, only from Kafka 4.0 on."""
-    version = kafka_version(flow.settings.connect, strimzi(topology.strimzi))
+    version = flow.kafka
     several = len(flow.settings.connectors.sources) > 1
     if chooses_heartbeats(version) or (flow.settings.replicate_heartbeats and not several):
         return

@@ -9,9 +9,10 @@ from components.flows.expansion import ExpandedFlow
 from components.flows.naming import replication_policy
 from components.flows.selections import excluded_groups, excluded_topics, topic_lists, topic_selection
 from components.kafka.beginnings import beginnings
+from components.kafka.internal_topics import internal_by_ending, internal_topics
 from components.kafka.patterns import pattern_error
-from components.kafka.replication_policy import HEARTBEATS_TOPIC, INTERNAL_TOPICS
-from components.kafka.selection import DEFAULT_TOPICS_EXCLUDE, Selection, is_for_everything
+from components.kafka.replication_policy import HEARTBEATS_TOPIC
+from components.kafka.selection import Selection, is_for_everything
 from components.kafka.topic_names import LONGEST_NAME
 
 #: A shorter beginning says nothing about what was meant.
@@ -46,7 +47,7 @@ def selected_names(flow: ExpandedFlow, names: ClusterNames) -> list[Selected]:
     """What each entry of a flow's topics and groups selects from its source's names."""
     settings = flow.settings
     found = [
-        (key, index, entry, topic_selection(settings, (entry,)).of(names.topics))
+        (key, index, entry, topic_selection(settings, flow.kafka, (entry,)).of(names.topics))
         for key, entries in topic_lists(settings).items()
         for index, entry in enumerate(entries)
     ]
@@ -63,11 +64,18 @@ def selected_names(flow: ExpandedFlow, names: ClusterNames) -> list[Selected]:
 
 def uncovered_topics(flows: Sequence[ExpandedFlow], names: ClusterNames) -> tuple[str, ...]:
     """Topics that no flow of one source replicates, without those that MirrorMaker never replicates."""
-    never = (*INTERNAL_TOPICS, *DEFAULT_TOPICS_EXCLUDE, f"(.*)?{HEARTBEATS_TOPIC}")
-    selections = [topic_selection(flow.settings) for flow in flows]
-    return tuple(
-        topic for topic in Selection((".*",), never).of(names.topics) if not any(topic in each for each in selections)
-    )
+    found: set[str] = set()
+    for flow in flows:
+        never = (*_internal(flow), f"(.*)?{HEARTBEATS_TOPIC}")
+        by_default = excluded_topics(flow.settings.model_copy(update={"topics_exclude": ()}), flow.kafka)
+        found.update(Selection((".*",), (*never, *by_default)).of(names.topics))
+    selections = [topic_selection(flow.settings, flow.kafka) for flow in flows]
+    return tuple(sorted(topic for topic in found if not any(topic in each for each in selections)))
+
+
+def _internal(flow: ExpandedFlow) -> tuple[str, ...]:
+    separator = flow.settings.separator
+    return (*internal_topics(separator), *internal_by_ending(flow.kafka, separator))
 
 
 def check_listed_names(flows: Sequence[ExpandedFlow], names: Mapping[str, ClusterNames]) -> Iterator[Problem]:
@@ -115,8 +123,8 @@ def _check_selected(flow: ExpandedFlow, selected: Selected) -> Iterator[Problem]
 def _check_cycle(flow: ExpandedFlow, selected: Selected, known: ClusterNames) -> Iterator[Problem]:
     """Topics that an entry matches, but whose names say that they came from the target."""
     policy = replication_policy(flow.settings)
-    matched = Selection((selected.entry,), excluded_topics(flow.settings)).of(known.topics)
-    cycles = Selection((policy.came_from_target,), (*INTERNAL_TOPICS, f"(.*)?{HEARTBEATS_TOPIC}")).of(matched)
+    matched = Selection((selected.entry,), excluded_topics(flow.settings, flow.kafka)).of(known.topics)
+    cycles = Selection((policy.came_from_target,), (*_internal(flow), f"(.*)?{HEARTBEATS_TOPIC}")).of(matched)
     if cycles and not is_for_everything(selected.entry):
         yield Problem(
             selected.where,

@@ -53,7 +53,7 @@ def _rings(flows: Sequence[ExpandedFlow]) -> Iterator[Ring]:
 
 
 def _leg(flow: ExpandedFlow) -> Leg:
-    return Leg(flow.name, replication_policy(flow.settings), topic_selection(flow.settings))
+    return Leg(flow.name, replication_policy(flow.settings), topic_selection(flow.settings, flow.kafka))
 
 
 def check_halves(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
@@ -82,7 +82,7 @@ def check_halves(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
 
 
 def _disjoint(first: ExpandedFlow, second: ExpandedFlow) -> bool:
-    selections = topic_selection(first.settings), topic_selection(second.settings)
+    selections = topic_selection(first.settings, first.kafka), topic_selection(second.settings, second.kafka)
     return isinstance(overlap_of_selections(*selections), Disjoint)
 
 

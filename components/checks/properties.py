@@ -19,8 +19,6 @@ from components.checks.owned_properties import (
 from components.checks.property_values import check_credential, check_hostnames, check_value
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
-from components.flows.kafka_version import kafka_version
-from components.flows.resolved import strimzi
 from components.kafka.replication_policy import Side
 from components.properties.connector_keys import (
     ClientProperty,
@@ -35,7 +33,7 @@ from components.properties.connector_keys import (
 from components.properties.definitions import CONNECTORS, Owner
 from components.properties.worker_keys import worker_key_meaning
 from components.topology.clusters import Properties, PropertyValue
-from components.topology.model import ExactlyOnce, Topology
+from components.topology.model import ExactlyOnce
 
 _OWNERS = {
     Owner.SOURCE: "source connectors",
@@ -73,10 +71,9 @@ class _Place:
         )
 
 
-def check_properties(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
+def check_properties(flow: ExpandedFlow) -> Iterator[Problem]:
     """Every property of the workers and connectors of a flow is known, has an effect, and may be set."""
     settings = flow.settings
-    kafka = kafka_version(settings.connect, strimzi(topology.strimzi))
     exactly_once = settings.exactly_once is ExactlyOnce.ENABLED
     syncs = settings.offset_syncs.location.value if settings.offset_syncs.enabled else ""
     configs: Mapping[str, tuple[Owner, Properties]] = {
@@ -88,7 +85,7 @@ def check_properties(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem
         },
     }
     for path, (owner, config) in configs.items():
-        place = _Place(flow.where(path), owner, config, kafka, syncs, exactly_once)
+        place = _Place(flow.where(path), owner, config, flow.kafka, syncs, exactly_once)
         check = _check_worker if owner is Owner.WORKER else _check_connector
         for key, value in config.items():
             yield from check(place, key, value)

@@ -156,7 +156,7 @@ def _check_internal(flow: ExpandedFlow) -> Iterator[Problem]:
         replication_policy(settings).checkpoints_topic,
         storage_topic_name(flow.workers, "offsets"),
     )
-    never = replication_policy(settings).never_selected
+    never = topic_selection(settings.model_copy(update={"topics_exclude": ()}), flow.kafka, ()).excluded
     for where, pattern in _entries(flow, topic_lists(settings)):
         if not selects_no_topic(pattern, never):
             continue
@@ -187,7 +187,7 @@ def _check_excluded(flow: ExpandedFlow, reported: set[str]) -> Iterator[Problem]
 
 
 def _check_excluded_of(flow: ExpandedFlow, key: str, source: Flow, reported: set[str]) -> Iterator[Problem]:
-    excluded = topic_selection(source, ()).excluded
+    excluded = topic_selection(source, flow.kafka, ()).excluded
     not_by_user = tuple(each for each in excluded if each not in source.topics_exclude)
     for where, pattern in _entries(flow, {key: source.topics}):
         too_long = len(pattern) > LONGEST_NAME and is_name(pattern)

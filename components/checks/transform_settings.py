@@ -9,15 +9,12 @@ from components.checks.plugin_classes import check_class
 from components.checks.property_values import check_value
 from components.contract.problems import Problem
 from components.flows.expansion import ExpandedFlow
-from components.flows.kafka_version import kafka_version
-from components.flows.resolved import strimzi
 from components.flows.sources import each_source, source_key
 from components.kafka.globs import written_as_glob
 from components.kafka.patterns import pattern_error
 from components.kafka.plugins import CLASSES, KAFKA_TRANSFORMS, TOPIC_NAME_MATCHES, Role
 from components.properties.definitions import Definition, nearest, transform_definitions
 from components.topology.clusters import Properties
-from components.topology.model import Topology
 from components.topology.transforms import Converters, Transform
 
 #: Keys of a transform in Connect's own form -> what to set in a topology instead.
@@ -28,9 +25,9 @@ _OF_CONNECT = {
 }
 
 
-def check_transform_settings(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
+def check_transform_settings(flow: ExpandedFlow) -> Iterator[Problem]:
     """Every transform, predicate and converter can be created with the properties that it is given."""
-    version = kafka_version(flow.settings.connect, strimzi(topology.strimzi))
+    version = flow.kafka
     places: dict[str, Transform] = {}
     converters: dict[str, tuple[str, Role]] = {}
     for part, settings in each_source(flow.settings):

@@ -117,13 +117,13 @@ def _check_chain(source: _Source, heartbeats: Heartbeats) -> Iterator[Problem]:
     settings = source.settings
     chain = chain_of(transform_properties(settings) | converter_properties(settings.transforms))
     passing = _heartbeats(settings, heartbeats) if settings.replicate_heartbeats else []
-    for found in findings(chain, _topics(settings), passing):
+    for found in findings(chain, _topics(settings, source.flow.kafka), passing):
         yield _problem(source, found, chain)
 
 
-def _topics(flow: Flow) -> list[str]:
+def _topics(flow: Flow, kafka: str) -> list[str]:
     """Topics on the target: one for each name and one that each pattern selects."""
-    excluded = topic_selection(flow, ()).excluded
+    excluded = topic_selection(flow, kafka, ()).excluded
     names = []
     for entry in flow.topics:
         if is_name(entry):

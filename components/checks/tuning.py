@@ -10,13 +10,11 @@ from dataclasses import dataclass
 
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
-from components.flows.kafka_version import kafka_version
-from components.flows.resolved import strimzi
 from components.properties.clients import DATA_PRODUCER, SOURCE_CONSUMER, Client
 from components.render.client_settings import client_settings, flow_clients, with_defaults
 from components.render.config_layers import LayerName, Setting, layer, merged
 from components.render.connector_config import changeable_layers
-from components.topology.model import Preset, Topology
+from components.topology.model import Preset
 
 _IN_FLIGHT = "max.in.flight.requests.per.connection"
 #: Limit for idempotent producers. Source: ProducerConfig.
@@ -46,9 +44,9 @@ class _Way:
     why: str
 
 
-def check_tuning(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
+def check_tuning(flow: ExpandedFlow) -> Iterator[Problem]:
     """The clients of each source connector carry the declared rate, and its producer keeps the order of records."""
-    version = kafka_version(flow.settings.connect, strimzi(topology.strimzi))
+    version = flow.kafka
     for part in list(flow.settings.connectors.sources) or [""]:
         producer = next(each for each in flow_clients(flow.settings, "source") if each.name == DATA_PRODUCER.name)
         consumes = _settings(flow, part, SOURCE_CONSUMER, version)

@@ -7,7 +7,8 @@ from components.checks.references import check_reference
 from components.contract.problems import Problem
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.kafka_version import supported_versions
-from components.flows.resolved import ResolvedFlow, Strimzi, StrimziApi, strimzi
+from components.flows.operators import Strimzi, StrimziApi, strimzi
+from components.flows.resolved import ResolvedFlow
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES
 from components.kafka.replication_policy import Side
 from components.render.references import references

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from components.flows.expansion import ExpandedFlow, expand
-from components.flows.resolved import ResolvedFlow, StrimziApi, strimzi
+from components.flows.operators import StrimziApi, strimzi
+from components.flows.resolved import ResolvedFlow
 from components.topology.model import Flow, Topology
 
 #: Settings of the workers for their size, placement and monitoring.

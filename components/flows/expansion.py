@@ -5,10 +5,12 @@ Everything after this step works on flows only.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from components.flows.kafka_version import kafka_version
+from components.flows.operators import strimzi
 from components.kafka.replication_policy import Policy
 from components.topology.clusters import Model
 from components.topology.connectors import Connectors, OptionalConnector
@@ -44,7 +46,8 @@ class ExpandedFlow:
 
     `workers` is the name of the Connect workers that run the flow. `owner` is the name that all flows of one
     KafkaMirrorMaker2 share; it differs from `workers` where heartbeats have workers of their own. `elsewhere` maps a
-    key of the settings to its path in the replication where the two differ.
+    key of the settings to its path in the replication where the two differ. `kafka` is the minor version of the
+    workers, such as `4.2`.
     """
 
     name: str
@@ -55,6 +58,7 @@ class ExpandedFlow:
     workers: str = ""
     elsewhere: Mapping[str, str] = field(default_factory=dict, compare=False)
     owner: str = ""
+    kafka: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "workers", self.workers or self.name)
@@ -74,10 +78,15 @@ class ExpandedFlow:
 
 def expand(topology: Topology) -> tuple[ExpandedFlow, ...]:
     """Every flow of a topology, in the order of the file."""
-    return tuple(flow for name, replication in topology.replications.items() for flow in flows_of(name, replication))
+    operator = strimzi(topology.strimzi)
+    return tuple(
+        replace(flow, kafka=kafka_version(flow.settings.connect, operator))
+        for name, replication in topology.replications.items()
+        for flow in _flows_of(name, replication)
+    )
 
 
-def flows_of(name: str, replication: Replication) -> Iterator[ExpandedFlow]:
+def _flows_of(name: str, replication: Replication) -> Iterator[ExpandedFlow]:
     """The flows of one replication."""
     match replication:
         case Flow():

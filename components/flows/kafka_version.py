@@ -1,6 +1,6 @@
 """The version of Kafka whose properties a flow can use."""
 
-from components.flows.resolved import Strimzi, StrimziApi
+from components.flows.operators import Strimzi, StrimziApi
 from components.properties.definitions import minor_version
 from components.topology.workers import ConnectCluster
 

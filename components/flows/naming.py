@@ -8,6 +8,9 @@ from typing import Literal
 from components.kafka.replication_policy import POLICY_CLASSES, ReplicationPolicy, Side
 from components.topology.model import Flow, OffsetSyncsLocation
 
+#: A pattern of the names of all storage topics.
+STORAGE_TOPICS = "mirror-.*-(configs|offsets|status)-internal"
+
 
 def namespace_name(flow_name: str, flow: Flow) -> str:
     return flow.namespace.name or f"mirror-{flow_name}"
@@ -39,7 +42,7 @@ def group_id(flow_name: str) -> str:
 
 
 def storage_topic_name(flow_name: str, role: Literal["configs", "offsets", "status"]) -> str:
-    """Storage topic of the Connect cluster; because of its ending it is internal and never replicated."""
+    """Storage topic of the Connect cluster; no flow replicates it (`STORAGE_TOPICS`)."""
     return f"{group_id(flow_name)}-{role}-internal"
 
 

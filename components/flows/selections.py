@@ -1,8 +1,9 @@
 """What the settings of a flow select, as `components.kafka` compares it."""
 
-from components.flows.naming import replication_policy
+from components.flows.naming import STORAGE_TOPICS, replication_policy
+from components.kafka.internal_topics import by_whole_name, default_topics_exclude, internal_by_ending
 from components.kafka.patterns import pattern_error
-from components.kafka.selection import DEFAULT_GROUPS_EXCLUDE, DEFAULT_TOPICS_EXCLUDE, Selection
+from components.kafka.selection import DEFAULT_GROUPS_EXCLUDE, Selection
 from components.topology.model import Flow
 
 
@@ -33,24 +34,29 @@ def pattern_lists(flow: Flow) -> dict[str, tuple[str, ...]]:
     }
 
 
-def excluded_topics(flow: Flow) -> tuple[str, ...]:
-    """MirrorMaker's own exclusions and the flow's, each once: from Kafka 4.3 on a repeated one is refused."""
-    return tuple(dict.fromkeys((*DEFAULT_TOPICS_EXCLUDE, *flow.topics_exclude)))
+def excluded_topics(flow: Flow, kafka: str) -> tuple[str, ...]:
+    """MirrorMaker's own exclusions, those of our workers' storage, and the flow's, each once.
+
+    From Kafka 4.2 on a repeated one is refused. `kafka` is the minor version of the flow's workers.
+    """
+    storage = (STORAGE_TOPICS,) if by_whole_name(kafka) else ()
+    return tuple(dict.fromkeys((*default_topics_exclude(kafka), *storage, *flow.topics_exclude)))
 
 
 def excluded_groups(flow: Flow) -> tuple[str, ...]:
-    """MirrorMaker's own exclusions and the flow's, each once: from Kafka 4.3 on a repeated one is refused."""
+    """MirrorMaker's own exclusions and the flow's, each once: from Kafka 4.2 on a repeated one is refused."""
     return tuple(dict.fromkeys((*DEFAULT_GROUPS_EXCLUDE, *flow.groups_exclude)))
 
 
-def topic_selection(flow: Flow, topics: tuple[str, ...] | None = None) -> Selection:
+def topic_selection(flow: Flow, kafka: str, topics: tuple[str, ...] | None = None) -> Selection:
     """What a flow replicates because its topics, or the given ones of them, select it.
 
+    `kafka` is the minor version of its workers.
     Patterns that the checks refuse (`pattern_error`) are left out, so that each is one problem and not many.
     """
     given = all_topics(flow) if topics is None else topics
-    never = replication_policy(flow).never_selected
-    return Selection(_accepted(given), (*_accepted(excluded_topics(flow)), *never))
+    never = (*internal_by_ending(kafka, flow.separator), *replication_policy(flow).never_selected)
+    return Selection(_accepted(given), (*_accepted(excluded_topics(flow, kafka)), *never))
 
 
 def group_selection(flow: Flow) -> Selection:

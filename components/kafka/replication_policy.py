@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from components.kafka.internal_topics import internal_topics
 from components.kafka.positions import TopicPartition
 
 #: One of a flow's two clusters.
@@ -18,8 +19,6 @@ SIDES: tuple[Side, Side] = ("source", "target")
 
 HEARTBEATS_TOPIC = "heartbeats"
 OFFSET_SYNCS_TOPIC = "mm2-offset-syncs"
-#: Topics that no flow replicates, with any separator. Source: ReplicationPolicy.isInternalTopic.
-INTERNAL_TOPICS = (r"\..*", "__.*", r".*[\-\.]internal")
 
 
 class Policy(StrEnum):
@@ -93,13 +92,12 @@ class ReplicationPolicy:
     def never_selected(self) -> tuple[str, ...]:
         """Patterns of the topics that this flow does not replicate even if its topics select them.
 
-        Internal topics are never replicated, and topics that came from the target never go back. Heartbeats are
-        replicated whether they are selected or not. Source: MirrorSourceConnector.shouldReplicateTopic and isCycle,
-        DefaultReplicationPolicy.isMM2InternalTopic.
+        Internal topics are never replicated, and topics that came from the
+        target never go back. Heartbeats are replicated whether they are selected or not.
+        Source: MirrorSourceConnector.shouldReplicateTopic and isCycle.
         """
-        separator = re.escape(self.separator)
-        internal = () if self.separator in {".", "-"} else (f".*{separator}internal",)
-        return (*INTERNAL_TOPICS, *internal, f"(.*{separator})?{HEARTBEATS_TOPIC}", self.came_from_target)
+        heartbeats = f"(.*{re.escape(self.separator)})?{HEARTBEATS_TOPIC}"
+        return (*internal_topics(self.separator), heartbeats, self.came_from_target)
 
     @property
     def came_from_target(self) -> str:

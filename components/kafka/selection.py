@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from components.kafka.patterns import matches, matches_any
 
-#: What MirrorMaker excludes by default. Source: DefaultTopicFilter.TOPICS_EXCLUDE_DEFAULT.
-DEFAULT_TOPICS_EXCLUDE = (r".*[\-\.]internal", r".*\.replica", "__.*")
 #: Source: DefaultGroupFilter.GROUPS_EXCLUDE_DEFAULT.
 DEFAULT_GROUPS_EXCLUDE = ("console-consumer-.*", "connect-.*", "__.*")
 #: A name that only a pattern for every name matches.

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from components.flows.heartbeats import EVERYTHING
-from components.flows.kafka_version import kafka_version
 from components.flows.naming import (
     group_id,
     offset_syncs_topic_name,
@@ -135,7 +134,7 @@ def _worker(user: _User, workers: str, exactly_once: bool) -> Iterator[Acl]:
 
 def _source_connector(flow: ResolvedFlow, source: _User, target: _User) -> Iterator[Acl]:
     settings = flow.settings
-    chosen = chooses_heartbeats(kafka_version(settings.connect, flow.strimzi))
+    chosen = chooses_heartbeats(flow.expanded.kafka)
     heartbeats = sorted(flow.heartbeat_topics) if settings.replicate_heartbeats or not chosen else []
     remote = ("CREATE", "WRITE", "ALTER", "ALTER_CONFIGS")
     policy = replication_policy(settings)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from components.flows.naming import group_id, storage_topic_name
-from components.flows.resolved import ResolvedFlow, StrimziApi
+from components.flows.operators import StrimziApi
+from components.flows.resolved import ResolvedFlow
 from components.kafka.replication_policy import Side
 from components.render.connections import login_properties, vault
 from components.render.planned_objects import Manifest

@@ -14,7 +14,6 @@ from components.kafka.replication_policy import Side
 from components.render.connections import connection_properties
 from components.render.planned_objects import ObjectRole, PlannedObject, manifest
 from components.render.references import CONFIG_MAP_PROVIDER
-from components.topology.model import Flow
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ def replication_config_map(flow: ResolvedFlow) -> ConnectorConfigMap:
     data = {
         "replication.policy.class": policy_class(settings),
         "replication.policy.separator": settings.separator,
-        "topics.exclude": ",".join(excluded_topics(settings)),
+        "topics.exclude": ",".join(excluded_topics(settings, flow.expanded.kafka)),
     }
     if settings.offset_syncs.enabled:
         data["offset-syncs.topic.location"] = settings.offset_syncs.location.value
@@ -59,18 +58,16 @@ def replication_config_map(flow: ResolvedFlow) -> ConnectorConfigMap:
 def topics_config_maps(flow: ResolvedFlow) -> dict[str, ConnectorConfigMap]:
     """Return the ConfigMap of each source connector's topics, by part, so that changing one restarts no other."""
     return {
-        part: replace(
-            _named(flow, ObjectRole.TOPICS_CONFIG, f"topics-{part}", _selection(flow.settings, part)), part=part
-        )
+        part: replace(_named(flow, ObjectRole.TOPICS_CONFIG, f"topics-{part}", _selection(flow, part)), part=part)
         for part in flow.settings.connectors.sources
     }
 
 
-def _selection(flow: Flow, part: str) -> dict[str, str]:
-    source = source_settings(flow, part)
+def _selection(flow: ResolvedFlow, part: str) -> dict[str, str]:
+    source = source_settings(flow.settings, part)
     selected = {"topics": ",".join(source.topics)}
-    if source.topics_exclude != flow.topics_exclude:
-        selected["topics.exclude"] = ",".join(excluded_topics(source))
+    if source.topics_exclude != flow.settings.topics_exclude:
+        selected["topics.exclude"] = ",".join(excluded_topics(source, flow.expanded.kafka))
     return selected
 
 

@@ -10,7 +10,6 @@ from operator import attrgetter
 from pydantic.alias_generators import to_snake
 
 from components.flows.expansion import ExpandedFlow, Shape
-from components.flows.kafka_version import kafka_version
 from components.flows.naming import policy_class
 from components.flows.resolved import ResolvedFlow
 from components.flows.selections import all_topics, excluded_groups, excluded_topics
@@ -179,7 +178,10 @@ def _selection(flow: ResolvedFlow, role: ConnectorRole, part: str) -> _Entries:
     topics_key = f"connectors.sources.{part}.topics" if part else "connectors.sources"
     lists = {
         "topics": (all_topics(of_source), topics_key if settings.connectors.sources else "topics"),
-        "topics.exclude": (excluded_topics(of_source), source_key(settings, part, "topicsExclude")),
+        "topics.exclude": (
+            excluded_topics(of_source, flow.expanded.kafka),
+            source_key(settings, part, "topicsExclude"),
+        ),
     }
     if role == "checkpoint":
         lists["groups"] = (settings.groups, "groups")
@@ -201,7 +203,7 @@ def _source(flow: ResolvedFlow, part: str) -> _Decisions:
         decisions["offset.lag.max"] = (settings.offset_syncs.lag_max, "offsetSyncs.lagMax")
     else:
         decisions["emit.offset-syncs.enabled"] = (False, "offsetSyncs.enabled")
-    if not settings.replicate_heartbeats and chooses_heartbeats(kafka_version(settings.connect, flow.strimzi)):
+    if not settings.replicate_heartbeats and chooses_heartbeats(flow.expanded.kafka):
         key = "connectors.sources" if flow.settings.replicate_heartbeats else "replicateHeartbeats"
         decisions["heartbeats.replication.enabled"] = (False, key)
     if settings.start_from is StartFrom.LATEST:

@@ -39,6 +39,7 @@ from components.flows.naming import (
 from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.flows.selections import all_topics, excluded_groups, excluded_topics
 from components.flows.sources import each_source
+from components.kafka.internal_topics import internal_by_ending
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, EMIT_CHECKPOINTS, EMIT_HEARTBEATS, ROLE_OF_CLASS
 from components.kafka.replication_policy import HEARTBEATS_TOPIC, Side
 from components.render.acls import Acl, flow_acls
@@ -89,7 +90,7 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         source=_cluster(flow, "source"),
         target=_cluster(flow, "target"),
         topics=tuple(all_topics(settings)),
-        topics_exclude=tuple(excluded_topics(settings)),
+        topics_exclude=_topics_exclude(flow),
         groups=settings.groups,
         groups_exclude=tuple(excluded_groups(settings)),
         heartbeats=_heartbeats(flow),
@@ -139,6 +140,12 @@ def _connectors(flow: ResolvedFlow) -> Iterator[ConnectorParameters]:
             yield ConnectorParameters(
                 role=role, connector=name, api_version=api, kind="KafkaConnector", object_name=name
             )
+
+
+def _topics_exclude(flow: ResolvedFlow) -> tuple[str, ...]:
+    """What the connectors exclude, and what only their version of Kafka leaves out, which the job does not know."""
+    settings, kafka = flow.settings, flow.expanded.kafka
+    return tuple(dict.fromkeys((*excluded_topics(settings, kafka), *internal_by_ending(kafka, settings.separator))))
 
 
 def _start_from(sources: Sequence[Flow]) -> StartFrom:

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from components.flows.naming import mirror_maker2_account_name
-from components.flows.resolved import ResolvedFlow, StrimziApi, bootstrap_address
+from components.flows.operators import StrimziApi
+from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.flows.selections import excluded_groups, excluded_topics
 from components.kafka.mirror_connectors import ConnectorRole
 from components.kafka.replication_policy import Side
@@ -140,7 +141,7 @@ def _mirror(flow: ResolvedFlow) -> Manifest:
     settings = flow.settings
     fields: Manifest = {
         "topicsPattern": ",".join(settings.topics),
-        "topicsExcludePattern": ",".join(excluded_topics(settings)),
+        "topicsExcludePattern": ",".join(excluded_topics(settings, flow.expanded.kafka)),
     }
     roles = mirror_roles(flow)
     if "checkpoint" in roles:

@@ -4,7 +4,7 @@ A KafkaUser belongs in the Kubernetes cluster of its Kafka cluster's region, whi
 """
 
 from components.flows.naming import kafka_user_password_secret_name
-from components.flows.resolved import Strimzi, strimzi
+from components.flows.operators import Strimzi, strimzi
 from components.kafka.acls import operation_title
 from components.render.acls import Acl, flow_acls, flows_without_addresses, merged_acls
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import Literal
 
 from components.flows.naming import validation_secret_name
-from components.flows.resolved import ResolvedFlow, StrimziApi, config_secrets, validation_config_secrets
+from components.flows.operators import StrimziApi
+from components.flows.resolved import ResolvedFlow, config_secrets, validation_config_secrets
 from components.kafka.replication_policy import SIDES, Side
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
 from components.topology.clusters import (

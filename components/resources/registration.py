@@ -12,7 +12,8 @@ from pydantic.alias_generators import to_snake
 
 from components.checks import check_topology
 from components.contract.problems import Problem, ReplicationError, raise_errors
-from components.flows.resolved import ResolvedFlow, StrimziApi, missing_config, resolve_flows
+from components.flows.operators import StrimziApi
+from components.flows.resolved import ResolvedFlow, missing_config, resolve_flows
 from components.render.deployments import FlowOutputs, deployment_objects, deployments, flow_outputs
 from components.render.planned_objects import PlannedObject, waits
 from components.resources.exactly_once import one_step_hooks

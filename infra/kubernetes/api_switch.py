@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from components.contract.problems import CannotRunError
-from components.flows.resolved import ResolvedFlow, StrimziApi
+from components.flows.operators import StrimziApi
+from components.flows.resolved import ResolvedFlow
 from infra.kubernetes.access import asking_kubernetes
 from infra.kubernetes.api import KubernetesApi, reference
 

@@ -12,7 +12,6 @@ from typing import Any
 from components.checks.property_values import is_open_credential
 from components.contract.problems import CannotRunError
 from components.flows.expansion import Shape
-from components.flows.kafka_version import kafka_version
 from components.flows.naming import connector_name, mirror_connector_name
 from components.flows.resolved import ResolvedFlow, config_values, resolve_flows
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
@@ -80,7 +79,7 @@ def explanation(settings: StackSettings, flow: str, name: str | None = None, *, 
     an unknown flow or property, and ReplicationError for mistakes of the topology.
     """
     known = _flow(settings, flow)
-    version = kafka_version(known.settings.connect, known.strimzi)
+    version = known.expanded.kafka
     readers = tuple(_readers(known, version, defaults=defaults or name is not None))
     if name is not None:
         chosen = tuple(_only(readers, name))

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from components.contract.problems import CannotRunError
 from components.contract.published_verdict import SELECTOR
 from components.flows.digest import flow_digest
-from components.flows.resolved import strimzi
+from components.flows.operators import strimzi
 from components.render.planned_objects import OURS, PART_OF, Manifest
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from components.flows.resolved import ResolvedFlow, resolve_flows, strimzi
+from components.flows.operators import strimzi
+from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.deployments import deployment_objects, deployments, flow_objects
 from components.topology.parsing import parse_topology
 from infra.settings import read_settings, stack_names

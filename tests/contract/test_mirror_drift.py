@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from kubernetes import client, config
 
-from components.flows.resolved import resolve_flows, strimzi
+from components.flows.operators import strimzi
+from components.flows.resolved import resolve_flows
 from components.render.deployments import deployment_objects, deployments
 from components.render.planned_objects import Manifest
 from components.topology.parsing import parse_topology

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from components.contract.problems import CannotRunError
 from components.contract.published_verdict import config_map_name, read_verdict
-from components.flows.resolved import strimzi
+from components.flows.operators import strimzi
 from components.render.planned_objects import OURS
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes

@@ -17,7 +17,7 @@ def reported(**flow: Any) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("topic", "policy"),
     [
-        pytest.param("orders.internal", "identity", id="the end of internal topics"),
+        pytest.param("mm2-offsets.uswest.internal", "identity", id="MirrorMaker's internal topics"),
         pytest.param("orders.replica", "identity", id="Kafka's own exclusions"),
         pytest.param("uswest.orders", "default", id="what came from the target"),
         pytest.param("eu.heartbeats", "default", id="heartbeats, which pass by themselves"),
@@ -27,6 +27,15 @@ def reported(**flow: Any) -> list[tuple[str, str]]:
 )
 def test_a_topic_that_is_never_replicated_is_told(topic: str, policy: str) -> None:
     assert reported(topics=["orders", topic], policy=policy) == [("nothing-selected", "topics.1")]
+
+
+@pytest.mark.parametrize(("version", "codes"), [("3.9.1", ["nothing-selected"]), ("4.0.0", []), ("4.2.1", [])])
+@pytest.mark.parametrize("topic", ["orders-internal", "orders.internal"])
+def test_a_topic_that_ends_like_an_internal_one_is_replicated_from_kafka_4_on(
+    topic: str, version: str, codes: list[str]
+) -> None:
+    connect = {"version": version, "image": "registry.example.com/connect"}
+    assert [code for code, _ in reported(topics=[topic], connect=connect)] == codes
 
 
 def test_a_topic_of_the_targets_name_is_one_like_any_other_under_the_identity_policy() -> None:

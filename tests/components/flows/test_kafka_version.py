@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from components.flows.kafka_version import kafka_version
-from components.flows.resolved import strimzi
+from components.flows.operators import strimzi
 from components.topology.workers import ConnectCluster
 
 

@@ -12,6 +12,7 @@ import yaml
 
 from components.flows.selections import topic_selection
 from components.kafka import pairs as module
+from components.kafka.internal_topics import default_topics_exclude
 from components.kafka.overlap import (
     Disjoint,
     Overlap,
@@ -22,7 +23,7 @@ from components.kafka.overlap import (
 )
 from components.kafka.pairs import pairs_that_overlap
 from components.kafka.patterns import pattern_error
-from components.kafka.selection import DEFAULT_TOPICS_EXCLUDE, Selection
+from components.kafka.selection import Selection
 from components.topology.model import Flow
 
 CORPUS: list[dict[str, str]] = yaml.safe_load((Path(__file__).parent / "overlap_corpus.yaml").read_text())
@@ -157,7 +158,7 @@ def test_exclusions_agree_with_every_short_name_tried() -> None:
         pytest.param(("tmp-.*",), ("tmp-[a-z]*",), SharedName("tmp-A"), id="the next example"),
         pytest.param(("tmp-.*",), ("tmp-",), SharedName("tmp-a"), id="one name excluded"),
         pytest.param(("tmp-a",), ("tmp-(?!b).*",), Undecided("`tmp-(?!b).*` has a look-around"), id="not exactly"),
-        pytest.param((r".*\.replica",), DEFAULT_TOPICS_EXCLUDE, Disjoint(), id="Kafka's own exclusions"),
+        pytest.param((r".*\.replica",), default_topics_exclude("4.3"), Disjoint(), id="Kafka's own exclusions"),
     ],
 )
 def test_an_example_is_a_topic_that_neither_excludes(
@@ -176,8 +177,10 @@ def test_an_example_is_a_topic_that_neither_excludes(
     [
         ("__.*", a_flow(), Disjoint()),
         (r"\..*", a_flow(), Disjoint()),
-        (r".*[-.]internal", a_flow(), Disjoint()),
-        ("orders_internal", a_flow(separator="_"), Disjoint()),
+        (r"mm2-offset-syncs\..*\.internal", a_flow(), Disjoint()),
+        (r"(mm2-.*|.*_checkpoints)_internal", a_flow(separator="_"), Disjoint()),
+        ("mirror-orders-offsets-internal", a_flow(), Disjoint()),
+        ("orders[-.]internal", a_flow(), SharedName("orders-internal")),
         ("heartbeats", a_flow(), Disjoint()),
         (r".*\.heartbeats", a_flow(), Disjoint()),
         (".*heartbeats", a_flow(), SharedName("aheartbeats")),
@@ -194,6 +197,8 @@ def test_an_example_is_a_topic_that_neither_excludes(
         "hidden topics",
         "internal topics",
         "internal topics with the flow's separator",
+        "storage topics of workers",
+        "topics that only end like internal ones",
         "heartbeats",
         "remote heartbeats",
         "what only sounds like them",
@@ -209,7 +214,10 @@ def test_an_example_is_a_topic_that_neither_excludes(
 def test_a_flow_does_not_select_what_passes_or_stays_whatever_is_selected(
     pattern: str, flow: Flow, answer: Overlap
 ) -> None:
-    assert overlap_of_selections(topic_selection(flow, (pattern,)), topic_selection(flow, flow.topics)) == answer
+    assert (
+        overlap_of_selections(topic_selection(flow, "4.3", (pattern,)), topic_selection(flow, "4.3", flow.topics))
+        == answer
+    )
 
 
 def test_overlapping_pairs_are_named_once_with_the_patterns_that_meet() -> None:

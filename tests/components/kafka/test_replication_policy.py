@@ -2,6 +2,7 @@
 
 import pytest
 
+from components.kafka.internal_topics import internal_by_ending
 from components.kafka.replication_policy import upstream_hops
 from components.kafka.selection import Selection
 from tests.components.kafka.legs import a_policy
@@ -14,13 +15,28 @@ def selected(names: list[str], kind: str = "default", separator: str = ".") -> l
 
 def test_everything_never_includes_what_would_cycle_or_is_internal() -> None:
     """The job must not wait on the target for a topic that came from there."""
-    names = ["orders", "uswest.orders", "eu.uswest.orders", "heartbeats", "eu.heartbeats", ".hidden", "a.internal"]
+    names = [
+        "orders",
+        "uswest.orders",
+        "eu.uswest.orders",
+        "heartbeats",
+        "eu.heartbeats",
+        ".hidden",
+        "mm2-offset-syncs.uswest.internal",
+    ]
     assert selected([*names, "__consumer_offsets"]) == ["orders"]
 
 
 @pytest.mark.parametrize("kind", ["default", "identity"])
-def test_what_ends_like_an_internal_topic_of_the_flows_separator_is_none_of_its_topics(kind: str) -> None:
-    assert selected(["orders_internal", "orders-internal", "orders"], kind, "_") == ["orders"]
+def test_internal_topics_have_the_flows_separator(kind: str) -> None:
+    names = ["mm2-offset-syncs_uswest_internal", "useast_checkpoints_internal", "orders_internal", "orders"]
+    assert selected(names, kind, "_") == ["orders", "orders_internal"]
+
+
+def test_versions_before_4_leave_out_whatever_ends_like_an_internal_topic() -> None:
+    assert internal_by_ending("3.9", "_") == (r".*[\-\.]internal", ".*_internal")
+    assert internal_by_ending("3.9", ".") == (r".*[\-\.]internal",)
+    assert internal_by_ending("4.0", "_") == ()
 
 
 def test_the_identity_policy_does_not_stop_a_cycle() -> None:

@@ -31,18 +31,18 @@ test against before: data, objects: 3 changed, 1 replaced
 get no more records from useast (topics-stop, at replications.orders.topics)
   restart orders: 2 connectors restart: `orders-source`, `orders-heartbeat` (`topics`) \
 (connector-restarts, at replications.orders.connectors)
-  ± ConfigMap mirror-orders/orders-replication-b261305e66 (orders, replication-config) replaced, not updated
-      metadata.name: orders-replication-61c0ca3e13 → orders-replication-b261305e66
+  ± ConfigMap mirror-orders/orders-replication-5cd6b2a336 (orders, replication-config) replaced, not updated
+      metadata.name: orders-replication-f6ac42744d → orders-replication-5cd6b2a336
       data.topics: orders,payments-.* → orders
   ~ Role mirror-orders/orders-connector-configuration (orders, access-role)
-      rules[configmaps].resourceNames[]: - orders-replication-61c0ca3e13
-      rules[configmaps].resourceNames[]: + orders-replication-b261305e66
+      rules[configmaps].resourceNames[]: - orders-replication-f6ac42744d
+      rules[configmaps].resourceNames[]: + orders-replication-5cd6b2a336
   ~ KafkaConnector mirror-orders/orders-source (orders, source-connector)
-      5 properties read from mirror-orders/orders-replication-61c0ca3e13 → \
-mirror-orders/orders-replication-b261305e66
+      5 properties read from mirror-orders/orders-replication-f6ac42744d → \
+mirror-orders/orders-replication-5cd6b2a336
   ~ KafkaConnector mirror-orders/orders-heartbeat (orders, heartbeat-connector)
-      2 properties read from mirror-orders/orders-replication-61c0ca3e13 → \
-mirror-orders/orders-replication-b261305e66
+      2 properties read from mirror-orders/orders-replication-f6ac42744d → \
+mirror-orders/orders-replication-5cd6b2a336
 """
 
 MARKDOWN = """\
@@ -59,16 +59,16 @@ replications.orders.connectors (connector-restarts) |
 <details><summary>objects: 3 changed, 1 replaced</summary>
 
 ```
-replaced: ConfigMap mirror-orders/orders-replication-b261305e66 (orders, replication-config)
-    metadata.name: orders-replication-61c0ca3e13 → orders-replication-b261305e66
+replaced: ConfigMap mirror-orders/orders-replication-5cd6b2a336 (orders, replication-config)
+    metadata.name: orders-replication-f6ac42744d → orders-replication-5cd6b2a336
     data.topics: orders,payments-.* → orders
 changed: Role mirror-orders/orders-connector-configuration (orders, access-role)
-    rules[configmaps].resourceNames[]: - orders-replication-61c0ca3e13
-    rules[configmaps].resourceNames[]: + orders-replication-b261305e66
+    rules[configmaps].resourceNames[]: - orders-replication-f6ac42744d
+    rules[configmaps].resourceNames[]: + orders-replication-5cd6b2a336
 changed: KafkaConnector mirror-orders/orders-source (orders, source-connector)
-    5 properties read from mirror-orders/orders-replication-61c0ca3e13 → mirror-orders/orders-replication-b261305e66
+    5 properties read from mirror-orders/orders-replication-f6ac42744d → mirror-orders/orders-replication-5cd6b2a336
 changed: KafkaConnector mirror-orders/orders-heartbeat (orders, heartbeat-connector)
-    2 properties read from mirror-orders/orders-replication-61c0ca3e13 → mirror-orders/orders-replication-b261305e66
+    2 properties read from mirror-orders/orders-replication-f6ac42744d → mirror-orders/orders-replication-5cd6b2a336
 ```
 
 </details>

@@ -1,0 +1,77 @@
+"""The Strimzi operator that a topology names, and what its versions do."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class StrimziApi(StrEnum):
+    """API version of Strimzi's custom resources."""
+
+    V1 = "v1"
+    V1BETA2 = "v1beta2"
+
+    @property
+    def has_heartbeat_mirrors(self) -> bool:
+        """Whether a KafkaMirrorMaker2 has heartbeat connectors of its own. Source: KafkaMirrorMaker2MirrorSpec."""
+        return self is StrimziApi.V1BETA2
+
+
+#: First operator version that serves the API `v1`.
+V1_SINCE = (0, 49)
+#: First operator version whose worker files contain placeholders instead of values.
+PLACEHOLDERS_SINCE = (0, 46)
+#: First operator version whose workers trust the target by PEM certificates instead of a truststore file.
+PEM_SINCE = (0, 47)
+
+
+@dataclass(frozen=True)
+class Strimzi:
+    """The operator: the API whose fields its resources have, and its own version if the topology names it.
+
+    Objects are written in the API version `written_as`. Operators from 0.49 to 0.51 also take the fields of `v1` in
+    `v1beta2`, which makes stored objects ready for `v1`. Source: Strimzi 0.49 custom resource definitions.
+    """
+
+    api: StrimziApi
+    version: tuple[int, int] | None = None
+    written_as: StrimziApi = StrimziApi.V1
+
+    @property
+    def api_version(self) -> str:
+        """The `apiVersion` of Strimzi's resources."""
+        return f"kafka.strimzi.io/{self.written_as}"
+
+    @property
+    def keeps_values(self) -> bool:
+        """Whether connectors can read the target's credentials from the worker's own property file.
+
+        Later files contain placeholders, which Kafka does not resolve a second time. Source: Strimzi 0.45
+        kafka_connect_config_generator.sh, 0.46 KafkaConnectConfigurationBuilder.
+        """
+        return self._before(PLACEHOLDERS_SINCE)
+
+    @property
+    def keeps_stores(self) -> bool:
+        """Whether workers keep certificates in keystore and truststore files instead of as PEM."""
+        return self._before(PEM_SINCE)
+
+    def has(self, since: tuple[int, int]) -> bool:
+        """Whether the operator is of this version or later."""
+        return not self._before(since)
+
+    def _before(self, version: tuple[int, int]) -> bool:
+        """Whether the operator is older; if only its API version is known, `v1beta2` counts as older."""
+        return self.api is StrimziApi.V1BETA2 if self.version is None else self.version < version
+
+
+def strimzi(setting: str) -> Strimzi:
+    """The operator that a topology's `strimzi` names by its own version, by its API version, or as `0.51/v1beta2`.
+
+    Source: Strimzi 0.49 release notes.
+    """
+    if setting in set(StrimziApi):
+        return Strimzi(StrimziApi(setting), None, StrimziApi(setting))
+    version, _, written_as = setting.partition("/")
+    major, minor = (int(part) for part in version.split(".")[:2])
+    api = StrimziApi.V1 if (major, minor) >= V1_SINCE else StrimziApi.V1BETA2
+    return Strimzi(api, (major, minor), StrimziApi(written_as or api))
