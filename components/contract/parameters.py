@@ -20,6 +20,7 @@ from components.kafka.selection import Selection
 # A whole number of seconds stays one in JSON.
 PositiveSeconds = Annotated[int | float, Field(gt=0)]
 Shape: TypeAlias = Literal["flow", "prefixlessPair", "split", "mirrorMaker2"]
+STALE_INTERVALS, STALE_FLOOR_SECONDS = 10, 10
 
 
 class HeartbeatParameters(Model):
@@ -31,6 +32,11 @@ class HeartbeatParameters(Model):
     produced_to: Side = "source"
     source_topic: Name
     target_topic: Name
+
+    @property
+    def stale_seconds(self) -> float:
+        """The age of the newest heartbeat from which on heartbeats count as stopped."""
+        return max(STALE_INTERVALS * self.interval_seconds, STALE_FLOOR_SECONDS)
 
 
 class OffsetSyncParameters(Model):

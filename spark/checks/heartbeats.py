@@ -20,7 +20,6 @@ from spark.waiting import wait_until
 
 WINDOW_SECONDS = 600
 WINDOW_RECORDS = (100, 5_000)
-STALE_INTERVALS, STALE_FLOOR_SECONDS = 10, 10
 GAP_INTERVALS = 5
 OBSERVED_HEARTBEATS = 5
 OBSERVED_SECONDS_AT_MOST = 60
@@ -104,7 +103,7 @@ class Observer:
 
     def _watch(self) -> None:
         until = time.monotonic() + self._catch_up_seconds
-        usual_seconds = min(OBSERVED_SECONDS_AT_MOST, stale_seconds(self._heartbeats.interval_seconds) + 1)
+        usual_seconds = min(OBSERVED_SECONDS_AT_MOST, self._heartbeats.stale_seconds + 1)
         if wait_until(self._topic_found, self._catch_up_seconds) and self._partitions:
             wait_until(lambda: self._seen(OBSERVED_HEARTBEATS), usual_seconds, POLL_SECONDS)
             wait_until(lambda: self._seen(1), max(0, until - time.monotonic()), POLL_SECONDS)
@@ -124,11 +123,6 @@ class Observer:
 def now_ms() -> int:
     """Milliseconds since 1970 by this machine's clock."""
     return time.time_ns() // 1_000_000
-
-
-def stale_seconds(interval_seconds: float) -> float:
-    """The age of the newest heartbeat from which on heartbeats count as stopped."""
-    return max(STALE_INTERVALS * interval_seconds, STALE_FLOOR_SECONDS)
 
 
 def window_records(interval_seconds: float) -> int:
@@ -163,7 +157,7 @@ def _window(flow: OpenFlow, partitions: Sequence[TopicPartition], now: int) -> d
     """The offsets to read in each partition: ten minutes of one flow's heartbeats, and at least twice the age at which
     heartbeats count as stopped. Other flows may write any number of heartbeats between this flow's."""
     interval_seconds = flow.parameters.heartbeats.interval_seconds
-    size, past = window_records(interval_seconds), now - round(2_000 * stale_seconds(interval_seconds))
+    size, past = window_records(interval_seconds), now - round(2_000 * flow.parameters.heartbeats.stale_seconds)
     young = flow.target.offsets_at(dict.fromkeys(partitions, past))
     found = {}
     for each, at in flow.target.offsets(partitions).items():
@@ -196,7 +190,7 @@ def judge(
     age_ms = now - times[-1]
     gaps = gaps_ms(times, parameters.interval_seconds)
     latencies = observation.latencies_ms(beats)
-    limit_ms = round(stale_seconds(parameters.interval_seconds) * 1000)
+    limit_ms = round(parameters.stale_seconds * 1000)
     counts |= {"newestAgeMs": age_ms, "staleAfterMs": limit_ms, "gaps": len(gaps), "observed": len(latencies)}
     counts["latencyResolutionMs"] = observation.resolution_ms
     if latencies:
@@ -247,7 +241,7 @@ def _findings_whatever_the_times(
 
 def _age_findings(age_ms: int, parameters: HeartbeatParameters, *, arriving: bool) -> list[Finding]:
     """`arriving`: some heartbeats arrived during the observation, so their producer and replication are running."""
-    limit_seconds = stale_seconds(parameters.interval_seconds)
+    limit_seconds = parameters.stale_seconds
     if age_ms > limit_seconds * 1000:
         connectors = "heartbeat or the source" if parameters.produced_to == "source" else "heartbeat"
         why = f"the {connectors} connector does not run, or runs and cannot log in to a cluster"

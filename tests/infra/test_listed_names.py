@@ -10,8 +10,8 @@ from components.checks.listed_names import ClusterNames
 from components.contract.clusters import ClusterParameters, Reference
 from components.contract.problems import CannotRunError
 from components.render.job_parameters import flow_parameters
-from infra.cluster_names import client_config
 from infra.commands.app import app
+from infra.kafka_login import Purpose, client_config
 from infra.listed_names import listed_problems, read_names, refuse_unknown, selection_lines
 from infra.settings import read_settings
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
@@ -96,6 +96,9 @@ def test_check_fails_on_what_the_list_shows(tmp_path: Path) -> None:
     assert "topic-name-too-long" in answer.output
 
 
+PURPOSE = Purpose("The test asks.")
+
+
 def cluster_of(**changes: Any) -> ClusterParameters:
     """The source of a flow as the validation job reaches it."""
     clusters = {"useast": a_cluster(**changes), "uswest": a_cluster("us-west-2")}
@@ -131,7 +134,7 @@ def test_the_clusters_are_asked_with_the_login_of_the_validation_job(
         assert reference.secret is not None
         return f"value of {reference.secret.name}/{reference.secret.key}"
 
-    found = client_config(cluster_of(authentication=login), read)
+    found = client_config(cluster_of(authentication=login), read, PURPOSE)
     assert found == {
         "bootstrap.servers": "kafka.us-east-1.example.com:9093",
         "ssl.ca.pem": "value of ca/ca.crt",
@@ -143,4 +146,4 @@ def test_the_clusters_are_asked_with_the_login_of_the_validation_job(
 def test_a_login_that_only_connectors_can_use_is_refused_with_the_key_to_set() -> None:
     oauth = {"type": "oauth", "accessToken": {"secret": "token", "key": "token"}}
     with pytest.raises(CannotRunError, match=r"set `clusters\.useast\.validation\.authentication`"):
-        client_config(cluster_of(authentication=oauth), str)
+        client_config(cluster_of(authentication=oauth), str, PURPOSE)

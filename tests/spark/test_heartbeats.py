@@ -8,7 +8,7 @@ from components.contract.report import CheckOutcome, Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
 from spark.checks import heartbeats
-from spark.checks.heartbeats import Heartbeat, Observation, gaps_ms, judge, percentile, stale_seconds, window_records
+from spark.checks.heartbeats import Heartbeat, Observation, gaps_ms, judge, percentile, window_records
 from tests.spark import forging
 from tests.spark.documents import a_flow
 from tests.spark.outcomes import Check, named
@@ -36,8 +36,8 @@ def test_old_heartbeats_fail_by_the_emit_interval() -> None:
     assert codes(outcome) == ["heartbeat-stale"]
     assert outcome.findings[0].message.endswith("does not run, or runs and cannot log in to a cluster")
     assert judge(PARAMETERS, beats(9_000), Observation(), NOW).verdict is Verdict.PASS
-    assert stale_seconds(0.1) == 10
-    assert stale_seconds(60) == 600
+    intervals = (PARAMETERS.model_copy(update={"interval_seconds": seconds}) for seconds in (0.1, 60))
+    assert [each.stale_seconds for each in intervals] == [10, 600]
 
 
 def test_old_heartbeats_that_arrive_are_not_blamed_on_a_stopped_connector() -> None:
