@@ -28,6 +28,7 @@ COMMANDS = {
     "preview": "Show what `up` would change.",
     "up": "Deploy a stack and wait until its connectors are ready.",
     "validate": "Prove from the data that a stack replicates.",
+    "status": "Show where every flow stands now, and whether it could fail over.",
     "promote": "Deploy a model stack by stack, each after the stacks before it have proven it.",
     "environments": "Print the environments of the promotion plan.",
     "destroy": "Delete every object of a stack.",

@@ -9,7 +9,7 @@ from kubernetes.config.config_exception import ConfigException
 
 from components.contract.problems import CannotRunError
 from infra.files.positions import shown
-from infra.kubernetes.api import ApiError, KubernetesApi
+from infra.kubernetes.api import ANSWER_SECONDS, CONNECT_SECONDS, ApiError, KubernetesApi
 from infra.settings import StackSettings, stack_file
 from infra.workspace import KubernetesAccess
 
@@ -20,10 +20,15 @@ _LOGIN = "renew the certificate or token of the stack's Kubernetes context: it e
 _REMEDY = "correct `kubernetes:context` or `kubernetes:kubeconfig` in the stack file or KUBECONFIG, or run it again."
 
 
-def api_client(settings: StackSettings, access: KubernetesAccess) -> KubernetesApi:
-    """Client of the stack's Kubernetes cluster. Raises CannotRunError for a kubeconfig that cannot be used."""
+def api_client(
+    settings: StackSettings, access: KubernetesAccess, seconds: tuple[float, float] = (CONNECT_SECONDS, ANSWER_SECONDS)
+) -> KubernetesApi:
+    """Client of the stack's Kubernetes cluster. Raises CannotRunError for a kubeconfig that cannot be used.
+
+    `seconds` are those to connect, and for the answer to each call.
+    """
     try:
-        return KubernetesApi(access.kubeconfig, context=access.context, field_manager=_FIELD_MANAGER)
+        return KubernetesApi(access.kubeconfig, context=access.context, field_manager=_FIELD_MANAGER, seconds=seconds)
     except (ConfigException, OSError, ValueError, TypeError, yaml.YAMLError) as error:
         # Only these two say what is wrong without quoting the file, which holds credentials.
         reason = str(error).rstrip(".") if isinstance(error, ConfigException | OSError) else "it is not a kubeconfig"

@@ -89,8 +89,18 @@ class KubernetesApi:
     Every method raises ApiError. Those that address one object return None (`delete` False) if it does not exist.
     """
 
-    def __init__(self, kubeconfig: Path | str | None = None, *, field_manager: str, context: str | None = None) -> None:
-        """Without `kubeconfig` or `context`, uses what kubectl would. Raises what the kubernetes package raises."""
+    def __init__(
+        self,
+        kubeconfig: Path | str | None = None,
+        *,
+        field_manager: str,
+        context: str | None = None,
+        seconds: tuple[float, float] = (CONNECT_SECONDS, ANSWER_SECONDS),
+    ) -> None:
+        """Without `kubeconfig` or `context`, uses what kubectl would. Raises what the kubernetes package raises.
+
+        `seconds` are those to connect, and for the answer to each call.
+        """
         settings = client.Configuration()
         load: Callable[..., None] = config.load_kube_config
         load(config_file=kubeconfig and str(kubeconfig), context=context, client_configuration=settings)
@@ -101,6 +111,7 @@ class KubernetesApi:
         settings.retries = _RETRIES
         self._client = client.ApiClient(settings)
         self._field_manager = field_manager
+        self._seconds = seconds
         self._plurals: dict[tuple[str, str], tuple[str, bool]] = {}
 
     def __enter__(self) -> Self:
@@ -267,7 +278,7 @@ class KubernetesApi:
             auth_settings=["BearerToken"],
         )
         try:
-            answer = self._client.call_api(*request, _request_timeout=(CONNECT_SECONDS, ANSWER_SECONDS))
+            answer = self._client.call_api(*request, _request_timeout=self._seconds)
             read: Callable[[], bytes] = answer.read
             text = read().decode()
         except HTTPError as error:

@@ -30,7 +30,7 @@ from infra.review.object_changes import FieldChange, field_changes
 from infra.review.report_text import value_text
 from infra.review.snapshots import Objects
 
-_PAUSE = "strimzi.io/pause-reconciliation"
+PAUSE = "strimzi.io/pause-reconciliation"
 _WANTED = {"running": "RUNNING", "paused": "PAUSED", "stopped": "STOPPED"}
 
 
@@ -93,12 +93,12 @@ def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner:
 
 def running_otherwise(flow: str, live: Manifest) -> Iterator[Drift]:
     """What the status of a resource reports: connectors in another state than the spec wants, failures, not Ready."""
-    paused = (live["metadata"].get("annotations") or {}).get(_PAUSE) == "true"
+    paused = (live["metadata"].get("annotations") or {}).get(PAUSE) == "true"
     if paused:
         yield _paused(flow, live)
     found = [
         drift
-        for name, wanted, status in _connectors(live)
+        for name, wanted, status in wanted_connectors(live)
         for drift in (*_other_state(flow, live, name, wanted, status), *_failed(flow, live, name, status))
     ]
     yield from found
@@ -107,14 +107,14 @@ def running_otherwise(flow: str, live: Manifest) -> Iterator[Drift]:
 
 
 def _paused(flow: str, live: Manifest) -> Drift:
-    owner = owner_of(live, ("metadata", "annotations", _PAUSE))
-    what = f"the annotation {_PAUSE} stops the operator: no change takes effect, and the status is not updated"
-    remedy = f"`{_kubectl('annotate', live)} {_PAUSE}-`."
+    owner = owner_of(live, ("metadata", "annotations", PAUSE))
+    what = f"the annotation {PAUSE} stops the operator: no change takes effect, and the status is not updated"
+    remedy = f"`{_kubectl('annotate', live)} {PAUSE}-`."
     by, since = (owner.manager, owner.since) if owner else ("", "")
     return Drift(Severity.DATA, "reconciliation-paused", flow, str(reference(live)), what, by, since, remedy)
 
 
-def _connectors(live: Manifest) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def wanted_connectors(live: Manifest) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Name, wanted state and status of the connectors that a resource runs."""
     status = live.get("status") or {}
     if live["kind"] == "KafkaConnector":

@@ -23,7 +23,7 @@ from tests.infra.stacks import write_stack
 from tests.repository import ROOT, STACKS
 
 COMMANDS = ["check", "explain", "render", "diff", "acls", "schema", "preview", "up", "destroy", "validate", "promote"]
-COMMANDS += ["environments", "touched", "review", "init", "local up", "local down", "local demo"]
+COMMANDS += ["status", "environments", "touched", "review", "init", "local up", "local down", "local demo"]
 
 
 def replicate(*arguments: str, answer: str = "", **variables: str) -> "subprocess.CompletedProcess[str]":

@@ -1,0 +1,67 @@
+"""The command `replicate status`."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from infra.commands.completion import complete_stack
+from infra.commands.console import err, out
+from infra.commands.options import InProject, Json
+from infra.environment import stack_environment
+from infra.settings import read_settings, stack_names
+
+if TYPE_CHECKING:
+    from infra.operations.status_document import StatusDocument
+
+
+def status(
+    project: InProject,
+    stacks: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Stacks to look at; without any, all but those on the local stack.", autocompletion=complete_stack
+        ),
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Look again and again until Ctrl-C.")] = False,
+    every_seconds: Annotated[
+        float, typer.Option(min=1, help="Seconds from the end of one look to the next, with `--watch`.")
+    ] = 5,
+    as_json: Json = False,
+) -> None:
+    """Show where every flow stands now, from Kubernetes and both Kafka clusters, within seconds. Only reads.
+
+    It shows connectors and failed tasks, the newest heartbeat, lag, what groups would read again on the target, the
+    newest published verdict, and whether the flow could fail over now. If something cannot be asked, it says so.
+
+    The exit code is 0 if everything was looked at and is well, 1 if something is wrong, 2 if something could not be
+    asked.
+
+    Example: `replicate status prod-us-west-2`
+    """
+    # It loads clients of Kubernetes and Kafka, which takes longer than TAB may.
+    from infra.operations.looking import look, rounds
+
+    chosen = [read_settings(stack, project.stacks) for stack in stacks or stack_names(project.stacks)]
+    if not stacks:
+        chosen = [each for each in chosen if not stack_environment(each).on_this_machine]
+    if not watch:
+        with err.status("asking Kubernetes and Kafka"):
+            document = look(chosen)
+        _print(document, as_json)
+        raise typer.Exit(document.exit_code)
+    for document in rounds(chosen, every_seconds):
+        if out.is_terminal:
+            out.clear()
+        _print(document, as_json, one_line=True)
+
+
+def _print(document: "StatusDocument", as_json: bool, *, one_line: bool = False) -> None:
+    """With `one_line` a JSON document is one line, so that a program can read one after the other."""
+    from infra.operations.status_text import print_status
+
+    if as_json:
+        typer.echo(json.dumps(document.document(), indent=None if one_line else 2))
+    else:
+        out.print(f"asked at {document.asked_at}")
+        print_status(document, out)

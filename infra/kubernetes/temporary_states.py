@@ -1,0 +1,71 @@
+"""States of connectors that somebody announced as temporary, kept in an annotation of the connector's resource. Pure.
+
+The annotation is a JSON object: the name of each connector -> its state, who set it, when, until when, and the state
+that was in the spec before. Nothing resumes a connector by itself.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+ANNOTATION = "kafka-replication/temporary-states"
+
+
+@dataclass(frozen=True)
+class TemporaryState:
+    """A state of one connector; `until` is None if nobody said when it ends."""
+
+    state: str
+    by: str
+    at: datetime
+    until: datetime | None
+    before: str = "running"
+
+    def expired(self, now: datetime) -> bool:
+        return self.until is not None and now >= self.until
+
+    def text(self, now: datetime) -> str:
+        """Such as "paused by ann at 02:10Z on 2026-01-31 until 03:10Z on 2026-01-31, which has passed"."""
+        until = f" until {_time(self.until)}" if self.until is not None else ""
+        passed = ", which has passed" if self.expired(now) else ""
+        return f"{self.state} by {self.by} at {_time(self.at)}{until}{passed}"
+
+
+def _time(at: datetime) -> str:
+    return at.strftime("%H:%MZ on %Y-%m-%d")
+
+
+def temporary_states(live: Mapping[str, Any]) -> dict[str, TemporaryState]:
+    """The announced states of a resource's connectors, by the connector's name; none if the annotation is unreadable.
+
+    An unreadable annotation announces nothing, so that the state counts as edited by hand.
+    """
+    text = (live["metadata"].get("annotations") or {}).get(ANNOTATION)
+    try:
+        return {name: _read(each) for name, each in json.loads(text or "{}").items()}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return {}
+
+
+def annotation_value(states: Mapping[str, TemporaryState]) -> str:
+    """The annotation's value for these states, by the connector's name."""
+    return json.dumps({name: _written(each) for name, each in sorted(states.items())})
+
+
+def _read(entry: Mapping[str, str]) -> TemporaryState:
+    until = entry.get("until")
+    return TemporaryState(
+        entry["state"],
+        entry["by"],
+        datetime.fromisoformat(entry["at"]),
+        datetime.fromisoformat(until) if until else None,
+        entry["before"],
+    )
+
+
+def _written(each: TemporaryState) -> dict[str, str]:
+    until = {"until": each.until.isoformat(timespec="seconds")} if each.until is not None else {}
+    at = each.at.isoformat(timespec="seconds")
+    return {"state": each.state, "by": each.by, "at": at, **until, "before": each.before}

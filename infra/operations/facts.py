@@ -1,0 +1,125 @@
+"""What was seen of one flow, as plain values. What could not be asked is an `Unasked`, never a guess."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from components.contract.report import Verdict
+from components.kafka.connector_status import Failure
+from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.positions import TopicPartition
+from infra.kubernetes.temporary_states import TemporaryState
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Unasked:
+    """Something that could not be asked, and why."""
+
+    reason: str
+
+
+class UnaskedError(Exception):
+    """A question got no answer; the message says which, and why."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task of a connector as Connect reports it."""
+
+    number: int
+    state: str
+
+
+@dataclass(frozen=True)
+class ConnectorFacts:
+    """What the operator last reported of one connector.
+
+    `wanted` is the state in the resource's spec; `state` is Connect's word, or "" if the operator reports none.
+    `problem` says why the resource is not ready, and is "" if it is ready or `failures` already explain it.
+    `temporary` is what somebody announced about the state.
+    """
+
+    name: str
+    role: ConnectorRole
+    resource: str
+    wanted: str
+    state: str
+    tasks: tuple[Task, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    problem: str = ""
+    temporary: TemporaryState | None = None
+
+    @property
+    def running_tasks(self) -> int:
+        return sum(task.state == "RUNNING" for task in self.tasks)
+
+
+@dataclass(frozen=True)
+class PartitionLag:
+    """How far a source partition is ahead of what certainly is on the target.
+
+    `records` is an upper bound in records; `oldest_ms` is the time (ms since 1970) of the oldest of them.
+    """
+
+    partition: TopicPartition
+    records: int
+    oldest_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Lag:
+    """The lag of every partition with one, and the remote topics that do not exist although their topics do.
+
+    `partitions` is the number of partitions that the flow replicates.
+    """
+
+    partitions: int
+    behind: tuple[PartitionLag, ...] = ()
+    missing_topics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class GroupFacts:
+    """What a group would read again on the target, by source partition: at most so many records.
+
+    None means that the group has no position there: it would begin at `auto.offset.reset`.
+    """
+
+    name: str
+    again: Mapping[TopicPartition, int | None]
+
+    @property
+    def at_most(self) -> int:
+        return sum(count or 0 for count in self.again.values())
+
+    @property
+    def without_position(self) -> tuple[TopicPartition, ...]:
+        return tuple(sorted(partition for partition, count in self.again.items() if count is None))
+
+
+@dataclass(frozen=True)
+class VerdictFacts:
+    """The newest published verdict; `current` says whether it is about the model that is declared now."""
+
+    verdict: Verdict
+    at: datetime
+    current: bool
+    failed_checks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FlowFacts:
+    """Everything that was seen of a flow at `now_ms` (ms since 1970, by this machine's clock).
+
+    `heartbeat_ms` is when the newest heartbeat on the target was emitted; None if there is none.
+    """
+
+    now_ms: int
+    connectors: tuple[ConnectorFacts, ...] | Unasked
+    heartbeat_ms: int | Unasked | None
+    lag: Lag | Unasked
+    groups: tuple[GroupFacts, ...] | Unasked
+    verdict: VerdictFacts | Unasked | None

@@ -1,0 +1,238 @@
+"""One Kafka cluster, asked by confluent-kafka. Every question has a deadline and only reads.
+
+Every method raises UnaskedError. Its text is Kafka's own; it holds no credential.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import wait as wait_for_all
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions as GroupPartitions
+from confluent_kafka import IsolationLevel as Isolation
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # not re-exported by its stubs
+
+from components.kafka.positions import OffsetRange
+from components.kafka.positions import TopicPartition as Partition
+from infra.kafka_login import ClientConfig
+from infra.operations.facts import UnaskedError
+
+#: Seconds for one request, and for reading one of MirrorMaker's own topics.
+REQUEST_SECONDS, READ_SECONDS = 5.0, 10.0
+_POLL_SECONDS, _BATCH = 0.2, 10_000
+#: A reader that names its offsets needs no right on a group, but the client looks for its coordinator nevertheless.
+_HARMLESS = frozenset({KafkaError.GROUP_AUTHORIZATION_FAILED})
+#: What a cluster that cannot be reached, or refuses the login, does to every question.
+_NO_ANSWER = frozenset({KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN})
+
+_EARLIEST, _LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]  # they have no types
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Read:
+    """A record; `time_ms` is its timestamp in ms since 1970."""
+
+    partition: Partition
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[str, ...]
+    time_ms: int
+
+
+class KafkaReader:
+    """The cluster `alias`. Safe to share between threads: they ask for its topics once."""
+
+    def __init__(self, alias: str, config: ClientConfig) -> None:
+        self.alias = alias
+        self._config = config
+        self._last_error = ""
+        self._lock = threading.Lock()
+        self._topics: dict[str, int] | UnaskedError | None = None
+        try:
+            self._admin = AdminClient(self._heard_config({"socket.timeout.ms": round(REQUEST_SECONDS * 1000)}))
+        except KafkaException as error:
+            raise self._unasked("the client's configuration is not accepted", error) from None
+
+    def topics(self) -> dict[str, int]:
+        """Number of partitions of every topic that the user may describe. A cluster that is down is asked once."""
+        with self._lock:
+            if self._topics is None:
+                try:
+                    listed = self._asked("topics", lambda: self._admin.list_topics(timeout=REQUEST_SECONDS)).topics
+                    self._topics = {name: len(each.partitions) for name, each in listed.items()}
+                except UnaskedError as error:
+                    self._topics = error
+            if isinstance(self._topics, UnaskedError):
+                raise self._topics
+            return self._topics
+
+    def partitions(self, topics: Iterable[str]) -> list[Partition]:
+        """Every partition of those of the topics that exist."""
+        counts = self.topics()
+        return [Partition(topic, number) for topic in sorted(topics) for number in range(counts.get(topic, 0))]
+
+    def logs(self, partitions: Iterable[Partition], *, committed: bool = False) -> dict[Partition, OffsetRange]:
+        """Log start and high watermark of each partition; with `committed`, the last stable offset as its end."""
+        wanted = list(partitions)
+        starts = self._offsets(wanted, _EARLIEST, committed=committed)
+        ends = self._offsets(wanted, _LATEST, committed=committed)
+        return {each: OffsetRange(starts[each], ends[each]) for each in wanted}
+
+    def groups(self) -> list[str]:
+        """Every consumer group that the user may describe."""
+        self.topics()
+        doing = "consumer groups"
+        found = self._result(doing, self._admin.list_consumer_groups(request_timeout=REQUEST_SECONDS))
+        if found.errors:
+            raise self._unasked(f"{doing} could not be asked", found.errors[0])
+        return sorted(each.group_id for each in found.valid)
+
+    def committed(self, groups: Iterable[str]) -> dict[str, dict[Partition, int]]:
+        """Committed offsets by group; empty for a group that does not exist."""
+        self.topics()
+        futures: dict[str, Future[Any]] = {}
+        for group in groups:
+            asked = self._admin.list_consumer_group_offsets([GroupPartitions(group)], request_timeout=REQUEST_SECONDS)
+            futures |= asked
+        wait_for_all(futures.values(), REQUEST_SECONDS)
+        return {group: self._commits(group, future) for group, future in futures.items()}
+
+    def _commits(self, group: str, future: "Future[Any]") -> dict[Partition, int]:
+        found = self._result(f"committed offsets of {group}", future).topic_partitions
+        for each in found:
+            if each.error is not None:
+                raise self._unasked(f"committed offsets of {group} could not be asked", each.error)
+        return {Partition(each.topic, each.partition): each.offset for each in found if each.offset >= 0}
+
+    def records(self, topic: str, *, newest: int | None = None) -> list[Read]:
+        """All committed records of one of MirrorMaker's own topics, or the newest of each partition.
+
+        The records of a partition are in order. A topic that does not exist has none.
+        """
+        logs = self.logs(self.partitions([topic]), committed=True)
+        ranges = {
+            each: OffsetRange(log.start if newest is None else max(log.start, log.end - newest), log.end)
+            for each, log in logs.items()
+        }
+        found: list[Read] = []
+
+        def take(read: Read) -> bool:
+            found.append(read)
+            return False
+
+        self._read(f"records of {topic}", ranges, take)
+        return found
+
+    def first_records(
+        self, ranges: Mapping[Partition, OffsetRange], counts: Callable[[Read], bool], *, committed: bool
+    ) -> dict[Partition, Read]:
+        """The first record of each range for which `counts` is true; partitions without such a record are missing."""
+        found: dict[Partition, Read] = {}
+
+        def take(read: Read) -> bool:
+            if counts(read):
+                found.setdefault(read.partition, read)
+            return read.partition in found
+
+        self._read("the records to replicate", ranges, take, committed=committed)
+        return found
+
+    def _read(
+        self,
+        what: str,
+        ranges: Mapping[Partition, OffsetRange],
+        take: Callable[[Read], bool],
+        *,
+        committed: bool = True,
+    ) -> None:
+        """Hand each record to `take` until it returns True for its partition, or the partition's range ends."""
+        left = {each: offsets for each, offsets in ranges.items() if offsets.size}
+        if not left:
+            return
+        isolation = "read_committed" if committed else "read_uncommitted"
+        own: ClientConfig = {"group.id": "replicate-status", "enable.auto.commit": False, "enable.partition.eof": True}
+        consumer = Consumer(self._heard_config({**own, "isolation.level": isolation}))
+        ends = time.monotonic() + READ_SECONDS
+        with closing(consumer):
+            consumer.assign([TopicPartition(each.topic, each.partition, log.start) for each, log in left.items()])
+            while left:
+                if time.monotonic() >= ends:
+                    raise self._unasked(f"{what} could not be read within {READ_SECONDS:g} s", None)
+                for message in consumer.consume(_BATCH, _POLL_SECONDS):
+                    self._take(what, message, left, take)
+
+    def _take(
+        self, what: str, message: Message, left: dict[Partition, OffsetRange], take: Callable[[Read], bool]
+    ) -> None:
+        error, place = message.error(), Partition(message.topic() or "", message.partition() or 0)
+        if error is not None:
+            if error.code() == KafkaError._PARTITION_EOF:
+                left.pop(place, None)
+            elif error.code() not in _HARMLESS | _NO_ANSWER:
+                raise self._unasked(f"{what} could not be read", error)
+            return
+        if place not in left:
+            return
+        offset = message.offset() or 0
+        if offset >= left[place].end or take(_as_read(message, place)) or offset + 1 >= left[place].end:
+            left.pop(place, None)
+
+    def _offsets(self, partitions: list[Partition], spec: OffsetSpec, *, committed: bool) -> dict[Partition, int]:
+        if not partitions:
+            return {}
+        isolation = Isolation.READ_COMMITTED if committed else Isolation.READ_UNCOMMITTED
+        wanted = {TopicPartition(each.topic, each.partition): spec for each in partitions}
+        asked = self._admin.list_offsets(wanted, isolation_level=isolation, request_timeout=REQUEST_SECONDS)
+        futures = {Partition(each.topic, each.partition): future for each, future in asked.items()}
+        return {each: self._result(f"offsets of {each}", future).offset for each, future in futures.items()}
+
+    def _result(self, what: str, future: "Future[Any]") -> Any:
+        return self._asked(what, lambda: future.result(REQUEST_SECONDS + 1))
+
+    def _asked(self, what: str, ask: Callable[[], T]) -> T:
+        try:
+            return ask()
+        except KafkaException as error:
+            raise self._unasked(f"{what} could not be asked", error.args[0]) from None
+        except TimeoutError:
+            raise self._unasked(f"{what} could not be asked", None) from None
+
+    def _unasked(self, what: str, error: Any) -> UnaskedError:
+        """The refusal in Kafka's words; a cluster that cannot be reached is the same reason for every question."""
+        told = error.str() if isinstance(error, KafkaError) else str(error or "no answer in time")
+        if isinstance(error, KafkaError) and error.code() in _NO_ANSWER:
+            # Only then does the client hand over why it cannot reach a broker or is refused.
+            self._admin.poll(0)
+            why = self._last_error or f"no broker answered within {REQUEST_SECONDS:g} s"
+            return UnaskedError(f"Kafka cluster {self.alias} does not answer: {why}")
+        return UnaskedError(f"Kafka cluster {self.alias}: {what}: {told}")
+
+    def _heard_config(self, own: ClientConfig) -> dict[str, Any]:
+        return {**self._config, **own, "error_cb": self._heard}
+
+    def _heard(self, error: KafkaError) -> None:
+        if error.code() != KafkaError._ALL_BROKERS_DOWN:
+            self._last_error = _short(error.str())
+
+
+def _short(text: str) -> str:
+    """librdkafka's sentence without the broker's connection and the age of the state, which differ each time."""
+    return text.partition(": ")[2].partition(" (after ")[0] or text
+
+
+def _as_read(message: Message, place: Partition) -> Read:
+    headers = tuple(str(each[0]) for each in message.headers() or ())
+    key, value = message.key(), message.value()
+    return Read(place, message.offset() or 0, _bytes(key), _bytes(value), headers, message.timestamp()[1])
+
+
+def _bytes(data: str | bytes | None) -> bytes | None:
+    return data.encode() if isinstance(data, str) else data

@@ -1,0 +1,155 @@
+"""Looks at every flow of a stack: Kubernetes, then the target, then the source, each question with a deadline.
+
+The source is asked last: an older answer of the source would make the bounds on lag and on re-read records too low.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from components.contract.clusters import ClusterParameters
+from components.contract.parameters import FlowParameters
+from components.contract.problems import CannotRunError
+from components.flows.resolved import ResolvedFlow, resolve_flows
+from components.render.acls import flows_without_addresses
+from components.render.job_parameters import flow_parameters
+from infra.environment import stack_environment
+from infra.kafka_login import Purpose, client_config, secrets_reader
+from infra.kubernetes.access import api_client
+from infra.kubernetes.api import KubernetesApi
+from infra.operations.facts import FlowFacts, GroupFacts, Lag, Unasked, UnaskedError
+from infra.operations.flow_status import flow_status
+from infra.operations.kafka_facts import group_facts, heartbeat_ms, lag, read_source, read_syncs, read_target
+from infra.operations.kafka_reader import KafkaReader
+from infra.operations.kubernetes_reader import (
+    Objects,
+    connector_facts,
+    needed_objects,
+    read_objects,
+    unreachable,
+    verdict_facts,
+)
+from infra.operations.status_document import FlowStatus, StackStatus, StatusDocument
+from infra.settings import StackSettings
+from infra.stack_checks import raise_mistakes
+
+#: Seconds to connect to the Kubernetes API server, and for its answer.
+KUBERNETES_SECONDS = (3.0, 5.0)
+_THREADS = 16
+_PURPOSE = Purpose("The command asks both clusters of a flow with the login of the validation job.")
+
+T = TypeVar("T")
+
+
+def look(stacks: list[StackSettings]) -> StatusDocument:
+    """The status of every flow of these stacks, side by side. Raises ReplicationError for a topology with mistakes."""
+    asked_at = datetime.now(UTC).isoformat(timespec="seconds")
+    with ThreadPoolExecutor(max(1, len(stacks))) as pool:
+        found = tuple(pool.map(_look_at_stack, stacks))
+    return StatusDocument(asked_at=asked_at, stacks=found)
+
+
+def rounds(stacks: list[StackSettings], every_seconds: float) -> Iterator[StatusDocument]:
+    """Look again and again, with a pause in between."""
+    pause = threading.Event()
+    while True:
+        yield look(stacks)
+        pause.wait(every_seconds)
+
+
+def _look_at_stack(settings: StackSettings) -> StackStatus:
+    try:
+        environment = stack_environment(settings)
+        configured = environment.configured()
+        raise_mistakes(settings)
+        flows = resolve_flows(configured.topology, configured.region, configured.values)
+        api = api_client(settings, environment.kubernetes_access(), KUBERNETES_SECONDS)
+    except CannotRunError as error:
+        unseen = flows_without_addresses(settings.topology, settings.region)
+        statuses = (_nothing_asked(flow, f"{error.what} ({error.where})") for flow in unseen)
+        return StackStatus(stack=settings.stack, flows=tuple(statuses))
+    with api, ThreadPoolExecutor(_THREADS) as pool:
+        objects = read_objects(api, needed_objects(flows), pool)
+        readers = Readers(api, unreachable(objects))
+        looks = [pool.submit(_look_at_flow, flow, objects, readers) for flow in flows]
+        return StackStatus(stack=settings.stack, flows=tuple(each.result() for each in looks))
+
+
+class Readers:
+    """The Kafka clusters of a stack: one reader for all flows that log in to a cluster in the same way."""
+
+    def __init__(self, api: KubernetesApi, down: Unasked | None) -> None:
+        """`down` says that Kubernetes does not answer, so that it is not asked for every credential, too."""
+        self._api, self._down = api, down
+        self._lock = threading.Lock()
+        self._of_cluster: dict[ClusterParameters, KafkaReader] = {}
+        self._of_login: dict[tuple[tuple[str, object], ...], KafkaReader] = {}
+
+    def of(self, cluster: ClusterParameters) -> KafkaReader:
+        """The reader of a cluster. Raises UnaskedError if its credentials cannot be read or used."""
+        if self._down is not None:
+            why = "its credentials are in Kubernetes, which does not answer"
+            raise UnaskedError(f"Kafka cluster {cluster.alias}: {why}")
+        with self._lock:
+            if cluster not in self._of_cluster:
+                self._of_cluster[cluster] = self._logged_in(cluster)
+            return self._of_cluster[cluster]
+
+    def _logged_in(self, cluster: ClusterParameters) -> KafkaReader:
+        try:
+            config = client_config(cluster, secrets_reader(self._api, cluster.alias, _PURPOSE), _PURPOSE)
+        except CannotRunError as error:
+            raise UnaskedError(f"Kafka cluster {cluster.alias}: {error.what} ({error.where})") from None
+        login = (("alias", cluster.alias), *sorted(config.items()))
+        if login not in self._of_login:
+            self._of_login[login] = KafkaReader(cluster.alias, config)
+        return self._of_login[login]
+
+
+def _look_at_flow(flow: ResolvedFlow, objects: Objects, readers: Readers) -> FlowStatus:
+    parameters = flow_parameters(flow)
+    beat = answer(lambda: heartbeat_ms(parameters, readers.of(parameters.target)))
+    found_lag, groups = _positions(flow, parameters, readers)
+    facts = FlowFacts(
+        time.time_ns() // 1_000_000,
+        connector_facts(flow, objects),
+        beat,
+        found_lag,
+        groups,
+        verdict_facts(flow, objects),
+    )
+    return flow_status(parameters, facts)
+
+
+def _positions(
+    flow: ResolvedFlow, parameters: FlowParameters, readers: Readers
+) -> tuple[Lag | Unasked, tuple[GroupFacts, ...] | Unasked]:
+    """Lag and groups: both need what both clusters hold."""
+    on_target = answer(lambda: read_target(flow, parameters, readers.of(parameters.target)))
+    side = parameters.source if parameters.offset_syncs.cluster == "source" else parameters.target
+    syncs = answer(lambda: read_syncs(parameters, readers.of(side)))
+    on_source = answer(lambda: read_source(flow, parameters, readers.of(parameters.source)))
+    if isinstance(on_target, Unasked) or isinstance(syncs, Unasked) or isinstance(on_source, Unasked):
+        missing = [each.reason for each in (on_target, syncs, on_source) if isinstance(each, Unasked)]
+        nothing = Unasked("; ".join(dict.fromkeys(missing)))
+        return nothing, nothing
+    source = readers.of(parameters.source)
+    found = answer(lambda: lag(flow, parameters, source, on_source, on_target, syncs))
+    return found, group_facts(parameters, on_source, on_target, syncs)
+
+
+def answer(ask: Callable[[], T]) -> T | Unasked:
+    """What `ask` returns, or why it could not be asked."""
+    try:
+        return ask()
+    except UnaskedError as error:
+        return Unasked(str(error))
+
+
+def _nothing_asked(flow: ResolvedFlow, why: str) -> FlowStatus:
+    nothing = Unasked(why)
+    facts = FlowFacts(time.time_ns() // 1_000_000, nothing, nothing, nothing, nothing, nothing)
+    return flow_status(flow_parameters(flow), facts)
