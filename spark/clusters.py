@@ -15,6 +15,8 @@ from spark.credentials import ClientOptions
 from spark.kafka_errors import ClusterError, JavaError, JavaObject, causes, translated
 
 TIMEOUT_SECONDS = 20
+_ADMIN = "org.apache.kafka.clients.admin"
+_COMMON = "org.apache.kafka.common"
 #: States of a group without members. MirrorMaker writes a group's offsets only in these states.
 _IDLE_STATES = frozenset({"Empty", "Dead"})
 
@@ -27,21 +29,18 @@ class Cluster:
         self.where = f"cluster {options.alias} ({options.bootstrap_servers})"
         assert spark._jvm is not None
         self._jvm: JavaObject = spark._jvm
-        properties = self._jvm.java.util.Properties()
+        properties = self._java("java.util.Properties")()
         timeout = str(TIMEOUT_SECONDS * 1000)
         timeouts = {"default.api.timeout.ms": timeout, "request.timeout.ms": str(TIMEOUT_SECONDS * 500)}
         for key, value in {"bootstrap.servers": options.bootstrap_servers, **options.properties, **timeouts}.items():
             properties.setProperty(key, value)
-        self._package: JavaObject = self._jvm.org.apache.kafka.clients.admin
-        self._admin: JavaObject = self._asked(
-            "connecting", lambda: self._jvm.org.apache.kafka.clients.admin.Admin.create(properties)
-        )
+        self._admin: JavaObject = self._asked("connecting", lambda: self._java(f"{_ADMIN}.Admin").create(properties))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._admin.close(self._jvm.java.time.Duration.ofSeconds(1))
+        self._admin.close(self._java("java.time.Duration").ofSeconds(1))
 
     def topics(self) -> frozenset[str]:
         """Every topic that the user may describe, except Kafka's internal ones."""
@@ -63,33 +62,34 @@ class Cluster:
     def offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetRange]:
         """Log start and last stable offset: what a read_committed consumer can read. Unknown partitions raise."""
         wanted = list(partitions)
-        starts = self._list_offsets(dict.fromkeys(wanted, self._package.OffsetSpec.earliest()))
-        ends = self._list_offsets(dict.fromkeys(wanted, self._package.OffsetSpec.latest()))
+        spec = self._java(f"{_ADMIN}.OffsetSpec")
+        starts = self._list_offsets(dict.fromkeys(wanted, spec.earliest()))
+        ends = self._list_offsets(dict.fromkeys(wanted, spec.latest()))
         return {each: OffsetRange(starts[each], max(starts[each], ends[each])) for each in wanted}
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Last stable offset by partition."""
-        return self._list_offsets(dict.fromkeys(partitions, self._package.OffsetSpec.latest()))
+        return self._list_offsets(dict.fromkeys(partitions, self._java(f"{_ADMIN}.OffsetSpec").latest()))
 
     def high_watermarks(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """High watermark by partition, where a read_uncommitted consumer ends.
 
         While a transaction is open, it is past the last stable offset.
         """
-        latest = self._package.OffsetSpec.latest()
+        latest = self._java(f"{_ADMIN}.OffsetSpec").latest()
         return self._list_offsets(dict.fromkeys(partitions, latest), "READ_UNCOMMITTED")
 
     def offsets_at(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """Offset of the first record at or after a time (ms since 1970) by partition; -1 if there is none."""
-        specs = {each: self._package.OffsetSpec.forTimestamp(time) for each, time in times.items()}
-        return self._list_offsets(specs)
+        spec = self._java(f"{_ADMIN}.OffsetSpec")
+        return self._list_offsets({each: spec.forTimestamp(time) for each, time in times.items()})
 
     def cleanup_policies(self, topics: Collection[str]) -> dict[str, str]:
         """`cleanup.policy` by topic."""
         if not topics:
             return {}
-        kind = self._jvm.org.apache.kafka.common.config.ConfigResource.Type.TOPIC
-        resources = [self._jvm.org.apache.kafka.common.config.ConfigResource(kind, topic) for topic in sorted(topics)]
+        resource = self._java(f"{_COMMON}.config.ConfigResource")
+        resources = [resource(resource.Type.TOPIC, topic) for topic in sorted(topics)]
         configs = self._get(
             "reading topic configurations", lambda: self._admin.describeConfigs(self._list(resources)).all()
         )
@@ -111,9 +111,10 @@ class Cluster:
         """Committed offsets by group; a group that does not exist has none."""
         if not groups:
             return {}
-        specs = self._jvm.java.util.HashMap()
+        specs = self._java("java.util.HashMap")()
+        every = self._java(f"{_ADMIN}.ListConsumerGroupOffsetsSpec")
         for group in groups:
-            specs.put(group, self._package.ListConsumerGroupOffsetsSpec())
+            specs.put(group, every())
         answer = self._get("reading committed offsets", lambda: self._admin.listConsumerGroupOffsets(specs).all())
         return {
             str(group.getKey()): {
@@ -126,24 +127,24 @@ class Cluster:
 
     def acls(self, principals: Collection[str]) -> list[AclEntry]:
         """Every ACL that names one of `principals`; needs DESCRIBE on the cluster."""
-        common = self._jvm.org.apache.kafka.common
-        any_resource = common.resource.ResourcePatternFilter.ANY
-        operation, permission = common.acl.AclOperation.ANY, common.acl.AclPermissionType.ANY
+        operation = self._java(f"{_COMMON}.acl.AclOperation").ANY
+        permission = self._java(f"{_COMMON}.acl.AclPermissionType").ANY
+        any_resource = self._java(f"{_COMMON}.resource.ResourcePatternFilter").ANY
+        entry = self._java(f"{_COMMON}.acl.AccessControlEntryFilter")
         found: list[AclEntry] = []
         for principal in sorted(principals):
-            entry = common.acl.AccessControlEntryFilter(principal, None, operation, permission)
-            found += [_acl_entry(each) for each in self._bindings(common.acl.AclBindingFilter(any_resource, entry))]
+            found += map(_acl_entry, self._bindings(any_resource, entry(principal, None, operation, permission)))
         return found
 
     def has_acl(self, resource: str, name: str) -> bool:
         """Whether any ACL applies to the resource, by its name, a prefix or a wildcard."""
-        common = self._jvm.org.apache.kafka.common
-        kind, match = common.resource.ResourceType.valueOf(resource), common.resource.PatternType.MATCH
-        pattern = common.resource.ResourcePatternFilter(kind, name, match)
-        entry = common.acl.AccessControlEntryFilter.ANY
-        return len(list(self._bindings(common.acl.AclBindingFilter(pattern, entry)))) > 0
+        kind = self._java(f"{_COMMON}.resource.ResourceType").valueOf(resource)
+        match = self._java(f"{_COMMON}.resource.PatternType").MATCH
+        pattern = self._java(f"{_COMMON}.resource.ResourcePatternFilter")(kind, name, match)
+        return len(list(self._bindings(pattern, self._java(f"{_COMMON}.acl.AccessControlEntryFilter").ANY))) > 0
 
-    def _bindings(self, wanted: JavaObject) -> JavaObject:
+    def _bindings(self, pattern: JavaObject, entry: JavaObject) -> JavaObject:
+        wanted = self._java(f"{_COMMON}.acl.AclBindingFilter")(pattern, entry)
         return self._get("reading ACLs", lambda: self._admin.describeAcls(wanted).values())
 
     def sets(self, name: str) -> bool:
@@ -151,10 +152,10 @@ class Cluster:
 
         Kafka hides the values of properties that it does not define itself, such as those of an authorizer.
         """
-        config = self._jvm.org.apache.kafka.common.config
+        config = self._java(f"{_COMMON}.config.ConfigResource")
         try:
             (broker, *_) = self._get("listing brokers", lambda: self._admin.describeCluster().nodes())
-            resource = config.ConfigResource(config.ConfigResource.Type.BROKER, broker.idString())
+            resource = config(config.Type.BROKER, broker.idString())
             doing = "reading the brokers' configuration"
             found = self._get(doing, lambda: self._admin.describeConfigs(self._list([resource])).all())
         except ClusterError as error:
@@ -168,11 +169,12 @@ class Cluster:
     ) -> dict[TopicPartition, int]:
         if not specs:
             return {}
-        wanted = self._jvm.java.util.HashMap()
+        wanted = self._java("java.util.HashMap")()
+        partition = self._java(f"{_COMMON}.TopicPartition")
         for each, spec in specs.items():
-            wanted.put(self._jvm.org.apache.kafka.common.TopicPartition(each.topic, each.partition), spec)
-        level = self._jvm.org.apache.kafka.common.IsolationLevel.valueOf(isolation)
-        options = self._package.ListOffsetsOptions(level)
+            wanted.put(partition(each.topic, each.partition), spec)
+        level = self._java(f"{_COMMON}.IsolationLevel").valueOf(isolation)
+        options = self._java(f"{_ADMIN}.ListOffsetsOptions")(level)
         answer = self._get("listing offsets", lambda: self._admin.listOffsets(wanted, options).all())
         return {
             TopicPartition(str(entry.getKey().topic()), entry.getKey().partition()): entry.getValue().offset()
@@ -180,10 +182,17 @@ class Cluster:
         }
 
     def _list(self, items: Iterable[object]) -> JavaObject:
-        java = self._jvm.java.util.ArrayList()
+        java = self._java("java.util.ArrayList")()
         for item in items:
             java.add(item)
         return java
+
+    def _java(self, name: str) -> JavaObject:
+        """The class of this full name.
+
+        Written as `jvm.java.util.HashMap`, each part of the name would be a class that the JVM seeks in every jar.
+        """
+        return getattr(self._jvm, name)
 
     def _asked(self, doing: str, call: Callable[[], JavaObject]) -> JavaObject:
         try:
@@ -193,13 +202,13 @@ class Cluster:
 
     def _get(self, doing: str, call: Callable[[], JavaObject]) -> JavaObject:
         """The value of the future that `call` returns."""
-        seconds = self._jvm.java.util.concurrent.TimeUnit.SECONDS
+        seconds = self._java("java.util.concurrent.TimeUnit").SECONDS
         return self._asked(doing, lambda: call().get(TIMEOUT_SECONDS + 5, seconds))
 
     def _value_or_none(self, doing: str, future: JavaObject, absent: str) -> JavaObject | None:
         """The future's value; None if it failed with an exception whose class name begins with `absent`."""
         try:
-            return future.get(TIMEOUT_SECONDS + 5, self._jvm.java.util.concurrent.TimeUnit.SECONDS)
+            return future.get(TIMEOUT_SECONDS + 5, self._java("java.util.concurrent.TimeUnit").SECONDS)
         except JavaError as error:
             if any(name.startswith(absent) for name, _ in causes(error)):
                 return None
