@@ -9,6 +9,7 @@ from components.contract.problems import Problem
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.naming import group_id, heartbeat_workers_name, namespace_name, replication_policy
 from components.flows.selections import all_topics
+from components.kafka.replication_policy import is_readable
 from components.kafka.topic_names import LONGEST_NAME, has_topic_characters_only, is_name
 from components.topology.kubernetes_names import LABEL, LABEL_LENGTH
 from components.topology.model import Topology
@@ -42,14 +43,17 @@ def check_aliases(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
             "set `separator: '.'`.",
         )
     for key, alias in (("source", settings.source), ("target", settings.target)):
-        if alias in topology.clusters and (not has_topic_characters_only(alias) or settings.separator in alias):
+        if alias in topology.clusters and not (
+            has_topic_characters_only(alias) and is_readable(alias, settings.separator)
+        ):
             yield Problem(
                 flow.where(key),
                 "alias-breaks-topic-names",
                 f"the alias is `{alias}` and the separator is `{settings.separator}`",
                 "The replication policy takes everything before the first separator of a remote topic as the source's "
                 "alias, so MirrorMaker would not recognize cycles and upstream topics.",
-                "use an alias of letters, digits, `-` or `_` that does not contain the separator.",
+                "use an alias of letters, digits, `-` or `_` without the separator, and without its beginning at the "
+                "end.",
             )
 
 

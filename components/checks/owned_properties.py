@@ -110,6 +110,17 @@ def owned_remedy(key: str) -> str | None:
     return _CONNECTOR_OWNED.get(key) or (_CLUSTER if _CONNECTION.match(key) else None)
 
 
+#: Keys of a flow that each of several source connectors may have, too.
+_OF_EACH_SOURCE = ("topics", "topicsExclude", "startFrom", "offsetSyncs.lagMax", "transforms")
+
+
+def at_one_source(remedy: str) -> str:
+    """A remedy for one of several source connectors: what it may set itself, it sets itself."""
+    for key in _OF_EACH_SOURCE:
+        remedy = re.sub(rf"(`{re.escape(key)}(\.\w+)*`) of the flow", r"\1 of this source connector", remedy)
+    return remedy
+
+
 def instead_of(key: str) -> str | None:
     """What to set instead of a property that no connector has, if a key of the topology means the same."""
     if key in MUST_AGREE:

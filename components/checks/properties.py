@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from components.checks.owned_properties import (
     CONNECTOR_FORBIDDEN,
     MUST_AGREE,
+    at_one_source,
     instead_of,
     otherwise_named,
     owned_remedy,
@@ -57,6 +58,11 @@ class _Place:
     kafka: str
     offset_syncs: Side | str
     exactly_once: bool
+    is_one_source: bool
+
+    def here(self, remedy: str) -> str:
+        """The remedy as it reads in this place."""
+        return at_one_source(remedy) if self.is_one_source else remedy
 
     def meaning(self, key: str) -> KeyMeaning:
         if self.owner is Owner.WORKER:
@@ -85,7 +91,8 @@ def check_properties(flow: ExpandedFlow) -> Iterator[Problem]:
         },
     }
     for path, (owner, config) in configs.items():
-        place = _Place(flow.where(path), owner, config, flow.kafka, syncs, exactly_once)
+        is_one_source = path.startswith("connectors.sources.")
+        place = _Place(flow.where(path), owner, config, flow.kafka, syncs, exactly_once, is_one_source)
         check = _check_worker if owner is Owner.WORKER else _check_connector
         for key, value in config.items():
             yield from check(place, key, value)
@@ -102,10 +109,10 @@ def _check_connector(place: _Place, key: str, value: PropertyValue) -> Iterator[
             f"`{key}` is set on one connector",
             "The source and the checkpoint connector must agree on it. Otherwise checkpoints name other topics than "
             "those replicated, and offsets never translate.",
-            f"remove it here and set {MUST_AGREE[key]}.",
+            f"remove it here and set {place.here(MUST_AGREE[key])}.",
         )
     elif not isinstance(found, OtherOwner | WithoutEffect) and (instead := _owned_remedy(place, key)):
-        yield _owned(where, key, instead)
+        yield _owned(where, key, place.here(instead))
     else:
         yield from _check_placed(place, key, value, found)
 

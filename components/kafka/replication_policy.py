@@ -96,7 +96,7 @@ class ReplicationPolicy:
         target never go back. Heartbeats are replicated whether they are selected or not.
         Source: MirrorSourceConnector.shouldReplicateTopic and isCycle.
         """
-        heartbeats = f"(.*{re.escape(self.separator)})?{HEARTBEATS_TOPIC}"
+        heartbeats = f"{_aliases(self.separator)}{HEARTBEATS_TOPIC}"
         return (*internal_topics(self.separator), heartbeats, self.came_from_target)
 
     @property
@@ -105,10 +105,51 @@ class ReplicationPolicy:
 
         Source: MirrorSourceConnector.isCycle.
         """
-        separator, last = re.escape(self.separator), re.escape(self.separator[-1])
         # Java's split drops empty parts at the end, so `uswest.` has no prefix and is no cycle.
-        ending = HEARTBEATS_TOPIC if self.kind is Policy.IDENTITY else f"[^{last}].*"
-        return f"(.*{separator})?{re.escape(self.target)}{separator}.*{ending}"
+        ending = f".*{HEARTBEATS_TOPIC}" if self.kind is Policy.IDENTITY else _more_than(self.separator)
+        return f"{_aliases(self.separator)}{re.escape(self.target + self.separator)}{ending}"
+
+
+def is_readable(alias: str, separator: str) -> bool:
+    """Whether MirrorMaker finds an alias in front of a topic again: it takes all before the first separator."""
+    return f"{alias}{separator}".index(separator) == len(alias)
+
+
+def _aliases(separator: str) -> str:
+    """A pattern of any number of aliases, each with the separator behind it, as in front of a remote topic."""
+    return f"(.*{re.escape(separator)})?" if len(separator) == 1 else f"({_up_to(separator)})*"
+
+
+def _up_to(separator: str) -> str:
+    """A pattern of what ends at its first separator: `--` ends `a--` there, but not `a---`.
+
+    A step leads from each beginning of the separator to the next longer one. A character that does not fit leads back
+    to the longest beginning that the text then ends in.
+    """
+    steps: list[str] = []
+    for length, fitting in enumerate(separator):
+        back = [f"[^{''.join(map(re.escape, sorted(set(separator))))}]{''.join(steps)}"]
+        for other in sorted(set(separator) - {fitting}):
+            text = separator[:length] + other
+            kept = next(kept for kept in range(length, -1, -1) if text.endswith(separator[:kept]))
+            back.append(re.escape(other) + "".join(steps[kept:length]))
+        steps.append(f"({'|'.join(back)})*{re.escape(fitting)}")
+    return "".join(steps)
+
+
+def _more_than(separator: str) -> str:
+    """A pattern of what is neither empty nor only separators."""
+    cut = []
+    for length, fitting in enumerate(separator):
+        begun = re.escape(separator[:length])
+        cut += [begun] if length else []
+        cut.append(f"{begun}[^{re.escape(fitting)}].*")
+    return f"({re.escape(separator)})*({'|'.join(cut)})"
+
+
+def is_heartbeat_topic(topic: str, separator: str) -> bool:
+    """Whether a topic holds the heartbeats of some cluster. Source: ReplicationPolicy.isHeartbeatsTopic."""
+    return topic.split(separator)[-1] == HEARTBEATS_TOPIC
 
 
 def clusters_passed(topic: str, separator: str) -> list[str]:
@@ -123,7 +164,7 @@ def upstream_hops(topics: Iterable[str], separator: str) -> dict[str, int]:
     """
     hops: dict[str, int] = {}
     for topic in topics:
-        if topic.rsplit(separator, 1)[-1] == HEARTBEATS_TOPIC:
+        if is_heartbeat_topic(topic, separator):
             for count, alias in enumerate(clusters_passed(topic, separator), start=1):
                 hops[alias] = min(count, hops.get(alias, count))
     return hops

@@ -108,3 +108,23 @@ CORRECT: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.mark.parametrize(("at", "settings"), CORRECT.values(), ids=CORRECT)
 def test_a_correct_setting_is_no_problem(at: str, settings: dict[str, Any]) -> None:
     assert not [str(problem) for problem in problems_of(at, settings)]
+
+
+@pytest.mark.parametrize(
+    ("key", "remedy"),
+    [
+        ("topics", "`topics` of this source connector"),
+        ("topics.exclude", "`topicsExclude` of this source connector"),
+        ("offset.lag.max", "`offsetSyncs.lagMax` of this source connector"),
+        ("value.converter", "`transforms.converters.value` of this source connector"),
+        ("consumer.auto.offset.reset", "`startFrom` of this source connector"),
+        ("replication.policy.separator", "`separator` of the flow"),
+        ("source.cluster.alias", "`source` of the flow"),
+    ],
+)
+def test_one_of_several_source_connectors_sets_itself_what_it_may(key: str, remedy: str) -> None:
+    """The flow has no `topics` of its own then; with the flow's key in the remedy, the next check refused that key."""
+    sources = {"eu": {"topics": ["orders"], "config": {key: "1"}}}
+    flow = a_flow(topics=[], connectors={"sources": sources})
+    (found,) = check_topology(parse_topology(a_topology(flow)))
+    assert remedy in found.remedy

@@ -2,8 +2,9 @@
 
 import pytest
 
+from components.kafka.automata import automaton
 from components.kafka.internal_topics import internal_by_ending
-from components.kafka.replication_policy import upstream_hops
+from components.kafka.replication_policy import is_readable, upstream_hops
 from components.kafka.selection import Selection
 from tests.components.kafka.legs import a_policy
 
@@ -65,3 +66,25 @@ def test_the_identity_policy_prefixes_what_looks_like_heartbeats() -> None:
 def test_heartbeat_topics_name_every_cluster_on_the_way_and_the_shortest_way() -> None:
     names = ["heartbeats", "useast.heartbeats", "useast.eu.heartbeats", "ap.eu.heartbeats.", "x.y.eu.heartbeats"]
     assert upstream_hops(names, ".") == {"useast": 1, "eu": 2, "x": 1, "y": 2}
+
+
+@pytest.mark.parametrize("separator", [".", "_", "--", "..", "-.", "---"])
+@pytest.mark.parametrize("kind", ["default", "identity"])
+def test_every_rule_can_be_compared_with_other_patterns(kind: str, separator: str) -> None:
+    for pattern in a_policy(kind, separator).never_selected:
+        assert automaton(pattern).is_exact, pattern
+
+
+def test_a_separator_of_several_characters_ends_at_its_first_place() -> None:
+    """Java finds `-uswest` behind the first `--`, and `-x` behind `uswest--`."""
+    names = ["eu--uswest--x", "eu---uswest--x", "uswest---x", "uswest---", "uswest----", "orders"]
+    assert selected(names, separator="--") == ["eu---uswest--x", "orders", "uswest----"]
+    assert upstream_hops(["eu--us--heartbeats", "ap---heartbeats"], "--") == {"eu": 1, "us": 2}
+
+
+@pytest.mark.parametrize(
+    ("alias", "separator", "readable"),
+    [("us", "--", True), ("us-east", "--", True), ("us-", "--", False), ("us--1", "--", False), ("us-", ".-", True)],
+)
+def test_an_alias_must_not_run_into_the_separator(alias: str, separator: str, readable: bool) -> None:
+    assert is_readable(alias, separator) is readable

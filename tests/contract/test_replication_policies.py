@@ -1,0 +1,85 @@
+"""MirrorMaker's own classes read the names of topics as our rules do, with separators of any length.
+
+Without it a topic counts as one that came from the target and is missing there, or a loop counts as stopped.
+"""
+
+import json
+import subprocess
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from components.kafka.patterns import matches
+from components.kafka.replication_policy import (
+    POLICY_CLASSES,
+    Policy,
+    ReplicationPolicy,
+    clusters_passed,
+    is_heartbeat_topic,
+)
+from infra.machine.jars import CONNECT
+from infra.machine.jdk import find_jdk
+
+PROGRAM = Path(__file__).with_name("Policies.java")
+SEPARATORS = (".", "_", "--", "..", "-.", ".-.", "---", "ba")
+POLICIES = [
+    *(ReplicationPolicy(Policy.DEFAULT, separator, "b", "a") for separator in SEPARATORS),
+    *(ReplicationPolicy(Policy.IDENTITY, separator, "b", "a") for separator in (".", "--")),
+]
+
+
+def topics(separator: str) -> list[str]:
+    """Every name of a few characters or pieces that could be read in different ways."""
+    characters = sorted({"a", "b", *separator})
+    short = ("".join(each) for length in range(1, 7) for each in product(characters, repeat=length))
+    pieces = ["a", "b", separator, separator[0], "heartbeats"]
+    heartbeats = ("".join(each) + "heartbeats" for length in range(5) for each in product(pieces, repeat=length))
+    return sorted({*short, *heartbeats})
+
+
+@pytest.fixture(scope="module")
+def java() -> dict[ReplicationPolicy, list[tuple[str, bool, bool, list[str]]]]:
+    """For each policy its topics, each with whether it is a cycle, whether it has heartbeats, and its aliases."""
+    command = [find_jdk().java, "-XX:TieredStopAtLevel=1", "-cp", f"{CONNECT.directory}/*", PROGRAM]
+    asked = [
+        {
+            "class": POLICY_CLASSES[each.kind],
+            "separator": each.separator,
+            "source": each.source,
+            "target": each.target,
+            "topics": topics(each.separator),
+        }
+        for each in POLICIES
+    ]
+    ran = subprocess.run(
+        [str(word) for word in command], input=json.dumps(asked), capture_output=True, text=True, check=True
+    )
+    answers = json.loads(ran.stdout.splitlines()[-1])
+    return {
+        policy: [(topic, *answer) for topic, answer in zip(topics(policy.separator), each, strict=True)]
+        for policy, each in zip(POLICIES, answers, strict=True)
+    }
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: f"{policy.kind}{policy.separator}")
+def test_the_same_topics_count_as_cycles(
+    java: dict[ReplicationPolicy, list[tuple[str, bool, bool, list[str]]]], policy: ReplicationPolicy
+) -> None:
+    pattern = policy.came_from_target
+    wrong = [topic for topic, cycle, _, _ in java[policy] if matches(pattern, topic) is not cycle]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: f"{policy.kind}{policy.separator}")
+def test_the_same_topics_hold_heartbeats_of_the_same_clusters(
+    java: dict[ReplicationPolicy, list[tuple[str, bool, bool, list[str]]]], policy: ReplicationPolicy
+) -> None:
+    separator = policy.separator
+    heartbeats = [(topic, aliases) for topic, _, is_heartbeat, aliases in java[policy] if is_heartbeat]
+    assert [topic for topic, _, _, _ in java[policy] if is_heartbeat_topic(topic, separator)] == [
+        topic for topic, _ in heartbeats
+    ]
+    assert [aliases for _, aliases in heartbeats] == [clusters_passed(topic, separator) for topic, _ in heartbeats]
+    never = policy.never_selected
+    assert [topic for topic, _ in heartbeats if not any(matches(pattern, topic) for pattern in never)] == []
