@@ -20,6 +20,14 @@ class Owner:
     since: str
 
     @property
+    def yields(self) -> bool:
+        """Whether Pulumi takes over this manager's fields when it next changes the object, and removes undeclared ones.
+
+        Source: pulumi-kubernetes provider/pkg/await/await.go, fixCSAFieldManagers.
+        """
+        return self.manager.startswith(("kubectl", "before-first-apply"))
+
+    @property
     def deploys(self) -> bool:
         return self.manager.startswith(DEPLOYERS)
 

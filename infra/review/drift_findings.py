@@ -82,10 +82,13 @@ def _edit(stack: str, flow: str, live: Manifest, change: FieldChange, owner: Own
 def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner: Owner) -> Drift:
     pointer = "/".join(step.replace("~", "~0").replace("/", "~1") for step in path)
     patch = f'[{{"op":"remove","path":"/{pointer}"}}]'
-    remedy = (
-        f"remove it: `{_kubectl('patch', live)} --type=json -p '{patch}'`, which no deployment does because somebody "
-        "else owns the field, or declare it in the topology."
+    otherwise = (
+        "Otherwise it stays until a deployment changes this resource: Pulumi then takes over what kubectl wrote."
+        if owner.yields
+        else "No deployment removes it, because somebody else owns the field."
     )
+    command = f"{_kubectl('patch', live)} --type=json -p '{patch}'"
+    remedy = f"remove it: `{command}`, or declare it in the topology. {otherwise}"
     what = f"{change.path} is {value_text(change.after)}, and the stack does not declare it"
     where = str(reference(live))
     return Drift(Severity.RESTART, "field-added", flow, where, what, owner.manager, owner.since, remedy)

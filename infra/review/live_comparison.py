@@ -123,7 +123,8 @@ def running(
     by_identity = {identity(each): each for each in live}
     others: dict[str, Objects] = {}
     drift: list[Drift] = []
-    known: set[Identity] = set()
+    # Deployments of one replication share its label, and each declares objects that the others do not.
+    known: set[Identity] = {identity(body) for body in _objects(declared)}
     for name in declared.names:
         objects = declared.objects(name)
         flows = {body["metadata"]["labels"][PART_OF] for body in objects.values()}
@@ -131,11 +132,9 @@ def running(
         left = [
             each
             for each in live
-            if each["metadata"].get("labels", {}).get(PART_OF) in {*flows, name}
-            and identity(each) not in {identity(body) for body in objects.values()}
-            and identity(each) not in known
+            if each["metadata"].get("labels", {}).get(PART_OF) in {*flows, name} and identity(each) not in known
         ]
-        known |= {identity(each) for each in (*there.values(), *left)}
+        known |= {identity(each) for each in left}
         gone = dict(former(left, objects, there))
         others[name] = {key: seen(objects[key], each) for key, each in there.items()} | {
             key: whole(each) for key, each in gone.items()

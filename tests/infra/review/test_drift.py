@@ -62,6 +62,7 @@ def test_a_property_added_by_hand_names_who_when_and_the_patch_that_removes_it(d
         "2026-01-02T03:04:05Z",
     )
     assert '"path":"/spec/config/a~1b"' in drift.remedy
+    assert "Otherwise it stays until a deployment changes this resource: Pulumi then takes over" in drift.remedy
 
 
 def test_a_declared_field_edited_by_hand_is_drift_and_a_change_of_the_next_deployment(declared: Snapshot) -> None:
@@ -196,3 +197,14 @@ def test_a_failed_validation_is_drift_however_well_the_objects_look() -> None:
 def test_a_validation_that_cannot_be_read_is_no_absence_of_drift() -> None:
     with pytest.raises(CannotRunError, match="cannot be read"):
         list(topic_drift("test", {"orders": published("{}")}))
+
+
+def test_two_deployments_of_one_replication_are_no_drift_of_each_other(tmp_path: Path) -> None:
+    """Active/active, in a stack without a region: both have the replication's label."""
+    between = {"kind": "mirrorMaker2", "between": ["useast", "uswest"], "topics": ["orders"], "groups": ["web"]}
+    declared = current_snapshot("test", written(tmp_path / "stacks", {"replications": {"orders": between}}))
+    live = [each for name in declared.names for each in in_cluster(Snapshot(others={name: declared.objects(name)}))]
+    clean = running("test", declared, live)
+    compared = compare("test", "what runs", clean.snapshot, declared)
+    assert len(declared.names) == 2
+    assert (clean.drift, compared.objects, compared.effects) == ((), (), ())
