@@ -15,6 +15,7 @@ from infra.local.operator import conditions
 from infra.local.operator.conditions import Condition, not_ready, timestamp
 from infra.local.operator.connect_rest import RunningConnector
 from infra.local.operator.resources import ConnectorResource
+from infra.local.operator.restart_requests import restart_requests
 from infra.local.operator.worker_log import trace_summary
 from infra.local.operator.worker_properties import in_folder, text
 
@@ -141,6 +142,7 @@ def condition_of(connector: ConnectorResource, running: RunningConnector | None)
 def warnings(connector: ConnectorResource) -> list[Condition]:
     dropped = sorted(FORBIDDEN_KEYS & connector.config.keys())
     found = [conditions.warning("ForbiddenConfiguration", f"config {key} is dropped: spec sets it") for key in dropped]
+    found += [each for each in restart_requests(connector) if isinstance(each, Condition)]
     return found + [
         conditions.warning("DeprecatedFields", f"spec.{field} is not in v1 any more: use spec.state")
         for field in connector.deprecated_fields

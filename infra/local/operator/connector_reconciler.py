@@ -25,6 +25,7 @@ from infra.local.operator.connector_plan import (
 )
 from infra.local.operator.lookups import explained, placeholders, redacted, secret_values
 from infra.local.operator.resources import ConnectorResource
+from infra.local.operator.restart_requests import RestartRequest, restart_requests
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +99,8 @@ class ConnectorReconciler:
                     case _:
                         # Connect still reports the state before the step; the next round reads the new one.
                         return None
+            if step is None and running is not None and self._restarted(rest, connector):
+                return None
             topics = rest.topics(connector.name) if running and running.state == "RUNNING" else []
         except RestError as error:
             if error.passing:
@@ -107,6 +110,15 @@ class ConnectorReconciler:
             secrets = self._secrets(connector)
             running = replace(running, status=redacted(running.status, secrets))
         return Outcome(condition, running, topics, restarts)
+
+    def _restarted(self, rest: ConnectRest, connector: ConnectorResource) -> bool:
+        """Whether somebody asked for a restart, which is done now."""
+        requests = [each for each in restart_requests(connector) if isinstance(each, RestartRequest)]
+        for each in requests:
+            log.info("connector %s/%s: %s", connector.namespace, connector.name, each.path)
+            rest.restart(connector.name, each.path)
+            self.api.patch(connector.declared_by, each.removal)
+        return bool(requests)
 
     def _held_back(self, connector: ConnectorResource, step: Step) -> Condition | None:
         """The earlier refusal, if this step is the same one and it is too soon to try it again."""

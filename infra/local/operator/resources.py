@@ -1,7 +1,7 @@
 """Typed views of KafkaConnect and KafkaConnector. Pure. The API server has validated the objects by their CRDs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from infra.kubernetes.api import Object, Reference
@@ -107,10 +107,18 @@ class ConnectorResource:
     component: Component = KAFKA_CONNECT
     deprecated_fields: tuple[str, ...] = ()
     file_secrets: tuple[str, ...] = ()
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def reference(self) -> Reference:
         return Reference(API_VERSION, "KafkaConnector", self.namespace, self.name)
+
+    @property
+    def declared_by(self) -> Reference:
+        """The resource that declares the connector: a KafkaConnector, or the KafkaMirrorMaker2 with its mirrors."""
+        if self.component is KAFKA_CONNECT:
+            return self.reference
+        return Reference(API_VERSION, self.component.kind, self.namespace, self.cluster or "")
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -197,4 +205,5 @@ def connector_resource(item: Object) -> ConnectorResource:
         max_restarts=restart.get("maxRestarts"),
         status=item.get("status") or {},
         deprecated_fields=tuple(field for field in ("pause",) if field in spec),
+        annotations=metadata.get("annotations") or {},
     )

@@ -1,0 +1,57 @@
+"""Which restarts an annotation asks for, in Strimzi's forms."""
+
+from dataclasses import replace
+
+import pytest
+
+from infra.local.operator.conditions import Condition
+from infra.local.operator.resources import KAFKA_CONNECT, KAFKA_MIRROR_MAKER_2
+from infra.local.operator.restart_requests import RestartRequest, restart_requests
+from tests.infra.operator.builders import a_connector
+
+ONE = "restart?includeTasks=false&onlyFailed=false"
+ALL = "restart?includeTasks=true&onlyFailed=false"
+FAILED = "restart?includeTasks=true&onlyFailed=true"
+NAME = "a->b.MirrorSourceConnector"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "path"),
+    [
+        ("restart", "true", ONE),
+        ("restart", "includeTasks", ALL),
+        ("restart", "includeTasks,onlyFailed", FAILED),
+        ("restart-task", "2", "tasks/2/restart"),
+        ("restart", "yes", None),
+        ("restart", "true,includeTasks", None),
+    ],
+)
+def test_a_connectors_restart(annotation: str, value: str, path: str | None) -> None:
+    connector = replace(a_connector(), component=KAFKA_CONNECT, annotations={f"strimzi.io/{annotation}": value})
+    (found,) = restart_requests(connector)
+    if path is None:
+        assert found == Condition("Warning", "RestartConnector", "Invalid annotation format")
+    else:
+        assert found == RestartRequest(f"strimzi.io/{annotation}", path)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "paths"),
+    [
+        ("restart-connector", NAME, [ONE]),
+        ("restart-connector", f"{NAME}:includeTasks", [ALL]),
+        ("restart-connector-task", f"{NAME}:1", ["tasks/1/restart"]),
+        ("restart-connector", "a->b.MirrorCheckpointConnector", []),
+        ("restart-connector-task", "a->b.MirrorCheckpointConnector:1", []),
+    ],
+)
+def test_a_mirrors_restart_names_its_connector(annotation: str, value: str, paths: list[str]) -> None:
+    given = {f"strimzi.io/{annotation}": value}
+    connector = replace(a_connector(), name=NAME, component=KAFKA_MIRROR_MAKER_2, annotations=given)
+    assert [each.path for each in restart_requests(connector) if isinstance(each, RestartRequest)] == paths
+
+
+def test_the_annotation_is_removed_by_its_escaped_path() -> None:
+    assert RestartRequest("strimzi.io/restart", ONE).removal == [
+        {"op": "remove", "path": "/metadata/annotations/strimzi.io~1restart"}
+    ]
