@@ -14,8 +14,13 @@ class KubernetesAccess:
 
 
 def provider_variables(*, overwrite: bool) -> dict[str, str]:
-    """Options of the Kubernetes provider, as environment variables. Source: pulumi-kubernetes, `enablePatchForce`."""
-    return {"PULUMI_K8S_ENABLE_PATCH_FORCE": "true"} if overwrite else {}
+    """Options of the Kubernetes provider, as environment variables.
+
+    A Secret whose value changes is updated in place; by default it would be deleted and made anew, and missing in
+    between. Source: pulumi-kubernetes, `enableSecretMutable`, `enablePatchForce`.
+    """
+    forced = {"PULUMI_K8S_ENABLE_PATCH_FORCE": "true"} if overwrite else {}
+    return {"PULUMI_K8S_ENABLE_SECRET_MUTABLE": "true", **forced}
 
 
 @dataclass(frozen=True)

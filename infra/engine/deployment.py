@@ -15,6 +15,7 @@ from infra.kubernetes.access import api_client
 from infra.kubernetes.api_switch import require_ready_for_v1
 from infra.kubernetes.config_maps import require_config_maps
 from infra.kubernetes.readiness import wait_until_ready
+from infra.kubernetes.secret_readers import restart_readers, secret_versions
 from infra.promotion.rule.state import unproven
 from infra.settings import StackSettings
 from infra.stack_checks import resolved_flows
@@ -36,6 +37,7 @@ def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
     """Deploy the stack; returns the number of objects by kind of change.
 
     `refresh` first reads the cluster into Pulumi's state, so that what was edited or deleted there is deployed again.
+    Connectors that read a Secret which has changed are restarted.
     """
     flows = resolved_flows(settings)
     raise_errors(unproven(settings))
@@ -43,9 +45,12 @@ def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
     for sentence in stack_environment(settings).before_deploy(flows):
         say(sentence)
     with open_stack(settings, overwrite=refresh) as stack:
-        access = stack_environment(settings).kubernetes_access()
-        adopt_pending_creates(stack, api_client(settings, access), say)
+        api = api_client(settings, stack_environment(settings).kubernetes_access())
+        adopt_pending_creates(stack, api, say)
+        secrets = secret_versions(api, flows)
         result = stack.up(on_output=say, on_error=say, color=_color(), suppress_outputs=True, refresh=refresh)
+        for sentence in restart_readers(api, flows, secrets):
+            say(sentence)
     return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
 
 

@@ -8,6 +8,9 @@ from components.contract.problems import CannotRunError
 
 #: The engine repeats what the program said, with this in front.
 _AGAIN = "an unhandled error occurred: "
+_ERROR = re.compile(r"error:|^\s*\* ")
+_COUNTED = re.compile(r"\d+ errors? occurred:$")
+_ENDINGS = ("update failed", "preview failed")
 #: Words of the engine's message, and the remedy. The first that matches is used.
 _REMEDIES = (
     ("no resource plugin", f"`pulumi plugin install resource kubernetes {version('pulumi-kubernetes')}`."),
@@ -85,7 +88,13 @@ def _field_conflict(edited: list[str], stack: str) -> CannotRunError:
 
 
 def _engine_errors(text: str) -> list[str]:
-    """Every different error line of the engine, or its last line if there is none."""
-    found = [line.split("error:", 1)[1].strip().removeprefix(_AGAIN) for line in text.splitlines() if "error:" in line]
-    said = (line.strip().removeprefix("stdout:").removeprefix("stderr:").strip() for line in text.splitlines())
-    return list(dict.fromkeys(line for line in found if line)) or [line for line in said if line][-1:]
+    """Every different error line of the engine, or its last line if there is none.
+
+    Where a provider counts its errors, each stands on a line of its own behind a star.
+    """
+    signs = (line.split("error:", 1)[-1].strip() for line in text.splitlines() if _ERROR.search(line))
+    said = [line.removeprefix("* ").removeprefix(_AGAIN) for line in signs if not _COUNTED.search(line)]
+    # The engine ends with a line about itself, which says nothing that the others do not.
+    found = [line for line in said if line not in _ENDINGS] or said
+    lines = (line.strip().removeprefix("stdout:").removeprefix("stderr:").strip() for line in text.splitlines())
+    return list(dict.fromkeys(line for line in found if line)) or [line for line in lines if line][-1:]

@@ -11,6 +11,7 @@ from components.kafka.connector_status import connectors, failures
 from components.render.deployments import deployment_objects, deployments
 from components.render.planned_objects import ObjectRole, PlannedObject
 from infra.kubernetes.api import ApiError, KubernetesApi, reference
+from infra.kubernetes.secret_readers import RESTART
 from infra.kubernetes.status import condition, is_observed
 from infra.waiting import DeadlineError, NotYetError, wait_for
 
@@ -90,6 +91,8 @@ def readiness_of(title: str, live: Mapping[str, Any]) -> Readiness:
     """
     if not is_observed(live):
         return Readiness(title, False, "the operator has not processed the newest change yet")
+    if (live["metadata"].get("annotations") or {}).keys() & RESTART.keys():
+        return Readiness(title, False, "the operator has not restarted it yet")
     if condition(live, "Ready").get("status") == "True":
         failed = [each.of(found.get("name", title)) for found in connectors(live) for each in failures(found)]
         return Readiness(title, not failed, "; ".join(failed))

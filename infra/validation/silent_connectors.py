@@ -25,6 +25,7 @@ def _failed(name: str, failure: Failure) -> str:
     if "AuthenticationException" in failure.reason:
         return (
             f"{name} is deployed, but nothing arrives through it: authentication failed ({failure.reason}). Remedy: "
-            "correct the credential that the flow logs in with, and deploy it with `replicate up`"
+            "correct the credential that the flow logs in with, and deploy it with `replicate up`, which restarts what "
+            "reads it"
         )
     return failure.of(name)

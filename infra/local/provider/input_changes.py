@@ -43,12 +43,13 @@ class InputChanges:
 
 REPLACED_BY: Mapping[tuple[str, str], tuple[Path, ...]] = {
     ("", "ConfigMap"): (("data",), ("binaryData",), ("immutable",)),
-    ("", "Secret"): (("data",), ("stringData",), ("type",), ("immutable",)),
+    ("", "Secret"): (("type",),),
     ("rbac.authorization.k8s.io", "RoleBinding"): (("roleRef",),),
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): (("roleRef",),),
 }
-"""Properties, by group and kind, whose change replaces the object. Like the real provider, this replaces a ConfigMap or
-Secret whose data changed, immutable or not, so that its readers can be made to change with it."""
+"""Properties, by group and kind, whose change replaces the object. Like the real provider, this replaces a ConfigMap
+whose data changed, immutable or not. A Secret is updated in place, as with the provider's option enableSecretMutable.
+"""
 
 IDENTITY: tuple[Path, ...] = (("kind",), ("metadata", "name"), ("metadata", "namespace"))
 

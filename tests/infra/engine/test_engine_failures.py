@@ -75,6 +75,12 @@ def test_the_programs_error_is_reported_once() -> None:
     assert engine_failure(said(both), "test", opened=True).what == "a-code: what, at a.b."
 
 
+def test_errors_that_a_provider_counts_are_told_without_the_count() -> None:
+    counted = 'error: 1 error occurred:\n\t* KafkaConnect "orders" is invalid: spec.groupId: Required value'
+    failure = engine_failure(said(f"{counted}\nerror: update failed"), "test", opened=True)
+    assert failure.what == 'KafkaConnect "orders" is invalid: spec.groupId: Required value'
+
+
 def test_without_an_error_line_the_engines_last_line_is_reported() -> None:
     assert engine_failure(said("panic: nil"), "test", opened=True).what == "panic: nil"
 

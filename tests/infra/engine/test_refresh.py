@@ -29,14 +29,21 @@ def test_only_a_refresh_takes_fields_back_from_other_managers(
         yield SimpleNamespace(up=run, preview=run)
 
     monkeypatch.setattr(deployment, "open_stack", open_stack)
-    for name in ("resolved_flows", "unproven", "adopt_pending_creates", "api_client"):
+    for name in (
+        "resolved_flows",
+        "unproven",
+        "adopt_pending_creates",
+        "api_client",
+        "secret_versions",
+        "restart_readers",
+    ):
         monkeypatch.setattr(deployment, name, lambda *_: ())
     getattr(deployment, verb)(read_settings("prod-us-west-2", STACKS), lambda _: None, refresh=refresh)
     assert seen == [(refresh, refresh)]
 
 
-@pytest.mark.parametrize(("overwrite", "variables"), [(True, {"PULUMI_K8S_ENABLE_PATCH_FORCE": "true"}), (False, {})])
-def test_the_providers_option_is_set_for_its_own_process(overwrite: bool, variables: dict[str, str]) -> None:
+@pytest.mark.parametrize(("overwrite", "more"), [(True, {"PULUMI_K8S_ENABLE_PATCH_FORCE": "true"}), (False, {})])
+def test_the_providers_options_are_set_for_its_own_process(overwrite: bool, more: dict[str, str]) -> None:
     environment = stack_environment(read_settings("prod-us-west-2", STACKS))
     with environment.workspace(overwrite=overwrite) as place:
-        assert place.variables == variables
+        assert place.variables == {"PULUMI_K8S_ENABLE_SECRET_MUTABLE": "true", **more}

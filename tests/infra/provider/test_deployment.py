@@ -96,13 +96,20 @@ def test_a_removed_property_leaves_the_object(deployment: Deployment, api: Kuber
     assert found["spec"] == {"class": "example.Source", "config": {"topics": "a"}}
 
 
-def test_changed_data_replaces_immutable_objects_in_place(deployment: Deployment, api: KubernetesApi) -> None:
+def test_changed_data_replaces_a_config_map_and_updates_a_secret(deployment: Deployment, api: KubernetesApi) -> None:
+    """A Secret that was deleted and made anew would be missing in between."""
     deployment.up(a_program())
-    assert deployment.preview(a_program(value="2")) == {"same": 5, "replace": 2}
-    assert deployment.up(a_program(value="2")) == {"same": 5, "replace": 2}
-    changed = api.get(Reference("v1", "ConfigMap", NAMESPACE, "config"))
+    secret = Reference("v1", "Secret", NAMESPACE, "east")
+    before = api.get(secret)
+    assert deployment.preview(a_program(value="2")) == {"same": 5, "update": 1, "replace": 1}
+    assert deployment.up(a_program(value="2")) == {"same": 5, "update": 1, "replace": 1}
+    changed, after = api.get(Reference("v1", "ConfigMap", NAMESPACE, "config")), api.get(secret)
+    assert before is not None
     assert changed is not None
+    assert after is not None
     assert changed["data"] == {"a.b": "2"}
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert after["data"] != before["data"]
 
 
 def test_another_namespace_replaces_everything(deployment: Deployment, api: KubernetesApi) -> None:

@@ -61,11 +61,11 @@ def test_a_changed_property_is_named_by_its_path(old: Any, new: Any, expected: I
         ),
         pytest.param(a_config_map(immutable=True), a_config_map(), "immutable", True, id="no-longer-immutable"),
         pytest.param(
-            an_object("Secret", "v1", stringData={"a": "1"}),
-            an_object("Secret", "v1", stringData={"a": "2"}),
-            "stringData.a",
+            an_object("Secret", "v1", type="Opaque"),
+            an_object("Secret", "v1", type="other"),
+            "type",
             True,
-            id="secret-value",
+            id="secret-type",
         ),
         pytest.param(
             an_object("RoleBinding", "rbac.authorization.k8s.io/v1", roleRef={"name": "a"}),
