@@ -13,6 +13,8 @@ from components.flows.sources import each_source, source_key
 from components.kafka.globs import written_as_glob
 from components.kafka.patterns import pattern_error
 from components.kafka.plugins import CLASSES, KAFKA_TRANSFORMS, TOPIC_NAME_MATCHES, Role
+from components.kafka.record_forms import Step
+from components.kafka.transform_demands import unmet
 from components.properties.definitions import Definition, nearest, transform_definitions
 from components.topology.clusters import Properties
 from components.topology.transforms import Converters, Transform
@@ -82,6 +84,9 @@ def _check_config(where: str, name: str, config: Properties, version: str, role:
                 f"`{outer}` requires it, so Connect would refuse the connector.",
                 f"set `config: {{{key}: …}}`. {definition.documentation}",
             )
+    if (demand := unmet(Step("", name, config))) is not None:
+        why = f"`{outer}` demands it, so Connect would refuse the connector."
+        yield Problem(where, "transform-incomplete", demand.what, why, demand.remedy)
     for key, value in config.items():
         if key in known:
             yield from check_value(f"{where}.config.{key}", key, value, known[key])
