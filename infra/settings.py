@@ -102,24 +102,26 @@ def read_settings(stack: str, stacks: Path) -> StackSettings:
     return replace(settings, kubeconfig=kubeconfig, context=context, encrypted_access=hidden)
 
 
-def regions_of_topology(topology: str, stacks: Path) -> frozenset[str | None] | None:
+def regions_of_topology(topology: str, stacks: Path) -> tuple[frozenset[str | None], tuple[str, ...]]:
     """The regions of all stacks that read a topology, with None for a stack of all regions.
 
-    None if a stack's file cannot be read, because then it may be one of them.
+    The files that cannot be read come second: each may be one of these stacks.
     """
     regions: set[str | None] = set()
+    unread: list[str] = []
     for stack in stack_names(stacks):
+        path = stack_file(stack, stacks)
         try:
-            data = load_yaml(stack_file(stack, stacks))
+            data = load_yaml(path)
         except CannotRunError:
-            return None
+            data = None
         config = data.get("config") if isinstance(data, Mapping) else None
         if not isinstance(config, Mapping):
-            return None
-        if config.get(f"{PROJECT}:topology") == topology:
+            unread.append(path.name)
+        elif config.get(f"{PROJECT}:topology") == topology:
             region = config.get(f"{PROJECT}:region")
             regions.add(None if region is None else str(region))
-    return frozenset(regions)
+    return frozenset(regions), tuple(unread)
 
 
 def _is_encrypted(value: object) -> bool:

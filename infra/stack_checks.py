@@ -103,10 +103,10 @@ def _problems_of_topology(settings: StackSettings) -> Iterator[Problem]:
 
 def _check_coverage(settings: StackSettings) -> Iterator[Problem]:
     """The stacks of a topology deploy all its flows, as far as their files can be read."""
-    regions = regions_of_topology(settings.values["topology"], settings.stacks)
+    regions, unread = regions_of_topology(settings.values["topology"], settings.stacks)
     known = {cluster.region for cluster in settings.topology.clusters.values()}
-    if regions is not None and settings.region in {None, *known}:
-        yield from check_deployed(settings.topology, settings.values["topology"], regions)
+    if settings.region in {None, *known}:
+        yield from check_deployed(settings.topology, settings.values["topology"], regions, unread)
 
 
 def _check_stack(settings: StackSettings) -> Iterator[Problem]:

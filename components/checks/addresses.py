@@ -6,7 +6,7 @@ from itertools import combinations
 
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow, expand
-from components.kafka.addresses import Server, servers
+from components.kafka.addresses import Server, entries, is_ip6, refuses_empty_entries, servers
 from components.topology.clusters import Cluster, ConfigValue
 from components.topology.model import Topology
 
@@ -14,6 +14,8 @@ from components.topology.model import Topology
 def check_addresses(topology: Topology, values: Mapping[str, str]) -> Iterator[Problem]:
     """Check every address; `values` holds the addresses that the stack's configuration has, by key."""
     known: dict[str, set[tuple[str, int]]] = {}
+    modern = [flow.settings for flow in expand(topology) if refuses_empty_entries(flow.kafka)]
+    strict = {alias for settings in modern for alias in (settings.source, settings.target)}
     for alias, cluster in topology.clusters.items():
         address = _address(cluster, values)
         if address is None:
@@ -21,6 +23,7 @@ def check_addresses(topology: Topology, values: Mapping[str, str]) -> Iterator[P
         read = servers(address)
         known[alias] = {(each.host, each.port) for each in read.values() if each is not None}
         yield from _check_form(_where(alias, cluster), read)
+        yield from _check_entries(_where(alias, cluster), address, strict=alias in strict)
     yield from _check_different(topology, known)
 
 
@@ -40,12 +43,7 @@ def _check_form(where: str, read: Mapping[str, Server | None]) -> Iterator[Probl
         yield _bad_address(where, "the address is empty", "write `HOST:PORT`.")
     for text, server in read.items():
         if server is None:
-            host = re.sub(r"^\w+://|[:/].*$", "", text)
-            port = re.search(r":\d", text.partition("://")[2] or text)
-            what = f"`{text}` is not a host and a port from 1 to 65535" if port else f"`{text}` has no port"
-            yield _bad_address(
-                where, what, f"write `{host}:PORT` with the port of the listener, such as `{host}:9093`."
-            )
+            yield _mistake(where, text)
         elif server.scheme:
             yield Problem(
                 where,
@@ -56,6 +54,67 @@ def _check_form(where: str, read: Mapping[str, Server | None]) -> Iterator[Probl
                 f"write `{text.removeprefix(server.scheme)}`.",
                 Severity.WARNING,
             )
+
+
+def _mistake(where: str, text: str) -> Problem:
+    """The problem of a server that clients refuse."""
+    plain = text.partition("://")[2] or text
+    if "@" in plain:
+        return _login(where, plain)
+    if divider := re.search(r"[;\s]+", plain):
+        parts = ",".join(part for part in re.split(r"[;\s]+", plain) if part)
+        said = f"`{divider[0].strip()}`" if divider[0].strip() else "a blank"
+        return _bad_address(where, f"`{text}` has {said} in it", f"divide servers by commas: `{parts}`.")
+    if is_ip6(plain):
+        return Problem(
+            where,
+            "bad-address",
+            f"`{text}` is an IPv6 address without brackets",
+            "Kafka's clients take what follows the last colon for the port.",
+            "put the address in brackets and the port after them, as in `[2001:db8::1]:9093`.",
+        )
+    host = re.sub(r"[:/].*$", "", plain)
+    remedy = f"write `{host}:PORT` with the port of the listener, such as `{host}:9093`."
+    if re.search(r":\d", plain):
+        return _bad_address(where, f"`{text}` is not a host and a port from 1 to 65535", remedy)
+    return _bad_address(where, f"`{text}` has no port", remedy)
+
+
+def _login(where: str, text: str) -> Problem:
+    """The problem of a user in an address; what stands before the host may be a password."""
+    host = text.rpartition("@")[2]
+    return Problem(
+        where,
+        "login-in-address",
+        f"a user is named in front of `{host}`",
+        "Kafka's clients refuse such an address. They log in as `authentication` says.",
+        f"write `{host}`, and set `authentication` of the cluster.",
+    )
+
+
+def _check_entries(where: str, address: str, *, strict: bool) -> Iterator[Problem]:
+    """No entry is empty, and none is repeated."""
+    given = entries(address)
+    if "" in given and any(given):
+        yield Problem(
+            where,
+            "bad-address",
+            "an entry of the address is empty",
+            "Kafka's clients refuse it from 4.2 on, so neither workers nor connectors would start."
+            if strict
+            else "Kafka's clients refuse it from 4.2 on.",
+            "remove the comma at the beginning or end, or the second of two.",
+            Severity.ERROR if strict else Severity.WARNING,
+        )
+    for text in sorted({text for text in given if text and "@" not in text and given.count(text) > 1}):
+        yield Problem(
+            where,
+            "listed-twice",
+            f"`{text}` is in the address more than once",
+            "Clients use it once, so a server that was meant may be missing.",
+            "remove the repetition, or correct it if another server was meant.",
+            Severity.WARNING,
+        )
 
 
 def _bad_address(where: str, what: str, remedy: str) -> Problem:

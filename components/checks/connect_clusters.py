@@ -10,6 +10,7 @@ from components.checks.property_values import is_open_credential, open_credentia
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.naming import group_id, heartbeat_workers_name
+from components.kafka.mirror_connectors import EMIT_CHECKPOINTS
 from components.kafka.topic_names import is_name
 from components.topology.model import Flow, Topology
 from components.topology.workers import Quota
@@ -37,6 +38,7 @@ def check_connect_clusters(topology: Topology, flows: Sequence[ExpandedFlow]) ->
         yield from _check_quota(flow, flow.settings.connect.replicas + len(workers[flow.workers]) - 1)
         yield from _check_tasks(flow)
         yield from _check_offset_syncs(flow)
+        yield from _check_checkpoints(flow)
 
 
 def _check_names(flows: Sequence[ExpandedFlow], senders: Sequence[str]) -> Iterator[Problem]:
@@ -133,10 +135,24 @@ def _check_offset_syncs(flow: ExpandedFlow) -> Iterator[Problem]:
         )
 
 
+def _check_checkpoints(flow: ExpandedFlow) -> Iterator[Problem]:
+    checkpoint = flow.settings.connectors.checkpoint
+    if checkpoint.enabled and not checkpoint.emits(EMIT_CHECKPOINTS) and flow.settings.groups:
+        yield Problem(
+            flow.where(f"connectors.checkpoint.config.{EMIT_CHECKPOINTS}"),
+            "checkpoints-off",
+            f"`{EMIT_CHECKPOINTS}` is false, but groups are selected",
+            "The checkpoint connector runs without a task, so no offset of these groups is translated.",
+            "remove it, or set `connectors.checkpoint.enabled: false` and remove `groups`.",
+            Severity.WARNING,
+        )
+
+
 def check_resources(flow: ExpandedFlow) -> Iterator[Problem]:
     """The container of a flow's workers has sizes that Kubernetes accepts, and no credential as text."""
     yield from _check_requests(flow)
     yield from _check_heap(flow)
+    yield from _check_initial_heap(flow)
     for where, entry in _variables(flow):
         name, value = str(entry.get("name", "")), str(entry.get("value") or "")
         if is_open_credential(name, value):
@@ -189,7 +205,7 @@ def _check_heap(flow: ExpandedFlow) -> Iterator[Problem]:
                 f"set `{option}` to a size such as `2g`.",
             )
         elif size is not None and limit is not None:
-            heap = Decimal(int(size[1]) * _JVM_UNITS[size[2].lower()])
+            heap = _bytes(size)
             if heap >= _quantity(limit):
                 yield Problem(
                     where,
@@ -198,6 +214,23 @@ def _check_heap(flow: ExpandedFlow) -> Iterator[Problem]:
                     "The JVM needs more memory than its heap. Kubernetes kills the worker when it exceeds the limit.",
                     f"lower `{option}`, or raise `connect.resources.limits.memory` well above {_shown(heap)}.",
                 )
+
+
+def _check_initial_heap(flow: ExpandedFlow) -> Iterator[Problem]:
+    options = flow.settings.connect.jvm_options or {}
+    initial, most = (_JVM_SIZE.fullmatch(str(options.get(option))) for option in ("-Xms", "-Xmx"))
+    if initial is not None and most is not None and _bytes(initial) > _bytes(most):
+        yield Problem(
+            flow.where("connect.jvmOptions.-Xms"),
+            "initial-heap-above-maximum",
+            f"`-Xms` is {options['-Xms']}, but `-Xmx` is {options['-Xmx']}",
+            "The JVM does not start with an initial heap above the maximum, so no worker would start.",
+            f"set `-Xms` to {options['-Xmx']} or less, or raise `-Xmx`.",
+        )
+
+
+def _bytes(size: re.Match[str]) -> Decimal:
+    return Decimal(int(size[1]) * _JVM_UNITS[size[2].lower()])
 
 
 def _quantity(value: str | int | float) -> Decimal:

@@ -90,8 +90,8 @@ def _check_repeated(flow: ExpandedFlow) -> Iterator[Problem]:
                 flow.where(key),
                 "listed-twice",
                 f"`{entry}` is in the list more than once",
-                "The repetition selects nothing more, and connectors of Kafka 4.3 refuse such a list.",
-                "correct or remove it.",
+                "It is rendered once, because connectors of Kafka 4.2 and later refuse a list with a repeated entry.",
+                "remove the repetition, or correct it if another name was meant.",
                 Severity.WARNING,
             )
 

@@ -17,6 +17,7 @@ from components.render.connector_config import changeable_layers
 from components.topology.model import Preset
 
 _IN_FLIGHT = "max.in.flight.requests.per.connection"
+_DELIVERY = "delivery.timeout.ms"
 #: Limit for idempotent producers. Source: ProducerConfig.
 _MOST_IN_FLIGHT = 5
 
@@ -53,6 +54,7 @@ def check_tuning(flow: ExpandedFlow) -> Iterator[Problem]:
         produces = _settings(flow, part, producer, version)
         yield from _check_ceilings(flow, part, consumes, produces)
         yield from _check_order(flow, part, produces)
+        yield from _check_delivery(flow, part, produces)
 
 
 def _settings(flow: ExpandedFlow, part: str, client: Client, version: str) -> Mapping[str, Setting]:
@@ -158,6 +160,21 @@ def _check_order(flow: ExpandedFlow, part: str, produces: Mapping[str, Setting])
             "set `producer.override.enable.idempotence` to true.",
             Severity.WARNING,
         )
+
+
+def _check_delivery(flow: ExpandedFlow, part: str, produces: Mapping[str, Setting]) -> Iterator[Problem]:
+    """Source: KafkaProducer.configureDeliveryTimeout; Connect always sets the timeout."""
+    delivery, linger, request = (_number(produces, name) for name in (_DELIVERY, "linger.ms", "request.timeout.ms"))
+    if delivery is None or linger is None or request is None or delivery >= linger + request:
+        return
+    yield Problem(
+        flow.where(f"connectors.sources.{part}.config" if part else "connectors.source.config"),
+        "delivery-timeout-too-short",
+        f"the producer of records has `{_DELIVERY}` {delivery}, but `linger.ms` {linger} and `request.timeout.ms` "
+        f"{request}",
+        "A producer starts only if the first is at least the sum of the others, so every task would fail.",
+        f"set `producer.override.{_DELIVERY}` to at least {linger + request}, or remove it.",
+    )
 
 
 def _connector(part: str) -> str:

@@ -28,6 +28,7 @@ _TEMPLATE_SINCE = {
     "pod.templatedVolumes": (1, 2),
 }
 #: Source: Strimzi 0.48, KafkaConnectSpec and KafkaClientAuthenticationCustom.
+_MOUNTS = "/mnt"
 _CUSTOM_SINCE = _REPORTER_SINCE = (0, 48)
 #: Source: Strimzi 0.49, KafkaConnectorSpec and KIP-891.
 _PLUGIN_VERSION_SINCE = (0, 49)
@@ -37,6 +38,7 @@ def check_versions(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
     """The operator supports everything that a flow sets."""
     operator = strimzi(topology.strimzi)
     yield from _check_template(operator, flow)
+    yield from _check_mounts(flow)
     yield from _check_kafka(topology.strimzi, operator, flow)
     if isinstance(flow.settings.connect.metrics, ReporterMetrics) and not operator.has(_REPORTER_SINCE):
         remedy = "set `connect.metrics.type: jmxPrometheusExporter` with its ConfigMap"
@@ -84,11 +86,15 @@ def _check_kafka(given: str, operator: Strimzi, flow: ExpandedFlow) -> Iterator[
     connect, supported = flow.settings.connect, supported_versions(operator)
     own = connect.version is not None and len(connect.version.split(".")) == 3 and "-" not in connect.version
     if own and supported and connect.image is None and connect.version not in supported:
+        image = f"image for Kafka {connect.version}"
+        what, have, refuse = f"Strimzi {given} has no {image}", "It has", "it refuses"
+        if operator.version is None:
+            what, have, refuse = f"no Strimzi of the API `{given}` has an {image}", "They have", "they refuse"
         yield Problem(
             flow.where("connect.version"),
             "kafka-version-unsupported",
-            f"Strimzi {given} has no image for Kafka {connect.version}",
-            f"It has images for {', '.join(supported)}. Without `connect.image` it refuses any other version, so no "
+            what,
+            f"{have} images for {', '.join(supported)}. Without `connect.image` {refuse} any other version, so no "
             "worker would start.",
             "set `connect.version` to one of these, remove it for the operator's default, or set `connect.image`.",
         )
@@ -162,6 +168,22 @@ def _read_by_connectors(flow: ResolvedFlow, side: Side) -> bool:
         heartbeats = flow.settings.connectors.heartbeat.enabled and flow.api is StrimziApi.V1
         return heartbeats and side == "source"
     return side == "source" or not flow.strimzi.keeps_values
+
+
+def _check_mounts(flow: ExpandedFlow) -> Iterator[Problem]:
+    """Source: Strimzi TemplateUtils.addAdditionalVolumeMounts."""
+    for container in ("connectContainer", "initContainer"):
+        template: Mapping[str, Any] = flow.settings.connect.template or {}
+        for index, mount in enumerate(template.get(container, {}).get("volumeMounts", ())):
+            path = str(mount.get("mountPath", ""))
+            if not path.startswith(_MOUNTS):
+                yield Problem(
+                    flow.where(f"connect.template.{container}.volumeMounts.{index}.mountPath"),
+                    "mount-outside-mnt",
+                    f"the volume `{mount.get('name')}` is mounted at `{path}`",
+                    f"Strimzi refuses additional volumes that are not below `{_MOUNTS}`, so no worker would start.",
+                    f"mount it at `{_MOUNTS}/{path.strip('/').rpartition('/')[2]}`.",
+                )
 
 
 def _check_names(flow: ExpandedFlow, ours: Mapping[str, Any]) -> Iterator[Problem]:

@@ -18,6 +18,8 @@ _BY_OPERATOR = {
     (1, 1): ("4.2.0", "4.2.1", "4.3.0"),
     (1, 2): ("4.2.0", "4.2.1", "4.3.0", "4.3.1"),
 }
+#: First operator that does not serve the API `v1beta2`.
+_ONLY_V1_SINCE = (1, 0)
 #: API version -> a Kafka that every operator with this API version supports.
 _BY_API = {StrimziApi.V1BETA2: "3.9", StrimziApi.V1: "4.2"}
 
@@ -33,5 +35,13 @@ def kafka_version(connect: ConnectCluster, operator: Strimzi) -> str:
 
 
 def supported_versions(operator: Strimzi) -> tuple[str, ...] | None:
-    """The versions of Kafka that an operator has images for, oldest first; None if they are not known here."""
-    return _BY_OPERATOR.get(operator.version) if operator.version is not None else None
+    """The versions of Kafka that an operator has images for, oldest first; None if they are not known here.
+
+    Without the operator's version they are those of all operators of its API; operators with `v1` still get new ones.
+    """
+    if operator.version is not None:
+        return _BY_OPERATOR.get(operator.version)
+    if operator.api is StrimziApi.V1:
+        return None
+    of_all = (versions for version, versions in _BY_OPERATOR.items() if version < _ONLY_V1_SINCE)
+    return tuple(sorted({each for versions in of_all for each in versions}))

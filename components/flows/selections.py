@@ -1,5 +1,7 @@
 """What the settings of a flow select, as `components.kafka` compares it."""
 
+from collections.abc import Iterable
+
 from components.flows.naming import STORAGE_TOPICS, replication_policy
 from components.kafka.internal_topics import by_whole_name, default_topics_exclude, internal_by_ending
 from components.kafka.patterns import pattern_error
@@ -9,7 +11,12 @@ from components.topology.model import Flow
 
 def all_topics(flow: Flow) -> tuple[str, ...]:
     """The flow's topics, over all its source connectors."""
-    return tuple(topic for topics in topic_lists(flow).values() for topic in topics)
+    return each_once(topic for topics in topic_lists(flow).values() for topic in topics)
+
+
+def each_once(entries: Iterable[str]) -> tuple[str, ...]:
+    """The entries of a list as they are rendered: connectors of Kafka 4.2 refuse a repeated one."""
+    return tuple(dict.fromkeys(entries))
 
 
 def topic_lists(flow: Flow) -> dict[str, tuple[str, ...]]:
@@ -37,15 +44,15 @@ def pattern_lists(flow: Flow) -> dict[str, tuple[str, ...]]:
 def excluded_topics(flow: Flow, kafka: str) -> tuple[str, ...]:
     """MirrorMaker's own exclusions, those of our workers' storage, and the flow's, each once.
 
-    From Kafka 4.2 on a repeated one is refused. `kafka` is the minor version of the flow's workers.
+    `kafka` is the minor version of the flow's workers.
     """
     storage = (STORAGE_TOPICS,) if by_whole_name(kafka) else ()
-    return tuple(dict.fromkeys((*default_topics_exclude(kafka), *storage, *flow.topics_exclude)))
+    return each_once((*default_topics_exclude(kafka), *storage, *flow.topics_exclude))
 
 
 def excluded_groups(flow: Flow) -> tuple[str, ...]:
-    """MirrorMaker's own exclusions and the flow's, each once: from Kafka 4.2 on a repeated one is refused."""
-    return tuple(dict.fromkeys((*DEFAULT_GROUPS_EXCLUDE, *flow.groups_exclude)))
+    """MirrorMaker's own exclusions and the flow's, each once."""
+    return each_once((*DEFAULT_GROUPS_EXCLUDE, *flow.groups_exclude))
 
 
 def topic_selection(flow: Flow, kafka: str, topics: tuple[str, ...] | None = None) -> Selection:

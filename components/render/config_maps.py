@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from components.flows.naming import config_map_name, policy_class
 from components.flows.resolved import ResolvedFlow
-from components.flows.selections import excluded_topics
+from components.flows.selections import each_once, excluded_topics
 from components.flows.sources import source_settings
 from components.kafka.replication_policy import Side
 from components.render.connections import connection_properties
@@ -51,7 +51,7 @@ def replication_config_map(flow: ResolvedFlow) -> ConnectorConfigMap:
     if settings.offset_syncs.enabled:
         data["offset-syncs.topic.location"] = settings.offset_syncs.location.value
     if not settings.connectors.sources:
-        data["topics"] = ",".join(settings.topics)
+        data["topics"] = ",".join(each_once(settings.topics))
     return _named(flow, ObjectRole.REPLICATION_CONFIG, "replication", data)
 
 
@@ -65,7 +65,7 @@ def topics_config_maps(flow: ResolvedFlow) -> dict[str, ConnectorConfigMap]:
 
 def _selection(flow: ResolvedFlow, part: str) -> dict[str, str]:
     source = source_settings(flow.settings, part)
-    selected = {"topics": ",".join(source.topics)}
+    selected = {"topics": ",".join(each_once(source.topics))}
     if source.topics_exclude != flow.settings.topics_exclude:
         selected["topics.exclude"] = ",".join(excluded_topics(source, flow.expanded.kafka))
     return selected

@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_snake
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.naming import policy_class
 from components.flows.resolved import ResolvedFlow
-from components.flows.selections import all_topics, excluded_groups, excluded_topics
+from components.flows.selections import all_topics, each_once, excluded_groups, excluded_topics
 from components.flows.sources import source_key, source_settings
 from components.kafka.mirror_connectors import ConnectorRole
 from components.kafka.replication_policy import SIDES, Side
@@ -184,7 +184,7 @@ def _selection(flow: ResolvedFlow, role: ConnectorRole, part: str) -> _Entries:
         ),
     }
     if role == "checkpoint":
-        lists["groups"] = (settings.groups, "groups")
+        lists["groups"] = (each_once(settings.groups), "groups")
         lists["groups.exclude"] = (excluded_groups(settings), "groupsExclude")
     return _decided(flow, {name: (",".join(names), key) for name, (names, key) in lists.items()})
 

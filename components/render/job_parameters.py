@@ -37,7 +37,7 @@ from components.flows.naming import (
     validation_secret_name,
 )
 from components.flows.resolved import ResolvedFlow, bootstrap_address
-from components.flows.selections import all_topics, excluded_groups, excluded_topics
+from components.flows.selections import all_topics, each_once, excluded_groups, excluded_topics
 from components.flows.sources import each_source
 from components.kafka.internal_topics import internal_by_ending
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, EMIT_CHECKPOINTS, EMIT_HEARTBEATS, ROLE_OF_CLASS
@@ -91,7 +91,7 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         target=_cluster(flow, "target"),
         topics=tuple(all_topics(settings)),
         topics_exclude=_topics_exclude(flow),
-        groups=settings.groups,
+        groups=each_once(settings.groups),
         groups_exclude=tuple(excluded_groups(settings)),
         heartbeats=_heartbeats(flow),
         offset_syncs=OffsetSyncParameters(
@@ -108,7 +108,7 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
             PartParameters(
                 name=part,
                 connector=connector_name(flow.name, "source", part),
-                topics=source.topics,
+                topics=each_once(source.topics),
                 topics_exclude=source.topics_exclude or (),
             )
             for part, source in settings.connectors.sources.items()

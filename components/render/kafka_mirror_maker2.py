@@ -11,7 +11,7 @@ from dataclasses import replace
 from components.flows.naming import mirror_maker2_account_name
 from components.flows.operators import StrimziApi
 from components.flows.resolved import ResolvedFlow, bootstrap_address
-from components.flows.selections import excluded_groups, excluded_topics
+from components.flows.selections import each_once, excluded_groups, excluded_topics
 from components.kafka.mirror_connectors import ConnectorRole
 from components.kafka.replication_policy import Side
 from components.render.api_versions import group_fields, security_fields, strimzi_api_version
@@ -140,12 +140,12 @@ def mirror_roles(flow: ResolvedFlow) -> tuple[ConnectorRole, ...]:
 def _mirror(flow: ResolvedFlow) -> Manifest:
     settings = flow.settings
     fields: Manifest = {
-        "topicsPattern": ",".join(settings.topics),
+        "topicsPattern": ",".join(each_once(settings.topics)),
         "topicsExcludePattern": ",".join(excluded_topics(settings, flow.expanded.kafka)),
     }
     roles = mirror_roles(flow)
     if "checkpoint" in roles:
-        fields["groupsPattern"] = ",".join(settings.groups)
+        fields["groupsPattern"] = ",".join(each_once(settings.groups))
         fields["groupsExcludePattern"] = ",".join(excluded_groups(settings))
     return fields | {f"{role}Connector": _connector(flow, role) for role in roles}
 

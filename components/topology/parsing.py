@@ -57,6 +57,7 @@ _FORMS = {
         "a version such as '1.2', the API version 'v1' or 'v1beta2', or '0.51/v1beta2' (also 0.49 and 0.50)"
     ),
     r"^\d+\.\d+\.\d+": "a version such as 4.2.0",
+    r"^\S+$": "text without blanks",
     r"^[-._a-zA-Z0-9]+$": "letters, digits, `-`, `_` and `.`",
     f"^{LABEL}$": "lower-case letters, digits and, between them, `-`",
     f"^{SUBDOMAIN}$": "lower-case letters, digits and, between them, `-` and `.`",
@@ -125,7 +126,7 @@ def file_path(detail: ErrorDetails, data: object) -> Path:
 def _problem(detail: ErrorDetails, data: object, model: type[Model], wanted: str) -> Problem:
     if detail["type"] == "invalid_key" or detail["loc"][-1:] == ("[key]",):
         return _wrong_key(detail, data)
-    path = _path_in_file(detail["loc"], data)
+    path = file_path(detail, data)
     if detail["type"].startswith("union_tag"):
         path = (*path, str(detail["ctx"]["discriminator"]).strip("'"))
     where, name = _where(path), _name(path)
@@ -176,10 +177,11 @@ def _wrong_key(detail: ErrorDetails, data: object) -> Problem:
             "rename it like that." if "pattern" in detail.get("ctx", {}) else "rename it to one of these.",
         )
     return Problem(
-        _where(path),
+        _where((*path, str(key).lower())),
         "wrong-type",
         f"a key is {_given(key)}: {key!r}",
-        "Without quotation marks YAML does not read it as text: `no`, `off`, `yes` and `on` become true or false.",
+        "Without quotation marks YAML does not read it as text"
+        + (": `no`, `off`, `yes` and `on` become true or false." if isinstance(key, bool) else "."),
         "put the key in quotation marks.",
     )
 

@@ -179,7 +179,9 @@ class ConnectCluster(Model):
         pattern=r"^\d+\.\d+\.\d+",
         description="Kafka version of the workers, such as 4.2.0; default: the operator's.",
     )
-    image: str | None = Field(default=None, description="Container image of the workers; default: the operator's.")
+    image: str | None = Field(
+        default=None, pattern=r"^\S+$", description="Container image of the workers; default: the operator's."
+    )
     image_pull_secret: str | None = Field(default=None, description="Secret with credentials for the image's registry.")
     resources: Resources | None = Field(default=None, description="Resource requests and limits of a worker.")
     jvm_options: JvmOptions | None = Field(default=None, description="Options of the JVM, such as `-Xmx`.")

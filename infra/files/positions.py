@@ -13,6 +13,7 @@ import yaml
 from components.contract.problems import Place, Problem
 
 _MERGE = "tag:yaml.org,2002:merge"
+_BOOLEAN = "tag:yaml.org,2002:bool"
 _LONGEST_LINE = 120
 #: A key that may hold a credential, however it is spelt, before a value that is not a mapping.
 _CREDENTIAL = re.compile(
@@ -24,7 +25,7 @@ _CREDENTIAL = re.compile(
 #: A line of a private key, or a token.
 _TOKEN = re.compile(r"(?<![\w.-])[A-Za-z0-9+/=]{32,}")
 #: Problems of keys whose values may be credentials.
-_HIDING = frozenset({"unknown-key", "plain-text-secret", "plain-text-credential"})
+_HIDING = frozenset({"login-in-address", "unknown-key", "plain-text-secret", "plain-text-credential"})
 #: Where a key begins and ends.
 _Marks = tuple[yaml.Mark, yaml.Mark]
 
@@ -126,9 +127,15 @@ def _entries(node: yaml.Node) -> Iterator[tuple[str, _Marks, yaml.Node]]:
         if key.tag == _MERGE:
             merged += value.value if isinstance(value, yaml.SequenceNode) else [value]
         else:
-            yield str(key.value), (key.start_mark, key.end_mark), value
+            yield _key(key), (key.start_mark, key.end_mark), value
     for value in merged:
         yield from _entries(value)
+
+
+def _key(key: yaml.Node) -> str:
+    """A key as a path has it: `no` is false."""
+    text = str(key.value)
+    return str(text.lower() in ("yes", "on", "true")).lower() if key.tag == _BOOLEAN else text
 
 
 def shown(path: Path) -> str:

@@ -138,3 +138,12 @@ def _with_topology(folder: Path, name: str) -> Path:
     write_stack(folder)
     (folder / "Pulumi.test.yaml").write_text(yaml.safe_dump({"config": {"replication:topology": name}}))
     return folder
+
+
+def test_a_broken_file_of_another_stack_does_not_hide_that_no_stack_deploys_a_flow(tmp_path: Path) -> None:
+    write_stack(tmp_path, region="us-east-1")
+    (tmp_path / "Pulumi.broken.yaml").write_text("config: {")
+    (found,) = problems(read_settings("test", tmp_path))
+    assert (found.code, found.severity.value) == ("deployed-by-no-stack", "warning")
+    assert found.what == "no stack that can be read deploys the flow from `useast` to `uswest`"
+    assert found.why.startswith("`Pulumi.broken.yaml` cannot be read, so a stack of this region may be there. ")

@@ -8,7 +8,7 @@ import pytest
 
 from components.kafka.mirror_connectors import ConnectorRole
 from components.properties.clients import SOURCE_CONSUMER, client_properties
-from components.render.config_layers import LayerName, Setting, layer, merged
+from components.render.config_layers import LayerName, Setting, layer, merged, values
 from components.render.connector_config import connector_layers, connector_settings
 from components.render.kafka_connectors import connector_config
 from components.render.presets import PRESETS
@@ -150,3 +150,11 @@ def test_the_consumer_of_a_source_connector_reads_from_the_nearest_replica(strim
     config = connector_config(a_resolved_flow(strimzi=strimzi, **rack, **own), "source")
     reached = client_properties(SOURCE_CONSUMER, config)
     assert reached["client.rack"] == ("a", "source.consumer.client.rack")
+
+
+def test_a_repeated_entry_is_rendered_once() -> None:
+    """Connect of Kafka 4.2 refuses a list with a repetition."""
+    flow = a_resolved_flow(topics=["orders", "payments", "orders"], groups=["web", "web"], topicsExclude=["tmp", "tmp"])
+    config = values(connector_layers(flow, "checkpoint"))
+    assert (config["topics"], config["groups"]) == ("orders,payments", "web")
+    assert str(config["topics.exclude"]).count("tmp") == 1

@@ -70,10 +70,24 @@ def told(data: object) -> list[str]:
         ),
         pytest.param(
             {"intervals": {False: 5}},
-            "wrong-type: a key is true or false: False, at replications.orders.intervals. Without quotation marks "
-            "YAML does not read it as text: `no`, `off`, `yes` and `on` become true or false. Remedy: put the key in "
-            "quotation marks.",
+            "wrong-type: a key is true or false: False, at replications.orders.intervals.false. Without quotation "
+            "marks YAML does not read it as text: `no`, `off`, `yes` and `on` become true or false. Remedy: put the "
+            "key in quotation marks.",
             id="a key of which YAML makes no text",
+        ),
+        pytest.param(
+            {"intervals": {5: 5}},
+            "wrong-type: a key is a number: 5, at replications.orders.intervals.5. Without quotation marks YAML does "
+            "not read it as text. Remedy: put the key in quotation marks.",
+            id="a key that is a number",
+        ),
+        pytest.param(
+            {"connect": {"config": {"topic.creation.enable": {"value": True}}}},
+            "wrong-type: `topic.creation.enable` is a mapping, at "
+            "replications.orders.connect.config.topic.creation.enable. It must be text or true or false or a whole "
+            "number or a number. Remedy: write `topic.creation.enable` as text or true or false or a whole number or "
+            "a number.",
+            id="a mapping for a value of several types, by its path in the file",
         ),
         pytest.param(
             {"connectors": {"sources": {"Fast_1": {"topics": ["orders"]}}}},
