@@ -17,6 +17,7 @@ from infra.local.operator.connect_rest import ConnectRest
 from infra.local.operator.connect_status import WorkerReport, readiness, status_body, unsupported, warnings
 from infra.local.operator.connector_plan import connector_on_one_machine
 from infra.local.operator.owned_objects import owned_objects
+from infra.local.operator.refusals import refused_config_map, refused_version
 from infra.local.operator.resources import ConnectorResource, ConnectResource
 from infra.local.operator.service_account import (
     TOKEN_LIFETIME_SECONDS,
@@ -78,7 +79,7 @@ class ConnectClusters:
     def run(self, connect: ConnectResource) -> Found:
         """Do one round and leave writing the status to the caller. Raises ApiError."""
         key = connect.key
-        condition = unsupported(connect)
+        condition = unsupported(connect) or refused_version(connect) or self._refused_config_map(connect)
         arguments, notes = jvm_arguments(connect.jvm_options)
         reports = [self._report(record) for record in self.workers.of(key)]
         pods = self._pods.of(connect)
@@ -91,13 +92,19 @@ class ConnectClusters:
                 digest, properties = self._prepare(connect, arguments)
             except secret_contents.InvalidSecretError as error:
                 # Running workers go on, as pods would; new ones would not start.
-                condition = not_ready("InvalidSecret", str(error))
+                condition = not_ready("InvalidConfigurationException", str(error))
             else:
                 refused = self._run_workers(connect, digest, properties, arguments, states, pods)
                 condition = readiness(connect, self._judged(key, reports, digest), refused)
         stopping = {record.index for record in self.workers.of(key) if self.workers.is_stopping(record)}
         serving = [each.port for each in reports if each.state is WorkerState.READY and each.index not in stopping]
         return Found(condition, warnings(connect, notes), reports, self._rest(serving[0]) if serving else None)
+
+    def _refused_config_map(self, connect: ConnectResource) -> Condition | None:
+        names = {each.name for each in connect.config_maps}
+        found = {name: self.api.get(Reference("v1", "ConfigMap", connect.namespace, name)) for name in sorted(names)}
+        data = {name: each.get("data") or {} for name, each in found.items() if each is not None}
+        return next(filter(None, (refused_config_map(each, data) for each in connect.config_maps)), None)
 
     def stop(self, key: Key) -> None:
         """Stop all workers of a resource, and forget it when they have ended."""

@@ -21,7 +21,7 @@ from infra.local.operator.resources import (
 
 _PACKAGE = "org.apache.kafka.connect.mirror"
 _PATTERNS = {"topicsPattern": "topics", "groupsPattern": "groups"}
-_WORKER_FIELDS = ("replicas", "jvmOptions", "resources", "template", *resources.IGNORED_FIELDS)
+_WORKER_FIELDS = ("replicas", "jvmOptions", "resources", "template", "version", *resources.IGNORED_FIELDS)
 """Fields that mean the same in the spec of a KafkaConnect."""
 
 _TRACING = "io.opentelemetry.instrumentation.kafkaclients.v2_6.Tracing"

@@ -1,6 +1,6 @@
 """Typed views of KafkaConnect and KafkaConnector. Pure. The API server has validated the objects by their CRDs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,15 @@ KAFKA_MIRROR_MAKER_2 = Component(
 
 
 @dataclass(frozen=True)
+class ConfigMapKey:
+    """A key of a ConfigMap that a field of the spec (`metricsConfig`, `logging`) refers to."""
+
+    field: str
+    name: str
+    key: str
+
+
+@dataclass(frozen=True)
 class ConnectResource:
     """A KafkaConnect, or the workers of a KafkaMirrorMaker2, which has `clusters` for its connectors.
 
@@ -64,6 +73,9 @@ class ConnectResource:
     component: Component = KAFKA_CONNECT
     clusters: tuple[ClusterAccess, ...] = ()
     has_values_in_files: bool = False
+    version: str | None = None
+    image: str | None = None
+    config_maps: tuple[ConfigMapKey, ...] = ()
 
     @property
     def reference(self) -> Reference:
@@ -185,7 +197,16 @@ def connect_resource(item: Object) -> ConnectResource:
         ignored_fields=tuple(field for field in IGNORED_FIELDS if field in spec),
         status=item.get("status") or {},
         has_values_in_files=not is_v1,
+        version=spec.get("version"),
+        image=spec.get("image"),
+        config_maps=tuple(_config_maps(spec)),
     )
+
+
+def _config_maps(spec: Object) -> Iterator[ConfigMapKey]:
+    for name in ("metricsConfig", "logging"):
+        if given := ((spec.get(name) or {}).get("valueFrom") or {}).get("configMapKeyRef"):
+            yield ConfigMapKey(name, given["name"], given["key"])
 
 
 def connector_resource(item: Object) -> ConnectorResource:

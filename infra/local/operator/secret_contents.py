@@ -1,4 +1,7 @@
-"""Reads what Connect workers need from Secrets, and names every fault. Pure. No error contains a secret value."""
+"""Reads what Connect workers need from Secrets, and names every fault in Strimzi's words. Pure.
+
+No error contains a secret value. Source: Strimzi 1.2 ReconcilerUtils.validatedSecret.
+"""
 
 import base64
 import fnmatch
@@ -45,7 +48,7 @@ def _joined(connect: ConnectResource, trusted: Iterable[TrustedCertificate], sec
         data = _data(connect, secrets, each.secret)
         keys = fnmatch.filter(sorted(data), each.pattern)
         if not keys:
-            raise InvalidSecretError(f"Secret {connect.namespace}/{each.secret} has no key {each.pattern}")
+            raise InvalidSecretError(f"Items with key(s) [{each.pattern}] are missing in Secret {each.secret}")
         parts += [_certificate(f"{connect.namespace}/{each.secret}:{key}", data[key]) for key in keys]
     return "\n".join(parts)
 
@@ -60,7 +63,7 @@ def secret_value(connect: ConnectResource, secrets: SecretData, where: SecretKey
     """The value of one key. Raises InvalidSecretError."""
     data = _data(connect, secrets, where.secret)
     if where.key not in data:
-        raise InvalidSecretError(f"Secret {connect.namespace}/{where.secret} has no key {where.key}")
+        raise InvalidSecretError(f"Items with key(s) [{where.key}] are missing in Secret {where.secret}")
     return base64.b64decode(data[where.key])
 
 
@@ -83,7 +86,7 @@ def _credentials(connect: ConnectResource) -> list[SecretKey]:
 
 def _data(connect: ConnectResource, secrets: SecretData, name: str) -> Mapping[str, str]:
     if name not in secrets:
-        raise InvalidSecretError(f"Secret {connect.namespace}/{name} does not exist")
+        raise InvalidSecretError(f"Secret {name} not found in namespace {connect.namespace}")
     return secrets[name]
 
 

@@ -147,7 +147,7 @@ def test_it_stays_ready_while_a_task_has_failed_and_restarts_it(flow: MirrorMake
 def test_a_missing_secret_of_the_source_is_named(flow: MirrorMakerFlow) -> None:
     secret = {"secretName": "missing", "password": "password"}
     flow.mirror_maker(source={"authentication": {"type": "plain", "username": "m", "passwordSecret": secret}})
-    flow.expect("NotReady", f"Secret {NAMESPACE}/missing does not exist")
+    flow.expect("NotReady", f"Secret missing not found in namespace {NAMESPACE}")
 
 
 def test_one_that_moves_from_the_older_version_to_v1_keeps_its_connectors(flow: MirrorMakerFlow) -> None:

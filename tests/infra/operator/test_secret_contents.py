@@ -58,8 +58,8 @@ def test_of_a_key_with_several_certificates_only_the_first_is_used(certificate: 
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        pytest.param({}, "Secret mirror/ca does not exist", id="no-secret"),
-        pytest.param({"ca": {"other": ""}}, "Secret mirror/ca has no key ca.crt", id="no-key"),
+        pytest.param({}, "Secret ca not found in namespace mirror", id="no-secret"),
+        pytest.param({"ca": {"other": ""}}, r"Items with key\(s\) \[ca.crt\] are missing in Secret ca", id="no-key"),
         pytest.param({"ca": {"ca.crt": encoded("x")}}, "Secret mirror/ca:ca.crt is not a PEM certificate", id="no-pem"),
     ],
 )
@@ -69,7 +69,7 @@ def test_a_certificate_that_cannot_be_used_is_named(data: Any, words: str) -> No
 
 
 def test_a_missing_password_is_named() -> None:
-    with pytest.raises(InvalidSecretError, match="Secret mirror/user has no key pw"):
+    with pytest.raises(InvalidSecretError, match=r"Items with key\(s\) \[pw\] are missing in Secret user"):
         check_credentials(a_connect(authentication=SCRAM), {"user": {"password": encoded("p")}})
 
 

@@ -1,0 +1,49 @@
+"""What the operator refuses before it creates a worker, in Strimzi's words."""
+
+from typing import Any
+
+import pytest
+
+from infra.local.operator.conditions import Condition
+from infra.local.operator.refusals import refused_config_map, refused_version
+from tests.infra.operator.builders import a_connect, a_v1beta2_connect
+
+LOGGING = {"type": "external", "valueFrom": {"configMapKeyRef": {"name": "logging", "key": "log4j2.properties"}}}
+METRICS = {"type": "jmxPrometheusExporter", "valueFrom": {"configMapKeyRef": {"name": "metrics", "key": "rules.yaml"}}}
+
+
+def test_a_version_without_an_image_is_refused_with_those_that_have_one() -> None:
+    told = "Kafka version 4.1.1 is not supported. Supported versions are: 4.2.0, 4.2.1, 4.3.0, 4.3.1."
+    assert refused_version(a_connect(version="4.1.1")) == Condition("NotReady", "InvalidResourceException", told)
+
+
+@pytest.mark.parametrize("spec", [{}, {"version": "4.3.1"}, {"version": "4.1.1", "image": "registry/mine:1"}], ids=str)
+def test_a_supported_version_and_an_image_of_ones_own_are_taken(spec: dict[str, Any]) -> None:
+    assert refused_version(a_connect(**spec)) is None
+    assert refused_version(a_v1beta2_connect(version="3.9.0")) is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "found", "told"),
+    [
+        ({"metricsConfig": METRICS}, {}, "ConfigMap metrics does not exist"),
+        ({"metricsConfig": METRICS}, {"metrics": {}}, "ConfigMap metrics does not contain specified key rules.yaml"),
+        (
+            {"logging": LOGGING},
+            {"logging": {}},
+            "ConfigMap logging with external logging configuration does not exist or doesn't contain the configuration "
+            "under the log4j2.properties key.",
+        ),
+    ],
+    ids=["no-metrics", "no-key", "no-logging"],
+)
+def test_a_config_map_that_does_not_exist_is_named(spec: dict[str, Any], found: dict[str, Any], told: str) -> None:
+    (wanted,) = a_connect(**spec).config_maps
+    refused = refused_config_map(wanted, found)
+    assert refused is not None
+    assert refused.message == told
+
+
+def test_a_config_map_with_the_key_is_taken() -> None:
+    (wanted,) = a_connect(metricsConfig=METRICS).config_maps
+    assert refused_config_map(wanted, {"metrics": {"rules.yaml": ""}}) is None
