@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from infra.kubernetes.api import KubernetesApi
 from infra.local.operator.connect_clusters import ConnectClusters
 from infra.local.operator.connector_reconciler import ConnectorReconciler
 from infra.local.operator.reconcile import Operator
+from infra.local.operator.remembered_reads import RememberedReads
 from infra.local.operator.worker_processes import Runtime, Workers
 from infra.machine.jdk import choose_jdk
 from infra.machine.versions import JDK_MINIMUM
@@ -52,7 +52,7 @@ def _run(options: argparse.Namespace, state_dir: Path) -> int:
         # Pydantic's message would quote the file.
         logging.error("%s cannot be read; stop the workers that still run, and remove it", runtime.ledger)  # noqa: TRY400
         return 2
-    with KubernetesApi(options.kubeconfig, field_manager=FIELD_MANAGER) as api:
+    with RememberedReads(options.kubeconfig, field_manager=FIELD_MANAGER) as api:
         clusters, connectors = ConnectClusters(api, options.kubeconfig, workers), ConnectorReconciler(api)
         operator = Operator(api, clusters, connectors)
         while not ending.is_set():

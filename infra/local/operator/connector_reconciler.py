@@ -32,6 +32,9 @@ log = logging.getLogger(__name__)
 RETRY_SECONDS = 5.0
 """Pause before a refused configuration is tried again: a missing Secret or Role may be created later."""
 
+TOPICS_SECONDS = 10.0
+"""How long the topics that a connector has used are not asked for again: Connect answers for one connector a call."""
+
 
 @dataclass(frozen=True)
 class Refusal:
@@ -42,12 +45,21 @@ class Refusal:
     due: float
 
 
+@dataclass(frozen=True)
+class UsedTopics:
+    """The topics that a connector had used; `due` is the time of the next question on the monotonic clock."""
+
+    names: list[str]
+    due: float
+
+
 @dataclass
 class ConnectorReconciler:
-    """Remembers refusals between rounds, and reads everything else from Connect and the API server each time."""
+    """Remembers refusals and used topics between rounds; it asks for everything else each time."""
 
     api: KubernetesApi
     _refusals: dict[tuple[str, str, str], Refusal] = field(default_factory=dict)
+    _topics: dict[tuple[str, str, str], UsedTopics] = field(default_factory=dict)
 
     def reconcile(self, rest: ConnectRest, connectors: Sequence[ConnectorResource]) -> None:
         """Do one round over all KafkaConnectors of one cluster, and write their statuses."""
@@ -101,7 +113,7 @@ class ConnectorReconciler:
                         return None
             if step is None and running is not None and self._restarted(rest, connector):
                 return None
-            topics = rest.topics(connector.name) if running and running.state == "RUNNING" else []
+            topics = self._used_topics(rest, connector) if running and running.state == "RUNNING" else []
         except RestError as error:
             if error.passing:
                 return None
@@ -119,6 +131,13 @@ class ConnectorReconciler:
             rest.restart(connector.name, each.path)
             self.api.patch(connector.declared_by, each.removal)
         return bool(requests)
+
+    def _used_topics(self, rest: ConnectRest, connector: ConnectorResource) -> list[str]:
+        known = self._topics.get(connector.key)
+        if known is None or time.monotonic() >= known.due:
+            known = UsedTopics(rest.topics(connector.name), time.monotonic() + TOPICS_SECONDS)
+            self._topics[connector.key] = known
+        return known.names
 
     def _held_back(self, connector: ConnectorResource, step: Step) -> Condition | None:
         """The earlier refusal, if this step is the same one and it is too soon to try it again."""

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
+from infra.kubernetes.api import ApiError, Object, Reference, reference
 from infra.local.operator import mirror_maker2
 from infra.local.operator.connect_clusters import ConnectClusters
 from infra.local.operator.connector_reconciler import ConnectorReconciler
 from infra.local.operator.mirror_makers import reconcile_mirror_maker
+from infra.local.operator.remembered_reads import RememberedReads
 from infra.local.operator.resources import (
     API_VERSION,
     USE_CONNECTOR_RESOURCES,
@@ -29,7 +30,7 @@ log = logging.getLogger(__name__)
 class Operator:
     """Level-triggered: a round looks at everything and needs nothing from the round before."""
 
-    api: KubernetesApi
+    api: RememberedReads
     clusters: ConnectClusters
     connectors: ConnectorReconciler
     _last_complaint: str = field(default="", init=False)
@@ -45,6 +46,7 @@ class Operator:
 
     def _round(self) -> None:
         self.clusters.workers.refresh(time.time())
+        self.api.begin_round()
         connects = [connect_resource(item) for item in self._living("KafkaConnect")]
         by_cluster: dict[Key, list[ConnectorResource]] = defaultdict(list)
         for item in self._living("KafkaConnector"):
