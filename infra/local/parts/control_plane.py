@@ -79,8 +79,7 @@ def apiserver_launch(site: Site) -> Launch:
         "endpoint-reconciler-type": "none",
         "profiling": "false",
     }
-    # GOGC: a smaller heap for a little more garbage collection. One user does not need 265 MB of caches.
-    return Launch((site.artifacts.kube_apiserver, *_flags(flags)), plain_environment(GOGC="50"))
+    return Launch((site.artifacts.kube_apiserver, *_flags(flags)), plain_environment())
 
 
 def controller_manager_launch(site: Site) -> Launch:
@@ -96,7 +95,7 @@ def controller_manager_launch(site: Site) -> Launch:
         "leader-elect": "false",
         "profiling": "false",
     }
-    return Launch((site.artifacts.kube_controller_manager, *_flags(flags)), plain_environment(GOGC="50"))
+    return Launch((site.artifacts.kube_controller_manager, *_flags(flags)), plain_environment())
 
 
 def kubeconfig(port: int, token: str) -> str:
