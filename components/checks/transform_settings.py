@@ -85,7 +85,7 @@ def _check_config(where: str, name: str, config: Properties, version: str, role:
                 f"set `config: {{{key}: …}}`. {definition.documentation}",
             )
     if (demand := unmet(Step("", name, config))) is not None:
-        why = f"`{outer}` demands it, so Connect would refuse the connector."
+        why = "Connect would refuse the connector."
         yield Problem(where, "transform-incomplete", demand.what, why, demand.remedy)
     for key, value in config.items():
         if key in known:
@@ -105,7 +105,7 @@ def _check_pattern(where: str, name: str, config: Properties) -> Iterator[Proble
         where,
         "bad-pattern",
         f"`{pattern}` is not a regular expression",
-        f"Connect would refuse the connector, or hang: {error.reason}.",
+        f"Connect would refuse the connector, or its tasks would hang, because {error.reason}.",
         f"write `{glob.meant}`." if glob else "use a pattern of letters and `.`, `*`, `+`, `?`, `|`, `(…)` and `[…]`.",
     )
 
@@ -115,7 +115,7 @@ def _of_connect(where: str, key: str, role: Role) -> Problem:
         where,
         "owned-property",
         f"`{key}` derives from the topology",
-        f"Connect reads the {role.value}'s own `{key}` under this name, so it would get two values or a wrong one.",
+        f"In Connect's configuration `{key}` belongs to the {role.value} itself, so no property of it has this name.",
         f"remove it here; {_OF_CONNECT[key].replace('transform', role.value) if key == 'type' else _OF_CONNECT[key]}.",
     )
 
