@@ -19,17 +19,19 @@ from components.topology.transforms import Transform
 
 def check_filters(flow: ExpandedFlow) -> Iterator[Problem]:
     """Every filter lets some record pass."""
-    told: set[str] = set()
+    dropping: dict[str, Problem | None] = {}
     for part, settings in each_source(flow.settings):
         chains = {"before": settings.transforms.before, "after": settings.transforms.after}
         always = _filters_of_everything(settings, flow.kafka) if any(chains.values()) else []
         for place, chain in chains.items():
-            for name in (name for name in always if name in chain):
+            for name, transform in chain.items():
                 where = flow.where(source_key(flow.settings, part, f"transforms.{place}.{name}"))
-                without_predicate = chain[name].predicate is None and chain[name].negate
-                if where not in told and not without_predicate:
-                    told.add(where)
-                    yield _drops_everything(where, name, chain[name])
+                # One transform can be that of several source connectors, with different topics.
+                if name not in always or (transform.predicate is None and transform.negate):
+                    dropping[where] = None
+                else:
+                    dropping.setdefault(where, _drops_everything(where, name, transform))
+    yield from (problem for problem in dropping.values() if problem is not None)
 
 
 def _filters_of_everything(flow: Flow, kafka: str) -> list[str]:

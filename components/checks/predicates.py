@@ -16,19 +16,22 @@ from components.topology.model import Flow
 
 def check_predicates(flow: ExpandedFlow) -> Iterator[Problem]:
     """Every pattern of topics in a predicate matches a topic that the transform sees."""
-    told: set[str] = set()
+    useless: dict[str, Problem | None] = {}
     for part, settings in each_source(flow.settings):
         for place, chain in (("before", settings.transforms.before), ("after", settings.transforms.after)):
             for name, transform in chain.items():
                 key = f"transforms.{place}.{name}.predicate.config.pattern"
                 where = flow.where(source_key(flow.settings, part, key))
                 predicate = transform.predicate
-                if predicate is None or predicate.type != TOPIC_NAME_MATCHES or where in told:
+                if predicate is None or predicate.type != TOPIC_NAME_MATCHES:
                     continue
                 pattern = str(predicate.config.get("pattern", ""))
-                if _matches_none(settings, pattern):
-                    told.add(where)
-                    yield _never_holds(where, settings, pattern, negate=transform.negate)
+                # One transform can be that of several source connectors, with different topics.
+                if not _matches_none(settings, pattern):
+                    useless[where] = None
+                else:
+                    useless.setdefault(where, _never_holds(where, settings, pattern, negate=transform.negate))
+    yield from (problem for problem in useless.values() if problem is not None)
 
 
 def _matches_none(flow: Flow, pattern: str) -> bool:
