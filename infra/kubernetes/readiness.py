@@ -69,7 +69,8 @@ def wait_until_ready(
             error.what,
             "the Kubernetes cluster of the stack",
             "The operator has not reported it Ready.",
-            "read the object's status and the Connect workers' log, correct the topology and run `replicate up` again.",
+            "`replicate diff STACK --against cluster` names what somebody changed and the command that restarts what "
+            "failed; otherwise read the Connect workers' log, correct the topology and run `replicate up` again.",
         ) from error
 
 

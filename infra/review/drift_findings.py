@@ -71,6 +71,16 @@ def edited(stack: str, flow: str, declared: Manifest, live: Manifest) -> Iterato
                     yield _addition(flow, live, path, change, owner)
 
 
+def written_by_hand(stack: str, flow: str, live: Manifest, keys: Collection[str]) -> Iterator[Drift]:
+    """The keys of a Secret of ours that somebody who does not deploy wrote last; its values are never read."""
+    for key in keys:
+        owner = owner_of(live, ("data", key))
+        if owner is not None and not owner.deploys:
+            what = f"data.{key} was written by hand, so its value may differ from the stack's (values are not compared)"
+            where, remedy = str(reference(live)), redeploy(stack)
+            yield Drift(Severity.DATA, "secret-written", flow, where, what, owner.manager, owner.since, remedy)
+
+
 def _edit(stack: str, flow: str, live: Manifest, change: FieldChange, owner: Owner) -> Drift:
     seen = f"is {value_text(change.after)}" if change.after is not None else "was removed"
     wanted = f"declares {value_text(change.before)}" if change.before is not None else "does not declare it"
@@ -102,7 +112,11 @@ def running_otherwise(flow: str, live: Manifest) -> Iterator[Drift]:
     found = [
         drift
         for name, wanted, status in wanted_connectors(live)
-        for drift in (*_other_state(flow, live, name, wanted, status), *_failed(flow, live, name, status))
+        for drift in (
+            *_other_state(flow, live, name, wanted, status),
+            *_failed(flow, live, name, status),
+            *_without_task(flow, live, name, wanted, status),
+        )
     ]
     yield from found
     if not paused:
@@ -146,6 +160,25 @@ def _failed(flow: str, live: Manifest, name: str, status: Mapping[str, Any]) -> 
         what = f"connector {each.of(name)}"
         remedy = f"correct the cause, then restart it: `{_restart(live, name, each.task)}`."
         yield Drift(Severity.DATA, "connector-failed", flow, str(reference(live)), what, "", "", remedy)
+
+
+def _without_task(flow: str, live: Manifest, name: str, wanted: str, status: Mapping[str, Any]) -> Iterator[Drift]:
+    """A source connector has no task if nothing that it selects exists, which includes heartbeats unless they are off.
+
+    MirrorMaker starts without a task, too, if it cannot list the topics.
+    """
+    source = "MirrorSourceConnector" in (live["spec"].get("class") or name)
+    state = (status.get("connector") or {}).get("state")
+    if source and wanted == "running" and state == "RUNNING" and "tasks" in status and not status["tasks"]:
+        what = f"connector {name} runs without a task, so it replicates nothing: no topic that it selects exists"
+        remedy = (
+            "check the address and login of the source, and that its topics exist; the Connect workers' log names a "
+            f"refused login. Then restart it: `{_restart(live, name, None)}`."
+        )
+        where = str(reference(live))
+        yield Drift(
+            Severity.DATA, "connector-without-task", flow, where, f"{what}, or a login is refused", "", "", remedy
+        )
 
 
 def _restart(live: Manifest, name: str, task: int | None) -> str:

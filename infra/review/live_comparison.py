@@ -15,7 +15,7 @@ from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import KubernetesApi, reference
 from infra.review.comparison import Comparison, Drift, compare
-from infra.review.drift_findings import edited, missing_objects, running_otherwise, undeclared
+from infra.review.drift_findings import edited, missing_objects, running_otherwise, undeclared, written_by_hand
 from infra.review.live_objects import as_declared, former, seen, whole
 from infra.review.object_changes import Identity, identity
 from infra.review.snapshots import Objects, Snapshot, current_snapshot
@@ -163,6 +163,7 @@ def _drift(stack: str, objects: Objects, there: Mapping[str, Manifest]) -> Itera
         body = {each: value for each, value in objects[key].items() if each != "values"}
         flow = body["metadata"]["labels"][PART_OF]
         yield from edited(stack, flow, body, as_declared(live, body))
+        yield from written_by_hand(stack, flow, live, objects[key].get("values", ()))
         if body["kind"] in _STRIMZI_KINDS:
             yield from running_otherwise(flow, live)
 

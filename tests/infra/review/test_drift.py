@@ -102,6 +102,32 @@ def test_a_failed_task_is_told_with_its_reason(declared: Snapshot) -> None:
     assert "`kubectl annotate kafkaconnector orders-source -n mirror-orders strimzi.io/restart-task=1`" in drift.remedy
 
 
+def test_a_source_connector_without_a_task_replicates_nothing(declared: Snapshot) -> None:
+    """With a wrong password it is RUNNING and Ready, and no task of it could fail."""
+
+    def idle(objects: dict[str, Manifest]) -> None:
+        for connector in ("source-connector", "checkpoint-connector"):
+            objects[connector]["status"]["connectorStatus"]["tasks"] = []
+
+    result = found(declared, idle)
+    assert codes(result) == [("connector-without-task", SOURCE)]
+    assert "or a login is refused" in result.drift[0].what
+
+
+def test_a_key_of_our_secret_that_somebody_wrote_is_named_without_its_value(tmp_path: Path) -> None:
+    password = {"config": "eastPassword", "secret": None, "key": None}
+    given = {"clusters": {"useast": {"authentication": {"password": password}}}, "config": {"eastPassword": "x"}}
+    declared = current_snapshot("test", written(tmp_path / "stacks", given))
+    (secret,) = [key for name in declared.names for key, body in declared.objects(name).items() if "values" in body]
+
+    def rewritten(objects: dict[str, Manifest]) -> None:
+        objects[secret]["metadata"]["managedFields"].append(an_entry("kubectl-edit", {"f:data": {"f:password": {}}}))
+
+    (drift,) = found(declared, rewritten).drift
+    assert (drift.code, drift.by) == ("secret-written", "kubectl-edit")
+    assert drift.what.startswith("data.password was written by hand")
+
+
 def test_what_the_operator_has_not_taken_up_is_not_ready(declared: Snapshot) -> None:
     def behind(objects: dict[str, Manifest]) -> None:
         objects["connect"]["metadata"]["generation"] = 2
