@@ -20,6 +20,10 @@ os.environ["REPLICATE_LOCAL"] = str(
     Path(os.environ.get("REPLICATE_TEST_LOCAL") or _OWN) / _WORKER
 )  # Compiling well costs the short Spark jobs of tests more than it gains them.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
+# Nor does compiling their queries pay off. The job that tests start by spark-submit reads no such variable.
+os.environ["PYSPARK_SUBMIT_ARGS"] = (
+    "--conf spark.sql.codegen.wholeStage=false --conf spark.sql.codegen.factoryMode=NO_CODEGEN pyspark-shell"
+)
 
 import psutil
 import pytest
@@ -45,18 +49,17 @@ _APART = {"local", "spark", "infra/operator", "infra/provider", "contract"}
 """Folders of which each file is a unit."""
 
 _LONGEST = (
-    "local/test_announced_effects.py",
     "local/example",
     "local/test_promotion.py",
-    "infra/operator/test_running_stack.py",
     "local/test_pair.py",
-    "local/test_mirror_maker2.py",
-    "infra/operator/test_running_mirror_maker2.py",
-    "local/test_split.py",
-    "infra/operator/test_running_v1beta2.py",
+    "local/test_announced_effects.py",
+    "infra/operator/test_running_stack.py",
     "local/test_api_switch.py",
     "infra/provider/test_deployment.py",
     "local/",
+    "infra/operator/test_running_v1beta2.py",
+    "infra/operator/test_worker_pods.py",
+    "infra/operator/test_running_mirror_maker2.py",
     "spark/",
     "contract/",
     "infra/local",
