@@ -1,5 +1,7 @@
 """Runs the job for one flow in the Spark session that all tests share."""
 
+from collections.abc import Iterator
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -12,13 +14,14 @@ from tests.spark.outcomes import Check, CheckWhile, Doing
 from tests.spark.scenes import passwords
 
 
-@pytest.fixture
-def check(spark: SparkSession, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch) -> Check:
+@pytest.fixture(scope="module")
+def check(spark: SparkSession, endpoints: Endpoints) -> Iterator[Check]:
     """The job for one flow in the tests' Spark session, as the user `validator`."""
-    for name, password in passwords(endpoints).items():
-        monkeypatch.setenv(name, password)
     options = Options(catch_up_seconds=2)
-    return lambda flow, *others: check_flow(flow, spark, resolver(), options, (flow, *others))
+    with pytest.MonkeyPatch.context() as variables:
+        for name, password in passwords(endpoints).items():
+            variables.setenv(name, password)
+        yield lambda flow, *others: check_flow(flow, spark, resolver(), options, (flow, *others))
 
 
 @pytest.fixture

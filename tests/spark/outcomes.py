@@ -25,3 +25,8 @@ def named(outcome: FlowOutcome, check: str) -> CheckOutcome:
 def failures(outcome: CheckOutcome) -> dict[str, str]:
     """Code -> message of everything that makes the check fail."""
     return {each.code: each.message for each in outcome.findings if each.severity is Severity.FAIL}
+
+
+def codes_of(outcome: CheckOutcome, topic: str) -> dict[str, int]:
+    """Code -> count of every finding whose message begins with the topic."""
+    return {each.code: each.count for each in outcome.findings if each.message.startswith(f"{topic}:")}

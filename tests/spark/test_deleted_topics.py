@@ -15,8 +15,10 @@ def delete(region: Region, topic: str) -> None:
         future.result(CALL_SECONDS)
 
 
-@pytest.mark.parametrize("step", ["reading offset syncs", "comparing"], ids=["early", "late"])
-@pytest.mark.parametrize("side", ["source", "target"])
+@pytest.mark.parametrize(
+    ("side", "step"),
+    [pytest.param("source", "reading offset syncs", id="early"), pytest.param("target", "comparing", id="late")],
+)
 def test_a_topic_that_is_deleted_during_the_run_is_an_error_that_says_so(
     check_while: CheckWhile, endpoints: Endpoints, side: str, step: str
 ) -> None:
