@@ -95,6 +95,8 @@ def _own_interrupts() -> Iterator[None]:
 def _everywhere() -> dict[str, str]:
     return {
         "spark.sql.session.timeZone": "UTC",
+        # Otherwise each function of a column asks the JVM half a dozen times, to say in errors which line called it.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         # Kafka must be a V2 source: the V1 relation converts each record to a Row and back.
         "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
         # Logins and keys are reader options: Spark must redact them in plans, logs and event logs.
