@@ -13,6 +13,8 @@ SAMPLES = 20
 #: How many changes of the offset delta to keep per partition. With transactions, nearly every sync is a change.
 SEGMENTS = 2_000
 _LOW_HALF = 0xFFFFFFFF
+#: A prime: the product of two smaller numbers, and the sum of 2^31 of them, fit a bigint.
+PLACED_MODULUS = (1 << 31) - 1
 
 
 def heartbeats_seen(heartbeats: DataFrame, source_alias: str, target_alias: str) -> DataFrame:
@@ -130,15 +132,24 @@ def partition_sums(digests: DataFrame) -> DataFrame:
     """Count and order-free digest of every partition: columns records, low, high; key side, topic, partition.
 
     The digest is the sum of the records' digests, kept as sums of 32-bit halves, which 2^31 records cannot overflow.
-    Columns looped and aside count the records that the other columns leave out; oldest_ms and newest_ms are times.
+    low_placed and high_placed add up each half times the record's offset, both modulo PLACED_MODULUS, and first is the
+    offset of the first record. Columns looped and aside count the records that the other columns leave out; oldest_ms
+    and newest_ms are times.
     """
     compared = F.col("role") == COMPARED
     time_ms = F.when(compared, F.col("time_ms"))
     low = F.when(compared, F.col("digest").bitwiseAND(F.lit(_LOW_HALF))).otherwise(0)
     high = F.when(compared, F.shiftrightunsigned("digest", 32)).otherwise(0)
+    offset = F.when(compared, F.col("offset"))
     return (
         digests.select(
-            "side", "topic", "partition", "role", low.alias("low"), high.alias("high"), time_ms.alias("time_ms")
+            *("side", "topic", "partition", "role"),
+            low.alias("low"),
+            high.alias("high"),
+            time_ms.alias("time_ms"),
+            offset.alias("offset"),
+            _placed(low, offset).alias("low_placed"),
+            _placed(high, offset).alias("high_placed"),
         )
         .groupBy("side", "topic", "partition")
         .agg(
@@ -149,8 +160,17 @@ def partition_sums(digests: DataFrame) -> DataFrame:
             F.count(F.when(F.col("role") == ASIDE, 1)).alias("aside"),
             F.min("time_ms").alias("oldest_ms"),
             F.max("time_ms").alias("newest_ms"),
+            F.coalesce(F.sum("low_placed"), F.lit(0)).alias("low_placed"),
+            F.coalesce(F.sum("high_placed"), F.lit(0)).alias("high_placed"),
+            F.min("offset").alias("first"),
         )
     )
+
+
+def _placed(half: Column, offset: Column) -> Column:
+    """A half of a digest times an offset, modulo PLACED_MODULUS; null without an offset."""
+    modulus = F.lit(PLACED_MODULUS)
+    return (half % modulus) * (offset % modulus) % modulus
 
 
 def returned(digests: DataFrame, seen: DataFrame) -> DataFrame:
@@ -276,6 +296,31 @@ def _kind() -> Column:
         .when(F.col("known"), "duplicated")
         .when(target < F.col("first_target"), "extra-head")
         .otherwise("extra")
+    )
+
+
+def reordered(pairs: DataFrame) -> DataFrame:
+    """The pairs that stand on the target before an earlier record of the source, as `differences` has them.
+
+    A record that was sent again is paired once, with its first copy, so it is not out of order.
+    """
+    order = Window.partitionBy("topic", "partition").orderBy("source_offset")
+    sample = F.struct(F.col("source_offset").alias("offset"), "time_ms", F.hex("digest").alias("digest"))
+    samples = F.sort_array(F.collect_list(F.when(F.col("rank") <= SAMPLES, sample)))
+    return (
+        pairs.select("topic", "partition", "digest", "source_offset", "target_offset", "time_ms")
+        .where(F.col("source_offset").isNotNull() & F.col("target_offset").isNotNull())
+        .withColumn("before", F.lag("target_offset").over(order))
+        .where(F.col("target_offset") < F.col("before"))
+        .withColumn("rank", F.row_number().over(order))
+        .groupBy("topic", "partition")
+        .agg(
+            F.count(F.lit(1)).alias("records"),
+            F.min("source_offset").alias("first"),
+            F.max("source_offset").alias("last"),
+            samples.alias("samples"),
+        )
+        .withColumn("kind", F.lit("reordered"))
     )
 
 

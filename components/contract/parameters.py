@@ -133,6 +133,7 @@ class FlowParameters(Model):
 
     - `replication` names the topology's replication that this flow is one direction or one part of.
     - `transformed` means that the user's own transforms may change or drop records.
+    - `exactly_once` is written only where it is true.
     - `acls` and `connectors` are None if the document does not list any.
     - `start_from` is where the connectors start in a partition that they have never replicated.
     - `accepted` are findings that do not keep the verdict from being a pass; not written while it is empty.
@@ -158,6 +159,7 @@ class FlowParameters(Model):
     acls: tuple[AclParameters, ...] | None = None
     guard: GuardParameters | None = None
     transformed: bool = False
+    exactly_once: Annotated[bool, Field(exclude_if=operator.not_)] = False
     parts: tuple[PartParameters, ...] = ()
     accepted: Annotated[tuple[AcceptedFinding, ...], Field(exclude_if=operator.not_)] = ()
     connectors: tuple[ConnectorParameters, ...] | None = None

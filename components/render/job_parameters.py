@@ -28,6 +28,7 @@ from components.contract.parameters import (
 )
 from components.flows.digest import flow_digest
 from components.flows.expansion import Shape
+from components.flows.kafka_version import kafka_version
 from components.flows.naming import (
     connector_name,
     mirror_connector_name,
@@ -45,6 +46,7 @@ from components.kafka.replication_policy import HEARTBEATS_TOPIC, Side
 from components.render.acls import Acl, flow_acls
 from components.render.api_versions import strimzi_api_version
 from components.render.connections import security_protocol
+from components.render.connector_config import chooses_heartbeats
 from components.render.kafka_connectors import connector_objects
 from components.render.kafka_mirror_maker2 import heartbeat_connectors, mirror_roles
 from components.render.transforms import marker_header
@@ -63,7 +65,7 @@ from components.topology.clusters import (
 )
 from components.topology.connectors import StartFrom
 from components.topology.credentials import secret_key
-from components.topology.model import Flow
+from components.topology.model import ExactlyOnce, Flow
 
 
 def job_parameters(stack: str, flows: tuple[ResolvedFlow, ...]) -> Parameters:
@@ -104,6 +106,7 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         acls=tuple(_acl(acl, flow) for acl in flow_acls(flow)),
         guard=_guard(settings),
         transformed=any(source.transforms.change_records for source in sources),
+        exactly_once=settings.exactly_once is ExactlyOnce.ENABLED,
         parts=tuple(
             PartParameters(
                 name=part,
@@ -155,12 +158,19 @@ def _start_from(sources: Sequence[Flow]) -> StartFrom:
 
 def _heartbeats(flow: ResolvedFlow) -> HeartbeatParameters:
     return HeartbeatParameters(
-        enabled=flow.settings.connectors.heartbeat.emits(EMIT_HEARTBEATS),
+        enabled=flow.settings.connectors.heartbeat.emits(EMIT_HEARTBEATS) and _heartbeats_arrive(flow),
         interval_seconds=flow.settings.intervals.emit_heartbeats_seconds,
         produced_to=flow.heartbeats_on,
         source_topic=HEARTBEATS_TOPIC,
         target_topic=heartbeats_on_target(flow),
     )
+
+
+def _heartbeats_arrive(flow: ResolvedFlow) -> bool:
+    """Whether heartbeats of the flow's connector get to the target: produced there, or replicated by the flow."""
+    settings = flow.settings
+    chosen = chooses_heartbeats(kafka_version(settings.connect, flow.strimzi))
+    return flow.heartbeats_on == "target" or settings.replicate_heartbeats or not chosen
 
 
 def _checkpoints(flow: Flow) -> CheckpointParameters:

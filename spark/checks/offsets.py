@@ -16,15 +16,33 @@ have disappeared in a working flow.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from components.contract.acceptance import ACCEPTABLE
-from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, Severity, error, not_judged, note
+from components.contract.parameters import FlowParameters
+from components.contract.report import (
+    SAMPLES,
+    CheckName,
+    CheckOutcome,
+    Coverage,
+    Finding,
+    Severity,
+    error,
+    not_judged,
+    note,
+)
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark import readers, records, transforms
 from spark.checks import proofs
-from spark.checks.standing import BEFORE_START, Standing, standings
+from spark.checks.standing import (
+    BEFORE_START,
+    PAST_TRANSLATION,
+    Standing,
+    beyond_translation,
+    past_translation,
+    standings,
+)
 from spark.checks.translation import Checkpoint, Position, Sync, SyncHistory
 from spark.flows import OpenFlow
 from spark.waiting import wait_until
@@ -59,34 +77,58 @@ def check_offsets(flow: OpenFlow, first_syncs: Mapping[TopicPartition, SyncHisto
     """Look until no finding can be merely early, then prove every checkpoint from the records themselves."""
     flow.progress(f"{flow.name}: translating consumer offsets")
     groups = flow.parameters.group_selection.of(flow.source.groups())
-    if not groups:
-        nothing = error(
-            "no-group-selected",
-            f"no consumer group on {flow.source.where} matches {', '.join(flow.parameters.groups) or 'an empty list'}",
-        )
-        return CheckOutcome(CheckName.OFFSETS, "no group to translate", {"groups": 0}, (nothing,))
     first_commits = _commits(flow, groups)
     if not first_commits:
-        nothing = error("no-commit", f"none of {len(groups)} groups has a committed offset on the flow's topics")
-        return CheckOutcome(CheckName.OFFSETS, "no committed offset to translate", {"groups": len(groups)}, (nothing,))
+        translated = {group for group, _ in _checkpoints(flow)[0] if group in flow.parameters.group_selection}
+        return nothing_to_translate(flow.parameters, groups, translated)
     look, found = _settled(flow, groups, first_commits, first_syncs)
     proven = proofs.prove_all(flow, [each for each in look.positions if each.checkpoint], look.syncs)
+    beyond = [beyond_translation(each.position) for each in found if each.finding.code == PAST_TRANSLATION]
+    found = past_translation(found, proofs.prove_all(flow, beyond, look.syncs).by_position if beyond else {})
     return _outcome(flow, groups, look, found, proven)
+
+
+def nothing_to_translate(flow: FlowParameters, groups: Collection[str], translated: Collection[str]) -> CheckOutcome:
+    """The outcome if no selected group that the job sees has committed an offset on the flow's topics.
+
+    `translated` are selected groups that have checkpoints. If there are any, the connector sees what the job does not.
+    """
+    counts = {"groups": len(groups), "committedOffsets": 0}
+    summary = "no committed offset to translate"
+    if translated:
+        hidden = len(translated)
+        what = (
+            f"{', '.join(sorted(translated)[:SAMPLES])}: the flow has translated offsets of these groups, but the job "
+            f"sees no committed offset of theirs on {flow.source.alias}. They were deleted, or the job's user may not "
+            "see them"
+        )
+        coverage = Coverage("groups", 0, {"groups-not-visible": hidden})
+        finding = error("groups-not-visible", what, hidden)
+        return CheckOutcome(CheckName.OFFSETS, summary, counts, (finding,), coverage=coverage)
+    if groups:
+        nothing = note("no-commit", f"none of {len(groups)} groups has a committed offset on the flow's topics yet")
+    else:
+        patterns = ", ".join(flow.groups) or "an empty list"
+        nothing = note("no-group-selected", f"no consumer group on {flow.source.alias} matches {patterns} yet")
+    coverage = Coverage("committed offsets", 0)
+    return CheckOutcome(CheckName.OFFSETS, summary, counts, (nothing,), coverage=coverage)
 
 
 def _settled(
     flow: OpenFlow, groups: list[str], first_commits: Commits, first_syncs: Mapping[TopicPartition, SyncHistory]
 ) -> tuple[Look, list[Standing]]:
-    began = time.monotonic()
-    while True:
-        look = _look(flow, groups)
-        found = standings(look.positions, first_commits, first_syncs, look.syncs, flow.parameters)
-        left = max((each.patience_seconds for each in found), default=0) - (time.monotonic() - began)
-        if left <= 0:
-            return look, found
+    """The last look, and what is wrong in it. Whatever may be early is looked at twice at least."""
+    look = _look(flow, groups)
+    found = standings(look.positions, first_commits, first_syncs, look.syncs, flow.parameters)
+    # Counted from the end of the first look, which may take longer than MirrorMaker's interval.
+    began, at_first = time.monotonic(), {(each.group, each.partition): each for each in look.positions}
+    while (left := max((each.patience_seconds for each in found), default=0) - (time.monotonic() - began)) > 0:
         early = sum(each.patience_seconds > 0 for each in found)
         flow.progress(f"{flow.name}: {early} translations may still arrive, looking again for up to {left:.0f} s")
         _wait_for_movement(flow, groups, left)
+        look = _look(flow, groups)
+        found = standings(look.positions, first_commits, first_syncs, look.syncs, flow.parameters, at_first)
+    return look, found
 
 
 def _wait_for_movement(flow: OpenFlow, groups: list[str], seconds: float) -> None:

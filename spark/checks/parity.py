@@ -18,14 +18,17 @@ from components.contract.parameters import FlowParameters, GuardParameters
 from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, note
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks import parts
+from spark.checks.heartbeats import now_ms
 from spark.checks.loops import Loop, loop_findings
 from spark.checks.open_transactions import open_transaction_findings
 from spark.checks.parity_findings import (
     BEFORE_START,
     NOT_BEGUN,
+    REORDERED,
     UNPROVEN,
     Difference,
     Sides,
+    compacted,
     lags,
     parity_findings,
     parity_samples,
@@ -79,7 +82,7 @@ def check_parity(
     counts = _counts(flow, first_pass, loops, differences)
     relevant = [each for each in differences if each.kind not in (BEFORE_START, NOT_BEGUN)]
     summary = _summary(counts, guarded=flow.parameters.guard is not None)
-    coverage = _coverage(flow, first_pass, {**unread, **hidden}, differences)
+    coverage = _coverage(flow, first_pass, {**unread, **hidden}, differences, sides)
     return CheckOutcome(CheckName.PARITY, summary, counts, tuple(findings), parity_samples(relevant), coverage)
 
 
@@ -88,11 +91,13 @@ def _coverage(
     first_pass: FirstPass,
     unread: Mapping[TopicPartition, OffsetRange],
     differences: Sequence[Difference],
+    sides: Mapping[TopicPartition, Sides],
 ) -> Coverage:
     """The partitions that were judged, including those that the target lacks; topics that loop are judged as such."""
     changed = set(first_pass.disagreeing) - unread.keys() if flow.parameters.transformed else set()
     unknown = {each.partition for each in differences if each.kind == UNPROVEN} - unread.keys()
     not_judged = {
+        "compacted": len(compacted(differences, sides) - unread.keys() - unknown),
         "open-transaction": len(unread),
         "records-not-compared": len(changed),
         "start-not-proven": len(unknown),
@@ -168,6 +173,7 @@ _COUNTS = {
     "extra": ("extra", "extra-head"),
     "aborted": ("aborted",),
     "unmarked": ("unmarked",),
+    "reordered": (REORDERED,),
 }
 
 
@@ -233,23 +239,62 @@ def _absent(flow: OpenFlow) -> tuple[list[Finding], dict[str, int]]:
     on_target = {topic: flow.remote_partitions.get(flow.policy.remote(topic)) for topic in flow.partitions}
     absent = sorted(topic for topic, count in on_target.items() if count is None)
     named = parts.labels(flow.parameters, absent)
-    if absent:
-        names = ", ".join(named.get(topic, topic) for topic in absent)
-        findings.append(
-            fail("topic-not-replicated", f"{flow.target.where} has no remote topic for: {names}", len(absent))
-        )
+    missing = {
+        TopicPartition(topic, number)
+        for topic, count in flow.partitions.items()
+        for number in range(on_target[topic] or 0, count)
+    }
+    logs = flow.source.offsets(missing)
+    refresh = flow.parameters.refresh_topics_seconds
+    young = _young(logs, flow.source.offsets_at(dict.fromkeys(missing, now_ms() - round(refresh * 1000))))
+    findings += absent_topics(
+        flow.target.where, {topic: named.get(topic, topic) for topic in absent}, young_topics(missing, young), refresh
+    )
     for topic, count in sorted(flow.partitions.items()):
         remote = on_target[topic]
         if remote is not None and remote < count:
             what = f"{topic} has {count} partitions on the source and {remote} on the target"
-            findings.append(fail("partitions-not-replicated", what, count - remote))
+            added = young_topics({each for each in missing if each.topic == topic}, young)
+            found = (
+                error("not-discovered-yet", f"{what}. {_YOUNG.format(refresh)}", count - remote)
+                if added
+                else fail("partitions-not-replicated", what, count - remote)
+            )
+            findings.append(found)
     if not parts.parts_of(flow.parameters):
         return findings, {}
-    logs = flow.source.offsets(
-        TopicPartition(topic, number) for topic in absent for number in range(flow.partitions[topic])
-    )
     records = {topic: sum(log.size for each, log in logs.items() if each.topic == topic) for topic in absent}
     return findings, records
+
+
+_YOUNG = "Nothing there is older than {:g} s (refreshTopicsSeconds), which the source connector may take to discover it"
+
+
+def _young(logs: Mapping[TopicPartition, OffsetRange], since: Mapping[TopicPartition, int]) -> set[TopicPartition]:
+    """Partitions that may be younger than a time: nothing was removed from them, and no record is older.
+
+    `since` holds the first offset at or after that time; -1 if there is none.
+    """
+    return {each for each, log in logs.items() if log.start == 0 and (log.size == 0 or since[each] == 0)}
+
+
+def young_topics(missing: Collection[TopicPartition], young: Collection[TopicPartition]) -> set[str]:
+    """Topics of which every partition of `missing` may be young."""
+    old = {each.topic for each in missing if each not in young}
+    return {each.topic for each in missing} - old
+
+
+def absent_topics(where: str, named: Mapping[str, str], young: Collection[str], refresh: float) -> list[Finding]:
+    """The findings for topics without a remote topic on the cluster `where`; `named` is how to call each."""
+    found = []
+    old = [name for topic, name in sorted(named.items()) if topic not in young]
+    new = [name for topic, name in sorted(named.items()) if topic in young]
+    if old:
+        found.append(fail("topic-not-replicated", f"{where} has no remote topic for: {', '.join(old)}", len(old)))
+    if new:
+        what = f"{where} has no remote topic yet for: {', '.join(new)}. {_YOUNG.format(refresh)}"
+        found.append(error("not-discovered-yet", what, len(new)))
+    return found
 
 
 def foreign_topic_findings(

@@ -10,6 +10,8 @@ from components.kafka.positions import OffsetRange, TopicPartition
 
 #: Kinds of source records that a flow with `startFrom: latest` need not have replicated (see `beginnings`).
 BEFORE_START, NOT_BEGUN, UNPROVEN = "before-start", "not-begun", "unproven"
+#: Records that both sides hold, but in another order.
+REORDERED = "reordered"
 
 
 class Difference(NamedTuple):
@@ -31,7 +33,8 @@ class Sides:
     """Both logs of a partition, the records that each held in the first pass, and the clusters' aliases.
 
     A log may have offsets without a record: transaction markers, aborted records, records removed by compaction.
-    `source_unread` and `target_unread` are offsets that could not be read because of open transactions.
+    `source_unread` and `target_unread` are offsets that could not be read because of open transactions. With
+    `exactly_once`, the flow sends nothing twice.
     """
 
     source: OffsetRange
@@ -43,6 +46,7 @@ class Sides:
     target_alias: str = "target"
     source_unread: OffsetRange | None = None
     target_unread: OffsetRange | None = None
+    exactly_once: bool = False
 
 
 class _Meaning(NamedTuple):
@@ -83,6 +87,18 @@ _DUPLICATED = _Meaning(
     Severity.NOTE,
     "records are duplicates on {target}: delivery is at least once unless exactly-once is configured",
 )
+_DUPLICATED_EXACTLY_ONCE = _Meaning(
+    "duplicated-exactly-once",
+    Severity.ERROR,
+    "records are duplicates on {target}, although the flow delivers exactly once: they are from before `exactlyOnce` "
+    "was enabled, or it does not hold",
+)
+_REORDERED = _Meaning(
+    "records-reordered",
+    Severity.FAIL,
+    "records stand on {target} in another order than on {source}, so no offset on {target} continues where a consumer "
+    "of {source} stopped: it would skip records or read again",
+)
 _REPEATED = _Meaning(
     "records-repeated",
     Severity.FAIL,
@@ -95,7 +111,7 @@ _UNMARKED = _Meaning(
     "guard, and nothing stops the records from going back",
 )
 _COMPACTED = _Meaning(
-    "compacted", Severity.NOTE, "records are on one side only, which is not judged: each side compacts at its own pace"
+    "compacted", Severity.ERROR, "records are on one side only, which is not judged: each side compacts at its own pace"
 )
 # A source connector reads uncommitted records unless its consumer is configured otherwise.
 _UNDECIDED = _Meaning(
@@ -131,22 +147,27 @@ _ON_TARGET_ONLY = frozenset({"extra", "extra-head"})
 
 _UNREPLICATED = frozenset({BEFORE_START, NOT_BEGUN, UNPROVEN})
 # Compaction keeps the newest record of each key, so it does not explain these kinds.
-_JUDGED_WHEN_COMPACTED = _UNREPLICATED | {"missing", "missing-tail", "duplicated", "aborted", "unmarked"}
+_JUDGED_WHEN_COMPACTED = _UNREPLICATED | {"missing", "missing-tail", "duplicated", "aborted", "unmarked", REORDERED}
 
 _MEANINGS: Mapping[str, Callable[[Sides], _Meaning]] = {
     BEFORE_START: lambda sides: _BEFORE_START_OR_EXPIRED if sides.target.start > 0 else _BEFORE_START,
     NOT_BEGUN: lambda _: _NOT_BEGUN,
     UNPROVEN: lambda _: _UNPROVEN,
-    "missing-head": lambda sides: _EXPIRED_ON_TARGET if sides.target.start > 0 else _MISSING,
     "missing-hole": lambda _: _MISSING,
     "missing-tail": lambda _: _LAGGING,
     "missing": lambda sides: _nothing_equal(sides),
     "duplicated": lambda _: _DUPLICATED,
     "aborted": lambda _: _ABORTED,
     "unmarked": lambda _: _UNMARKED,
+    REORDERED: lambda _: _REORDERED,
     "extra-head": lambda sides: _EXPIRED_ON_SOURCE if sides.source.start > 0 else _EXTRA,
     "extra": lambda sides: _EXPIRED_ON_SOURCE if not sides.source_records and sides.source.start > 0 else _EXTRA,
 }
+
+
+def _missing_head(difference: Difference, sides: Sides) -> _Meaning:
+    """Whether the missing records have expired on the target: each took one of the offsets before its log start."""
+    return _EXPIRED_ON_TARGET if difference.records <= sides.target.start else _MISSING
 
 
 def _nothing_equal(sides: Sides) -> _Meaning:
@@ -163,9 +184,18 @@ def meaning(difference: Difference, sides: Sides) -> _Meaning:
         return _COMPACTED
     if sides.source_unread is not None and difference.kind in _ON_TARGET_ONLY:
         return _UNDECIDED
+    if difference.kind == "missing-head":
+        return _missing_head(difference, sides)
     if difference.kind == "duplicated" and 2 * difference.records >= sides.target.size:
         return _REPEATED
+    if difference.kind == "duplicated" and sides.exactly_once:
+        return _DUPLICATED_EXACTLY_ONCE
     return _MEANINGS[difference.kind](sides)
+
+
+def compacted(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> set[TopicPartition]:
+    """The partitions with records that are not judged because of compaction."""
+    return {each.partition for each in differences if meaning(each, sides[each.partition]) == _COMPACTED}
 
 
 def lags(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> dict[str, int]:
@@ -182,6 +212,7 @@ def target_records(source_records: int, differences: Iterable[Difference]) -> in
     return source_records + sum(
         -each.records if each.kind.startswith("missing") or each.kind in _UNREPLICATED | {"unmarked"} else each.records
         for each in differences
+        if each.kind != REORDERED
     )
 
 

@@ -26,6 +26,7 @@ from spark.checks.translation import SyncHistory
 from spark.estimates import estimates
 from spark.flows import OpenFlow
 from spark.guards import SOURCE, TARGET
+from spark.transforms import PLACED_MODULUS
 from spark.waiting import wait_until
 
 #: If nothing moves on the target for this long, it counts as caught up until the digests show otherwise.
@@ -36,8 +37,9 @@ STILL_SECONDS = 3
 class Sums:
     """Count and order-free digest of the compared records of one side of a partition.
 
-    The other fields are not compared: records that the guard sets `aside`, records that have gone both ways
-    (`looped`), and times.
+    `low_placed` and `high_placed` are sums of each record's digest times its offset, modulo PLACED_MODULUS; `first` is
+    the offset of the first record. The other fields are not compared: records that the guard sets `aside`, records that
+    have gone both ways (`looped`), and times.
     """
 
     records: int = 0
@@ -47,6 +49,22 @@ class Sums:
     looped: int = field(default=0, compare=False)
     oldest_ms: int | None = field(default=None, compare=False)
     newest_ms: int | None = field(default=None, compare=False)
+    low_placed: int = field(default=0, compare=False)
+    high_placed: int = field(default=0, compare=False)
+    first: int | None = field(default=None, compare=False)
+
+
+def same_places(source: Sums, target: Sums) -> bool:
+    """Whether equal records stand at the same distances on both sides, so that their order is the same.
+
+    If each record of the target is `shift` offsets further on, the sum of digest times offset differs by `shift` times
+    the sum of the digests. Markers and records sent again change the distances, and then this is False.
+    """
+    if source.first is None or target.first is None:
+        return True
+    shift = target.first - source.first
+    pairs = ((source.low, source.low_placed, target.low_placed), (source.high, source.high_placed, target.high_placed))
+    return all((placed + shift * digests - there) % PLACED_MODULUS == 0 for digests, placed, there in pairs)
 
 
 @dataclass(frozen=True)
@@ -65,7 +83,12 @@ class FirstPass:
 
     @property
     def disagreeing(self) -> list[TopicPartition]:
-        return [each for each in self.source_logs if self.source[each] != self.target[each]]
+        """The partitions that a comparison record by record must judge: they differ, or may be in another order."""
+        return [
+            each
+            for each in self.source_logs
+            if self.source[each] != self.target[each] or not same_places(self.source[each], self.target[each])
+        ]
 
     def dense(self, partition: TopicPartition) -> bool:
         """Whether the source holds a record at each of its offsets: no transactions, nothing compacted."""
@@ -107,7 +130,16 @@ def read_first_pass(
         rows = readers.rows(frame, _both(flow), "reading the records of both sides")
     for row in rows:
         found[row.side][TopicPartition(row.topic, row.partition)] = Sums(
-            row.records, row.low, row.high, row.aside, row.looped, row.oldest_ms, row.newest_ms
+            row.records,
+            row.low,
+            row.high,
+            row.aside,
+            row.looped,
+            row.oldest_ms,
+            row.newest_ms,
+            row.low_placed,
+            row.high_placed,
+            row.first,
         )
     seconds = time.monotonic() - began
     return FirstPass(source_logs, target_logs, found[SOURCE], found[TARGET], seconds, at_source.unread)
@@ -169,8 +201,12 @@ def _differing(
     gapped = {each: log for each, log in at_source.logs.items() if not first_pass.dense(each)}
     aborted = flow.digests(flow.read_uncommitted(flow.source, gapped), SOURCE)
     sides_read = both_sides(flow, at_source.logs, target_logs).unionByName(transforms.uncommitted(aborted))
-    frame = transforms.differences(transforms.paired(sides_read, flow.parameters.start_from == "latest"), judged)
-    rows = readers.rows(frame, _both(flow), "comparing records")
+    pairs = transforms.paired(sides_read, flow.parameters.start_from == "latest").cache()
+    try:
+        frame = transforms.differences(pairs, judged).unionByName(transforms.reordered(pairs))
+        rows = readers.rows(frame, _both(flow), "comparing records")
+    finally:
+        pairs.unpersist()
     sides = _sides_now(flow, first_pass, partitions, at_source.unread, target_unread)
     found = [
         Difference(
@@ -208,6 +244,7 @@ def _sides_now(
             flow.parameters.target.alias,
             source_unread.get(each),
             target_unread.get(each),
+            flow.parameters.exactly_once,
         )
         for each in partitions
     }

@@ -4,21 +4,24 @@ A checkpoint or a group sync may still be on its way, so everything here may be 
 therefore says for how long the job should look again before it reports the finding.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from components.contract.parameters import FlowParameters
 from components.contract.report import Finding, error, fail, note
 from components.kafka.positions import TopicPartition
-from spark.checks.translation import Position, SyncHistory
+from spark.checks.translation import Checkpoint, Position, Proof, SyncHistory
 
 BEFORE_START = "group-before-the-start"
+PAST_TRANSLATION = "group-past-translation"
 
 
 @dataclass(frozen=True)
 class Standing:
     """A finding about a position, and after how many seconds it would have disappeared if it were only early."""
 
+    position: Position
     finding: Finding
     patience_seconds: float = 0
 
@@ -42,8 +45,12 @@ def standings(
     first_syncs: Mapping[TopicPartition, SyncHistory],
     syncs: Mapping[TopicPartition, SyncHistory],
     flow: FlowParameters,
+    at_first: Mapping[tuple[str, TopicPartition], Position] = MappingProxyType({}),
 ) -> list[Standing]:
-    """What is wrong or unusual about each position. `first_…` were read before the first look at the checkpoints."""
+    """What is wrong or unusual about each position. `first_…` were read before the first look at the checkpoints.
+
+    `at_first` are the positions of the first look; empty during that look. What has moved since then is not stuck.
+    """
     patience = Patience.of(flow)
     found: list[Standing] = []
     for position in positions:
@@ -52,18 +59,19 @@ def standings(
             if position.empty:
                 continue
             before = _before_the_start(position, history) if flow.start_from == "latest" else None
-            found.append(Standing(before) if before else _without_checkpoint(position, history, patience))
+            found.append(Standing(position, before) if before else _without_checkpoint(position, history, patience))
             continue
         if position.checkpoint.upstream > position.committed:
-            found.append(Standing(_set_back(position), patience.checkpoint))
+            found.append(Standing(position, _set_back(position), patience.checkpoint))
+        before_now = at_first.get((position.group, position.partition))
         earlier = first_syncs.get(position.partition, SyncHistory())
         committed = first_commits.get((position.group, position.partition))
         behind = _behind(position, history, earlier, committed)
-        if behind is not None:
-            found.append(Standing(behind, patience.checkpoint))
-        group = _group_on_target(position, flow.checkpoints.sync_group_offsets)
+        if behind is not None and not _translation_moved(position, before_now):
+            found.append(Standing(position, behind, patience.checkpoint))
+        group = _group_on_target(position, flow.checkpoints.sync_group_offsets, before_now)
         if group is not None:
-            found.append(Standing(group, 0 if position.active else patience.checkpoint))
+            found.append(Standing(position, group, 0 if position.active else patience.checkpoint))
     return found
 
 
@@ -92,17 +100,20 @@ def _before_the_start(position: Position, history: SyncHistory) -> Finding | Non
 def _without_checkpoint(position: Position, history: SyncHistory, patience: Patience) -> Standing:
     if history.latest is None:
         return Standing(
-            error("no-offset-sync", f"{position}: no checkpoint, because no offset sync exists for the partition")
+            position,
+            error("no-offset-sync", f"{position}: no checkpoint, because no offset sync exists for the partition"),
         )
     if position.committed < history.translates_from:
         return Standing(
+            position,
             error(
                 "behind-oldest-sync",
                 f"{position}: no checkpoint, because {position.committed} is before the oldest offset sync that the "
                 f"checkpoint connector uses ({history.translates_from})",
-            )
+            ),
         )
     return Standing(
+        position,
         fail(
             "checkpoint-missing",
             f"{position}: committed {position.committed}, no checkpoint, although an offset sync exists at "
@@ -142,7 +153,56 @@ def _behind(
     )
 
 
-def _group_on_target(position: Position, synced: bool) -> Finding | None:
+def _translation_moved(position: Position, before: Position | None) -> bool:
+    """Whether the checkpoint has advanced since the first look."""
+    if before is None or before.checkpoint is None or position.checkpoint is None:
+        return False
+    return position.checkpoint.downstream > before.checkpoint.downstream
+
+
+def _owed_to_the_group(position: Position, before: Position | None) -> int:
+    """The offset that the group sync owed the group on the target by now: that of the first look's checkpoint."""
+    assert position.checkpoint is not None
+    translated = position.checkpoint.downstream
+    if before is None or before.checkpoint is None:
+        return translated
+    return min(translated, before.checkpoint.downstream)
+
+
+def beyond_translation(position: Position) -> Position:
+    """The position as if the group's offset on the target were its translation, so that its record can prove it."""
+    assert position.on_target is not None
+    return replace(position, checkpoint=Checkpoint(position.committed, position.on_target))
+
+
+def past_translation(found: Sequence[Standing], proofs: Mapping[Position, Proof]) -> list[Standing]:
+    """`found`, where records judge the groups whose offset on the target is past their translation.
+
+    A translation is coarse: an offset past it need not be past what the group has committed on the source.
+    """
+    kept: list[Standing] = []
+    for each in found:
+        proof = proofs.get(beyond_translation(each.position)) if each.finding.code == PAST_TRANSLATION else None
+        if proof is None or proof.source_offset is None:
+            kept.append(each)
+        elif proof.finding is not None:
+            kept.append(
+                replace(each, finding=_skips_on_target(each.position, proof.source_offset, proof.finding.count))
+            )
+    return kept
+
+
+def _skips_on_target(position: Position, source_offset: int, skipped: int) -> Finding:
+    return fail(
+        PAST_TRANSLATION,
+        f"{position}: its offset on the target is {position.on_target}, which is source offset {source_offset}, but it "
+        f"committed {position.committed} on the source: {skipped} records would be skipped. The group has consumed on "
+        "the target, or somebody set its offset there",
+        skipped,
+    )
+
+
+def _group_on_target(position: Position, synced: bool, before: Position | None) -> Finding | None:
     assert position.checkpoint is not None
     translated = position.checkpoint.downstream
     if position.active:
@@ -150,13 +210,15 @@ def _group_on_target(position: Position, synced: bool) -> Finding | None:
     if position.on_target is not None and position.on_target > translated:
         beyond = position.on_target - translated
         return fail(
-            "group-past-translation",
-            f"{position}: its offset on the target is {position.on_target}, past its translation {translated}: "
-            f"{beyond} records would be skipped. Something other than the flow committed it, or the group was reset on "
-            "the source, which the group sync never follows",
+            PAST_TRANSLATION,
+            f"{position}: its offset on the target is {position.on_target}, past its translation {translated}, and no "
+            f"record shows how many of the {beyond} records between them it has consumed. It has consumed on the "
+            "target, somebody set its offset there, or it was reset on the source, which the group sync never follows",
             beyond,
         )
-    if synced and (position.on_target is None or position.on_target < translated):
+    owed = _owed_to_the_group(position, before)
+    moved = before is not None and position.on_target != before.on_target
+    if synced and not moved and (position.on_target is None or position.on_target < owed):
         at = "none" if position.on_target is None else position.on_target
         return fail(
             "group-not-synced",

@@ -68,8 +68,10 @@ REMEDIES: Mapping[str, str] = {
     "connectors-not-visible": "let the job's account get KafkaConnectors and KafkaMirrorMaker2s in the flow's "
     "namespace, or give --kubeconfig a file that may",
     "clocks-differ": "synchronize the clocks of this machine and of the Connect workers (NTP), and " + _AGAIN,
-    "compacted": "",
+    "compacted": "compare the newest record of each key yourself: the cleaner removes older ones at different times",
     "duplicated-records": "nothing, if consumers tolerate duplicates; otherwise set `exactlyOnce`",
+    "duplicated-exactly-once": "compare the time of the duplicates in report.json with that of the change to "
+    "`exactlyOnce: enabled`. If they are younger, look for a second connector that replicates the topic",
     "empty-range": "produce a record to a topic of the flow on {source}, or correct the flow's `topics`, and " + _AGAIN,
     "expired-on-source": "",
     "expired-on-target": "if consumers of {target} still need them, set a longer `retention.ms` there and exclude it "
@@ -82,6 +84,7 @@ REMEDIES: Mapping[str, str] = {
     "group-excluded": "",
     "group-not-synced": _RUNS,
     "group-past-translation": _GROUP,
+    "groups-not-visible": "allow the validation user DESCRIBE on the groups of {source}",
     "heartbeat-gap": "",
     "heartbeat-stale": _RUNS,
     "heartbeat-topic-missing": _RUNS,
@@ -97,6 +100,7 @@ REMEDIES: Mapping[str, str] = {
     "a consumer of such a group on {source}; `replicate explain {stack} {flow} groups` shows the selection",
     "no-heartbeat": _RUNS,
     "no-offset-sync": _RUNS,
+    "not-discovered-yet": "wait as long as that, and " + _AGAIN + ". If nothing changes: " + _RUNS,
     "not-replicated-yet": "wait and " + _AGAIN + " --catch-up-seconds 300. If the number does not fall: " + _RUNS,
     "nothing-arrived": _RUNS,
     "nothing-of-its-own": "",
@@ -119,6 +123,8 @@ REMEDIES: Mapping[str, str] = {
     "policy or a `prefixlessPair`, whose guard stops loops",
     "records-not-compared": "compare a sample of the records of both sides yourself",
     "records-not-judged": "",
+    "records-reordered": "do not fail over to {target}. Find out whether a second connector replicates the topic, or "
+    "the producer of the source connector has `max.in.flight.requests.per.connection` above 1 without idempotence",
     "records-repeated": "`replicate check` names flows of this project that overlap; otherwise list the connectors on "
     "every Connect cluster that writes to {target}, and stop the second one",
     "records-unmarked": "find the connector between {source} and {target} that is not part of this project, and stop "

@@ -1,7 +1,5 @@
 """Coverage: a check passes only if everything that it claims was judged, or the topology accepts what was not."""
 
-import ast
-
 import pytest
 
 from components.contract.acceptance import ACCEPTABLE, NOT_ACCEPTABLE, accepting
@@ -12,7 +10,6 @@ from components.contract.report import (
     Coverage,
     Finding,
     FlowOutcome,
-    Severity,
     Verdict,
     error,
     fail,
@@ -20,8 +17,8 @@ from components.contract.report import (
 from infra.promotion.rule.cluster import proof_of
 from spark.report.printing import report_text
 from spark.report.remedies import REMEDIES, with_remedies
-from tests.repository import ROOT
 from tests.spark.documents import a_flow
+from tests.spark.test_remedies import codes_in_the_checks
 from tests.spark.test_report import a_report
 
 EXPIRED = error("target-expired", "group checkout-a on orders-0: the target no longer holds offset 5")
@@ -88,13 +85,5 @@ def test_every_finding_can_be_accepted_or_cannot() -> None:
 
 def test_only_errors_can_be_accepted() -> None:
     """To accept a finding that fails a check, or a note, would have no effect."""
-    makers = {
-        node.args[0].value: node.func.id
-        for file in (ROOT / "spark" / "checks").glob("*.py")
-        for node in ast.walk(ast.parse(file.read_text()))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in ("fail", "error", "note")
-        and isinstance(node.args[0], ast.Constant)
-    }
-    assert {makers[code] for code in ACCEPTABLE} == {Severity.ERROR}
+    makers = codes_in_the_checks()
+    assert {makers[code] for code in ACCEPTABLE} == {"error"}

@@ -2,12 +2,23 @@
 
 from dataclasses import replace
 
+import pytest
+
 from components.contract.parameters import GuardParameters
 from components.contract.report import Severity
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.parity import counted_records, final_records, not_compared, nothing_to_compare, went_both_ways
+from spark.checks.parity import (
+    absent_topics,
+    counted_records,
+    final_records,
+    not_compared,
+    nothing_to_compare,
+    went_both_ways,
+    young_topics,
+)
 from spark.checks.parity_findings import Difference
-from spark.checks.parity_readings import FirstPass, Sums
+from spark.checks.parity_readings import FirstPass, Sums, same_places
+from spark.transforms import PLACED_MODULUS
 
 LEDGER = TopicPartition("ledger", 0)
 GUARD = GuardParameters(filter="replicated-from-uswest", mark="replicated-from-useast")
@@ -20,6 +31,52 @@ def a_pass(source: Sums, target: Sums) -> FirstPass:
 
 def test_records_that_take_no_part_do_not_make_two_sides_differ() -> None:
     assert a_pass(Sums(5, 1, 2, aside=7), Sums(5, 1, 2, aside=9, looped=1)).disagreeing == []
+
+
+MODULUS = PLACED_MODULUS
+
+
+def placed(*digests_at: tuple[int, int]) -> Sums:
+    """The sums of records, given as (offset, half of the digest)."""
+    total, weighted = sum(half for _, half in digests_at), sum(at * half for at, half in digests_at) % MODULUS
+    return Sums(
+        len(digests_at), total, total, low_placed=weighted, high_placed=weighted, first=min(at for at, _ in digests_at)
+    )
+
+
+HUGE = 0xFFFFFFFF
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "same"),
+    [
+        pytest.param(placed((0, 7), (1, 9)), placed((0, 7), (1, 9)), True, id="equal"),
+        pytest.param(placed((100, 7), (101, HUGE)), placed((3, 7), (4, HUGE)), True, id="further down"),
+        pytest.param(placed((0, 7), (1, HUGE)), placed((MODULUS, 7), (MODULUS + 1, HUGE)), True, id="far up"),
+        pytest.param(placed((0, 7), (1, 9)), placed((0, 9), (1, 7)), False, id="the other way round"),
+        pytest.param(placed((0, 7), (2, 9)), placed((0, 7), (1, 9)), False, id="a marker between them"),
+        pytest.param(Sums(), Sums(), True, id="no record"),
+    ],
+)
+def test_equal_records_at_other_distances_are_compared_one_by_one(source: Sums, target: Sums, same: bool) -> None:
+    """The order-free digests agree, but blocks may be reversed, and a group that moves would skip one of them."""
+    assert same_places(source, target) is same
+    assert a_pass(source, target).disagreeing == ([] if same else [LEDGER])
+
+
+def test_a_topic_that_may_be_younger_than_the_refresh_interval_is_not_a_failure() -> None:
+    found = absent_topics("cluster uswest", {"orders": "orders", "new": "new"}, {"new"}, 600)
+    assert [(each.code, each.severity) for each in found] == [
+        ("topic-not-replicated", Severity.FAIL),
+        ("not-discovered-yet", Severity.ERROR),
+    ]
+    assert found[1].message == (
+        "cluster uswest has no remote topic yet for: new. Nothing there is older than 600 s (refreshTopicsSeconds), "
+        "which the source connector may take to discover it"
+    )
+    other = TopicPartition("ledger", 1)
+    assert young_topics({LEDGER, other}, {LEDGER}) == set()
+    assert young_topics({LEDGER, other}, {LEDGER, other}) == {"ledger"}
 
 
 def test_records_with_both_marks_are_reported_with_their_path() -> None:

@@ -36,6 +36,17 @@ def sides(
             "missing-head", sides(), "missing-records", Severity.FAIL, id="the head, though the target has it"
         ),
         pytest.param("missing-head", sides(target=(7, 90)), "expired-on-target", Severity.NOTE, id="target retention"),
+        pytest.param(
+            "missing-head", sides(target=(1, 90)), "missing-records", Severity.FAIL, id="more than have expired"
+        ),
+        pytest.param("reordered", sides(), "records-reordered", Severity.FAIL, id="another order"),
+        pytest.param(
+            "duplicated",
+            replace(sides(), exactly_once=True),
+            "duplicated-exactly-once",
+            Severity.ERROR,
+            id="sent again despite exactly-once",
+        ),
         pytest.param("missing-tail", sides(), "not-replicated-yet", Severity.FAIL, id="the tail after waiting"),
         pytest.param("duplicated", sides(), "duplicated-records", Severity.NOTE, id="sent again after a restart"),
         pytest.param("duplicated", sides(target=(0, 6)), "records-repeated", Severity.FAIL, id="every record twice"),
@@ -51,7 +62,7 @@ def sides(
         ),
         pytest.param("missing", sides(held=0), "not-replicated-yet", Severity.FAIL, id="nothing arrived"),
         pytest.param("missing", sides(held=5), "records-differ", Severity.FAIL, id="nothing is equal"),
-        pytest.param("missing-hole", sides(compacted=True), "compacted", Severity.NOTE, id="compaction"),
+        pytest.param("missing-hole", sides(compacted=True), "compacted", Severity.ERROR, id="compaction"),
         pytest.param(
             "missing-tail", sides(compacted=True), "not-replicated-yet", Severity.FAIL, id="lag in a compacted"
         ),
@@ -66,10 +77,10 @@ def sides(
             "missing", sides(compacted=True), "records-differ", Severity.FAIL, id="nothing is equal in a compacted"
         ),
         pytest.param(
-            "missing", sides(held=0, compacted=True), "compacted", Severity.NOTE, id="tombstones alone are gone"
+            "missing", sides(held=0, compacted=True), "compacted", Severity.ERROR, id="tombstones alone are gone"
         ),
         pytest.param(
-            "missing", sides(source=(9, 100), compacted=True), "compacted", Severity.NOTE, id="deleted and compacted"
+            "missing", sides(source=(9, 100), compacted=True), "compacted", Severity.ERROR, id="deleted and compacted"
         ),
     ],
 )

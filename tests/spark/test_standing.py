@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from components.contract.report import error, fail
 from components.kafka.positions import TopicPartition
-from spark.checks.standing import Patience, Standing, standings
-from spark.checks.translation import Checkpoint, Position, Sync, SyncHistory
+from spark.checks.standing import Patience, Standing, beyond_translation, past_translation, standings
+from spark.checks.translation import Checkpoint, Position, Proof, Sync, SyncHistory
 from tests.spark.documents import a_flow
 
 ORDERS = TopicPartition("orders", 0)
@@ -96,3 +97,56 @@ def test_without_group_sync_an_absent_offset_is_expected_but_a_foreign_one_is_no
 def test_a_new_group_has_until_the_next_refresh() -> None:
     assert Patience.of(a_flow()) == Patience(checkpoint=12, discovery=12)
     assert Patience.of(a_flow(refreshGroupsSeconds=600)) == Patience(checkpoint=12, discovery=606)
+
+
+def later(position: Position, at_first: Position) -> list[str]:
+    """The codes of the last look at a position that was `at_first` at the first look."""
+    key = (position.group, ORDERS)
+    looked = standings([position], {key: 105}, {ORDERS: SYNCS}, {ORDERS: SYNCS}, a_flow(), {key: at_first})
+    return [each.finding.code for each in looked]
+
+
+@pytest.mark.parametrize(
+    ("last", "codes"),
+    [
+        pytest.param(replace(POSITION, on_target=90), ["group-not-synced"], id="it stands still"),
+        pytest.param(replace(POSITION, on_target=95), [], id="it moves"),
+        pytest.param(replace(POSITION, checkpoint=Checkpoint(300, 301), committed=300, on_target=101), [], id="synced"),
+    ],
+)
+def test_only_a_group_sync_that_stands_still_fails(last: Position, codes: list[str]) -> None:
+    """A group that consumes all the time is always behind its newest checkpoint by up to the interval of the sync."""
+    assert later(last, replace(POSITION, on_target=90)) == codes
+
+
+def test_a_checkpoint_that_moves_is_not_stuck() -> None:
+    at_first = replace(POSITION, checkpoint=Checkpoint(40, 41), on_target=41)
+    assert later(replace(POSITION, checkpoint=Checkpoint(60, 61), on_target=61), at_first) == []
+    assert later(at_first, at_first) == ["checkpoint-behind"]
+
+
+PAST = replace(POSITION, committed=60, checkpoint=Checkpoint(60, 1), on_target=50)
+
+
+@pytest.mark.parametrize(
+    ("proof", "said"),
+    [
+        pytest.param(Proof(None, 50, 10), [], id="its record is before the commit"),
+        pytest.param(
+            Proof(fail("offset-skips-records", "…", 7), 67),
+            [(7, "is source offset 67, but it committed 60 on the source: 7 records would be skipped")],
+            id="its record is after the commit",
+        ),
+        pytest.param(
+            Proof(error("source-record-not-found", "…")),
+            [(49, "no record shows how many of the 49 records between them it has consumed")],
+            id="its record is not found",
+        ),
+    ],
+)
+def test_an_offset_past_a_coarse_translation_is_judged_by_its_record(proof: Proof, said: list[tuple[int, str]]) -> None:
+    """A group at 50 whose translation is 1 because syncs are far apart skips nothing if its record 50 was consumed."""
+    (standing,) = found(PAST, committed_at_first=60)
+    kept = past_translation([standing], {beyond_translation(PAST): proof})
+    assert [each.finding.count for each in kept] == [count for count, _ in said]
+    assert all(words in each.finding.message for each, (_, words) in zip(kept, said, strict=True))

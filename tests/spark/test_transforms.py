@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from spark import transforms
+from spark.checks.parity_readings import Sums, same_places
 from spark.guards import SOURCE, TARGET
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -83,6 +84,38 @@ def test_sums_ignore_the_order_and_count_every_copy(spark: SparkSession) -> None
     assert (source.records, source.low, source.high) == (target.records, target.low, target.high)
     twice = transforms.partition_sums(digests(spark, [(0, 5), (1, 5)], [(0, 5), (1, 6)])).collect()
     assert len({(row.low, row.high) for row in twice}) == 2
+
+
+@pytest.mark.parametrize(
+    ("target", "found"),
+    [
+        pytest.param([(0, 5), (1, 6), (2, 7), (3, 8)], [], id="the same order"),
+        pytest.param([(0, 7), (1, 8), (2, 5), (3, 6)], [(1, 2, 2)], id="blocks that changed places"),
+        pytest.param([(0, 8), (1, 7), (2, 6), (3, 5)], [(3, 1, 3)], id="turned round"),
+        pytest.param([(0, 5), (1, 6), (2, 5), (3, 6), (4, 7), (5, 8)], [], id="a restarted task sent two again"),
+        pytest.param([(0, 5), (3, 6), (9, 8)], [], id="markers, and one that is missing"),
+    ],
+)
+def test_records_in_another_order_are_told_from_records_sent_again(
+    spark: SparkSession, target: list[tuple[int, int]], found: list[tuple[int, int, int]]
+) -> None:
+    """A consumer that moves by its offset would skip the block that comes before it."""
+    pairs = transforms.paired(digests(spark, [(0, 5), (1, 6), (2, 7), (3, 8)], target))
+    rows = transforms.reordered(pairs).collect()
+    assert [(row.records, row.first, row.last) for row in rows] == found
+
+
+def test_the_places_of_equal_records_show_their_order(spark: SparkSession) -> None:
+    big = -(2**63)
+    there, turned = [(7, big), (8, -1), (9, 5)], [(7, 5), (8, -1), (9, big)]
+    for target, same in ((there, True), (turned, False)):
+        rows = transforms.partition_sums(digests(spark, [(0, big), (1, -1), (2, 5)], target)).collect()
+        by_side = {
+            row.side: Sums(row.records, row.low, row.high, 0, 0, 0, 0, row.low_placed, row.high_placed, row.first)
+            for row in rows
+        }
+        assert by_side[SOURCE] == by_side[TARGET]
+        assert same_places(by_side[SOURCE], by_side[TARGET]) is same
 
 
 def test_only_a_name_that_looks_like_heartbeats_loses_the_prefix_under_the_identity_policy(spark: SparkSession) -> None:
