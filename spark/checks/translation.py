@@ -232,13 +232,15 @@ def prove(
 
 def _standing_at(standing: int, position: Position, candidates: Candidates, source_log: OffsetRange) -> Proof:
     assert position.checkpoint is not None
-    if standing <= position.committed:
+    # What retention removed in front of the group, it has lost on the source as well: the target skips nothing there.
+    waiting = max(position.committed, source_log.start)
+    if standing <= waiting:
         # A commit past the source's end comes from a topic that was created again or lost its end.
         return Proof(None, standing, max(0, min(position.committed, source_log.end) - standing))
     # Offsets in between may be markers, aborted records, or compacted away: nothing that a consumer would read.
-    skipped = candidates.between(position.committed, standing)
+    skipped = candidates.between(waiting, standing)
     if skipped is None:
-        skipped = standing - position.committed
+        skipped = standing - waiting
     if not skipped:
         return Proof(None, standing)
     finding = fail(

@@ -85,6 +85,14 @@ def test_only_records_are_skipped_not_markers_or_what_compaction_removed(
     assert proof.source_offset == 140
 
 
+def test_what_has_expired_before_a_group_consumed_it_is_not_skipped_on_the_target() -> None:
+    """The model found it: a group that retention has overtaken failed, although it loses nothing by moving."""
+    proof = proof_of(
+        a_position(0, 0), Landing(Record(0, 5, "A1"), after=False), [Record(1, 5, "A1")], source=OffsetRange(1, 9)
+    )
+    assert (proof.proven, proof.source_offset, proof.read_again) == (True, 1, 0)
+
+
 def test_the_record_at_the_committed_offset_itself_is_not_a_skip() -> None:
     proof = proof_of(a_position(100, 100), Landing(Record(100, 5, "A1"), after=False), [Record(100, 5, "A1")])
     assert (proof.proven, proof.read_again) == (True, 0)
