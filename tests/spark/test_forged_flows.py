@@ -24,6 +24,7 @@ def test_a_flow_that_lost_nothing_passes_with_its_counts(check: Check, endpoints
     assert outcome.verdict is Verdict.PASS, outcome.document()
     assert outcome.not_run == {
         "access": "the parameters list no ACLs",
+        "connectors-run": "the parameters list no connectors",
         "heartbeats-arrive": "the flow has no heartbeats",
     }
     counts = named(outcome, "offsets-translate").counts
