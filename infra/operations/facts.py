@@ -16,9 +16,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Unasked:
-    """Something that could not be asked, and why."""
+    """Something that could not be asked, and why; `others` are further reasons."""
 
     reason: str
+    others: tuple[str, ...] = ()
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        return (self.reason, *self.others)
 
 
 class UnaskedError(Exception):

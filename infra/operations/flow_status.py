@@ -71,9 +71,13 @@ def translates(flow: FlowParameters) -> bool:
 Found = Iterator[tuple[Kind, str]]
 
 
+def _not_asked(fact: Unasked) -> Found:
+    yield from ((Kind.UNASKED, reason) for reason in fact.reasons)
+
+
 def _of_connectors(facts: FlowFacts) -> Found:
     if isinstance(facts.connectors, Unasked):
-        yield Kind.UNASKED, facts.connectors.reason
+        yield from _not_asked(facts.connectors)
         return
     for each in facts.connectors:
         wrong = [f"{each.name}{_task(failure.task)} failed" for failure in each.failures]
@@ -96,7 +100,7 @@ def _of_heartbeats(flow: FlowParameters, facts: FlowFacts) -> Found:
     if not flow.heartbeats.enabled:
         return
     if isinstance(facts.heartbeat_ms, Unasked):
-        yield Kind.UNASKED, facts.heartbeat_ms.reason
+        yield from _not_asked(facts.heartbeat_ms)
     elif facts.heartbeat_ms is None:
         yield Kind.PROBLEM, f"{flow.heartbeats.target_topic} has no recent heartbeat of this flow"
     elif (age := _age(facts, facts.heartbeat_ms)) > flow.heartbeats.stale_seconds:
@@ -105,7 +109,7 @@ def _of_heartbeats(flow: FlowParameters, facts: FlowFacts) -> Found:
 
 def _of_lag(flow: FlowParameters, facts: FlowFacts) -> Found:
     if isinstance(facts.lag, Unasked):
-        yield Kind.UNASKED, facts.lag.reason
+        yield from _not_asked(facts.lag)
         return
     if not facts.lag.partitions:
         yield Kind.PROBLEM, f"no topic on {flow.source.alias} is selected"
@@ -123,7 +127,7 @@ def _of_groups(flow: FlowParameters, facts: FlowFacts) -> Found:
         why = "a prefixlessPair translates no offsets" if flow.shape == "prefixlessPair" else "it translates no offsets"
         yield Kind.DESIGN, f"{why}: give each consumer group a position on {flow.target.alias} first"
     elif isinstance(facts.groups, Unasked):
-        yield Kind.UNASKED, facts.groups.reason
+        yield from _not_asked(facts.groups)
     else:
         for group in facts.groups:
             if group.without_position:
@@ -133,8 +137,8 @@ def _of_groups(flow: FlowParameters, facts: FlowFacts) -> Found:
 
 def _of_verdict(facts: FlowFacts) -> Found:
     match facts.verdict:
-        case Unasked(reason):
-            yield Kind.UNASKED, reason
+        case Unasked() as unasked:
+            yield from _not_asked(unasked)
         case None:
             yield Kind.PROBLEM, "no validation was ever published"
         case VerdictFacts() as found:

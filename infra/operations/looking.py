@@ -133,8 +133,8 @@ def _positions(
     syncs = answer(lambda: read_syncs(parameters, readers.of(side)))
     on_source = answer(lambda: read_source(flow, parameters, readers.of(parameters.source)))
     if isinstance(on_target, Unasked) or isinstance(syncs, Unasked) or isinstance(on_source, Unasked):
-        missing = [each.reason for each in (on_target, syncs, on_source) if isinstance(each, Unasked)]
-        nothing = Unasked("; ".join(dict.fromkeys(missing)))
+        missing = dict.fromkeys(each.reason for each in (on_target, syncs, on_source) if isinstance(each, Unasked))
+        nothing = Unasked(next(iter(missing)), tuple(missing)[1:])
         return nothing, nothing
     source = readers.of(parameters.source)
     found = answer(lambda: lag(flow, parameters, source, on_source, on_target, syncs))
