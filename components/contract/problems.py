@@ -83,6 +83,10 @@ class CannotRunError(Exception):
         super().__init__(f"{place}: {text}" if place else text)
 
 
+class RefusedError(CannotRunError):
+    """A command looked, and refused what it was asked for: nothing was changed; exit code 1."""
+
+
 def raise_errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Raise a ReplicationError if any problem is an error; otherwise return the warnings, sorted by where."""
     found = tuple(sorted(set(problems)))

@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from components.contract.problems import CannotRunError, ReplicationError
+from components.contract.problems import CannotRunError, RefusedError, ReplicationError
 from infra.commands.console import err, print_problems
 
 #: Every command and what it does, in the order of `--help`. Each is in a module of its name, under its name.
@@ -29,6 +29,10 @@ COMMANDS = {
     "up": "Deploy a stack and wait until its connectors are ready.",
     "validate": "Prove from the data that a stack replicates.",
     "status": "Show where every flow stands now, and whether it could fail over.",
+    "pause": "Pause connectors of a flow for a while.",
+    "resume": "End a pause or a stop that was announced.",
+    "stop": "Stop connectors of a flow for a while.",
+    "restart": "Restart what failed of a flow, or the named connectors.",
     "promote": "Deploy a model stack by stack, each after the stacks before it have proven it.",
     "environments": "Print the environments of the promotion plan.",
     "destroy": "Delete every object of a stack.",
@@ -101,6 +105,8 @@ def main() -> None:
     except ReplicationError as error:
         print_problems(error.problems, err)
         raise SystemExit(1) from None
+    except RefusedError as error:
+        _end(error, 1)
     except CannotRunError as error:
         _end(error)
     except OSError as error:
@@ -111,6 +117,6 @@ def main() -> None:
         _end(CannotRunError("file-unusable", what, str(where), why, "name another, or correct what stands there."))
 
 
-def _end(error: Exception) -> NoReturn:
+def _end(error: Exception, code: int = 2) -> NoReturn:
     err.print(f"[red]✗[/] {escape(str(error))}", soft_wrap=True)
-    raise SystemExit(2) from None
+    raise SystemExit(code) from None

@@ -1,7 +1,7 @@
 """States of connectors that somebody announced as temporary, kept in an annotation of the connector's resource. Pure.
 
-The annotation is a JSON object: the name of each connector -> its state, who set it, when, until when, and the state
-that was in the spec before. Nothing resumes a connector by itself.
+The annotation is a JSON object: the name of each connector -> its flow, its state, who set it, when, until when, and
+the state that was in the spec before. Nothing resumes a connector by itself.
 """
 
 import json
@@ -15,8 +15,9 @@ ANNOTATION = "kafka-replication/temporary-states"
 
 @dataclass(frozen=True)
 class TemporaryState:
-    """A state of one connector; `until` is None if nobody said when it ends."""
+    """A state of one connector of a flow; `until` is None if nobody said when it ends."""
 
+    flow: str
     state: str
     by: str
     at: datetime
@@ -57,6 +58,7 @@ def annotation_value(states: Mapping[str, TemporaryState]) -> str:
 def _read(entry: Mapping[str, str]) -> TemporaryState:
     until = entry.get("until")
     return TemporaryState(
+        entry["flow"],
         entry["state"],
         entry["by"],
         datetime.fromisoformat(entry["at"]),
@@ -68,4 +70,4 @@ def _read(entry: Mapping[str, str]) -> TemporaryState:
 def _written(each: TemporaryState) -> dict[str, str]:
     until = {"until": each.until.isoformat(timespec="seconds")} if each.until is not None else {}
     at = each.at.isoformat(timespec="seconds")
-    return {"state": each.state, "by": each.by, "at": at, **until, "before": each.before}
+    return {"flow": each.flow, "state": each.state, "by": each.by, "at": at, **until, "before": each.before}

@@ -6,11 +6,13 @@ were created too. Pulumi's state, which knows of an interrupted deployment, is n
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from components.changes.deployed_objects import deployment_state
 from components.changes.effect import Severity
 from components.kafka.connector_status import failures
+from components.kafka.mirror_connectors import ROLE_OF_CLASS
 from components.render.planned_objects import PART_OF, Manifest
 from infra.kubernetes.api import reference
 from infra.kubernetes.managed_fields import (
@@ -24,6 +26,7 @@ from infra.kubernetes.managed_fields import (
 )
 from infra.kubernetes.readiness import readiness_of
 from infra.kubernetes.status import condition, is_observed
+from infra.kubernetes.temporary_states import temporary_states
 from infra.review.comparison import Drift
 from infra.review.live_objects import STRIMZI_GROUP
 from infra.review.object_changes import FieldChange, field_changes
@@ -62,7 +65,7 @@ def edited(stack: str, flow: str, declared: Manifest, live: Manifest) -> Iterato
         owner = owner_of(live, path)
         if owner is not None and not owner.deploys:
             for change in field_changes(wanted, seen, ".".join(path)):
-                yield _edit(stack, flow, live, change, owner)
+                yield _announced(stack, flow, live, change) or _edit(stack, flow, live, change, owner)
     if declared["apiVersion"].startswith(STRIMZI_GROUP):
         for path, seen in _added(declared.get("spec"), live.get("spec"), ("spec",)):
             owner = owner_of(live, path)
@@ -79,6 +82,29 @@ def written_by_hand(stack: str, flow: str, live: Manifest, keys: Collection[str]
             what = f"data.{key} was written by hand, so its value may differ from the stack's (values are not compared)"
             where, remedy = str(reference(live)), redeploy(stack)
             yield Drift(Severity.DATA, "secret-written", flow, where, what, owner.manager, owner.since, remedy)
+
+
+def _announced(stack: str, flow: str, live: Manifest, change: FieldChange) -> Drift | None:
+    """A state that somebody announced as temporary; None if the field is something else or the state another one."""
+    for name, temporary in temporary_states(live).items():
+        if change.after == temporary.state and _is_state_of(name, live, change.path):
+            now = datetime.now(UTC)
+            severity = Severity.DATA if temporary.expired(now) else Severity.RESTART
+            what = f"connector {name} is {temporary.text(now)}, and the stack declares {value_text(change.before)}"
+            remedy = f"`replicate resume {stack} {temporary.flow} --connector '{name}'`."
+            since = temporary.at.isoformat(timespec="seconds")
+            where = str(reference(live))
+            return Drift(severity, "temporary-state", flow, where, what, temporary.by, since, remedy)
+    return None
+
+
+def _is_state_of(connector: str, live: Manifest, path: str) -> bool:
+    """Whether the field at the path is the state of the connector."""
+    if live["kind"] == "KafkaConnector":
+        return path == "spec.state"
+    source, _, kind = connector.rpartition(".")
+    alias, role = source.partition("->")[0], ROLE_OF_CLASS.get(kind, "")
+    return path == f"spec.mirrors[{alias}].{role}Connector.state"
 
 
 def _edit(stack: str, flow: str, live: Manifest, change: FieldChange, owner: Owner) -> Drift:

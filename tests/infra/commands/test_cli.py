@@ -23,7 +23,20 @@ from tests.infra.stacks import write_stack
 from tests.repository import ROOT, STACKS
 
 COMMANDS = ["check", "explain", "render", "diff", "acls", "schema", "preview", "up", "destroy", "validate", "promote"]
-COMMANDS += ["status", "environments", "touched", "review", "init", "local up", "local down", "local demo"]
+COMMANDS += [
+    "status",
+    "pause",
+    "resume",
+    "stop",
+    "restart",
+    "environments",
+    "touched",
+    "review",
+    "init",
+    "local up",
+    "local down",
+    "local demo",
+]
 
 
 def replicate(*arguments: str, answer: str = "", **variables: str) -> "subprocess.CompletedProcess[str]":

@@ -71,7 +71,7 @@ def behind(records: int, seconds: int) -> Lag:
 FAILED = Failure(
     0, "org.apache.kafka.connect.errors.ConnectException: no\n\tat line\nCaused by: java.io.IOException: x"
 )
-PAUSED = TemporaryState("paused", "ann", NOW - timedelta(hours=1), NOW + timedelta(hours=1))
+PAUSED = TemporaryState("orders", "paused", "ann", NOW - timedelta(hours=1), NOW + timedelta(hours=1))
 ANNOUNCED = a_connector(temporary=PAUSED, wanted="paused")
 NO_POSITION = "group a has no position on uswest for orders-0"
 NO_TOPIC = "useast.orders does not exist on uswest"

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from components.changes.effect import Severity
 from components.contract.problems import CannotRunError
 from components.contract.report import CheckOutcome, fail, note
 from components.render.planned_objects import Manifest
+from infra.kubernetes.temporary_states import ANNOTATION, TemporaryState, annotation_value
 from infra.review.comparison import Drift, compare
 from infra.review.live_comparison import Running, running, with_known_contents
 from infra.review.snapshots import Snapshot, current_snapshot
@@ -71,6 +73,46 @@ def test_a_declared_field_edited_by_hand_is_drift_and_a_change_of_the_next_deplo
     assert (drift.code, drift.what) == ("field-edited", "spec.replicas is 1, and the stack declares 3")
     (change,) = compare("test", "", result.snapshot, declared).objects
     assert [(each.path, each.before, each.after) for each in change.fields] == [("spec.replicas", 1, 3)]
+
+
+def announced(until: datetime) -> Edit:
+    """The source connector paused by ann."""
+    at = datetime(2026, 1, 31, 2, 10, tzinfo=UTC)
+    said = annotation_value({"orders-source": TemporaryState("orders", "paused", "ann", at, until)})
+
+    def edit(objects: dict[str, Manifest]) -> None:
+        body = objects["source-connector"]
+        by_hand(body, "spec", "state", value="paused")
+        body["metadata"]["annotations"] = {ANNOTATION: said}
+        body["status"]["connectorStatus"]["connector"]["state"] = "PAUSED"
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("year", "severity", "passed"),
+    [(2999, Severity.RESTART, ""), (2026, Severity.DATA, ", which has passed")],
+    ids=["announced", "past its end"],
+)
+def test_an_announced_pause_names_who_until_when_and_how_to_end_it(
+    declared: Snapshot, year: int, severity: Severity, passed: str
+) -> None:
+    (drift,) = found(declared, announced(datetime(year, 1, 31, 3, 10, tzinfo=UTC))).drift
+    assert (drift.code, drift.severity, drift.by) == ("temporary-state", severity, "ann")
+    assert drift.what == (
+        "connector orders-source is paused by ann at 02:10Z on 2026-01-31 "
+        f"until 03:10Z on {year}-01-31{passed}, and the stack declares running"
+    )
+    assert drift.remedy == "`replicate resume test orders --connector 'orders-source'`."
+
+
+def test_another_state_than_the_announced_one_is_an_edit(declared: Snapshot) -> None:
+    def edit(objects: dict[str, Manifest]) -> None:
+        announced(datetime(2999, 1, 31, tzinfo=UTC))(objects)
+        objects["source-connector"]["spec"]["state"] = "stopped"
+        objects["source-connector"]["status"]["connectorStatus"]["connector"]["state"] = "STOPPED"
+
+    assert [each.code for each in found(declared, edit).drift] == ["field-edited"]
 
 
 def test_a_field_that_is_declared_otherwise_since_the_deployment_is_a_change_and_no_drift(declared: Snapshot) -> None:

@@ -2,12 +2,14 @@
 
 import copy
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from components.render.planned_objects import Manifest
+from infra.kubernetes.temporary_states import ANNOTATION, TemporaryState, annotation_value
 from infra.review.comparison import Drift, compare
 from infra.review.live_comparison import Running, running
 from infra.review.snapshots import Snapshot, current_snapshot
@@ -147,3 +149,18 @@ def test_a_connector_that_does_not_run_shows_behind_a_resource_that_is_ready(
     assert drift.what.startswith(f"connector {SOURCE} ")
     assert told in drift.what
     assert remedy in drift.remedy
+
+
+def test_an_announced_state_of_one_connector_is_named_by_the_connector(declared: Snapshot) -> None:
+    at = datetime(2026, 1, 31, 2, 10, tzinfo=UTC)
+    said = annotation_value({SOURCE: TemporaryState("orders-from-useast", "paused", "ann", at, None)})
+
+    def edit(objects: dict[str, Manifest]) -> None:
+        mirrors = copy.deepcopy(objects[MIRROR]["spec"]["mirrors"])
+        next(each for each in mirrors if _alias(each) == "useast")["sourceConnector"]["state"] = "paused"
+        by_hand(objects[MIRROR], "spec", "mirrors", value=mirrors)
+        objects[MIRROR]["metadata"]["annotations"] = {ANNOTATION: said}
+
+    (drift,) = running("test", declared, in_cluster(declared, edit)).drift
+    assert drift.code == "temporary-state"
+    assert drift.remedy == f"`replicate resume test orders-from-useast --connector '{SOURCE}'`."

@@ -1,0 +1,133 @@
+"""What `pause`, `stop` and `resume` have in common: arguments, what is printed, and how long they wait."""
+
+import getpass
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from infra.commands.completion import complete_flow
+from infra.commands.console import err, out
+from infra.files.positions import shown
+from infra.settings import StackSettings
+
+Flow = Annotated[str, typer.Argument(help="Name of the flow.", autocompletion=complete_flow)]
+Connectors = Annotated[
+    list[str] | None,
+    typer.Option("--connector", metavar="NAME", help="Only this connector; may be given several times."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would change, and change nothing.")]
+TakeOver = Annotated[
+    bool, typer.Option("--take-over", help="Also end or replace what somebody else announced or did by hand.")
+]
+WaitSeconds = Annotated[float, typer.Option(min=0, help="Seconds to wait until the operator reports the effect.")]
+Keep = Annotated[
+    bool, typer.Option("--keep", help="Print the change of the topology that makes it permanent, and change nothing.")
+]
+_DURATION = re.compile(r"(\d+)([smhd])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def _until(text: str) -> str:
+    """Check a duration. It stays text because the end counts from when the command looks at the clock."""
+    if text and _DURATION.fullmatch(text) is None:
+        raise typer.BadParameter(f"`{text}` is no duration: write a number and s, m, h or d, such as 90m or 1h.")
+    return text
+
+
+For = Annotated[
+    str,
+    typer.Option(
+        "--for",
+        metavar="DURATION",
+        callback=_until,
+        help="When it should end, such as 90m; nothing ends it by itself.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """One call of `pause`, `stop` or `resume`, for a flow of a stack."""
+
+    settings: StackSettings
+    flow: str
+    state: str
+    connectors: Sequence[str]
+    lasts: str = ""
+    take_over: bool = False
+    dry_run: bool = False
+    seconds: float = 120
+
+
+def ends_at(lasts: str, now: datetime) -> datetime | None:
+    """When a duration such as `90m` from now ends; None without one."""
+    found = _DURATION.fullmatch(lasts)
+    return now + timedelta(**{_UNITS[found[2]]: int(found[1])}) if found else None
+
+
+def _who() -> str:
+    """The user of this machine; in a container without a name, the number."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
+
+
+def intervene(call: Intervention) -> None:
+    """Bring the connectors into the state, wait until the operator reports it, and print what was seen."""
+    # They load a client of Kubernetes, which takes longer than TAB may.
+    from infra.operations.intervening import carry_out, chosen_places, cluster_of, flow_of_stack, read_live
+    from infra.operations.interventions import Request, concerned, planned
+
+    flow = flow_of_stack(call.settings, call.flow)
+    places = chosen_places(flow, call.connectors)
+    now = datetime.now(UTC)
+    stack, until = call.settings.stack, ends_at(call.lasts, now)
+    request = Request(stack, flow.name, call.state, _who(), now, until, call.take_over)
+    with cluster_of(call.settings) as api:
+        live = read_live(api, places)
+        chosen = places if call.connectors else concerned(request, places, live)
+        changes = planned(request, chosen, live)
+        for change in changes:
+            for name, state in change.states.items():
+                _say(f"{name}: {state} in {change.resource}")
+        if call.dry_run:
+            _say("nothing was changed")
+            return
+        with err.status("waiting for the operator") as status:
+            found = carry_out(api, changes, chosen, call.seconds, status.update)
+    for each in found:
+        out.print(f"[green]✓[/] {escape(each.text)}", soft_wrap=True)
+    if call.state != "running":
+        _say(_how_it_ends(request.stack, request.flow, until))
+
+
+def _how_it_ends(stack: str, flow: str, until: datetime | None) -> str:
+    resume = f"`replicate resume {stack} {flow}`"
+    if until is None:
+        return f"Nothing resumes by itself. End it with {resume}."
+    return (
+        f"Nothing resumes by itself at {until:%H:%MZ}; from then on, `status` and `diff` say so. End it with {resume}."
+    )
+
+
+def keep_state(settings: StackSettings, name: str, state: str, connectors: Sequence[str]) -> None:
+    """Print the change of the topology that makes a state permanent."""
+    from infra.operations.intervening import chosen_places, flow_of_stack
+
+    flow = flow_of_stack(settings, name)
+    roles = dict.fromkeys(place.role for place in chosen_places(flow, connectors))
+    _say(f"in {shown(settings.topology_file)}:")
+    for role in roles:
+        _say(f"  {flow.expanded.where(f'connectors.{role}.state')}: {state}")
+    _say(f"then deploy it: `replicate up {settings.stack}`")
+
+
+def _say(text: str) -> None:
+    out.print(escape(text), soft_wrap=True)

@@ -1,0 +1,50 @@
+"""The command `replicate restart`."""
+
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from infra.commands.console import err, out
+from infra.commands.intervention import Connectors, DryRun, Flow, WaitSeconds
+from infra.commands.options import InProject, Stack
+from infra.settings import read_settings
+
+
+def restart(
+    project: InProject,
+    stack: Stack,
+    flow: Flow,
+    connector: Connectors = None,
+    task: Annotated[
+        int | None, typer.Option(min=0, help="Only this task; needs one `--connector`, unless the flow has only one.")
+    ] = None,
+    dry_run: DryRun = False,
+    wait_seconds: WaitSeconds = 180,
+) -> None:
+    """Restart what failed of a flow, or the named connectors with all their tasks, one after the other.
+
+    The operator does it, asked by an annotation. The command waits until it reports that they run.
+
+    Example: `replicate restart prod-us-west-2 orders --connector orders-source --task 0`
+    """
+    # They load a client of Kubernetes, which takes longer than TAB may.
+    from infra.operations.intervening import chosen_places, cluster_of, flow_of_stack, read_live
+    from infra.operations.intervening import restart as carry_out
+    from infra.operations.restarts import planned_restarts
+
+    settings = read_settings(stack, project.stacks)
+    places = chosen_places(flow_of_stack(settings, flow), connector or ())
+    if task is not None and len(places) > 1:
+        raise typer.BadParameter("name one `--connector` whose task it is.", param_hint="--task")
+    with cluster_of(settings) as api:
+        restarts = planned_restarts(places, read_live(api, places), named=bool(connector), task=task)
+        for each in restarts:
+            out.print(escape(f"restart {each.title}"), soft_wrap=True)
+        if dry_run:
+            out.print("nothing was changed")
+            return
+        with err.status("waiting for the operator") as status:
+            found = carry_out(api, restarts, wait_seconds, status.update)
+    for seen in found:
+        out.print(f"[green]✓[/] {escape(seen.text)}", soft_wrap=True)

@@ -1,0 +1,22 @@
+"""The command `replicate resume`."""
+
+from infra.commands.intervention import Connectors, DryRun, Flow, Intervention, TakeOver, WaitSeconds, intervene
+from infra.commands.options import InProject, Stack
+from infra.settings import read_settings
+
+
+def resume(
+    project: InProject,
+    stack: Stack,
+    flow: Flow,
+    connector: Connectors = None,
+    dry_run: DryRun = False,
+    take_over: TakeOver = False,
+    wait_seconds: WaitSeconds = 180,
+) -> None:
+    """End a pause or a stop that was announced: connectors go back to the state that they had before.
+
+    Example: `replicate resume prod-us-west-2 orders`
+    """
+    settings = read_settings(stack, project.stacks)
+    intervene(Intervention(settings, flow, "running", connector or (), "", take_over, dry_run, wait_seconds))

@@ -1,0 +1,194 @@
+"""Carries out interventions on a stack's connectors, and waits until the operator reports that they took effect."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from components.contract.problems import CannotRunError
+from components.flows.resolved import ResolvedFlow
+from components.kafka.connector_status import failures
+from components.properties.definitions import nearest
+from components.render.acls import flows_without_addresses
+from infra.environment import stack_environment
+from infra.kubernetes.access import api_client, asking_kubernetes
+from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from infra.kubernetes.status import is_observed
+from infra.operations.flow_connectors import ConnectorPlace, connector_places
+from infra.operations.interventions import Change
+from infra.operations.restarts import Restart, connector_in
+from infra.settings import StackSettings
+from infra.stack_checks import raise_mistakes
+from infra.waiting import DeadlineError, NotYetError, wait_for
+
+_WHY = "The command changes the state of connectors in their resources."
+_PERMISSION = "let the account of the stack's Kubernetes context get and patch KafkaConnectors and KafkaMirrorMaker2s."
+_CONFLICT = 409
+_POLL_SECONDS = 0.5
+
+Say = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the operator reports of a connector: its state, how many tasks run, and what failed."""
+
+    name: str
+    state: str
+    tasks: int
+    running_tasks: int
+    failures: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        failed = "".join(f"; {each}" for each in self.failures)
+        return f"{self.name} is {self.state or 'not reported'}, {self.running_tasks} of {self.tasks} tasks run{failed}"
+
+
+def flow_of_stack(settings: StackSettings, name: str) -> ResolvedFlow:
+    """The flow of that name. Raises ReplicationError for mistakes of the topology, CannotRunError for another name."""
+    raise_mistakes(settings)
+    flows = {flow.name: flow for flow in flows_without_addresses(settings.topology, settings.region)}
+    if name not in flows:
+        known = ", ".join(f"`{each}`" for each in flows) or "none"
+        similar = nearest(name, flows)
+        raise CannotRunError(
+            "unknown-flow",
+            f"no flow `{name}`",
+            f"stack `{settings.stack}`",
+            f"Its flows are: {known}.",
+            f"did you mean `{similar}`?" if similar else "name one of these.",
+        )
+    return flows[name]
+
+
+def chosen_places(flow: ResolvedFlow, names: Sequence[str]) -> tuple[ConnectorPlace, ...]:
+    """The connectors of these names; without names, every connector of the flow."""
+    places = {place.name: place for place in connector_places(flow)}
+    for name in names:
+        if name not in places:
+            similar = nearest(name, places)
+            raise CannotRunError(
+                "unknown-connector",
+                f"no connector `{name}`",
+                f"flow `{flow.name}`",
+                f"Its connectors are: {', '.join(f'`{each}`' for each in places)}.",
+                f"did you mean `{similar}`?" if similar else "name one of these.",
+            )
+    return tuple(places[name] for name in names or places)
+
+
+@contextmanager
+def cluster_of(settings: StackSettings) -> Iterator[KubernetesApi]:
+    """The stack's Kubernetes cluster. Inside, an ApiError becomes a CannotRunError."""
+    access = stack_environment(settings).kubernetes_access()
+    with asking_kubernetes(f"stack {settings.stack}", _WHY, _PERMISSION), api_client(settings, access) as api:
+        yield api
+
+
+def read_live(api: KubernetesApi, places: Sequence[ConnectorPlace]) -> dict[Reference, Object]:
+    """The resource of each connector. Raises CannotRunError if one does not exist."""
+    found = {place.resource: api.get(place.resource) for place in places}
+    for resource, live in found.items():
+        if live is None:
+            what, why = "there is no such object", "The stack is not deployed, or somebody deleted the object."
+            raise CannotRunError("not-deployed", what, str(resource), why, "deploy the stack with `replicate up`.")
+    return {resource: live for resource, live in found.items() if live is not None}
+
+
+def carry_out(
+    api: KubernetesApi, changes: Sequence[Change], places: Sequence[ConnectorPlace], seconds: float, say: Say
+) -> list[Seen]:
+    """Make the changes, and return what the operator reports when every connector is in its state.
+
+    Raises CannotRunError at the deadline; the changes stay.
+    """
+    for change in changes:
+        _patch(api, change.resource, list(change.patch))
+    wanted = {name: state.upper() for change in changes for name, state in change.states.items()}
+    waiting = [place for place in places if place.name in wanted]
+
+    def probe(left: float) -> list[Seen]:
+        live = read_live(api, waiting)
+        found = [seen(place, live[place.resource]) for place in waiting]
+        missing = [
+            each.text
+            for place, each in zip(waiting, found, strict=True)
+            if each.state != wanted[each.name] or not is_observed(live[place.resource])
+        ]
+        if missing:
+            say(f"{len(found) - len(missing)} of {len(found)} connectors are in their state, at most {left:.0f} s")
+            raise NotYetError("; ".join(missing))
+        return found
+
+    return _awaited("the connectors to be in their state", probe, seconds)
+
+
+def restart(api: KubernetesApi, restarts: Sequence[Restart], seconds: float, say: Say) -> list[Seen]:
+    """Ask for one restart after the other, and return what the operator reports of the connectors when they run.
+
+    Raises CannotRunError at the deadline.
+    """
+    for number, each in enumerate(restarts, start=1):
+        say(f"restarting {each.title} ({number} of {len(restarts)})")
+        _ask_for(api, each, seconds)
+    places = list(dict.fromkeys(each.place for each in restarts))
+
+    def probe(left: float) -> list[Seen]:
+        live = read_live(api, places)
+        found = [seen(place, live[place.resource]) for place in places]
+        if waiting := [each.text for each in found if each.state != "RUNNING" or each.running_tasks < each.tasks]:
+            say(f"waiting for connectors and tasks to run, at most {left:.0f} s")
+            raise NotYetError("; ".join(waiting))
+        return found
+
+    return _awaited("connectors and tasks to run", probe, seconds)
+
+
+def seen(place: ConnectorPlace, live: Object) -> Seen:
+    """What the operator reports of a connector."""
+    _, status = connector_in(place, live)
+    tasks = status.get("tasks") or []
+    return Seen(
+        place.name,
+        str((status.get("connector") or {}).get("state", "")),
+        len(tasks),
+        sum(task.get("state") == "RUNNING" for task in tasks),
+        tuple(each.reason for each in failures(status)),
+    )
+
+
+def _ask_for(api: KubernetesApi, restart_: Restart, seconds: float) -> None:
+    """Ask for one restart, and return when the operator has handed it to Connect."""
+    resource = restart_.place.resource
+    _patch(api, resource, restart_.patch(read_live(api, [restart_.place])[resource]))
+
+    def probe(_: float) -> None:
+        if restart_.pending(read_live(api, [restart_.place])[resource]):
+            raise NotYetError(f"the annotation {restart_.annotation[0]} is still there")
+
+    _awaited(f"the operator to restart {restart_.title}", probe, seconds)
+
+
+def _awaited(what: str, probe: Callable[[float], list[Seen] | None], seconds: float) -> list[Seen]:
+    ends = time.monotonic() + seconds
+    try:
+        return wait_for(what, lambda: probe(max(0.0, ends - time.monotonic())), seconds, _POLL_SECONDS) or []
+    except DeadlineError as error:
+        raise CannotRunError(
+            "not-seen-yet",
+            error.what,
+            "the stack's Kubernetes cluster",
+            "The change is made, and the operator has not reported its effect.",
+            "`replicate status` shows when it does; if it does not, read the operator's log.",
+        ) from error
+
+
+def _patch(api: KubernetesApi, resource: Reference, patch: list[Object]) -> None:
+    try:
+        api.patch(resource, patch)
+    except ApiError as error:
+        if error.status != _CONFLICT:
+            raise
+        what, why = "somebody changed it at the same time", "What was looked at is no longer what is there."
+        raise CannotRunError("changed-meanwhile", what, str(resource), why, "run the command again.") from error

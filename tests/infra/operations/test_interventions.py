@@ -1,0 +1,247 @@
+"""What pausing, stopping, resuming and restarting change, and what is refused. No cluster."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from components.contract.problems import RefusedError
+from components.flows.resolved import resolve_flows
+from components.topology.parsing import parse_topology
+from infra.kubernetes.api import Object, Reference
+from infra.kubernetes.temporary_states import ANNOTATION, TemporaryState, annotation_value, temporary_states
+from infra.operations.flow_connectors import ConnectorPlace, connector_places
+from infra.operations.interventions import Change, Request, concerned, planned
+from infra.operations.restarts import Restart, planned_restarts
+from tests.builders import a_cluster, a_resolved_flow, a_topology
+
+NOW = datetime(2026, 1, 31, 2, 10, tzinfo=UTC)
+UNTIL = NOW + timedelta(hours=1)
+PLACES = connector_places(a_resolved_flow())
+SOURCE = PLACES[0]
+Edit = Callable[[Object], object]
+
+
+def a_request(state: str = "paused", **given: Any) -> Request:
+    return Request(**{"stack": "prod", "flow": "orders", "state": state, "by": "ann", "now": NOW, **given})
+
+
+def a_connector(place: ConnectorPlace, edit: Edit = lambda _: None) -> Object:
+    """A KafkaConnector as the API server has it, edited in place."""
+    body: Object = {
+        "kind": "KafkaConnector",
+        "metadata": {"name": place.name, "resourceVersion": "7", "generation": 1, "annotations": {"kept": "yes"}},
+        "spec": {"state": "running"},
+        "status": {
+            "observedGeneration": 1,
+            "connectorStatus": {
+                "name": place.name,
+                "connector": {"state": "RUNNING"},
+                "tasks": [{"id": 0, "state": "RUNNING"}, {"id": 1, "state": "RUNNING"}],
+            },
+        },
+    }
+    edit(body)
+    return body
+
+
+def live(edit: Edit = lambda _: None) -> dict[Reference, Object]:
+    """Every connector of the flow; the source connector is edited."""
+    return {place.resource: a_connector(place, edit if place is SOURCE else lambda _: None) for place in PLACES}
+
+
+def announce(body: Object, by: str = "ann", state: str = "paused", before: str = "running") -> None:
+    body["spec"]["state"] = state
+    said = TemporaryState("orders", state, by, NOW - timedelta(minutes=5), None, before)
+    body["metadata"]["annotations"][ANNOTATION] = annotation_value({body["metadata"]["name"]: said})
+
+
+def applied(change: Change, body: Object) -> Object:
+    """The object after a JSON patch, as far as these patches go."""
+    result = json.loads(json.dumps(body))
+    for operation in change.patch:
+        *path, last = (step.replace("~1", "/") for step in operation["path"].split("/")[1:])
+        place = result
+        for step in path:
+            place = place[int(step)] if isinstance(place, list) else place[step]
+        place[last] = operation["value"]
+    return dict(result)
+
+
+def test_a_pause_is_announced_beside_the_state_with_who_and_until_when() -> None:
+    before = live()[SOURCE.resource]
+    (change,) = planned(a_request(until=UNTIL), [SOURCE], live())
+    after = applied(change, before)
+    assert after["spec"]["state"] == "paused"
+    assert after["metadata"]["annotations"]["kept"] == "yes"
+    assert temporary_states(after) == {SOURCE.name: TemporaryState("orders", "paused", "ann", NOW, UNTIL, "running")}
+    assert change.states == {SOURCE.name: "paused"}
+
+
+def test_a_patch_is_for_the_version_that_was_looked_at() -> None:
+    (change,) = planned(a_request(), [SOURCE], live())
+    assert change.patch[0] == {"op": "replace", "path": "/metadata/resourceVersion", "value": "7"}
+
+
+def test_resuming_restores_the_state_before_and_withdraws_the_announcement() -> None:
+    found = live(lambda body: announce(body, before="stopped"))
+    (change,) = planned(a_request("running"), [SOURCE], found)
+    after = applied(change, found[SOURCE.resource])
+    assert (after["spec"]["state"], temporary_states(after)) == ("stopped", {})
+    assert ANNOTATION not in after["metadata"]["annotations"]
+
+
+def test_stopping_a_paused_connector_remembers_the_state_before_the_pause() -> None:
+    found = live(announce)
+    (change,) = planned(a_request("stopped"), [SOURCE], found)
+    assert temporary_states(applied(change, found[SOURCE.resource]))[SOURCE.name].before == "running"
+
+
+def test_the_end_of_ones_own_pause_can_be_moved() -> None:
+    found = live(announce)
+    (change,) = planned(a_request(until=UNTIL), [SOURCE], found)
+    assert temporary_states(applied(change, found[SOURCE.resource]))[SOURCE.name].until == UNTIL
+
+
+def by_kubectl(body: Object) -> None:
+    body["spec"]["state"] = "paused"
+    fields: Object = {"f:spec": {"f:state": {}}}
+    body["metadata"]["managedFields"] = [{"manager": "kubectl-edit", "time": "t", "fieldsV1": fields}]
+
+
+def by_the_topology(body: Object) -> None:
+    by_kubectl(body)
+    body["metadata"]["managedFields"][0]["manager"] = "pulumi-kubernetes"
+
+
+def annotated(**annotations: str) -> Edit:
+    names = {"pause": "strimzi.io/pause-reconciliation", "offsets": "strimzi.io/connector-offsets"}
+    return lambda body: body["metadata"]["annotations"].update({names[key]: each for key, each in annotations.items()})
+
+
+@pytest.mark.parametrize(
+    ("state", "edit", "code", "said"),
+    [
+        ("paused", announce, "already-in-state", "orders-source is paused: paused by ann at 02:05Z on 2026-01-31"),
+        ("running", lambda _: None, "already-in-state", "orders-source is running"),
+        ("running", lambda body: announce(body, "bob"), "state-of-another", "ask bob, or add `--take-over`"),
+        ("stopped", lambda body: announce(body, "bob"), "state-of-another", "paused by bob"),
+        ("running", by_kubectl, "state-not-announced", "It was set by kubectl-edit and not announced"),
+        ("running", by_the_topology, "state-not-announced", "The topology declares this state"),
+        ("paused", annotated(pause="true"), "reconciliation-paused", "the operator does not act on orders-source"),
+        ("stopped", annotated(offsets="reset"), "offsets-armed", "The operator changes the offsets as soon as"),
+    ],
+    ids=["already", "runs", "another's", "another's, to stop", "by hand", "declared", "no operator", "armed"],
+)  # fmt: skip
+def test_what_is_wrong_is_refused(state: str, edit: Edit, code: str, said: str) -> None:
+    with pytest.raises(RefusedError) as caught:
+        planned(a_request(state), PLACES[:1], live(edit))
+    assert caught.value.code == code
+    assert said in str(caught.value)
+
+
+def test_nothing_is_planned_if_one_of_several_connectors_is_refused() -> None:
+    with pytest.raises(RefusedError, match="already-in-state"):
+        planned(a_request(), PLACES, live(announce))
+
+
+@pytest.mark.parametrize("edit", [lambda body: announce(body, "bob"), by_kubectl], ids=["another's", "by hand"])
+def test_what_another_did_can_be_taken_over(edit: Edit) -> None:
+    (change,) = planned(a_request("running", take_over=True), [SOURCE], live(edit))
+    assert change.states == {SOURCE.name: "running"}
+
+
+def test_a_harmless_offsets_annotation_does_not_stop_a_stop() -> None:
+    assert planned(a_request("stopped"), [SOURCE], live(annotated(offsets="list")))
+
+
+def test_without_names_a_pause_is_about_what_runs_and_a_resume_about_what_was_announced() -> None:
+    assert concerned(a_request(), PLACES, live(announce)) == PLACES[1:]
+    assert concerned(a_request("running"), PLACES, live(announce)) == (SOURCE,)
+    assert concerned(a_request("running"), PLACES, live()) == PLACES
+
+
+def _source(strimzi: str, alias: str) -> Object:
+    return {"sourceCluster": alias} if strimzi == "0.45" else {"source": {"alias": alias}}
+
+
+@pytest.mark.parametrize("strimzi", ["1.2", "0.45"])
+def test_connectors_of_one_kafka_mirror_maker2_change_in_one_patch(strimzi: str) -> None:
+    clusters = {"useast": a_cluster(), "eu": a_cluster("eu-west-1"), "uswest": a_cluster("us-west-2")}
+    sources = {"eu": {"topics": ["a"], "groups": ["g"]}, "useast": {"topics": ["b"], "groups": ["g"]}}
+    mirror = {"kind": "mirrorMaker2", "target": "uswest", "sources": sources}
+    topology = parse_topology(a_topology(mirror, "all", clusters, strimzi=strimzi))
+    flow = next(each for each in resolve_flows(topology, None, {}) if each.settings.source == "useast")
+    places = [place for place in connector_places(flow) if place.resource.kind == "KafkaMirrorMaker2"][:2]
+    mirrors: list[Object] = [
+        {**_source(strimzi, name), "sourceConnector": {"state": "running"}, "checkpointConnector": {}}
+        for name in sources
+    ]
+    body: Object = {
+        "kind": "KafkaMirrorMaker2",
+        "metadata": {"name": "all", "resourceVersion": "7"},
+        "spec": {"mirrors": mirrors},
+    }
+    (change,) = planned(a_request("stopped"), places, {places[0].resource: body})
+    after = applied(change, body)
+    assert after["spec"]["mirrors"][0] == mirrors[0]
+    assert [after["spec"]["mirrors"][1][f"{place.role}Connector"]["state"] for place in places] == ["stopped"] * 2
+    assert set(temporary_states(after)) == {place.name for place in places}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"a": {}}', '{"a": {"state": "paused", "by": "b", "at": "c"}}'])
+def test_an_annotation_that_cannot_be_read_announces_nothing(text: str) -> None:
+    assert temporary_states({"metadata": {"annotations": {ANNOTATION: text}}}) == {}
+
+
+def fail(body: Object) -> None:
+    body["status"]["connectorStatus"]["tasks"][1] = {"id": 1, "state": "FAILED", "trace": "a.B: broken"}
+
+
+def titles(edit: Edit, **given: Any) -> list[str]:
+    return [each.title for each in planned_restarts([SOURCE], live(edit), **{"named": False, **given})]
+
+
+def test_without_a_name_only_what_failed_restarts() -> None:
+    assert titles(fail) == ["orders-source task 1"]
+
+
+def test_a_named_connector_restarts_with_its_tasks() -> None:
+    """The annotation for a connector leaves its tasks as they are."""
+    assert titles(fail, named=True) == ["orders-source", "orders-source task 0", "orders-source task 1"]
+    assert titles(fail, named=True, task=0) == ["orders-source task 0"]
+
+
+@pytest.mark.parametrize(
+    ("edit", "given", "code", "said"),
+    [
+        (lambda _: None, {}, "nothing-failed", "add `--connector NAME`; the connectors are orders-source."),
+        (fail, {"task": 7, "named": True}, "unknown-task", "The tasks that the operator reports are: 0, 1."),
+        (announce, {"named": True}, "not-running", "orders-source is paused"),
+        (
+            lambda body: body["metadata"]["annotations"].update({"strimzi.io/restart": "true"}),
+            {"named": True},
+            "restart-pending",
+            "was asked for already",
+        ),
+    ],
+    ids=["nothing failed", "no such task", "paused", "asked for already"],
+)
+def test_a_restart_that_makes_no_sense_is_refused(edit: Edit, given: dict[str, Any], code: str, said: str) -> None:
+    with pytest.raises(RefusedError) as caught:
+        titles(edit, **given)
+    assert caught.value.code == code
+    assert said in str(caught.value)
+
+
+def test_the_annotations_are_those_of_the_operator() -> None:
+    mirror = ConnectorPlace("a->b.MirrorSourceConnector", "source", Reference("v", "KafkaMirrorMaker2", "ns", "m"))
+    restarts = [Restart(mirror), Restart(mirror, 0), Restart(SOURCE), Restart(SOURCE, 0)]
+    assert [each.annotation for each in restarts] == [
+        ("strimzi.io/restart-connector", mirror.name),
+        ("strimzi.io/restart-connector-task", f"{mirror.name}:0"),
+        ("strimzi.io/restart", "true"),
+        ("strimzi.io/restart-task", "0"),
+    ]
