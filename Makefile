@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test check format bench schema catalogue properties lock touched-stacks review environments promote drift
+.PHONY: help setup demo test check format bench schema catalogue model properties lock touched-stacks review environments promote drift
 
 # Recipes read these, ENVIRONMENT, TO and STACKS as environment variables, so that neither make nor a shell runs what a
 # value contains.
@@ -20,6 +20,7 @@ help:
 	@echo "make promote deploy stack by stack in the order of stacks/promotion.yaml: ENVIRONMENT=… TO=…"
 	@echo "make drift   compare the clusters with the stacks: STACKS=…"
 	@echo "make bench   measure checks, deployments and validation"
+	@echo "make model   look for a wrong proof in 10,000 random histories of a partition"
 
 setup: $(READY)
 
@@ -53,6 +54,9 @@ bench: $(READY)
 	$(BIN)/python -m tests.bench.review
 	$(BIN)/python -m tests.bench.engine
 	$(BIN)/python -m tests.bench.validation
+
+model: $(READY)
+	$(BIN)/python -m tests.bench.model
 
 touched-stacks: $(READY)
 	@$(BIN)/replicate touched --against "$$BASE"

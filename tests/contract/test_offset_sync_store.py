@@ -1,0 +1,60 @@
+"""Our port of MirrorMaker's offset store translates as the Java class of each Kafka version does.
+
+Without it the model of tests/model would prove the validation job against a MirrorMaker that nobody runs.
+"""
+
+import json
+import random
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from infra.local.parts.part import java_command
+from infra.machine.jars import ensure_jars
+from infra.machine.jdk import find_jdk
+from spark.checks.translation import Sync
+from tests.contract.property_definitions import KAFKAS
+from tests.model.offset_sync_store import OffsetSyncStore
+
+PROGRAM = Path(__file__).with_name("OffsetSyncs.java")
+CASES, LONGEST, LARGEST_STEP = 150, 120, 20
+
+
+def a_case(chance: random.Random) -> dict[str, Any]:
+    """Syncs that mostly advance in small or doubling steps, and sometimes fall back."""
+    syncs, upstream, downstream = [], 0, 0
+    for _ in range(chance.randrange(1, LONGEST)):
+        step = chance.choice([1, chance.randrange(1, 200), 1 << chance.randrange(LARGEST_STEP)])
+        fallen = chance.random() < 0.01
+        upstream = max(0, upstream - step) if fallen else upstream + step
+        downstream += chance.randrange(1, step + 1)
+        syncs.append([upstream, downstream])
+    asked = sorted({0, upstream, upstream + 5, *(chance.randrange(upstream + 1) for _ in range(20))})
+    loaded = chance.randrange(len(syncs))
+    return {"mustReadToEnd": chance.random() < 0.5, "loaded": loaded, "syncs": syncs, "asked": asked}
+
+
+def ported(case: dict[str, Any]) -> list[list[int | None]]:
+    store = OffsetSyncStore(case["mustReadToEnd"])
+    found = []
+    for index, (upstream, downstream) in enumerate(case["syncs"]):
+        store.read_to_end = index >= case["loaded"]
+        store.add(Sync(upstream, downstream))
+        found.append([store.translate(each) for each in case["asked"]])
+    return found
+
+
+@pytest.mark.parametrize("kafka", KAFKAS)
+def test_the_port_translates_like_the_class(kafka: str) -> None:
+    _, jars = KAFKAS[kafka]
+    jdk, chance = find_jdk(), random.Random(7)  # the same cases each time
+    cases = [a_case(chance) for _ in range(CASES)]
+    directory = ensure_jars(jars, jdk, Console(quiet=True))
+    command = java_command(jdk, [f"{directory}/*"], str(PROGRAM), heap_mib=256)
+    asked = json.dumps(cases)
+    ran = subprocess.run([str(word) for word in command], input=asked, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    assert [ported(case) for case in cases] == json.loads(ran.stdout.splitlines()[-1])

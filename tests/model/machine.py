@@ -1,0 +1,136 @@
+"""A state machine over a partition in memory: whatever happens to it, a proof of a group's offset is right."""
+
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from components.contract.report import Severity
+from components.kafka.positions import OffsetRange
+from spark.checks.standing import standings
+from spark.checks.translation import TARGET_REACH, Candidates, Proof, landing, prove, source_range
+from tests.model.partition import GROUP, ORDERS, Partition, records_in
+from tests.spark.documents import a_flow
+
+FLOW = a_flow()
+FEW = st.integers(1, 40)
+
+
+class Offsets(RuleBasedStateMachine):
+    """What producers, MirrorMaker, retention, a group and somebody who sets checkpoints by hand may do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.partition = Partition(0)
+        self.forged = False
+
+    @initialize(lag_max=st.sampled_from((0, 3, 100)))
+    def begin(self, lag_max: int) -> None:
+        self.partition = Partition(lag_max)
+
+    @rule(records=FEW)
+    def produce(self, records: int) -> None:
+        self.partition.produce(records)
+
+    @rule(offsets=st.integers(1, 4))
+    def mark_or_abort(self, offsets: int) -> None:
+        self.partition.leave_out(offsets)
+
+    @rule(offsets=st.integers(1, 80))
+    def replicate(self, offsets: int) -> None:
+        self.partition.replicate(offsets)
+
+    @rule(again=st.integers(0, 20))
+    def restart(self, again: int) -> None:
+        self.partition.restart(again)
+
+    @rule(data=st.data())
+    def expire_on_source(self, data: Any) -> None:
+        self.partition.source_start = data.draw(st.integers(self.partition.source_start, len(self.partition.source)))
+
+    @rule(data=st.data())
+    def expire_on_target(self, data: Any) -> None:
+        self.partition.target_start = data.draw(st.integers(self.partition.target_start, len(self.partition.target)))
+
+    @rule(data=st.data())
+    def consume(self, data: Any) -> None:
+        """Forward or, after a reset, back; the checkpoint follows before the job looks."""
+        self.partition.consume(data.draw(st.integers(0, len(self.partition.source))))
+        self.partition.translate()
+        self.forged = False
+
+    @precondition(lambda self: self.partition.checkpoint is not None)
+    @rule(by=st.sampled_from((1, 2, 0, -1, 7)))
+    def forge_checkpoint(self, by: int) -> None:
+        """Near the place where the group goes on, because a proof is most easily wrong there."""
+        checkpoint = self.partition.checkpoint
+        assert checkpoint is not None
+        downstream = max(0, self.partition.place_of_the_group() + by)
+        self.partition.checkpoint = checkpoint._replace(downstream=downstream)
+        self.forged = True
+
+    @invariant()
+    def the_proof_is_right(self) -> None:
+        partition = self.partition
+        if partition.committed is None or partition.checkpoint is None:
+            return
+        proof = proof_of(partition)
+        if proof.proven:
+            skipped = partition.would_be_skipped(unless_sent_again=True)
+            assert not skipped, f"{partition.group} is called proven, but skips {sorted(skipped)}"
+        if proof.proven and not partition.resent:
+            assert partition.read_again() <= proof.read_again
+        if proof.finding is not None and proof.finding.severity is Severity.FAIL:
+            skipped = partition.would_be_skipped(unless_sent_again=False)
+            assert skipped or partition.checkpoint.downstream > len(partition.target), proof.finding.message
+
+    @invariant()
+    def a_working_flow_has_no_failed_standing(self) -> None:
+        partition = self.partition
+        if partition.committed is None or self.forged:
+            return
+        partition.translate()
+        syncs, first = {ORDERS: partition.history}, {(GROUP, ORDERS): partition.committed}
+        found = standings([partition.group], first, syncs, syncs, FLOW)
+        assert [each.finding.code for each in found if each.finding.severity is Severity.FAIL] == []
+
+
+def proof_of(partition: Partition) -> Proof:
+    """The proof of the group's translated offset, from what the job would read of both logs."""
+    position, history = partition.group, partition.history
+    assert position.checkpoint is not None
+    downstream = position.checkpoint.downstream
+    near = OffsetRange(downstream - TARGET_REACH, downstream + TARGET_REACH).within(partition.target_log)
+    found = landing(downstream, records_in(partition.target, near))
+    guess = history.guess(found.record.offset) if found else None
+    log = partition.source_log
+    by_time = None
+    if found is not None and not (guess and guess.exact):
+        later = records_in(partition.source, OffsetRange(max(log.start, found.record.time_ms), log.end))
+        by_time = later[0].offset if later else -1
+    wanted = source_range(guess, by_time, position.committed, log) if found else OffsetRange(0, 0)
+    read = Candidates(wanted, records_in(partition.source, wanted))
+    return prove(position, partition.target_log, log, found, read, guess, inexact=False)
+
+
+def run(machine: type[RuleBasedStateMachine], runs: int, *, shrink: bool = False) -> None:
+    """Run a machine with the same choices each time. `shrink`: look for the shortest counterexample."""
+    phases = [Phase.generate, *([Phase.shrink] if shrink else [])]
+    chosen = settings(
+        max_examples=runs,
+        stateful_step_count=20,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+    )
+    run_state_machine_as_test(machine, settings=chosen)

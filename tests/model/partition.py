@@ -1,0 +1,134 @@
+"""One replicated partition in memory: both logs, offset syncs, and one consumer group, as MirrorMaker leaves them.
+
+It knows what a group that moves would skip, so that the judging code can be held to it.
+"""
+
+from dataclasses import dataclass, field
+
+from components.kafka.positions import OffsetRange, TopicPartition
+from spark.checks.translation import Checkpoint, Position, Record, Sync, SyncHistory
+from tests.model.offset_sync_store import TOO_OLD, OffsetSyncStore
+
+ORDERS = TopicPartition("orders", 0)
+GROUP = "checkout-a"
+
+
+@dataclass
+class Partition:
+    """`source` and `target` hold the record at each offset, by its source offset; None is an offset without a record.
+
+    Source: MirrorSourceTask, PartitionState.update for when a sync is written; MirrorCheckpointTask for checkpoints.
+    """
+
+    lag_max: int
+    source: list[int | None] = field(default_factory=list)
+    target: list[int | None] = field(default_factory=list)
+    source_start: int = 0
+    target_start: int = 0
+    position: int = 0
+    syncs: list[Sync] = field(default_factory=list)
+    committed: int | None = None
+    checkpoint: Checkpoint | None = None
+    resent: bool = False
+    _last_sync: Sync | None = None
+    _before: Sync | None = None
+    _store: OffsetSyncStore = field(default_factory=lambda: OffsetSyncStore(read_to_end=True))
+
+    def produce(self, records: int) -> None:
+        self.source += range(len(self.source), len(self.source) + records)
+
+    def leave_out(self, offsets: int) -> None:
+        """Offsets without a record: a transaction marker, aborted records, or what compaction removed."""
+        self.source += [None] * offsets
+
+    def replicate(self, offsets: int) -> None:
+        """The task reads on; where retention has overtaken it, it goes on at the oldest record."""
+        self.position = max(self.position, self.source_start)
+        for upstream in range(self.position, min(self.position + offsets, len(self.source))):
+            if self.source[upstream] is not None:
+                self._write(upstream)
+            self.position = upstream + 1
+
+    def _write(self, upstream: int) -> None:
+        sync = Sync(upstream, len(self.target))
+        last, before = self._last_sync, self._before
+        if (
+            last is None
+            or before is None
+            or sync.downstream - (last.downstream + 1) >= self.lag_max
+            or sync.upstream - before.upstream != 1
+            or sync.downstream < before.downstream + 1
+        ):
+            self.syncs.append(sync)
+            self._store.add(sync)
+            self._last_sync = sync
+        self._before = sync
+        self.target.append(upstream)
+
+    def restart(self, again: int) -> None:
+        """A task that died sends the last records again, from the offset that it had committed."""
+        self._last_sync = self._before = None
+        self.resent = self.resent or (again > 0 and self.position > 0)
+        self.position = max(0, self.position - again)
+
+    def consume(self, offset: int) -> None:
+        self.committed = offset
+
+    def translate(self) -> None:
+        """What the checkpoint connector writes for the group now."""
+        downstream = None if self.committed is None else self._store.translate(self.committed)
+        if self.committed is not None and downstream is not None and downstream != TOO_OLD:
+            self.checkpoint = Checkpoint(self.committed, downstream)
+
+    def would_be_skipped(self, *, unless_sent_again: bool) -> set[int]:
+        """The records that the group has not consumed and would never see on the target, by source offset.
+
+        What the target does not hold yet is still to come; what has expired on the source, the group has lost there.
+        """
+        assert self.committed is not None
+        assert self.checkpoint is not None
+        downstream = self.checkpoint.downstream
+        if downstream > len(self.target):
+            return set(range(self.committed, len(self.source)))
+        ahead, behind = set(self.target[downstream:]), set(self.target[:downstream])
+        # A restarted task sends the records from its position on again.
+        end = self.position if unless_sent_again else len(self.source)
+        wanted = range(max(self.committed, self.source_start), end)
+        return {each for each in wanted if self.source[each] is not None and each in behind - ahead}
+
+    def place_of_the_group(self) -> int:
+        """The target's offset of the first record that the group has not consumed; the end if there is none."""
+        assert self.committed is not None
+        committed = self.committed
+        later = (at for at, record in enumerate(self.target) if record is not None and record >= committed)
+        return next(later, len(self.target))
+
+    def read_again(self) -> int:
+        """How many records the group would read a second time."""
+        assert self.committed is not None
+        assert self.checkpoint is not None
+        committed = self.committed
+        return sum(each is not None and each < committed for each in self.target[self.checkpoint.downstream :])
+
+    @property
+    def group(self) -> Position:
+        assert self.committed is not None
+        on_target = self.checkpoint.downstream if self.checkpoint else None
+        return Position(GROUP, ORDERS, self.committed, self.checkpoint, on_target)
+
+    @property
+    def history(self) -> SyncHistory:
+        return SyncHistory(tuple(self.syncs))
+
+    @property
+    def source_log(self) -> OffsetRange:
+        return OffsetRange(self.source_start, len(self.source))
+
+    @property
+    def target_log(self) -> OffsetRange:
+        return OffsetRange(self.target_start, len(self.target))
+
+
+def records_in(log: list[int | None], offsets: OffsetRange) -> list[Record]:
+    """What a consumer reads there; the time is the record's source offset, the digest is its own."""
+    return [Record(at, record, str(record)) for at in range(*offsets) if (record := log[at]) is not None]

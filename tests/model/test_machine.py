@@ -1,0 +1,43 @@
+"""The state machine finds nothing in the judging code, and finds each bug that is put into it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from spark.checks import translation
+from spark.checks.translation import Candidates, SyncHistory
+from tests.model.machine import Offsets, run
+
+RUNS = 200
+
+_standing_at, _owed = translation._standing_at, SyncHistory.owed
+
+
+def one_more_may_be_skipped(standing: int, position: Any, *rest: Any) -> Any:
+    return _standing_at(standing, replace(position, committed=position.committed + 1), *rest)
+
+
+def one_offset_too_many_is_owed(history: SyncHistory, committed: int) -> int | None:
+    owed = _owed(history, committed)
+    return None if owed is None else owed + 1
+
+
+BUGS: dict[str, tuple[object, str, Callable[..., Any]]] = {
+    "a record may be skipped": (translation, "_standing_at", one_more_may_be_skipped),
+    "nothing is ever between": (Candidates, "between", lambda *_: 0),
+    "more is owed than translated": (SyncHistory, "owed", one_offset_too_many_is_owed),
+}
+
+
+def test_no_proof_is_wrong_whatever_happens_to_the_partition() -> None:
+    run(Offsets, RUNS)
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_bug_in_the_judging_code_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that finds nothing in wrong code proves nothing about right code."""
+    monkeypatch.setattr(*BUGS[bug])
+    with pytest.raises(AssertionError):
+        run(Offsets, RUNS)
