@@ -1,4 +1,4 @@
-"""Sources with ended transactions: offsets without a record, and aborted records."""
+"""Sources with ended transactions: offsets without a record, and aborted records. One topic for each case."""
 
 from collections.abc import Iterable
 
@@ -6,122 +6,137 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as KafkaPartition
 
-from components.contract.report import Verdict
+from components.contract.report import FlowOutcome
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
 from infra.waiting import NotYetError, wait_for
-from tests.spark.outcomes import Check, failures, named
+from tests.spark.outcomes import Check, codes_of, failures, named
 from tests.spark.scenes import CALL_SECONDS, Scene, remove_records, transaction
 
 #: Numbers of records with a key, which a compacted topic takes only.
 KEYED = range(8, 14)
 
 
-def a_scene(endpoints: Endpoints, name: str) -> Scene:
-    return Scene(endpoints, name).replicate(records=0, partitions=1)
-
-
-def commit_on_source(scene: Scene, numbers: Iterable[int], end: int) -> None:
+def commit_on_source(scene: Scene, topic: str, numbers: Iterable[int], end: int) -> None:
     """Records in a transaction, and the marker that takes the offset before `end`."""
-    with transaction(scene, scene.source, scene.name, 0, numbers) as commit:
+    with transaction(scene, scene.source, topic, 0, numbers) as commit:
         commit()
-    expect_end(scene, end)
+    expect_end(scene, topic, end)
 
 
-def abort_on_source(scene: Scene, numbers: Iterable[int], end: int) -> None:
-    with transaction(scene, scene.source, scene.name, 0, numbers):
+def abort_on_source(scene: Scene, topic: str, numbers: Iterable[int], end: int) -> None:
+    with transaction(scene, scene.source, topic, 0, numbers):
         pass
-    expect_end(scene, end)
+    expect_end(scene, topic, end)
 
 
-def expect_end(scene: Scene, end: int) -> None:
+def expect_end(scene: Scene, topic: str, end: int) -> None:
     """Wait for the marker: a broker writes it after it has answered."""
     consumer = Consumer(
         {**scene.source.client_config("app"), "group.id": "nobody", "isolation.level": "read_committed"}
     )
 
     def reached() -> None:
-        _, seen = consumer.get_watermark_offsets(KafkaPartition(scene.name, 0), CALL_SECONDS)
+        _, seen = consumer.get_watermark_offsets(KafkaPartition(topic, 0), CALL_SECONDS)
         if seen != end:
             raise NotYetError(f"the end is {seen}")
 
     try:
-        wait_for(f"{scene.name} to end at {end}", reached, CALL_SECONDS)
+        wait_for(f"{topic} to end at {end}", reached, CALL_SECONDS)
     finally:
         consumer.close()
 
 
-@pytest.mark.parametrize("aborted", [0, 40], ids=["a marker", "an aborted transaction"])
-def test_offsets_without_a_record_are_not_skipped(check: Check, endpoints: Endpoints, aborted: int) -> None:
-    """A consumer that commits the offset after its last record is at a marker: there is no record between it and the
-    record at the translated offset."""
-    scene = a_scene(endpoints, f"gap-{aborted}")
-    upstream = 11 + (aborted + 1 if aborted else 0)
-    commit_on_source(scene, range(10), 11)
-    if aborted:
-        abort_on_source(scene, range(500, 500 + aborted), upstream)
-    scene.write(scene.source, scene.name, 0, range(10, 20))
-    scene.write(scene.target, scene.remote(scene.name), 0, range(20))
-    scene.sync(scene.name, 0, (0, 0), (9, 9), (upstream, 10))
-    scene.translate(f"{scene.name}-a", 10, 10)
-    outcome = named(check(scene.parameters()), "offsets-translate")
-    assert (outcome.verdict, outcome.counts["proven"], outcome.counts["readAgain"]) == (Verdict.PASS, 1, 0), outcome
-
-
-def test_a_skipped_record_after_a_marker_is_reported(check: Check, endpoints: Endpoints) -> None:
-    scene = a_scene(endpoints, "gap-and-skip")
-    commit_on_source(scene, range(10), 11)
-    scene.write(scene.source, scene.name, 0, range(10, 20))
-    scene.write(scene.target, scene.remote(scene.name), 0, range(20))
-    scene.sync(scene.name, 0, (0, 0), (9, 9), (11, 10))
-    scene.translate("gap-and-skip-a", 10, 12)
-    found = failures(named(check(scene.parameters()), "offsets-translate"))
-    assert "the group would skip 2 records" in found["offset-skips-records"]
-
-
-def test_replicated_records_of_an_aborted_transaction_are_reported_with_the_cause(
-    check: Check, endpoints: Endpoints
-) -> None:
-    scene = a_scene(endpoints, "aborted")
-    scene.write(scene.source, scene.name, 0, range(10))
-    abort_on_source(scene, range(10, 15), 16)
-    scene.write(scene.source, scene.name, 0, range(20, 30))
-    scene.write(scene.target, scene.remote(scene.name), 0, [*range(15), *range(20, 30), 777])
-    scene.sync(scene.name, 0, (0, 0), (16, 15))
-    outcome = named(check(scene.parameters()), "parity")
-    found = failures(outcome)
-    assert set(found) == {"aborted-records", "extra-records"}, outcome
-    assert found["aborted-records"].startswith("aborted: 5 records")
-    assert found["extra-records"].startswith("aborted: 1 records")
-
-
-def test_a_source_that_holds_no_record_but_a_marker_is_not_said_to_have_lost_one(
-    check: Check, endpoints: Endpoints
-) -> None:
-    scene = a_scene(endpoints, "marker-only")
-    commit_on_source(scene, range(10), 11)
-    scene.write(scene.target, scene.remote(scene.name), 0, range(10))
-    scene.sync(scene.name, 0, (0, 0), (9, 9))
-    scene.replicate("marker-only.other", partitions=1)
-    remove_records(scene.source, scene.name, 0, 10)
-    outcome = check(scene.parameters())
-    assert [each.code for each in named(outcome, "parity").findings] == ["expired-on-source"]
-    remove_records(scene.source, scene.name, 0, 11)
-    outcome = check(scene.parameters())
-    assert [each.code for each in named(outcome, "parity").findings] == ["expired-on-source"]
-    retention = named(outcome, "nothing-lost-to-retention")
-    assert (retention.verdict, [each.code for each in retention.findings]) == (Verdict.ERROR, ["possible-markers"])
-
-
-def test_a_compacted_topic_that_was_never_replicated_is_reported(check: Check, endpoints: Endpoints) -> None:
-    """Compaction keeps the newest record of each key, so it never explains why there is none."""
-    scene = Scene(endpoints, "compacted").replicate(partitions=1)
+@pytest.fixture(scope="module")
+def ended(check: Check, endpoints: Endpoints) -> FlowOutcome:
+    """A flow with the topics below, judged once."""
+    scene = Scene(endpoints, "ended")
+    names = ("marker", "abort", "skip", "replicated", "emptied", "removed")
+    for topic in (f"ended.{name}" for name in names):
+        scene.replicate(topic, records=0, partitions=1)
+    translate_past_gap(scene, "marker")
+    translate_past_gap(scene, "abort", aborted=40)
+    translate_past_gap(scene, "skip", skipped=2)
+    replicate_aborted(scene, "ended.replicated")
+    for topic, removed in (("ended.emptied", 10), ("ended.removed", 11)):
+        expire(scene, topic, removed)
     compact = {"cleanup.policy": "compact"}
-    for topic in ("compacted.absent", "compacted.changed"):
+    for topic in ("ended.absent", "ended.changed"):
         create_topics(scene.source, {topic: 1}, compact)
         create_topics(scene.target, {scene.remote(topic): 1}, compact)
         scene.write(scene.source, topic, 0, KEYED)
-    scene.write(scene.target, scene.remote("compacted.changed"), 0, (number + 98 for number in KEYED))
-    found = failures(named(check(scene.parameters()), "parity"))
-    assert found["not-replicated-yet"].startswith("compacted.absent: 6 records")
-    assert found["records-differ"].startswith("compacted.changed: 6 records")
+    scene.write(scene.target, scene.remote("ended.changed"), 0, (number + 98 for number in KEYED))
+    return check(scene.parameters())
+
+
+def translate_past_gap(scene: Scene, name: str, aborted: int = 0, skipped: int = 0) -> None:
+    """A consumer that commits the offset after its last record is at a marker: there is no record between it and the
+    record at the translated offset, unless some are `skipped`."""
+    topic = f"ended.{name}"
+    upstream = 11 + (aborted + 1 if aborted else 0)
+    commit_on_source(scene, topic, range(10), 11)
+    if aborted:
+        abort_on_source(scene, topic, range(500, 500 + aborted), upstream)
+    scene.write(scene.source, topic, 0, range(10, 20))
+    scene.write(scene.target, scene.remote(topic), 0, range(20))
+    scene.sync(topic, 0, (0, 0), (9, 9), (upstream, 10))
+    scene.translate(f"ended-{name}", 10, 10 + skipped, topic=topic)
+
+
+def replicate_aborted(scene: Scene, topic: str) -> None:
+    """Five aborted records reached the target, and one that the source never had."""
+    scene.write(scene.source, topic, 0, range(10))
+    abort_on_source(scene, topic, range(10, 15), 16)
+    scene.write(scene.source, topic, 0, range(20, 30))
+    scene.write(scene.target, scene.remote(topic), 0, [*range(15), *range(20, 30), 777])
+    scene.sync(topic, 0, (0, 0), (16, 15))
+
+
+def expire(scene: Scene, topic: str, removed: int) -> None:
+    """A replicated transaction whose first `removed` offsets, of ten records and a marker, left the source."""
+    commit_on_source(scene, topic, range(10), 11)
+    scene.write(scene.target, scene.remote(topic), 0, range(10))
+    scene.sync(topic, 0, (0, 0), (9, 9))
+    remove_records(scene.source, topic, 0, removed)
+
+
+@pytest.mark.parametrize("name", ["marker", "abort"], ids=["a marker", "an aborted transaction"])
+def test_offsets_without_a_record_are_not_skipped(ended: FlowOutcome, name: str) -> None:
+    outcome = named(ended, "offsets-translate")
+    assert (outcome.counts["proven"], outcome.counts["readAgain"]) == (2, 0), outcome
+    assert not [each.message for each in outcome.findings if f"group ended-{name} " in each.message]
+
+
+def test_a_skipped_record_after_a_marker_is_reported(ended: FlowOutcome) -> None:
+    (skips,) = failures(named(ended, "offsets-translate")).values()
+    assert "group ended-skip on ended.skip-0" in skips
+    assert "the group would skip 2 records" in skips
+
+
+def test_replicated_records_of_an_aborted_transaction_are_reported_with_the_cause(ended: FlowOutcome) -> None:
+    assert codes_of(named(ended, "parity"), "ended.replicated") == {"aborted-records": 5, "extra-records": 1}
+    assert failures(named(ended, "parity")).keys() >= {"aborted-records", "extra-records"}
+
+
+@pytest.mark.parametrize(
+    ("topic", "unsure"),
+    [
+        pytest.param("ended.emptied", {}, id="a marker is left"),
+        pytest.param("ended.removed", {"possible-markers": 1}, id="nothing is left"),
+    ],
+)
+def test_a_source_that_holds_no_record_but_a_marker_lost_none(
+    ended: FlowOutcome, topic: str, unsure: dict[str, int]
+) -> None:
+    assert list(codes_of(named(ended, "parity"), topic)) == ["expired-on-source"]
+    retention = named(ended, "nothing-lost-to-retention")
+    assert codes_of(retention, f"{topic}-0") == unsure
+    assert retention.counts["lost"] == 0
+
+
+def test_a_compacted_topic_that_was_never_replicated_is_reported(ended: FlowOutcome) -> None:
+    """Compaction keeps the newest record of each key, so it never explains why there is none."""
+    parity = named(ended, "parity")
+    assert codes_of(parity, "ended.absent") == {"not-replicated-yet": 6}
+    assert codes_of(parity, "ended.changed").get("records-differ") == 6
+    assert failures(parity).keys() >= {"not-replicated-yet", "records-differ"}
