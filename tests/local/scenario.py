@@ -66,19 +66,20 @@ class Scenario:
         return Deployed(read_settings(STACK, self.stacks), self.endpoints)
 
     @contextmanager
-    def change(self, case: str, edit: Callable[[], object]) -> Iterator[None]:
-        """Change the topology as a case of the review does, and deploy it: the body sees what it did to records.
+    def change(self, cases: str, edit: Callable[[], object]) -> Iterator[None]:
+        """Change the topology as cases of the review do, and deploy it: the body sees what it did to records.
 
-        What is announced must be what the case says. Connectors and workers that are announced to restart do, with
-        their tasks before the body begins, and at the end of the body no others have.
+        `cases` are names with blanks between them. What is announced must be what the cases say. Connectors and workers
+        that are announced to restart do, with their tasks before the body begins, and at the end of the body no others
+        have.
         """
         before, flow = self.connectors(), self.name
         announced = self._announced(edit)
-        self._expect_the_case(case, announced)
+        self._expect_the_cases(cases.split(), announced)
         watch = Watch(flow, self.name)
         self.deploy()
         restarting = self._restarting(announced, before)
-        wait_for(f"{sorted(restarting)} to be made anew", lambda: watch.expect_made(restarting), ARRIVAL_SECONDS)
+        _awaited(f"{sorted(restarting)} to be made anew", lambda: watch.expect_made(restarting))
         yield
         happened = watch.happened()
         codes = {effect.code for effect in announced.effects}
@@ -87,8 +88,8 @@ class Scenario:
         # What moves to a worker that joins is made anew there.
         assert happened.connectors == restarting or "connect-scales" in codes, happened
 
-    def _expect_the_case(self, case: str, announced: Comparison) -> None:
-        said = yaml.safe_load((CASES / f"{case}.yaml").read_text())["effects"]
+    def _expect_the_cases(self, cases: list[str], announced: Comparison) -> None:
+        said = {each for case in cases for each in yaml.safe_load((CASES / f"{case}.yaml").read_text())["effects"]}
         # The session's stack has a flow `orders` already.
         wanted = sorted(re.sub(r"replications\.(orders|sales)\b", f"replications.{self.name}", each) for each in said)
         effects = sorted(f"{each.severity} {each.code} at {each.where}" for each in announced.effects)
@@ -141,7 +142,7 @@ class Scenario:
             if states != {state}:
                 raise NotYetError(f"{connector} is {' and '.join(sorted(states))}")
 
-        wait_for(f"{connector} to be {state}", read, ARRIVAL_SECONDS)
+        _awaited(f"{connector} to be {state}", read)
 
     def produce(self, *topics: str, count: int = 6) -> None:
         """Produce more to the topics, to all without any named; makes those that are not there."""
@@ -158,7 +159,7 @@ class Scenario:
 
     def expect_records(self, remote: str, wanted: Contents) -> None:
         """Wait until a topic of the target holds these records, and assert that it holds no others."""
-        wait_for(f"{remote} to be filled", lambda: self._expect_last(remote, wanted), ARRIVAL_SECONDS)
+        _awaited(f"{remote} to be filled", lambda: self._expect_last(remote, wanted))
         found = contents(self.target, remote)
         assert found == wanted, f"{remote} holds {_lengths(found)} records, not {_lengths(wanted)} or not in this order"
 
@@ -175,7 +176,12 @@ class Scenario:
             if found != wanted:
                 raise NotYetError(f"group {group} stands at {found} in {remote}, not at {wanted}")
 
-        wait_for(f"offsets of {group}", read, ARRIVAL_SECONDS)
+        _awaited(f"offsets of {group}", read)
+
+
+def _awaited(what: str, probe: Callable[[], object]) -> None:
+    # Each look connects to Kafka or reads the workers' logs, and takes from what it waits for.
+    wait_for(what, probe, ARRIVAL_SECONDS, interval_seconds=0.5)
 
 
 def _lengths(found: Contents) -> dict[int, int]:

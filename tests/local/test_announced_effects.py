@@ -64,27 +64,14 @@ def _source(scenario: Scenario) -> dict[str, Any]:
     return found
 
 
-def test_what_only_the_operator_reads_restarts_nothing(scenario: Scenario) -> None:
-    def edit() -> None:
-        _source(scenario)["autoRestart"] = {"maxRestarts": 7}
-
-    with scenario.change("operators-restarts", edit):
-        _expect_mirrored(scenario)
-
-
-def test_a_property_of_one_connector_restarts_that_one(scenario: Scenario) -> None:
+def test_a_property_of_one_connector_restarts_that_one_and_what_only_the_operator_reads_none(
+    scenario: Scenario,
+) -> None:
     def edit() -> None:
         _source(scenario)["config"] = {"producer.override.linger.ms": 20}
+        scenario.replication["connectors"]["checkpoint"] = {"autoRestart": {"maxRestarts": 7}}
 
-    with scenario.change("source-property", edit):
-        _expect_mirrored(scenario)
-
-
-def test_more_tasks_restart_their_connector(scenario: Scenario) -> None:
-    def edit() -> None:
-        _source(scenario)["tasksMax"] = 6
-
-    with scenario.change("more-tasks", edit):
+    with scenario.change("source-property operators-restarts", edit):
         _expect_mirrored(scenario)
 
 
@@ -104,38 +91,33 @@ def test_a_worker_property_rolls_workers_and_copies_nothing(scenario: Scenario) 
         _expect_mirrored(scenario)
 
 
-def test_groups_that_join_are_translated(scenario: Scenario) -> None:
+def test_more_tasks_and_groups_that_join_restart_the_connector_of_each(scenario: Scenario) -> None:
     ends = scenario.commit_all(JOINING, "parcels")
 
     def edit() -> None:
+        _source(scenario)["tasksMax"] = 6
         scenario.replication["groups"] = ["dispatch-.*", JOINING]
 
     assert committed(scenario.target, JOINING, scenario.remote("parcels")) == {}
-    with scenario.change("group-joins", edit):
+    with scenario.change("more-tasks group-joins", edit):
         scenario.expect_committed(JOINING, scenario.remote("parcels"), ends)
+        _expect_mirrored(scenario)
 
 
-def test_offsets_of_a_group_that_leaves_stay_as_they_are(scenario: Scenario) -> None:
-    def edit() -> None:
-        scenario.replication["groups"] = ["dispatch-.*"]
-
-    left = committed(scenario.target, JOINING, scenario.remote("parcels"))
-    with scenario.change("group-leaves", edit):
-        scenario.produce()
-        scenario.commit_all(JOINING, "parcels")
-        ends = scenario.commit_all(GROUP, "parcels")
-        scenario.expect_committed(GROUP, scenario.remote("parcels"), ends)
-        assert committed(scenario.target, JOINING, scenario.remote("parcels")) == left != ends
-
-
-def test_a_topic_that_joins_is_filled_from_the_beginning(scenario: Scenario) -> None:
+def test_a_topic_that_joins_is_filled_and_offsets_of_a_group_that_leaves_stay_as_they_are(scenario: Scenario) -> None:
     scenario.produce("manifests", count=30)
 
     def edit() -> None:
         scenario.replication["topics"] = ["parcels", "labels-.*", "manifests"]
+        scenario.replication["groups"] = ["dispatch-.*"]
 
-    with scenario.change("topic-joins", edit):
+    left = committed(scenario.target, JOINING, scenario.remote("parcels"))
+    with scenario.change("topic-joins group-leaves", edit):
         _expect_mirrored(scenario)
+        scenario.commit_all(JOINING, "parcels")
+        ends = scenario.commit_all(GROUP, "parcels")
+        scenario.expect_committed(GROUP, scenario.remote("parcels"), ends)
+        assert committed(scenario.target, JOINING, scenario.remote("parcels")) == left != ends
 
 
 def test_nothing_moves_in_a_pause_and_all_of_it_afterwards(scenario: Scenario) -> None:
