@@ -6,7 +6,7 @@ from threading import Event, Thread
 import pytest
 from confluent_kafka import Consumer
 
-from components.contract.report import CheckOutcome, FlowOutcome, Severity, Verdict
+from components.contract.report import CheckOutcome, Severity, Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
 from infra.waiting import NotYetError, wait_for
