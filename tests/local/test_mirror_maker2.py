@@ -9,7 +9,9 @@ from components.contract.report import FlowOutcome, Verdict
 from infra.engine import deployment
 from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import STOCK, make_example_traffic
+from infra.review.live_comparison import compare_with_cluster
 from infra.settings import read_settings
+from tests.local.example.test_interventions import replicate
 from tests.local.flows import Deployed, check_named, told, write_edited
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -63,3 +65,16 @@ def test_the_stack_tells_the_connectors_by_the_operators_names(mirror: Deployed)
 def test_a_second_up_changes_nothing(mirror: Deployed) -> None:
     changes = deployment.up(mirror.settings, lambda _: None)
     assert set(changes) == {"same"}, changes
+
+
+def test_a_connector_of_the_resource_is_paused_and_restarted_by_its_name(mirror: Deployed) -> None:
+    source = "useast->uswest.MirrorSourceConnector"
+    for verb, options, seen in (
+        ("pause", ("--for", "1h"), "PAUSED"),
+        ("resume", (), "RUNNING"),
+        ("restart", ("--task", "0"), "RUNNING"),
+    ):
+        answer = replicate(mirror, verb, "stock", "--connector", source, *options)
+        assert (answer.returncode, f"{source} is {seen}" in answer.stdout) == (0, True), answer.stderr
+        drift = compare_with_cluster("local-mirrormaker2", mirror.settings.stacks).drift
+        assert [each.code for each in drift] == (["temporary-state"] if verb == "pause" else [])

@@ -1,0 +1,70 @@
+"""`replicate pause`, `resume` and `restart` on the running flow: what they change, and what shows it meanwhile."""
+
+import subprocess
+import sys
+
+from infra.operations.looking import look
+from infra.review.live_comparison import compare_with_cluster
+from infra.waiting import wait_for
+from tests.local.flows import ARRIVAL_SECONDS, Deployed
+from tests.local.observed import Watch
+from tests.repository import ROOT
+
+HEARTBEAT = "orders-heartbeat"
+
+
+def replicate(deployed: Deployed, verb: str, *options: str) -> "subprocess.CompletedProcess[str]":
+    code = "from infra.commands.app import main; main()"
+    command = ["-c", code, verb, deployed.settings.stack, *options, "--stacks", str(deployed.settings.stacks)]
+    answer = subprocess.run(
+        [sys.executable, *command], cwd=ROOT, capture_output=True, text=True, timeout=ARRIVAL_SECONDS, check=False
+    )
+    print(f"$ replicate {verb} {deployed.settings.stack} {' '.join(options)}\n{answer.stdout}{answer.stderr}")
+    return answer
+
+
+def test_a_pause_is_announced_drift_until_it_is_resumed(deployed: Deployed) -> None:
+    named = ("orders", "--connector", HEARTBEAT)
+    tried = replicate(deployed, "pause", *named, "--dry-run")
+    assert (tried.returncode, "nothing was changed" in tried.stdout) == (0, True)
+    assert deployed.connector(HEARTBEAT)["spec"]["state"] == "running"
+    paused = replicate(deployed, "pause", *named, "--for", "1h")
+    try:
+        assert paused.returncode == 0
+        assert f"✓ {HEARTBEAT} is PAUSED" in paused.stdout
+        assert "Nothing resumes by itself" in paused.stdout
+        (drift,) = compare_with_cluster("local", deployed.settings.stacks).drift
+        assert (drift.code, drift.remedy) == (
+            "temporary-state",
+            f"`replicate resume local orders --connector '{HEARTBEAT}'`.",
+        )
+        status = next(flow for flow in look([deployed.settings]).stacks[0].flows if flow.name == "orders")
+        (shown,) = [each.temporary for each in status.connectors or () if each.name == HEARTBEAT]
+        assert shown.startswith("paused by ")
+        again = replicate(deployed, "pause", *named)
+        assert (again.returncode, "already-in-state" in again.stderr) == (1, True)
+    finally:
+        resumed = replicate(deployed, "resume", "orders")
+    assert (resumed.returncode, f"✓ {HEARTBEAT} is RUNNING" in resumed.stdout) == (0, True)
+    left = compare_with_cluster("local", deployed.settings.stacks)
+    assert (left.drift, left.objects) == ((), ())
+
+
+def test_a_named_connector_restarts_with_its_tasks_and_nothing_else_does(deployed: Deployed) -> None:
+    nothing = replicate(deployed, "restart", "orders")
+    assert (nothing.returncode, "nothing-failed" in nothing.stderr) == (1, True)
+    watch = Watch("orders")
+    restarted = replicate(deployed, "restart", "orders", "--connector", HEARTBEAT)
+    assert (restarted.returncode, f"✓ {HEARTBEAT} is RUNNING" in restarted.stdout) == (0, True)
+    wait_for("the connector to be made anew", lambda: watch.expect_made(frozenset({HEARTBEAT})), ARRIVAL_SECONDS)
+    assert watch.happened().connectors == {HEARTBEAT}
+    assert "strimzi.io/restart" not in str(deployed.connector(HEARTBEAT)["metadata"].get("annotations"))
+
+
+def test_what_does_not_exist_is_answered_with_the_nearest(deployed: Deployed) -> None:
+    for options, said in (
+        (("order",), "did you mean `orders`?"),
+        (("orders", "--connector", "orders-heartbeats"), f"did you mean `{HEARTBEAT}`?"),
+    ):
+        answer = replicate(deployed, "pause", *options)
+        assert (answer.returncode, said in answer.stderr) == (2, True)
