@@ -101,25 +101,6 @@ def deletes_in_foreground(inputs: Properties) -> bool:
     return owner and annotations.get(DELETION, "foreground").lower() == "foreground"
 
 
-def awaited_condition(inputs: Properties) -> str | None:
-    """The condition type in the annotation pulumi.com/waitFor; the local provider supports only `condition=<type>`."""
-    annotations = inputs.get("metadata", {}).get("annotations") or {}
-    wanted = annotations.get(WAIT_FOR)
-    return None if wanted is None else str(wanted).removeprefix("condition=")
-
-
-def condition_seen(live: Object, condition: str) -> tuple[bool, str]:
-    """Whether the condition holds for the newest generation of the object, and a text of all its conditions."""
-    status = live.get("status") or {}
-    generation = live["metadata"].get("generation", 0)
-    if status.get("observedGeneration", generation) < generation:
-        return False, f"generation {generation} not observed yet"
-    conditions = status.get("conditions", [])
-    held = any(each.get("type") == condition and each.get("status") == "True" for each in conditions)
-    words = [": ".join(filter(None, (each.get("type"), each.get("message")))) for each in conditions]
-    return held, "; ".join(words) or "no condition yet"
-
-
 def _restrict(live: object, shape: object) -> Any:
     if isinstance(live, Mapping) and isinstance(shape, Mapping):
         return {key: _restrict(live[key], shape[key]) for key in shape if key in live}

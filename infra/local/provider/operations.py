@@ -10,7 +10,7 @@ from infra.local.provider.manifests import Properties, has_unknowns
 from infra.waiting import DeadlineError, NotYetError, wait_for
 
 DEFAULT_DEADLINE_SECONDS = 300.0
-"""For a deletion or an awaited condition, unless the resource has a custom timeout."""
+"""For a deletion, unless the resource has a custom timeout."""
 
 
 class OperationError(Exception):
@@ -67,13 +67,11 @@ class Operations:
         # Otherwise it is ours: the engine will replace it and delete the old object first.
         return inputs
 
-    def create(self, inputs: Properties, deadline_seconds: float) -> Properties:
+    def create(self, inputs: Properties) -> Properties:
         target = reference(inputs)
         if self._api.get(target) is not None:
             raise _exists(target)
-        live = self._api.create(manifests.manifest(inputs))
-        self._await_condition(inputs, live, deadline_seconds)
-        return manifests.outputs(inputs, live)
+        return manifests.outputs(inputs, self._api.create(manifests.manifest(inputs)))
 
     def preview_update(self, inputs: Properties) -> Properties:
         if not has_unknowns(inputs):
@@ -81,7 +79,7 @@ class Operations:
             self._apply(inputs, live, force=preview_forces(live), dry_run=True)
         return inputs
 
-    def update(self, inputs: Properties, deadline_seconds: float) -> Properties:
+    def update(self, inputs: Properties) -> Properties:
         """Apply the inputs; an object that was deleted, or that the new API version refuses, is an error."""
         before = self._existing(inputs)
         try:
@@ -89,9 +87,7 @@ class Operations:
             self._api.patch(reference(inputs), take_over(before))
         except ApiError as error:
             raise _failed(inputs, before, error.message) from error
-        live = self._apply(inputs, before, force=False)
-        self._await_condition(inputs, live, deadline_seconds)
-        return manifests.outputs(inputs, live)
+        return manifests.outputs(inputs, self._apply(inputs, before, force=False))
 
     def _existing(self, inputs: Properties) -> Object:
         live = self._api.get(reference(inputs))
@@ -143,25 +139,6 @@ class Operations:
         except ApiError as error:
             if not error.not_found:
                 raise
-
-    def _await_condition(self, inputs: Properties, live: Object, deadline_seconds: float) -> None:
-        condition = manifests.awaited_condition(inputs)
-        if condition is None:
-            return
-        target = reference(inputs)
-
-        def holds() -> None:
-            self._stop_if_cancelled()
-            now = self._api.get(target)
-            held, seen = manifests.condition_seen(now, condition) if now else (False, "it was deleted")
-            if not held:
-                raise NotYetError(seen)
-
-        try:
-            wait_for(f"{target} to be {condition}", holds, deadline_seconds, interval_seconds=0.5)
-        except (DeadlineError, OperationError, ApiError) as error:
-            said = error.what if isinstance(error, DeadlineError) else str(error)
-            raise NotReadyError(said, manifests.outputs(inputs, live)) from error
 
     def _stop_if_cancelled(self) -> None:
         if self._cancelled.is_set():

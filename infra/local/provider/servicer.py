@@ -78,11 +78,8 @@ class KubernetesProvider(provider_pb2_grpc.ResourceProviderServicer):
         if request.preview:
             planned = _answer(context, lambda: self._operations.preview_create(inputs))
             return provider_pb2.CreateResponse(properties=encode(planned))
-        identifier = reference(inputs).identifier
-        created = _answer(
-            context, lambda: self._operations.create(inputs, _deadline(request.timeout)), identifier, inputs
-        )
-        return provider_pb2.CreateResponse(id=identifier, properties=encode(created))
+        created = _answer(context, lambda: self._operations.create(inputs))
+        return provider_pb2.CreateResponse(id=reference(inputs).identifier, properties=encode(created))
 
     def Read(self, request: provider_pb2.ReadRequest, context: grpc.ServicerContext) -> provider_pb2.ReadResponse:
         inputs = decode(request.inputs) or kind_of_urn(request.urn)
@@ -97,13 +94,14 @@ class KubernetesProvider(provider_pb2_grpc.ResourceProviderServicer):
         if request.preview:
             planned = _answer(context, lambda: self._operations.preview_update(inputs))
             return provider_pb2.UpdateResponse(properties=encode(planned))
-        updated = _answer(
-            context, lambda: self._operations.update(inputs, _deadline(request.timeout)), request.id, inputs
-        )
+        updated = _answer(context, lambda: self._operations.update(inputs), request.id, inputs)
         return provider_pb2.UpdateResponse(properties=encode(updated))
 
     def Delete(self, request: provider_pb2.DeleteRequest, context: grpc.ServicerContext) -> empty_pb2.Empty:
-        _answer(context, lambda: self._operations.delete(decode(request.properties), _deadline(request.timeout)))
+        _answer(
+            context,
+            lambda: self._operations.delete(decode(request.properties), request.timeout or DEFAULT_DEADLINE_SECONDS),
+        )
         return empty_pb2.Empty()
 
     def Invoke(self, request: provider_pb2.InvokeRequest, context: grpc.ServicerContext) -> provider_pb2.InvokeResponse:
@@ -127,10 +125,9 @@ def problems(inputs: Properties, urn: str) -> list[tuple[str, str]]:
     if isinstance(given, dict) and not given.get("name"):
         return [("metadata.name", "the local Kubernetes provider does not generate names: set one")]
     annotations = given.get("annotations") if isinstance(given, dict) else None
-    wanted = annotations.get(manifests.WAIT_FOR) if isinstance(annotations, dict) else None
-    if isinstance(wanted, str) and not wanted.startswith("condition="):
+    if isinstance(annotations, dict) and manifests.WAIT_FOR in annotations:
         where = f'metadata.annotations["{manifests.WAIT_FOR}"]'
-        return [(where, f"got {wanted}; the local Kubernetes provider waits for condition=<type> only")]
+        return [(where, "the local Kubernetes provider does not wait for conditions; `replicate up` does")]
     return []
 
 
@@ -175,10 +172,6 @@ def _abort_keeping(
     rich: Any = _GrpcStatus(grpc.StatusCode.UNKNOWN, str(error), trailer)
     context.abort_with_status(rich)
     raise AssertionError("abort_with_status raises")
-
-
-def _deadline(timeout_seconds: float) -> float:
-    return timeout_seconds or DEFAULT_DEADLINE_SECONDS
 
 
 def _changes_response(found: InputChanges, *, may_replace: bool = True) -> provider_pb2.DiffResponse:

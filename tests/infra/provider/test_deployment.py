@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pulumi
-import pulumi_kubernetes as k8s
 import pytest
 from pulumi import automation
 
@@ -227,29 +225,6 @@ def test_an_update_takes_over_what_kubectl_wrote(
     found = api.get(Reference(STRIMZI, "KafkaConnector", NAMESPACE, "source"))
     assert found is not None
     assert found["spec"]["config"] == {"topics": "ledger", "lag": 1.5, "other": "y"}
-
-
-def test_an_object_that_never_gets_ready_is_remembered_and_can_be_removed(
-    deployment: Deployment, api: KubernetesApi
-) -> None:
-    """Otherwise the next run would find the object and refuse it as somebody else's."""
-
-    def waiting() -> None:
-        metadata = {"name": "waits", "namespace": "default", "annotations": {"pulumi.com/waitFor": "condition=Ready"}}
-        k8s.apiextensions.CustomResource(
-            "waits",
-            api_version=STRIMZI,
-            kind="KafkaConnector",
-            metadata=metadata,
-            spec={"class": "a.B"},
-            opts=pulumi.ResourceOptions(custom_timeouts=pulumi.CustomTimeouts(create="2s")),
-        )
-
-    with pytest.raises(automation.CommandError, match="waited 2 s for KafkaConnector default/waits to be Ready"):
-        deployment.up(waiting)
-    assert "default/waits" in json.dumps(deployment.state())
-    deployment.destroy()
-    assert api.get(Reference(STRIMZI, "KafkaConnector", "default", "waits")) is None
 
 
 def test_the_server_is_named_when_it_does_not_answer(tmp_path: Path) -> None:

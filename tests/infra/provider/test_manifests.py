@@ -68,28 +68,3 @@ def test_an_import_leaves_out_what_the_server_wrote() -> None:
 def test_an_id_leads_back_to_the_object(identifier: str, namespace: str | None, name: str) -> None:
     found = manifests.reference_of_id(identifier, {"apiVersion": "v1", "kind": "Secret"})
     assert found == Reference("v1", "Secret", namespace, name)
-
-
-@pytest.mark.parametrize(
-    ("status", "held", "words"),
-    [
-        pytest.param({}, False, "no condition yet", id="no-status"),
-        pytest.param(
-            {"observedGeneration": 1, "conditions": [{"type": "Ready", "status": "True"}]},
-            False,
-            "generation 2 not observed yet",
-            id="ready-for-the-version-before",
-        ),
-        pytest.param(
-            {"observedGeneration": 2, "conditions": [{"type": "Ready", "status": "True"}]}, True, "Ready", id="ready"
-        ),
-        pytest.param(
-            {"observedGeneration": 2, "conditions": [{"type": "NotReady", "status": "True", "message": "no route"}]},
-            False,
-            "NotReady: no route",
-            id="not-ready",
-        ),
-    ],
-)
-def test_a_condition_counts_for_the_newest_generation_only(status: dict[str, Any], held: bool, words: str) -> None:
-    assert manifests.condition_seen({"metadata": {"generation": 2}, "status": status}, "Ready") == (held, words)

@@ -20,10 +20,10 @@ def a_config_map(**metadata: Any) -> dict[str, Any]:
         pytest.param({"chart": "nginx"}, "", "plain objects only", id="no-plain-object"),
         pytest.param(a_config_map(), "metadata.name", "does not generate names", id="no-name"),
         pytest.param(
-            a_config_map(name="a", annotations={"pulumi.com/waitFor": "jsonpath={.status}"}),
+            a_config_map(name="a", annotations={"pulumi.com/waitFor": "condition=Ready"}),
             'metadata.annotations["pulumi.com/waitFor"]',
-            "condition=<type> only",
-            id="unknown-wait",
+            "does not wait for conditions",
+            id="a-wait",
         ),
     ],
 )
@@ -38,7 +38,7 @@ def test_what_cannot_be_deployed_is_refused_by_property(inputs: dict[str, Any], 
     [
         pytest.param({"name": "a"}, id="named"),
         pytest.param({"name": manifests.UNKNOWN}, id="name-not-known-yet"),
-        pytest.param({"name": "a", "annotations": {"pulumi.com/waitFor": "condition=Ready"}}, id="waits-for-ready"),
+        pytest.param({"name": "a", "annotations": {"b": "c"}}, id="annotated"),
     ],
 )
 def test_a_plain_object_is_accepted(metadata: dict[str, Any]) -> None:
