@@ -21,6 +21,9 @@ _TASK_CREATED = re.compile(r" INFO Creating task (\S+) ")
 
 Headers = Sequence[tuple[str, bytes | None]]
 
+#: A record's key, value and headers as they are.
+RecordBytes = tuple[bytes | None, bytes | None, Headers]
+
 #: Records of a topic in order, each by a header that no other has, by partition.
 Contents = dict[int, list[bytes]]
 
@@ -92,11 +95,17 @@ def _log(worker: operator_part.WorkerRecord) -> str:
 
 def contents(region: Region, topic: str, since: Positions | None = None) -> Contents:
     """Every committed record of a topic by its header `trace`, from offset 0 or `since`; nothing without the topic."""
+    found = records(region, topic, since)
+    return {partition: [trace(headers) for _, _, headers in each] for partition, each in found.items()}
+
+
+def records(region: Region, topic: str, since: Positions | None = None) -> dict[int, list[RecordBytes]]:
+    """Every committed record of a topic in order, from offset 0 or `since`, by partition; nothing without the topic."""
     try:
         starts = since or dict.fromkeys(end_offsets(region, [topic]), 0)
     except KeyError:
         return {}
-    found: Contents = {partition: [] for _, partition in starts}
+    found: dict[int, list[RecordBytes]] = {partition: [] for _, partition in starts}
     unread = set(found)
     config = {"group.id": "unused", "enable.auto.commit": False, "enable.partition.eof": True}
     consumer = Consumer({**region.client_config(ADMIN), **config})
@@ -105,7 +114,8 @@ def contents(region: Region, topic: str, since: Positions | None = None) -> Cont
         for message in consumer.consume(1000, timeout=0.2):
             error, partition = message.error(), message.partition() or 0
             if error is None:
-                found[partition].append(trace(cast(Headers, message.headers() or [])))
+                headers = cast(Headers, message.headers() or [])
+                found[partition].append((message.key(), message.value(), headers))
             elif error.code() == KafkaError._PARTITION_EOF:
                 unread.discard(partition)
         if unread:

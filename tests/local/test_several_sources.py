@@ -5,14 +5,19 @@ from typing import Any
 
 import pytest
 
+from components.checks import check_topology
+from components.contract.problems import Problem
 from components.contract.report import Verdict
+from components.flows.sources import source_settings
+from components.render.transforms import transform_properties
+from components.topology.transforms import Transforms
 from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import Example, make_example_traffic
 from infra.local.traffic import end_offsets
 from infra.settings import read_settings
-from infra.waiting import wait_for
+from infra.waiting import NotYetError, wait_for
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, told, write_edited
-from tests.local.observed import expect_records
+from tests.local.observed import RecordBytes, expect_records, records
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -69,3 +74,70 @@ def test_a_stopped_source_connector_is_named_with_its_lag_and_no_other(divided: 
     ]
     assert len(behind) == 1, told(outcome)
     assert "shop-source-views" in behind[0]
+
+
+#: Copies each key into a header, marks each record and drops a header. Classes have their short names if there is one.
+KEY_IN_A_HEADER = {
+    "wrap": {"type": "org.apache.kafka.connect.transforms.HoistField$Key", "config": {"field": "content"}},
+    "copy": {
+        "type": "org.apache.kafka.connect.transforms.HeaderFrom$Key",
+        "config": {"fields": "content", "headers": "original", "operation": "copy"},
+    },
+    "unwrap": {"type": "org.apache.kafka.connect.transforms.ExtractField$Key", "config": {"field": "content"}},
+    "clean": {
+        "type": "DropHeaders",
+        "config": {"headers": "seed"},
+        "predicate": {"type": "TopicNameMatches", "config": {"pattern": r"useast\.views-.*"}},
+    },
+    "mark": {"type": "InsertHeader", "config": {"header": "copied", "value.literal": "null"}},
+}
+TEXT_IN_A_HEADER = {"stamp": {"type": "InsertHeader", "config": {"header": "stage", "value.literal": "prod"}}}
+
+
+def with_key_in_a_header(record: RecordBytes) -> RecordBytes:
+    key, value, headers = record
+    return key, value, [*(each for each in headers if each[0] != "seed"), ("original", key), ("copied", None)]
+
+
+def transformed(divided: Deployed, before: dict[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
+    """What a source connector's configuration says of a chain, and what the check says of it."""
+    transforms, flow = Transforms.model_validate({"before": before}), divided.flow("shop").settings
+    sources = dict(flow.connectors.sources)
+    sources["views"] = sources["views"].model_copy(update={"transforms": transforms})
+    flow = flow.model_copy(update={"connectors": flow.connectors.model_copy(update={"sources": sources})})
+    topology = divided.settings.topology.model_copy(update={"replications": {"shop": flow}})
+    found = [each for each in check_topology(topology) if ".transforms." in each.where]
+    return transform_properties(source_settings(flow, "views")), found
+
+
+def test_a_chain_that_passes_the_check_runs_on_a_deployed_connector_byte_by_byte(divided: Deployed) -> None:
+    source, target = (divided.endpoints.regions[alias] for alias in ("useast", "uswest"))
+    config, found = transformed(divided, KEY_IN_A_HEADER)
+    assert found == []
+    before = end_offsets(source, ["views-web"])
+    untouched = sum(before.values())
+    wait_for("earlier views to arrive", lambda: expect_records(target, "useast.views-web", untouched), ARRIVAL_SECONDS)
+    before_remote = end_offsets(target, ["useast.views-web"])
+    with divided.edited("shop-source-views", {"config": config}, {"config": dict.fromkeys(config)}):
+        make_example_traffic(source, 100, 1, TRAFFIC)
+        wanted = sum(end_offsets(source, ["views-web"]).values())
+        wait_for("views to arrive", lambda: expect_records(target, "useast.views-web", wanted), ARRIVAL_SECONDS)
+    sent, arrived = records(source, "views-web", before), records(target, "useast.views-web", before_remote)
+    assert arrived == {partition: list(map(with_key_in_a_header, each)) for partition, each in sent.items()}
+    assert sum(map(len, sent.values())) == 100
+
+
+def test_a_chain_that_the_check_refuses_fails_its_task_for_that_reason(divided: Deployed) -> None:
+    config, (found,) = transformed(divided, TEXT_IN_A_HEADER)
+    assert found.code == "header-refused"
+    assert "the header `stage` is text or a number, but the header converter writes only bytes" in found.what
+    with divided.edited("shop-source-views", {"config": config}, {"config": dict.fromkeys(config)}):
+        make_example_traffic(divided.endpoints.regions["useast"], 100, 1, TRAFFIC)
+
+        def failed() -> None:
+            status = divided.connector("shop-source-views").get("status") or {}
+            tasks = (status.get("connectorStatus") or {}).get("tasks") or []
+            if not any("Invalid schema type for ByteArrayConverter: STRING" in task.get("trace", "") for task in tasks):
+                raise NotYetError(str(tasks))
+
+        wait_for("the task to fail", failed, ARRIVAL_SECONDS)
