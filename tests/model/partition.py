@@ -90,7 +90,9 @@ class Partition:
         downstream = self.checkpoint.downstream
         if downstream > len(self.target):
             return set(range(self.committed, len(self.source)))
-        ahead, behind = set(self.target[downstream:]), set(self.target[:downstream])
+        # A copy that was sent again may come after newer records, so it does not excuse a skip.
+        ahead = set(self.target[downstream:]) if unless_sent_again else set()
+        behind = set(self.target[:downstream])
         # A restarted task sends the records from its position on again.
         end = self.position if unless_sent_again else len(self.source)
         wanted = range(max(self.committed, self.source_start), end)
