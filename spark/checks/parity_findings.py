@@ -34,7 +34,8 @@ class Sides:
 
     A log may have offsets without a record: transaction markers, aborted records, records removed by compaction.
     `source_unread` and `target_unread` are offsets that could not be read because of open transactions. With
-    `exactly_once`, the flow sends nothing twice.
+    `exactly_once`, the flow sends nothing twice. `written_end` is an end offset that the target's log has had: the
+    offset after that of the newest offset sync; 0 without one.
     """
 
     source: OffsetRange
@@ -47,6 +48,12 @@ class Sides:
     source_unread: OffsetRange | None = None
     target_unread: OffsetRange | None = None
     exactly_once: bool = False
+    written_end: int = 0
+
+    @property
+    def remade(self) -> bool:
+        """Whether the target's log ends before a record that the flow once wrote to it."""
+        return self.target.end < self.written_end
 
 
 class _Meaning(NamedTuple):
@@ -67,6 +74,12 @@ _EXPIRED_ON_SOURCE = _Meaning(
 )
 _LAGGING = _Meaning(
     "not-replicated-yet", Severity.FAIL, "records at the end of the log on {source} have not reached {target}"
+)
+_REMADE = _Meaning(
+    "remote-topic-recreated",
+    Severity.FAIL,
+    "records of {source} are missing on {target}, whose log ends before records that the flow wrote there: the remote "
+    "topic was deleted and created again, or truncated. The connector does not send them a second time by itself",
 )
 _DIFFERENT = _Meaning(
     "records-differ",
@@ -154,7 +167,7 @@ _MEANINGS: Mapping[str, Callable[[Sides], _Meaning]] = {
     NOT_BEGUN: lambda _: _NOT_BEGUN,
     UNPROVEN: lambda _: _UNPROVEN,
     "missing-hole": lambda _: _MISSING,
-    "missing-tail": lambda _: _LAGGING,
+    "missing-tail": lambda sides: _REMADE if sides.remade else _LAGGING,
     "missing": lambda sides: _nothing_equal(sides),
     "duplicated": lambda _: _DUPLICATED,
     "aborted": lambda _: _ABORTED,
@@ -175,6 +188,8 @@ def _nothing_equal(sides: Sides) -> _Meaning:
         return _COMPACTED
     if sides.target_records:
         return _DIFFERENT
+    if sides.remade:
+        return _REMADE
     return _EXPIRED_ON_TARGET if sides.target.start > 0 and not sides.target.size else _LAGGING
 
 

@@ -12,7 +12,7 @@ Source records after the first end may still be on their way and are not judged.
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from pyspark.sql import DataFrame
@@ -163,10 +163,26 @@ def compared(
     catch_up_seconds: float,
     syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({}),
 ) -> tuple[list[Difference], dict[TopicPartition, Sides]]:
-    """The differences in the partitions that disagree, and both logs of those partitions after the comparison."""
-    partitions = first_pass.disagreeing
-    if not partitions:
+    """The differences in the partitions that disagree, and both logs of those partitions after the comparison.
+
+    The syncs were read before, so a log on the target that ends before the newest of them was made anew.
+    """
+    if not first_pass.disagreeing:
         return [], {}
+    differences, sides = _after_waiting(flow, first_pass, catch_up_seconds, syncs)
+    newest = {each: syncs[each].latest for each in sides if each in syncs}
+    written = {each: sync.downstream + 1 for each, sync in newest.items() if sync is not None}
+    return differences, {each: replace(side, written_end=written.get(each, 0)) for each, side in sides.items()}
+
+
+def _after_waiting(
+    flow: OpenFlow,
+    first_pass: FirstPass,
+    catch_up_seconds: float,
+    syncs: Mapping[TopicPartition, SyncHistory],
+) -> tuple[list[Difference], dict[TopicPartition, Sides]]:
+    """The comparison once the records that are still due have had their time to arrive."""
+    partitions = first_pass.disagreeing
     starts = known_starts(flow.parameters, partitions, syncs)
     if flow.parameters.start_from == "earliest":
         unread_there = _wait_for_the_missing(flow, _owed_by_count(first_pass), catch_up_seconds)

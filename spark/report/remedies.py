@@ -127,6 +127,10 @@ REMEDIES: Mapping[str, str] = {
     "the producer of the source connector has `max.in.flight.requests.per.connection` above 1 without idempotence",
     "records-repeated": "`replicate check` names flows of this project that overlap; otherwise list the connectors on "
     "every Connect cluster that writes to {target}, and stop the second one",
+    "remote-topic-recreated": "let the source connector send these partitions again: `replicate stop {stack} {flow} "
+    "--connector CONNECTOR`, alter its offsets of these partitions with Strimzi's `spec.alterOffsets` and `kubectl "
+    "annotate kafkaconnector CONNECTOR strimzi.io/connector-offsets=alter`, and `replicate resume {stack} {flow}`. "
+    "Until this check passes, do not fail over to {target}",
     "records-unmarked": "find the connector between {source} and {target} that is not part of this project, and stop "
     "it; `replicate diff {stack} --against cluster` shows whether one of ours was edited",
     "source-expired": "let the group consume and commit on {source}, wait for the next checkpoint, and " + _AGAIN,

@@ -149,12 +149,16 @@ def test_every_difference_between_two_sides_has_its_own_name(check: Check, endpo
     scene.replicate("sides.turned", records=0, partitions=1)
     scene.write(scene.source, "sides.turned", 0, range(30))
     scene.write(scene.target, remote("sides.turned"), 0, [*range(10), *range(20, 30), *range(10, 20)])
+    scene.replicate("sides.remade", records=0, partitions=1)
+    scene.write(scene.source, "sides.remade", 0, range(30))
+    scene.sync("sides.remade", 0, (0, 0), (20, 20))
     outcome = named(check(scene.parameters()), "parity")
     assert {(each.code, each.message.split(":")[0]) for each in outcome.findings} == {
         ("topic-not-replicated", "cluster uswest (127.0.0.1"),
         ("partitions-not-replicated", "sides.wide has 3 partitions on the source and 2 on the target"),
         ("missing-records", "sides.hole"),
         ("not-replicated-yet", "sides.tail"),
+        ("remote-topic-recreated", "sides.remade"),
         ("duplicated-records", "sides.twice"),
         ("extra-records", "sides.extra"),
         ("records-reordered", "sides.turned"),
