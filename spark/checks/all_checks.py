@@ -15,7 +15,7 @@ from components.contract.report import CheckName, CheckOutcome
 from components.kafka.positions import TopicPartition
 from components.kafka.rings import rings_of_topics
 from spark.checks.access import check_access
-from spark.checks.connectors import judge as judge_connectors
+from spark.checks.connectors import judge_when_reported
 from spark.checks.heartbeats import Observer, check_heartbeats
 from spark.checks.loops import Loop, find_loops, without_loops
 from spark.checks.offsets import check_offsets, read_syncs
@@ -75,7 +75,9 @@ def check_connectors(read: SharedReadings) -> CheckOutcome:
     """Ask Kubernetes whether the flow's own connectors run."""
     flow = read.flow.parameters
     read.flow.progress(f"{flow.name}: asking whether its connectors run")
-    return judge_connectors(flow.name, flow.namespace, read_objects(flow, read.kubeconfig))
+    return judge_when_reported(
+        flow.name, flow.namespace, lambda: read_objects(flow, read.kubeconfig), read.catch_up_seconds
+    )
 
 
 #: The reason of a check that nobody expects to run. The report does not mention it.

@@ -2,10 +2,11 @@
 
 Records and heartbeats cannot show this. While nothing is owed, a stopped flow looks like one that has caught up, and
 heartbeats cross by any flow of the same direction. So this check asks Kubernetes what Connect reports. The operator
-asks Connect when it reconciles, every two minutes by default, so a status may be that old.
+asks Connect when it reconciles, every two minutes by default, so a status may be that old. A connector that is
+starting has as long as records have to catch up.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from components.contract.parameters import ConnectorParameters
 from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, not_judged, note
 from components.kafka.connector_status import connectors, failures
 from components.kafka.mirror_connectors import ConnectorRole
+from spark.waiting import wait_until
 
 #: What a failover meets if a connector of this role does not run.
 _MEANS: Mapping[ConnectorRole, str] = {
@@ -21,7 +23,11 @@ _MEANS: Mapping[ConnectorRole, str] = {
     "where their clients start without an offset",
     "heartbeat": "nothing shows whether the way from the source is open while no records are produced",
 }
-_UNKNOWN = ("connector-not-reported", "connectors-not-visible")
+_NOT_REPORTED = "connector-not-reported"
+_WITHOUT_TASK = "connector-without-task"
+_UNKNOWN = (_NOT_REPORTED, "connectors-not-visible")
+#: What a connector that is starting looks like for a while.
+_PASSING = frozenset({_NOT_REPORTED, _WITHOUT_TASK})
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,20 @@ class Object:
 
     live: Mapping[str, Any] | None = None
     refusal: str = ""
+
+
+def judge_when_reported(
+    flow: str, namespace: str, read: Callable[[], Mapping[ConnectorParameters, Object]], deadline_seconds: float
+) -> CheckOutcome:
+    """The outcome once no connector looks as if it were starting, or at the deadline."""
+    outcomes: list[CheckOutcome] = []
+
+    def reported() -> bool:
+        outcomes.append(judge(flow, namespace, read()))
+        return _PASSING.isdisjoint(each.code for each in outcomes[-1].findings)
+
+    wait_until(reported, deadline_seconds, every_seconds=1)
+    return outcomes[-1]
 
 
 def judge(flow: str, namespace: str, found: Mapping[ConnectorParameters, Object]) -> CheckOutcome:
@@ -56,7 +76,7 @@ def _findings(connector: ConnectorParameters, at: Object, namespace: str) -> lis
         return [fail("connector-missing", f"{where} does not exist: {_MEANS[connector.role]}")]
     status = _status(connector, at)
     if status is None:
-        return [error("connector-not-reported", f"{where}: the operator has not reported whether the connector runs")]
+        return [error(_NOT_REPORTED, f"{where}: the operator has not reported whether the connector runs")]
     failed = [
         f"{'the connector' if each.task is None else f'task {each.task}'} failed: {each.reason}"
         for each in failures(status)
@@ -75,14 +95,14 @@ def _not_running(connector: ConnectorParameters, where: str, status: Mapping[str
     if resting:
         return [fail("connector-stopped", f"{where}: task {', '.join(resting)} is not running: {means}", len(resting))]
     if state != "RUNNING" or any(task.get("state") != "RUNNING" for task in tasks):
-        return [error("connector-not-reported", f"{where} is starting: the operator reports {state.lower()}")]
+        return [error(_NOT_REPORTED, f"{where} is starting: the operator reports {state.lower()}")]
     if tasks:
         return []
     if connector.role == "checkpoint":
         return [note("checkpoints-without-task", f"{where} has no task, because it selects no group that has offsets")]
     return [
         fail(
-            "connector-without-task",
+            _WITHOUT_TASK,
             f"{where} runs, but has no task: nothing that it selects exists, or a cluster refuses its login. "
             f"So {means}",
         )

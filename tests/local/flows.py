@@ -88,6 +88,18 @@ class Deployed:
         if "config" in spec:
             wait_for(f"{name} to be made anew", lambda: watch.expect_made(frozenset({name})), ARRIVAL_SECONDS)
 
+    def _disown(self, name: str) -> None:
+        """Let nobody but the program own the spec, so that a deployment may change what was edited."""
+        custom, place = client.CustomObjectsApi(self.api), (*_STRIMZI, _namespace(name), "kafkaconnectors", name)
+        owners = [
+            each
+            for each in self.connector(name)["metadata"]["managedFields"]
+            if each["operation"] == "Apply" or each.get("subresource")
+        ]
+        custom.patch_namespaced_custom_object(
+            *place, {"metadata": {"managedFields": owners}}, _request_timeout=_CALL_SECONDS
+        )
+
     def _expect_state(self, name: str, wanted: str) -> None:
         found = self.connector(name)
         status = found.get("status") or {}
@@ -103,6 +115,7 @@ class Deployed:
             yield
         finally:
             self.edit_connector(name, mended)
+            self._disown(name)
 
     def validate(self, flow: str = "orders", catch_up_seconds: float = 45) -> FlowOutcome:
         """Outcome of the validation job for one flow, run in this process."""

@@ -9,7 +9,7 @@ from components.contract.parameters import ConnectorParameters
 from components.contract.report import CheckOutcome, Verdict
 from components.kafka.mirror_connectors import ConnectorRole
 from components.render.job_parameters import flow_parameters
-from spark.checks.connectors import Object, judge
+from spark.checks.connectors import Object, judge, judge_when_reported
 from tests.builders import a_resolved_flow
 
 TRACE = """org.apache.kafka.connect.errors.ConnectException: cannot start
@@ -40,6 +40,20 @@ def reported(state: str, *tasks: str, **of_task: Any) -> Object:
 
 def judged(at: Object, role: ConnectorRole = "source") -> CheckOutcome:
     return judge("orders", "mirror-orders", {a_connector(role): at})
+
+
+@pytest.mark.parametrize(
+    "starting", [Object({}), reported("RESTARTING"), reported("RUNNING")], ids=["new", "restarting", "no task yet"]
+)
+def test_a_connector_that_is_starting_gets_its_time(starting: Object) -> None:
+    answers = iter([starting, reported("RUNNING", "RUNNING")])
+    outcome = judge_when_reported("orders", "mirror-orders", lambda: {a_connector(): next(answers)}, 30)
+    assert (outcome.verdict, outcome.counts["tasks"]) == (Verdict.PASS, 1)
+
+
+def test_a_connector_that_never_starts_is_an_error_at_the_deadline() -> None:
+    outcome = judge_when_reported("orders", "mirror-orders", lambda: {a_connector(): reported("RESTARTING")}, 0)
+    assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.ERROR, ["connector-not-reported"])
 
 
 @pytest.mark.parametrize(
