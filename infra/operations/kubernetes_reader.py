@@ -78,6 +78,7 @@ def _connector(place: ConnectorPlace, live: Object | None) -> ConnectorFacts:
     wanted, status = next(
         ((state, status) for name, state, status in wanted_connectors(live) if name == place.name), ("running", {})
     )
+    announced = temporary_states(live).get(place.name)
     failed = tuple(failures(status))
     readiness = readiness_of(where, live)
     problem = "" if readiness.ready or failed else readiness.message
@@ -92,7 +93,8 @@ def _connector(place: ConnectorPlace, live: Object | None) -> ConnectorFacts:
         tuple(Task(int(task["id"]), str(task.get("state", ""))) for task in status.get("tasks") or []),
         failed,
         problem,
-        temporary_states(live).get(place.name),
+        # A deployment restores the state and leaves the announcement, which says nothing any more.
+        announced if announced is not None and announced.state == wanted else None,
     )
 
 

@@ -14,6 +14,7 @@ from infra.kubernetes.api import Object, Reference
 from infra.kubernetes.temporary_states import ANNOTATION, TemporaryState, annotation_value, temporary_states
 from infra.operations.flow_connectors import ConnectorPlace, connector_places
 from infra.operations.interventions import Change, Request, concerned, planned
+from infra.operations.kubernetes_reader import connector_facts
 from infra.operations.restarts import Restart, planned_restarts
 from tests.builders import a_cluster, a_resolved_flow, a_topology
 
@@ -68,6 +69,14 @@ def applied(change: Change, body: Object) -> Object:
             place = place[int(step)] if isinstance(place, list) else place[step]
         place[last] = operation["value"]
     return dict(result)
+
+
+def test_an_announcement_ends_when_somebody_restores_the_state() -> None:
+    """`up --refresh` restores the state and leaves the annotation."""
+    flow = a_resolved_flow()
+    shown = connector_facts(flow, live(announce))
+    restored = connector_facts(flow, live(lambda body: (announce(body), body["spec"].update(state="running"))))
+    assert [each[0].temporary is None for each in (shown, restored) if isinstance(each, tuple)] == [False, True]
 
 
 def test_a_pause_is_announced_beside_the_state_with_who_and_until_when() -> None:
