@@ -229,6 +229,6 @@ def test_the_readme_shows_what_the_command_prints() -> None:
         groups=(GroupFacts("checkout-app", {ORDERS: 8}), GroupFacts("checkout-web", {ORDERS: 31})),
         verdict=VerdictFacts(Verdict.PASS, NOW - timedelta(hours=3), current=True),
     )
-    (shown,) = [each.text for readme in READMES for each in readme.blocks() if " orders failover " in each.text]
+    (shown,) = [each.text for readme in READMES for each in readme.blocks() if " orders verdict " in each.text]
     status = StackStatus(stack="prod-us-west-2", flows=(flow_status(FLOW, found),))
     assert " ".join(shown.split()) == " ".join(text_of(StatusDocument(asked_at="", stacks=(status,))).split())
