@@ -1,4 +1,4 @@
-"""A stack over time: a changed property takes effect, a killed process comes back, destroy leaves nothing."""
+"""A stack over time: a changed property takes effect, a killed process comes back."""
 
 import signal
 from collections.abc import Callable
@@ -7,7 +7,6 @@ from typing import Any
 import psutil
 import pytest
 import yaml
-from kubernetes import client
 from rich.console import Console
 
 from components.contract.report import Verdict
@@ -17,7 +16,7 @@ from infra.local.example_traffic import make_example_traffic
 from infra.local.parts import operator as operator_part
 from infra.local.state import load_state
 from infra.settings import read_settings
-from infra.waiting import NotYetError, wait_for
+from infra.waiting import wait_for
 from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, told
 from tests.local.observed import expect_records
 
@@ -63,22 +62,3 @@ def _kill(part: str) -> None:
         process = psutil.Process(pid)
         process.send_signal(signal.SIGKILL)
         process.wait(20)
-
-
-def test_destroy_leaves_no_object_and_no_worker(deployed: Deployed) -> None:
-    deployment.destroy(deployed.settings, lambda _: None)
-    core, custom = client.CoreV1Api(deployed.api), client.CustomObjectsApi(deployed.api)
-    selector = "app.kubernetes.io/managed-by=kafka-replication"
-    assert core.list_namespace(label_selector=selector).items == []
-    for kind in ("kafkaconnects", "kafkaconnectors"):
-        left: Any = custom.list_cluster_custom_object("kafka.strimzi.io", "v1", kind)
-        assert left["items"] == []
-    for found in (core.list_config_map_for_all_namespaces, core.list_secret_for_all_namespaces):
-        assert found(label_selector=selector).items == []
-    wait_for("workers to end", _expect_no_worker, ARRIVAL_SECONDS)
-
-
-def _expect_no_worker() -> None:
-    alive = [worker.name for worker in operator_part.workers()]
-    if alive:
-        raise NotYetError(f"{alive} run")
