@@ -73,9 +73,10 @@ def applied(change: Change, body: Object) -> Object:
 
 def test_an_announcement_ends_when_somebody_restores_the_state() -> None:
     """`up --refresh` restores the state and leaves the annotation."""
-    flow = a_resolved_flow()
-    shown = connector_facts(flow, live(announce))
-    restored = connector_facts(flow, live(lambda body: (announce(body), body["spec"].update(state="running"))))
+    flow, objects = a_resolved_flow(), live(announce)
+    shown = connector_facts(flow, objects)
+    objects[SOURCE.resource]["spec"]["state"] = "running"
+    restored = connector_facts(flow, objects)
     assert [each[0].temporary is None for each in (shown, restored) if isinstance(each, tuple)] == [False, True]
 
 
