@@ -55,6 +55,7 @@ NOT_ACCEPTABLE = frozenset(
         *(
             "records-reordered",
             "records-unmarked",
+            "remote-topic-recreated",
             "start-not-proven",
             "topic-in-no-part",
             "topic-in-two-parts",
