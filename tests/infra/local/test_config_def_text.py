@@ -64,6 +64,8 @@ def test_a_definition_keeps_only_what_is_said() -> None:
         "importance": "MEDIUM",
         "documentation": "How long. And why.",
         "internal": False,
+        "refusesEmpty": False,
+        "refusesRepeated": False,
         "validator": "[0,...]",
         "validatorClass": "Range",
     }
