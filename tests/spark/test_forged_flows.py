@@ -167,7 +167,7 @@ def test_every_difference_between_two_sides_has_its_own_name(check: Check, endpo
         ("expired-on-source", "sides.old"),
     }
     counts = outcome.counts
-    assert (counts["missing"], counts["lagging"], counts["duplicated"]) == (3 + 30, 10, 2)
+    assert (counts["missing"], counts["lagging"], counts["duplicated"]) == (3 + 30 + 30, 10, 2)
     assert "sides.absent" in failures(outcome)["topic-not-replicated"]
     assert "partition 0 offsets 10 to 12" in failures(outcome)["missing-records"]
     shown = {"topic", "partition", "kind", "offset", "timestampMs", "digest"}
