@@ -11,6 +11,7 @@ from components.kafka.connector_status import failures
 from components.properties.definitions import nearest
 from components.render.acls import flows_without_addresses
 from infra.environment import stack_environment
+from infra.flow_choice import flow_named
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.kubernetes.status import is_observed
@@ -48,18 +49,7 @@ class Seen:
 def flow_of_stack(settings: StackSettings, name: str) -> ResolvedFlow:
     """The flow of that name. Raises ReplicationError for mistakes of the topology, CannotRunError for another name."""
     raise_mistakes(settings)
-    flows = {flow.name: flow for flow in flows_without_addresses(settings.topology, settings.region)}
-    if name not in flows:
-        known = ", ".join(f"`{each}`" for each in flows) or "none"
-        similar = nearest(name, flows)
-        raise CannotRunError(
-            "unknown-flow",
-            f"no flow `{name}`",
-            f"stack `{settings.stack}`",
-            f"Its flows are: {known}.",
-            f"did you mean `{similar}`?" if similar else "name one of these.",
-        )
-    return flows[name]
+    return flow_named(name, flows_without_addresses(settings.topology, settings.region), settings.stack)
 
 
 def chosen_places(flow: ResolvedFlow, names: Sequence[str]) -> tuple[ConnectorPlace, ...]:
@@ -73,7 +63,7 @@ def chosen_places(flow: ResolvedFlow, names: Sequence[str]) -> tuple[ConnectorPl
                 f"no connector `{name}`",
                 f"flow `{flow.name}`",
                 f"Its connectors are: {', '.join(f'`{each}`' for each in places)}.",
-                f"did you mean `{similar}`?" if similar else "name one of these.",
+                f"name `{similar}`." if similar else "name one of these.",
             )
     return tuple(places[name] for name in names or places)
 

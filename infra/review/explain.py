@@ -32,6 +32,7 @@ from components.render.heartbeat_workers import heartbeat_workers
 from components.render.kafka_connect import worker_layers
 from components.render.kafka_mirror_maker2 import mirror_worker_config
 from components.topology.model import ExactlyOnce
+from infra.flow_choice import flow_named
 from infra.review.explain_fields import connector_fields_layer, worker_fields_layer
 from infra.settings import StackSettings
 from infra.stack_checks import raise_mistakes
@@ -93,18 +94,7 @@ def _flow(settings: StackSettings, name: str) -> ResolvedFlow:
     raise_mistakes(settings)
     named = {value.config for cluster in settings.topology.clusters.values() for value in config_values(cluster)}
     addresses = {key: f"{{config: {key}}}" for key in named} | dict(settings.values)
-    flows = {each.name: each for each in resolve_flows(settings.topology, settings.region, addresses)}
-    if name not in flows:
-        known = ", ".join(f"`{each}`" for each in flows) or "none"
-        similar = nearest(name, flows)
-        raise CannotRunError(
-            "unknown-flow",
-            f"no flow `{name}`",
-            f"stack `{settings.stack}`",
-            f"Its flows are: {known}.",
-            f"name `{similar}`." if similar else "name one of these.",
-        )
-    return flows[name]
+    return flow_named(name, resolve_flows(settings.topology, settings.region, addresses), settings.stack)
 
 
 def _readers(flow: ResolvedFlow, version: str, *, defaults: bool) -> Iterator[Reader]:

@@ -63,8 +63,8 @@ def test_a_named_connector_restarts_with_its_tasks_and_nothing_else_does(deploye
 
 def test_what_does_not_exist_is_answered_with_the_nearest(deployed: Deployed) -> None:
     for options, said in (
-        (("order",), "did you mean `orders`?"),
-        (("orders", "--connector", "orders-heartbeats"), f"did you mean `{HEARTBEAT}`?"),
+        (("order",), "name `orders`."),
+        (("orders", "--connector", "orders-heartbeats"), f"name `{HEARTBEAT}`."),
     ):
         answer = replicate(deployed, "pause", *options)
         assert (answer.returncode, said in answer.stderr) == (2, True)
