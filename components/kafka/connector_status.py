@@ -42,3 +42,8 @@ def failures(connector: Mapping[str, Any]) -> Iterator[Failure]:
     for task, state in parts:
         if state.get("state") == "FAILED":
             yield Failure(task, str(state.get("trace") or ""))
+
+
+def is_observed(live: Mapping[str, Any]) -> bool:
+    """Whether the status is about the newest generation of the spec."""
+    return bool((live.get("status") or {}).get("observedGeneration") == live["metadata"].get("generation"))

@@ -7,12 +7,12 @@ from typing import Any
 
 from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow
-from components.kafka.connector_status import connectors, failures
+from components.kafka.connector_status import connectors, failures, is_observed
 from components.render.deployments import deployment_objects, deployments
 from components.render.planned_objects import ObjectRole, PlannedObject
 from infra.kubernetes.api import ApiError, KubernetesApi, reference
 from infra.kubernetes.secret_readers import RESTART
-from infra.kubernetes.status import condition, is_observed
+from infra.kubernetes.status import condition
 from infra.waiting import DeadlineError, NotYetError, wait_for
 
 _RUNNERS = frozenset(

@@ -1,4 +1,4 @@
-"""Reads the status of a live object: whether it is current, and its conditions. Pure."""
+"""Reads the conditions of a live object. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,8 +8,3 @@ def condition(live: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     """The condition of this type; empty without one."""
     conditions = (live.get("status") or {}).get("conditions") or []
     return next((each for each in conditions if each["type"] == kind), {})
-
-
-def is_observed(live: Mapping[str, Any]) -> bool:
-    """Whether the status is about the newest generation of the spec."""
-    return bool((live.get("status") or {}).get("observedGeneration") == live["metadata"].get("generation"))

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow
-from components.kafka.connector_status import failures
+from components.kafka.connector_status import failures, is_observed
 from components.properties.definitions import nearest
 from components.render.acls import flows_without_addresses
 from infra.environment import stack_environment
 from infra.flow_choice import flow_named
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.kubernetes.status import is_observed
 from infra.operations.flow_connectors import ConnectorPlace, connector_places
 from infra.operations.interventions import Change
 from infra.operations.restarts import Restart, connector_in

@@ -12,7 +12,7 @@ from typing import Any
 
 from components.contract.parameters import ConnectorParameters
 from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, not_judged, note
-from components.kafka.connector_status import connectors, failures
+from components.kafka.connector_status import connectors, failures, is_observed
 from components.kafka.mirror_connectors import ConnectorRole
 from spark.waiting import wait_until
 
@@ -74,6 +74,9 @@ def _findings(connector: ConnectorParameters, at: Object, namespace: str) -> lis
         return [error("connectors-not-visible", what)]
     if at.live is None:
         return [fail("connector-missing", f"{where} does not exist: {_MEANS[connector.role]}")]
+    if not is_observed(at.live):
+        what = f"{where}: the operator has not reported since the resource was changed, so its status is about earlier"
+        return [error(_NOT_REPORTED, what)]
     status = _status(connector, at)
     if status is None:
         return [error(_NOT_REPORTED, f"{where}: the operator has not reported whether the connector runs")]

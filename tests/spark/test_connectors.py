@@ -1,5 +1,6 @@
 """connectors-run: what Kubernetes reports of a flow's own connectors."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -35,7 +36,20 @@ def reported(state: str, *tasks: str, **of_task: Any) -> Object:
         "connector": {"state": state},
         "tasks": [{"id": number, "state": each, **of_task} for number, each in enumerate(tasks)],
     }
-    return Object({"status": {"connectorStatus": connector}})
+    return current({"connectorStatus": connector})
+
+
+def current(status: Mapping[str, Any]) -> Object:
+    """A resource with a status about its newest generation."""
+    return Object({"metadata": {"generation": 2}, "status": {"observedGeneration": 2, **status}})
+
+
+def test_a_status_from_before_a_change_proves_nothing() -> None:
+    """Somebody has just paused it, and the operator still reports that it runs."""
+    at = reported("RUNNING", "RUNNING")
+    assert at.live is not None
+    outcome = judged(Object({**at.live, "metadata": {"generation": 3}}))
+    assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.ERROR, ["connector-not-reported"])
 
 
 def judged(at: Object, role: ConnectorRole = "source") -> CheckOutcome:
@@ -43,7 +57,9 @@ def judged(at: Object, role: ConnectorRole = "source") -> CheckOutcome:
 
 
 @pytest.mark.parametrize(
-    "starting", [Object({}), reported("RESTARTING"), reported("RUNNING")], ids=["new", "restarting", "no task yet"]
+    "starting",
+    [Object({"metadata": {"generation": 1}}), reported("RESTARTING"), reported("RUNNING")],
+    ids=["new", "restarting", "no task yet"],
 )
 def test_a_connector_that_is_starting_gets_its_time(starting: Object) -> None:
     answers = iter([starting, reported("RUNNING", "RUNNING")])
@@ -75,7 +91,7 @@ def test_a_connector_that_never_starts_is_an_error_at_the_deadline() -> None:
         pytest.param(reported("FAILED"), "fail", "connector-failed", "the connector failed: no trace", id="failed"),
         pytest.param(reported("RUNNING"), "fail", "connector-without-task", "has no task", id="without a task"),
         pytest.param(reported("UNASSIGNED"), "error", "connector-not-reported", "reports unassigned", id="starting"),
-        pytest.param(Object({"status": {}}), "error", "connector-not-reported", "has not reported", id="no status"),
+        pytest.param(current({}), "error", "connector-not-reported", "has not reported", id="no status"),
         pytest.param(Object(), "fail", "connector-missing", "mirror-orders/orders-source) does not exist", id="none"),
         pytest.param(
             Object(refusal="Kubernetes answers Forbidden"), "error", "connectors-not-visible", "Forbidden", id="denied"
@@ -96,7 +112,7 @@ def test_connectors_that_run_pass_with_their_tasks() -> None:
 
 
 def test_a_checkpoint_connector_without_groups_has_no_task_and_lacks_nothing() -> None:
-    at = Object({"status": {"connectorStatus": {"connector": {"state": "RUNNING"}, "tasks": []}}})
+    at = current({"connectorStatus": {"connector": {"state": "RUNNING"}, "tasks": []}})
     outcome = judged(at, "checkpoint")
     assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.PASS, ["checkpoints-without-task"])
 
@@ -119,7 +135,7 @@ def test_of_a_mirror_maker_2_only_the_own_connectors_count() -> None:
             ),
         ]
     }
-    outcome = judge("orders", "mirror-orders", dict.fromkeys(mirrored, Object({"status": status})))
+    outcome = judge("orders", "mirror-orders", dict.fromkeys(mirrored, current(status)))
     assert (outcome.verdict, outcome.counts["running"]) == (Verdict.PASS, len(mirrored))
 
 
