@@ -130,8 +130,11 @@ def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner:
     return Drift(Severity.RESTART, "field-added", flow, where, what, owner.manager, owner.since, remedy)
 
 
-def running_otherwise(flow: str, live: Manifest) -> Iterator[Drift]:
-    """What the status of a resource reports: connectors in another state than the spec wants, failures, not Ready."""
+def running_otherwise(stack: str, flow: str, live: Manifest, flows: Mapping[str, str]) -> Iterator[Drift]:
+    """What the status of a resource reports: connectors in another state than the spec wants, failures, not Ready.
+
+    `flows` names the flows of a KafkaMirrorMaker2 by the alias of their source.
+    """
     paused = (live["metadata"].get("annotations") or {}).get(PAUSE) == "true"
     if paused:
         yield _paused(flow, live)
@@ -140,8 +143,8 @@ def running_otherwise(flow: str, live: Manifest) -> Iterator[Drift]:
         for name, wanted, status in wanted_connectors(live)
         for drift in (
             *_other_state(flow, live, name, wanted, status),
-            *_failed(flow, live, name, status),
-            *_without_task(flow, live, name, wanted, status),
+            *_failed(flow, live, name, status, _restart(stack, flow, name, flows)),
+            *_without_task(flow, live, name, wanted, status, _restart(stack, flow, name, flows)),
         )
     ]
     yield from found
@@ -181,14 +184,17 @@ def _other_state(flow: str, live: Manifest, name: str, wanted: str, status: Mapp
     yield Drift(Severity.DATA, "connector-state", flow, str(reference(live)), what, by, since, remedy)
 
 
-def _failed(flow: str, live: Manifest, name: str, status: Mapping[str, Any]) -> Iterator[Drift]:
+def _failed(flow: str, live: Manifest, name: str, status: Mapping[str, Any], restart: str) -> Iterator[Drift]:
     for each in failures(status):
         what = f"connector {each.of(name)}"
-        remedy = f"correct the cause, then restart it: `{_restart(live, name, each.task)}`."
+        task = "" if each.task is None else f" --task {each.task}"
+        remedy = f"correct the cause, then restart it: `{restart}{task}`."
         yield Drift(Severity.DATA, "connector-failed", flow, str(reference(live)), what, "", "", remedy)
 
 
-def _without_task(flow: str, live: Manifest, name: str, wanted: str, status: Mapping[str, Any]) -> Iterator[Drift]:
+def _without_task(
+    flow: str, live: Manifest, name: str, wanted: str, status: Mapping[str, Any], restart: str
+) -> Iterator[Drift]:
     """A source connector has no task if nothing that it selects exists, which includes heartbeats unless they are off.
 
     MirrorMaker starts without a task, too, if it cannot list the topics.
@@ -199,7 +205,7 @@ def _without_task(flow: str, live: Manifest, name: str, wanted: str, status: Map
         what = f"connector {name} runs without a task, so it replicates nothing: no topic that it selects exists"
         remedy = (
             "check the address and login of the source, and that its topics exist; the Connect workers' log names a "
-            f"refused login. Then restart it: `{_restart(live, name, None)}`."
+            f"refused login. Then restart it: `{restart}`."
         )
         where = str(reference(live))
         yield Drift(
@@ -207,13 +213,9 @@ def _without_task(flow: str, live: Manifest, name: str, wanted: str, status: Map
         )
 
 
-def _restart(live: Manifest, name: str, task: int | None) -> str:
-    """Source: Strimzi ResourceAnnotations. Restarting a connector does not restart its tasks."""
-    if live["kind"] == "KafkaConnector":
-        annotation = "restart=true" if task is None else f"restart-task={task}"
-    else:
-        annotation = f"restart-connector='{name}'" if task is None else f"restart-connector-task='{name}:{task}'"
-    return f"{_kubectl('annotate', live)} strimzi.io/{annotation}"
+def _restart(stack: str, flow: str, name: str, flows: Mapping[str, str]) -> str:
+    alias, arrow, _ = name.partition("->")
+    return f"replicate restart {stack} {flows[alias] if arrow and alias in flows else flow} --connector '{name}'"
 
 
 def _not_ready(flow: str, live: Manifest, *, explained: bool) -> Iterator[Drift]:

@@ -140,7 +140,7 @@ def running(
             key: whole(each) for key, each in gone.items()
         }
         if there:
-            drift += _drift(stack, objects, there)
+            drift += _drift(stack, objects, there, declared.flows(name))
             known_as = {key: body for key, body in others[name].items() if key in there}
             drift += missing_objects(stack, name, objects, known_as, declared.waits(name), gone, proven)
         drift += [each for body in left for each in undeclared(body)]
@@ -158,14 +158,16 @@ def with_known_contents(live: Snapshot, declared: Snapshot) -> Snapshot:
     return Snapshot(others=filled)
 
 
-def _drift(stack: str, objects: Objects, there: Mapping[str, Manifest]) -> Iterator[Drift]:
+def _drift(
+    stack: str, objects: Objects, there: Mapping[str, Manifest], flows: Mapping[str, str]
+) -> Iterator[Drift]:
     for key, live in there.items():
         body = {each: value for each, value in objects[key].items() if each != "values"}
         flow = body["metadata"]["labels"][PART_OF]
         yield from edited(stack, flow, body, as_declared(live, body))
         yield from written_by_hand(stack, flow, live, objects[key].get("values", ()))
         if body["kind"] in _STRIMZI_KINDS:
-            yield from running_otherwise(flow, live)
+            yield from running_otherwise(stack, flow, live, flows)
 
 
 def _listed(api: KubernetesApi, version: str, kind: str, namespaces: Iterable[str], labels: str) -> Iterator[Manifest]:

@@ -1,6 +1,7 @@
 """Prints the report as a table on a terminal, and as text to a pipe or a file."""
 
 from io import StringIO
+from itertools import zip_longest
 
 from rich import box
 from rich.console import Console
@@ -16,6 +17,7 @@ from components.contract.report import (
     Verdict,
     replication_outcomes,
 )
+from spark.report.remedies import MARK
 
 _STYLES = {Verdict.PASS: "green", Verdict.FAIL: "red", Verdict.ERROR: "yellow"}
 #: More notes than this of one check are counted, not printed; report.json has all of them.
@@ -61,8 +63,8 @@ def _flow_table(flow: FlowOutcome, *, ruled: bool) -> Table:
         wrong = [each for each in check.findings if each.severity is not Severity.NOTE]
         if check.coverage is not None and check.coverage.judged < check.coverage.claimed:
             seen.append(f"[yellow]{escape(str(check.coverage))}[/]")
-        seen += [f"[red]{escape(_line(each))}[/]" for each in wrong]
-        seen += [f"[dim]{escape(_line(each))}[/]" for each in notes[:_NOTES_SHOWN]]
+        seen += [f"[red]{escape(line)}[/]" for line in _lines(wrong)]
+        seen += [f"[dim]{escape(line)}[/]" for line in _lines(notes[:_NOTES_SHOWN])]
         if len(notes) > _NOTES_SHOWN:
             seen.append(f"[dim]and {len(notes) - _NOTES_SHOWN} more notes[/]")
         verdict = check.verdict
@@ -80,6 +82,19 @@ def _replication_line(replication: ReplicationOutcome) -> str:
     return f"{replication.name}: {len(replication.flows)} flows, {records}, {replication.verdict.value}{behind}"
 
 
-def _line(finding: Finding) -> str:
-    accepted = f" Accepted: {finding.accepted}" if finding.accepted is not None else ""
-    return f"{finding.code}: {finding.message}{accepted}"
+def _lines(findings: list[Finding]) -> list[str]:
+    """A line for each finding; what to do about several that follow each other stands at the last one."""
+    return [
+        _line(each, with_remedy=following is None or _remedy(following) != _remedy(each))
+        for each, following in zip_longest(findings, findings[1:])
+    ]
+
+
+def _line(finding: Finding, *, with_remedy: bool = True) -> str:
+    message = finding.message if with_remedy else finding.message.partition(f" {MARK}")[0]
+    accepted = f"{'' if message.endswith('.') else '.'} Accepted: {finding.accepted}" if finding.accepted else ""
+    return f"{finding.code}: {message}{accepted}"
+
+
+def _remedy(finding: Finding) -> str:
+    return finding.message.partition(MARK)[2]

@@ -10,7 +10,7 @@ from components.contract.acceptance import ACCEPTABLE
 from components.contract.parameters import FlowParameters
 from components.contract.report import CheckOutcome, Finding, Severity
 
-_MARK = "Remedy: "
+MARK = "Remedy: "
 _RUNS = (
     "`replicate diff {stack} --against cluster` names a connector that failed and the command that restarts it; if "
     "none failed, read the Connect workers' log for {source} or {target} refusing the login or a permission"
@@ -59,11 +59,12 @@ REMEDIES: Mapping[str, str] = {
     "and created again, " + _AGAIN + " once new checkpoints are written; until then: " + _GROUP,
     "checkpoint-undecodable": "find out what writes other records to the checkpoints topic on {target}, and stop it",
     "checkpoints-without-task": "",
-    "connector-failed": "correct what the cause names and deploy it with `replicate up {stack}`; the operator restarts "
-    "what failed. `replicate diff {stack} --against cluster` shows the state",
+    "connector-failed": "correct what the cause names, deploy it with `replicate up {stack}` if the topology changed, "
+    "and restart what failed: `replicate restart {stack} {flow}`",
     "connector-missing": "`replicate up {stack}`",
     "connector-not-reported": "wait until the operator has reconciled, two minutes by default, and " + _AGAIN,
-    "connector-stopped": "set `state: running` on the connector in the topology, and `replicate up {stack}`",
+    "connector-stopped": "`replicate resume {stack} {flow}` if somebody paused or stopped it; `replicate status {stack}` "
+    "shows who. If the topology declares it, set `state: running` there, and `replicate up {stack}`",
     "connector-without-task": _RUNS,
     "connectors-not-visible": "let the job's account get KafkaConnectors and KafkaMirrorMaker2s in the flow's "
     "namespace, or give --kubeconfig a file that may",
@@ -163,8 +164,8 @@ def with_remedies(outcome: CheckOutcome, flow: FlowParameters, stack: str) -> Ch
 def _with_remedy(finding: Finding, facts: Mapping[str, str]) -> Finding:
     remedy = REMEDIES.get(finding.code, "").format(**facts)
     message = finding.message
-    if remedy and _MARK not in message:
-        message = f"{message}. {_MARK}{remedy}"
+    if remedy and MARK not in message:
+        message = f"{message}. {MARK}{remedy}"
     if finding.severity is Severity.ERROR and finding.code in ACCEPTABLE:
         message += _OR_ACCEPT.format(code=finding.code, trust=ACCEPTABLE[finding.code])
     return replace(finding, message=message)

@@ -60,7 +60,17 @@ def test_the_report_shows_what_was_not_judged_and_why_it_is_accepted() -> None:
     check = accepting(an_outcome(EXPIRED), {"target-expired": "retention is shorter there"})
     text = report_text(a_report(a_flow_outcome(check)))
     assert "judged 3 of 4 committed offsets; not judged: 1 target-expired" in text
-    assert "no longer holds offset 5 Accepted: retention is shorter there" in text
+    assert "no longer holds offset 5. Accepted: retention is shorter there" in text
+
+
+def test_what_to_do_about_several_findings_is_printed_once() -> None:
+    places = ("orders-0", "orders-1", "orders-2")
+    outcome = an_outcome(*(fail("checkpoint-past-end", f"web on {each}: past the end") for each in places))
+    outcome = with_remedies(outcome, a_flow(), "prod")
+    text = report_text(a_report(a_flow_outcome(outcome)))
+    assert all(f"checkpoint-past-end: web on {each}: past the end." in text for each in places)
+    assert text.count("Remedy: do not let groups start on") == 1
+    assert "Remedy: " in next(line for line in text.splitlines() if "orders-2" in line)
 
 
 def test_the_published_verdict_and_the_evidence_hold_the_reason() -> None:

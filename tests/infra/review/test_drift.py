@@ -141,7 +141,7 @@ def test_a_failed_task_is_told_with_its_reason(declared: Snapshot) -> None:
 
     (drift,) = found(declared, failed).drift
     assert drift.what == "connector orders-source task 1 failed: TopicAuthorizationException: no"
-    assert "`kubectl annotate kafkaconnector orders-source -n mirror-orders strimzi.io/restart-task=1`" in drift.remedy
+    assert "`replicate restart test orders --connector 'orders-source' --task 1`" in drift.remedy
 
 
 def test_a_source_connector_without_a_task_replicates_nothing(declared: Snapshot) -> None:

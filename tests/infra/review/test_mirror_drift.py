@@ -19,6 +19,7 @@ from tests.infra.review.served import by_hand, in_cluster
 
 MIRROR = "mirror-maker2"
 SOURCE = "useast->uswest.MirrorSourceConnector"
+RESTART = f"replicate restart test orders-from-useast --connector '{SOURCE}'"
 #: The address of eu is known to its deployment only.
 CLUSTERS = {
     "useast": a_cluster(bootstrapServers="kafka.useast:9093"),
@@ -129,12 +130,12 @@ def in_spec(declared: Snapshot) -> Manifest:
             {"connector": {"state": "PAUSED"}}, "is PAUSED, and its spec says running", "the operator", id="paused"
         ),
         pytest.param(
-            {"connector": {"state": "FAILED"}}, "failed: no trace", f"restart-connector='{SOURCE}'`", id="failed"
+            {"connector": {"state": "FAILED"}}, "failed: no trace", f"{RESTART}`", id="failed"
         ),
         pytest.param(
             {"connector": {"state": "RUNNING"}, "tasks": [{"id": 3, "state": "FAILED", "trace": "Broken: no\n\tat x"}]},
             "task 3 failed: Broken: no",
-            f"strimzi.io/restart-connector-task='{SOURCE}:3'`",
+            f"{RESTART} --task 3`",
             id="a-failed-task",
         ),
     ],
