@@ -3,7 +3,7 @@
 import getpass
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
@@ -13,8 +13,9 @@ from rich.markup import escape
 
 from infra.commands.completion import complete_flow
 from infra.commands.console import err, out
+from infra.commands.options import InProject, Stack
 from infra.files.positions import shown
-from infra.settings import StackSettings
+from infra.settings import StackSettings, read_settings
 
 Flow = Annotated[str, typer.Argument(help="Name of the flow.", autocompletion=complete_flow)]
 Connectors = Annotated[
@@ -30,6 +31,7 @@ Keep = Annotated[
     bool, typer.Option("--keep", help="Print the change of the topology that makes it permanent, and change nothing.")
 ]
 _DURATION = re.compile(r"(\d+)([smhd])")
+_VERBS = {"paused": "pause", "stopped": "stop"}
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
@@ -62,7 +64,7 @@ class Intervention:
     lasts: str = ""
     take_over: bool = False
     dry_run: bool = False
-    seconds: float = 120
+    seconds: float = 180
 
 
 def ends_at(lasts: str, now: datetime) -> datetime | None:
@@ -77,6 +79,36 @@ def _who() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return f"uid {os.getuid()}"
+
+
+def halt(state: str, help_text: str) -> Callable[..., None]:
+    """The command that brings connectors into the state `paused` or `stopped`, with this text as its help."""
+
+    def command(
+        project: InProject,
+        stack: Stack,
+        flow: Flow,
+        connector: Connectors = None,
+        lasts: For = "",
+        dry_run: DryRun = False,
+        keep: Keep = False,
+        take_over: TakeOver = False,
+        wait_seconds: WaitSeconds = 180,
+    ) -> None:
+        settings = read_settings(stack, project.stacks)
+        if keep:
+            keep_state(settings, flow, state, connector or ())
+        else:
+            intervene(Intervention(settings, flow, state, connector or (), lasts, take_over, dry_run, wait_seconds))
+
+    command.__doc__ = f"""{help_text}
+
+    Who did it and until when is kept beside them; `status` and `diff --against cluster` show it. Records stay on the
+    source only as long as its retention lets them.
+
+    Example: `replicate {_VERBS[state]} prod-us-west-2 orders --connector orders-checkpoint --for 1h`
+    """
+    return command
 
 
 def intervene(call: Intervention) -> None:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -117,9 +116,7 @@ class KubernetesApi:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         close: Callable[[], None] = self._client.close
         close()
 
@@ -155,33 +152,29 @@ class KubernetesApi:
     def create(self, item: Object, *, dry_run: bool = False) -> Object:
         target = reference(item)
         path = self._collection(target.api_version, target.kind, target.namespace)
-        params = {"fieldManager": self._field_manager, "fieldValidation": "Strict", **_dry(dry_run)}
-        return self._call("POST", path, params=params, body=item)
+        return self._call("POST", path, params=self._writing(fieldValidation="Strict", dry_run=dry_run), body=item)
 
     def replace(self, item: Object) -> Object:
         """Make the object exactly this, whoever wrote the one before."""
-        return self._call("PUT", self._path(reference(item)), params={"fieldManager": self._field_manager}, body=item)
+        return self._call("PUT", self._path(reference(item)), params=self._writing(), body=item)
 
     def apply(self, item: Object, *, dry_run: bool = False, force: bool = True) -> Object:
         """Apply on the server, and fail with the name of a field that is unknown.
 
         `force` takes over fields that others own; without it such a field is a conflict, which names the others.
         """
-        target = reference(item)
-        forced = {"force": str(force).lower()}
-        params = {"fieldManager": self._field_manager, **forced, "fieldValidation": "Strict", **_dry(dry_run)}
-        return self._call("PATCH", self._path(target), params=params, body=item, content=_APPLY)
+        params = self._writing(force=str(force).lower(), fieldValidation="Strict", dry_run=dry_run)
+        return self._call("PATCH", self._path(reference(item)), params=params, body=item, content=_APPLY)
 
     def patch(self, target: Reference, operations: list[Object]) -> Object:
         """Change an object by a JSON patch (RFC 6902), in the API version that `target` names."""
-        params = {"fieldManager": self._field_manager}
-        return self._call("PATCH", self._path(target), params=params, body=operations, content=_JSON_PATCH)
+        return self._call("PATCH", self._path(target), params=self._writing(), body=operations, content=_JSON_PATCH)
 
     def apply_status(self, target: Reference, status: Object) -> Object | None:
         """Make the fields of the status that are ours exactly this; None if the object was deleted."""
         metadata = {"name": target.name, "namespace": target.namespace}
         body = {"apiVersion": target.api_version, "kind": target.kind, "metadata": metadata, "status": status}
-        params = {"fieldManager": self._field_manager, "force": "true", "fieldValidation": "Strict"}
+        params = self._writing(force="true", fieldValidation="Strict")
         return self._or_none("PATCH", target, suffix="/status", params=params, body=body, content=_APPLY)
 
     def delete(self, target: Reference, *, foreground: bool = False) -> bool:
@@ -196,27 +189,28 @@ class KubernetesApi:
     def service_account_token(self, namespace: str, name: str, lifetime_seconds: int) -> str:
         """Token of a ServiceAccount from the TokenRequest API."""
         target = Reference("v1", "ServiceAccount", namespace, name)
-        body = {
-            "apiVersion": "authentication.k8s.io/v1",
-            "kind": "TokenRequest",
-            "spec": {"expirationSeconds": lifetime_seconds},
-        }
-        answer = self._call("POST", self._path(target) + "/token", body=body)
-        return str(answer["status"]["token"])
+        spec = {"expirationSeconds": lifetime_seconds}
+        return str(
+            self._asked(self._path(target) + "/token", "authentication.k8s.io/v1", "TokenRequest", spec)["token"]
+        )
 
     def may_get(self, user: str, resource: str, namespace: str, name: str) -> bool:
         """Whether RBAC allows the user (`system:serviceaccount:<namespace>:<name>`) to get this object."""
         attributes = {"verb": "get", "resource": resource, "namespace": namespace, "name": name}
-        body = {
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SubjectAccessReview",
-            "spec": {"user": user, "resourceAttributes": attributes},
-        }
-        answer = self._call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body=body)
-        return bool(answer["status"].get("allowed", False))
+        version, spec = "authorization.k8s.io/v1", {"user": user, "resourceAttributes": attributes}
+        status = self._asked(f"/apis/{version}/subjectaccessreviews", version, "SubjectAccessReview", spec)
+        return bool(status.get("allowed", False))
 
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         return self._plural(api_version, kind)[1]
+
+    def _writing(self, *, dry_run: bool = False, **params: str) -> dict[str, str]:
+        return {"fieldManager": self._field_manager, **params, **({"dryRun": "All"} if dry_run else {})}
+
+    def _asked(self, path: str, api_version: str, kind: str, spec: Object) -> Object:
+        """The status of an object that the server answers and does not keep."""
+        body = {"apiVersion": api_version, "kind": kind, "spec": spec}
+        return dict(self._call("POST", path, body=body)["status"])
 
     def _or_none(self, method: str, target: Reference, *, suffix: str = "", **request: Any) -> Object | None:
         try:
@@ -236,29 +230,22 @@ class KubernetesApi:
 
     def _plural(self, api_version: str, kind: str) -> tuple[str, bool]:
         """Plural name of a kind and whether it is namespaced; the server is asked once for each kind."""
-        known = self._plurals.get((api_version, kind))
-        if known is None:
-            served = self._served(api_version)
-            self._plurals.update(served)
-            known = served.get((api_version, kind))
-        if known is None:
-            raise ApiError(
-                404, "NotFound", f"the API server does not serve {kind} in {api_version}: is its CRD installed?"
-            )
-        return known
+        if (api_version, kind) not in self._plurals:
+            for each in self._served(api_version):
+                if "/" not in each["name"]:
+                    self._plurals[api_version, each["kind"]] = each["name"], each["namespaced"]
+        if (api_version, kind) not in self._plurals:
+            message = f"the API server does not serve {kind} in {api_version}: is its CRD installed?"
+            raise ApiError(404, "NotFound", message)
+        return self._plurals[api_version, kind]
 
-    def _served(self, api_version: str) -> dict[tuple[str, str], tuple[str, bool]]:
+    def _served(self, api_version: str) -> list[Object]:
         try:
-            resources = self._call("GET", _group_path(api_version))["resources"]
+            return list(self._call("GET", _group_path(api_version))["resources"])
         except ApiError as error:
             if not error.not_found:
                 raise
-            return {}
-        return {
-            (api_version, each["kind"]): (each["name"], each["namespaced"])
-            for each in resources
-            if "/" not in each["name"]
-        }
+            return []
 
     def _call(
         self,
@@ -288,10 +275,6 @@ class KubernetesApi:
         if 200 <= answer.status < 300:
             return dict(json.loads(text))
         raise _refusal(answer.status, text)
-
-
-def _dry(wanted: bool) -> dict[str, str]:
-    return {"dryRun": "All"} if wanted else {}
 
 
 def _group_path(api_version: str) -> str:

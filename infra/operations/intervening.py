@@ -23,7 +23,6 @@ from infra.waiting import DeadlineError, NotYetError, wait_for
 
 _WHY = "The command changes the state of connectors in their resources."
 _PERMISSION = "let the account of the stack's Kubernetes context get and patch KafkaConnectors and KafkaMirrorMaker2s."
-_CONFLICT = 409
 _POLL_SECONDS = 0.5
 
 Say = Callable[[str], object]
@@ -177,7 +176,7 @@ def _patch(api: KubernetesApi, resource: Reference, patch: list[Object]) -> None
     try:
         api.patch(resource, patch)
     except ApiError as error:
-        if error.status != _CONFLICT:
+        if not error.conflict:
             raise
         what, why = "somebody changed it at the same time", "What was looked at is no longer what is there."
         raise CannotRunError("changed-meanwhile", what, str(resource), why, "run the command again.") from error

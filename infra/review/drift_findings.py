@@ -42,6 +42,14 @@ def redeploy(stack: str) -> str:
     return f"`replicate up {stack} --refresh`: without it, Pulumi compares with its state and sees nothing to do."
 
 
+def _drift(
+    severity: Severity, code: str, flow: str, live: Manifest, what: str, remedy: str, by: Owner | None = None
+) -> Drift:
+    """A finding at an object, and who caused it if Kubernetes knows."""
+    who, since = (by.manager, by.since) if by is not None else ("", "")
+    return Drift(severity, code, flow, str(reference(live)), what, who, since, remedy)
+
+
 def undeclared(live: Manifest) -> Iterator[Drift]:
     """An object with our labels that the stack does not declare and nobody deployed."""
     if is_deployed(live):
@@ -80,8 +88,7 @@ def written_by_hand(stack: str, flow: str, live: Manifest, keys: Collection[str]
         owner = owner_of(live, ("data", key))
         if owner is not None and not owner.deploys:
             what = f"data.{key} was written by hand, so its value may differ from the stack's (values are not compared)"
-            where, remedy = str(reference(live)), redeploy(stack)
-            yield Drift(Severity.DATA, "secret-written", flow, where, what, owner.manager, owner.since, remedy)
+            yield _drift(Severity.DATA, "secret-written", flow, live, what, redeploy(stack), owner)
 
 
 def _announced(stack: str, flow: str, live: Manifest, change: FieldChange) -> Drift | None:
@@ -111,8 +118,7 @@ def _edit(stack: str, flow: str, live: Manifest, change: FieldChange, owner: Own
     seen = f"is {value_text(change.after)}" if change.after is not None else "was removed"
     wanted = f"declares {value_text(change.before)}" if change.before is not None else "does not declare it"
     what = f"{change.path} {seen}, and the stack {wanted}"
-    where, remedy = str(reference(live)), redeploy(stack)
-    return Drift(Severity.RESTART, "field-edited", flow, where, what, owner.manager, owner.since, remedy)
+    return _drift(Severity.RESTART, "field-edited", flow, live, what, redeploy(stack), owner)
 
 
 def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner: Owner) -> Drift:
@@ -126,8 +132,7 @@ def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner:
     command = f"{_kubectl('patch', live)} --type=json -p '{patch}'"
     remedy = f"remove it: `{command}`, or declare it in the topology. {otherwise}"
     what = f"{change.path} is {value_text(change.after)}, and the stack does not declare it"
-    where = str(reference(live))
-    return Drift(Severity.RESTART, "field-added", flow, where, what, owner.manager, owner.since, remedy)
+    return _drift(Severity.RESTART, "field-added", flow, live, what, remedy, owner)
 
 
 def running_otherwise(stack: str, flow: str, live: Manifest, flows: Mapping[str, str]) -> Iterator[Drift]:
@@ -156,8 +161,7 @@ def _paused(flow: str, live: Manifest) -> Drift:
     owner = owner_of(live, ("metadata", "annotations", PAUSE))
     what = f"the annotation {PAUSE} stops the operator: no change takes effect, and the status is not updated"
     remedy = f"`{_kubectl('annotate', live)} {PAUSE}-`."
-    by, since = (owner.manager, owner.since) if owner else ("", "")
-    return Drift(Severity.DATA, "reconciliation-paused", flow, str(reference(live)), what, by, since, remedy)
+    return _drift(Severity.DATA, "reconciliation-paused", flow, live, what, remedy, owner)
 
 
 def wanted_connectors(live: Manifest) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -189,7 +193,7 @@ def _failed(flow: str, live: Manifest, name: str, status: Mapping[str, Any], res
         what = f"connector {each.of(name)}"
         task = "" if each.task is None else f" --task {each.task}"
         remedy = f"correct the cause, then restart it: `{restart}{task}`."
-        yield Drift(Severity.DATA, "connector-failed", flow, str(reference(live)), what, "", "", remedy)
+        yield _drift(Severity.DATA, "connector-failed", flow, live, what, remedy)
 
 
 def _without_task(
@@ -202,15 +206,15 @@ def _without_task(
     source = "MirrorSourceConnector" in (live["spec"].get("class") or name)
     state = (status.get("connector") or {}).get("state")
     if source and wanted == "running" and state == "RUNNING" and "tasks" in status and not status["tasks"]:
-        what = f"connector {name} runs without a task, so it replicates nothing: no topic that it selects exists"
+        what = (
+            f"connector {name} runs without a task, so it replicates nothing: no topic that it selects exists, or a "
+            "login is refused"
+        )
         remedy = (
             "check the address and login of the source, and that its topics exist; the Connect workers' log names a "
             f"refused login. Then restart it: `{restart}`."
         )
-        where = str(reference(live))
-        yield Drift(
-            Severity.DATA, "connector-without-task", flow, where, f"{what}, or a login is refused", "", "", remedy
-        )
+        yield _drift(Severity.DATA, "connector-without-task", flow, live, what, remedy)
 
 
 def _restart(stack: str, flow: str, name: str, flows: Mapping[str, str]) -> str:
@@ -227,8 +231,7 @@ def _not_ready(flow: str, live: Manifest, *, explained: bool) -> Iterator[Drift]
     if not is_observed(live):
         writer = newest_writer(live, "spec")
         remedy = "wait some seconds; if it stays so, check that the operator runs and watches this namespace."
-        by, since = (writer.manager, writer.since) if writer else ("", "")
-        yield Drift(Severity.DATA, "not-ready", flow, where, readiness.message, by, since, remedy)
+        yield _drift(Severity.DATA, "not-ready", flow, live, readiness.message, remedy, writer)
     elif not explained:
         remedy = "read the object's status and the operator's log."
         since = condition(live, "NotReady").get("lastTransitionTime", "")
@@ -298,7 +301,7 @@ def missing_objects(
 
 def _deleted(stack: str, flow: str, body: Manifest, why: str) -> Drift:
     what = f"was deleted: {why}"
-    return Drift(Severity.DATA, "object-missing", flow, str(reference(body)), what, "", "", redeploy(stack))
+    return _drift(Severity.DATA, "object-missing", flow, body, what, redeploy(stack))
 
 
 def _incomplete(stack: str, deployment: str, objects: Objects, unknown: list[Manifest]) -> Drift:

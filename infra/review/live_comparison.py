@@ -158,9 +158,7 @@ def with_known_contents(live: Snapshot, declared: Snapshot) -> Snapshot:
     return Snapshot(others=filled)
 
 
-def _drift(
-    stack: str, objects: Objects, there: Mapping[str, Manifest], flows: Mapping[str, str]
-) -> Iterator[Drift]:
+def _drift(stack: str, objects: Objects, there: Mapping[str, Manifest], flows: Mapping[str, str]) -> Iterator[Drift]:
     for key, live in there.items():
         body = {each: value for each, value in objects[key].items() if each != "values"}
         flow = body["metadata"]["labels"][PART_OF]

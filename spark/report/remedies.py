@@ -63,8 +63,8 @@ REMEDIES: Mapping[str, str] = {
     "and restart what failed: `replicate restart {stack} {flow}`",
     "connector-missing": "`replicate up {stack}`",
     "connector-not-reported": "wait until the operator has reconciled, two minutes by default, and " + _AGAIN,
-    "connector-stopped": "`replicate resume {stack} {flow}` if somebody paused or stopped it; `replicate status {stack}` "
-    "shows who. If the topology declares it, set `state: running` there, and `replicate up {stack}`",
+    "connector-stopped": "`replicate resume {stack} {flow}` if somebody paused or stopped it; `replicate status "
+    "{stack}` shows who. If the topology declares it, set `state: running` there, and `replicate up {stack}`",
     "connector-without-task": _RUNS,
     "connectors-not-visible": "let the job's account get KafkaConnectors and KafkaMirrorMaker2s in the flow's "
     "namespace, or give --kubeconfig a file that may",

@@ -79,7 +79,7 @@ class Operator:
         try:
             work()
         except ApiError as error:
-            if error.status == 0:
+            if error.unreachable:
                 raise
             # A problem of one resource (its namespace may be being deleted) must not affect the others.
             self._complain(f"{target}: {error}")

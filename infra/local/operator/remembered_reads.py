@@ -1,6 +1,5 @@
 """The operator's client of the API server: it asks again only for what may have changed since the last round."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from infra.kubernetes.api import KubernetesApi, Object
@@ -18,7 +17,7 @@ class RememberedReads(KubernetesApi):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._revision = ""
-        self._answers: dict[tuple[str, tuple[tuple[str, str], ...]], Object] = {}
+        self._answers: dict[tuple[object, ...], Object] = {}
 
     def begin_round(self) -> None:
         """Forget the answers if anything has changed. Raises ApiError."""
@@ -27,20 +26,12 @@ class RememberedReads(KubernetesApi):
             self._answers.clear()
             self._revision = now
 
-    def _call(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: Object | list[Object] | None = None,
-        content: str = "application/json",
-    ) -> Object:
+    def _call(self, method: str, path: str, **request: Any) -> Object:
         if method != "GET":
             if not path.endswith("/subjectaccessreviews"):
                 self._answers.clear()
-            return super()._call(method, path, params=params, body=body, content=content)
-        question = path, tuple(sorted((params or {}).items()))
+            return super()._call(method, path, **request)
+        question = path, *sorted((request.get("params") or {}).items())
         if question not in self._answers:
-            self._answers[question] = super()._call(method, path, params=params)
+            self._answers[question] = super()._call(method, path, **request)
         return self._answers[question]

@@ -124,7 +124,7 @@ class WorkerPods:
             try:
                 self.api.apply(worker_pod(connect, index, digest))
             except ApiError as error:
-                if error.status == 0:
+                if error.unreachable:
                     raise
                 return error.message
             return None

@@ -129,9 +129,7 @@ def in_spec(declared: Snapshot) -> Manifest:
         pytest.param(
             {"connector": {"state": "PAUSED"}}, "is PAUSED, and its spec says running", "the operator", id="paused"
         ),
-        pytest.param(
-            {"connector": {"state": "FAILED"}}, "failed: no trace", f"{RESTART}`", id="failed"
-        ),
+        pytest.param({"connector": {"state": "FAILED"}}, "failed: no trace", f"{RESTART}`", id="failed"),
         pytest.param(
             {"connector": {"state": "RUNNING"}, "tasks": [{"id": 3, "state": "FAILED", "trace": "Broken: no\n\tat x"}]},
             "task 3 failed: Broken: no",

@@ -140,7 +140,7 @@ def _told_of_a_pause(deployed: Deployed) -> Drift:
         timeout_seconds=5,
     )
     bodies = (event["object"] for event in events if event["object"]["metadata"]["name"] == _HEARTBEAT)
-    found = next((drift for body in bodies for drift in running_otherwise("orders", body)), None)
+    found = next((drift for body in bodies for drift in running_otherwise("local", "orders", body, {})), None)
     if found is None:
         raise NotYetError("Connect had resumed it when it was asked")
     return found
