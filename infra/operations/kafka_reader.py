@@ -5,10 +5,10 @@ Every method raises UnaskedError. Its text is Kafka's own; it holds no credentia
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for_all
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -21,15 +21,11 @@ from components.kafka.positions import OffsetRange
 from components.kafka.positions import TopicPartition as Partition
 from infra.kafka_login import ClientConfig
 from infra.operations.facts import UnaskedError
+from infra.operations.record_stream import HARMLESS, NO_ANSWER, STREAM_CONFIG, RecordStream
 
 #: Seconds for one request, and for reading one of MirrorMaker's own topics.
 REQUEST_SECONDS, READ_SECONDS = 5.0, 10.0
 _POLL_SECONDS, _BATCH = 0.2, 10_000
-#: A reader that names its offsets needs no right on a group, but the client looks for its coordinator nevertheless.
-_HARMLESS = frozenset({KafkaError.GROUP_AUTHORIZATION_FAILED})
-#: What a cluster that cannot be reached, or refuses the login, does to every question.
-_NO_ANSWER = frozenset({KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN})
-
 _EARLIEST, _LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]  # they have no types
 
 T = TypeVar("T")
@@ -85,6 +81,20 @@ class KafkaReader:
         starts = self._offsets(wanted, _EARLIEST, committed=committed)
         ends = self._offsets(wanted, _LATEST, committed=committed)
         return {each: OffsetRange(starts[each], ends[each]) for each in wanted}
+
+    def offset_at(self, partition: Partition, time_ms: int) -> int | None:
+        """The first offset of a record with this timestamp (ms since 1970) or a later one; None if there is none."""
+        at = OffsetSpec.for_timestamp(time_ms)
+        found = self._offsets([partition], at, committed=False)[partition]
+        return found if found >= 0 else None
+
+    @contextmanager
+    def stream(self, *, committed: bool) -> Iterator[RecordStream]:
+        """Reads ranges of partitions one after the other, without holding their records."""
+        isolation = "read_committed" if committed else "read_uncommitted"
+        own: ClientConfig = {**STREAM_CONFIG, "isolation.level": isolation}
+        with closing(Consumer(self._heard_config(own))) as consumer:
+            yield RecordStream(consumer, self._unasked)
 
     def groups(self) -> list[str]:
         """Every consumer group that the user may describe."""
@@ -176,7 +186,7 @@ class KafkaReader:
         if error is not None:
             if error.code() == KafkaError._PARTITION_EOF:
                 left.pop(place, None)
-            elif error.code() not in _HARMLESS | _NO_ANSWER:
+            elif error.code() not in HARMLESS | NO_ANSWER:
                 raise self._unasked(f"{what} could not be read", error)
             return
         if place not in left:
@@ -208,7 +218,7 @@ class KafkaReader:
     def _unasked(self, what: str, error: Any) -> UnaskedError:
         """The refusal in Kafka's words; a cluster that cannot be reached is the same reason for every question."""
         told = error.str() if isinstance(error, KafkaError) else str(error or "no answer in time")
-        if isinstance(error, KafkaError) and error.code() in _NO_ANSWER:
+        if isinstance(error, KafkaError) and error.code() in NO_ANSWER:
             # Only then does the client hand over why it cannot reach a broker or is refused.
             self._admin.poll(0)
             why = self._last_error or f"no broker answered within {REQUEST_SECONDS:g} s"

@@ -1,0 +1,42 @@
+"""What makes a record the same record on both clusters: its key, value, headers and timestamp. Pure."""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+#: Names may repeat, and their order counts; a value may be null.
+Headers = Sequence[tuple[str, bytes | None]]
+
+IDENTITY_BYTES = 16
+_NULL = b"\xff\xff\xff\xff"
+
+
+class Identified(NamedTuple):
+    """A record of a partition, by the identity of its content. `time_ms` is its timestamp in ms since 1970."""
+
+    offset: int
+    identity: bytes
+    time_ms: int = 0
+
+
+def identity(key: bytes | None, value: bytes | None, headers: Headers, time_ms: int) -> bytes:
+    """A digest of IDENTITY_BYTES bytes. Null differs from empty."""
+    parts = [_sized(key), _sized(value), time_ms.to_bytes(8, "big", signed=True)]
+    for name, content in headers:
+        parts += (_sized(name.encode()), _sized(content))
+    return blake2b(b"".join(parts), digest_size=IDENTITY_BYTES).digest()
+
+
+def without_mark(headers: Headers, mark: str) -> Headers:
+    """The headers that the record had before a loop guard appended its mark.
+
+    The mark is the last header of its name and has no value; one with a value is not the guard's.
+    """
+    for at in range(len(headers) - 1, -1, -1):
+        if headers[at][0] == mark:
+            return [*headers[:at], *headers[at + 1 :]] if headers[at][1] is None else headers
+    return headers
+
+
+def _sized(data: bytes | None) -> bytes:
+    return _NULL if data is None else len(data).to_bytes(4, "big") + data
