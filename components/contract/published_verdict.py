@@ -32,6 +32,11 @@ class PublishedVerdict:
     checks: tuple[CheckOutcome, ...]
     passing_since: str | None = None
 
+    @property
+    def accepted(self) -> frozenset[str]:
+        """The codes of the findings without whose acceptance the verdict would not be a pass."""
+        return frozenset(code for check in self.checks for code in check.accepted)
+
 
 def config_map_name(flow: str) -> str:
     return f"{flow}-validation"

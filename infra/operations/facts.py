@@ -107,7 +107,8 @@ class GroupFacts:
 
 @dataclass(frozen=True)
 class VerdictFacts:
-    """The newest published verdict; `current` says whether it is about the model that is declared now."""
+    """The newest published verdict; `current` says whether it is about the model that is declared now, and
+    accepts no more than is accepted now."""
 
     verdict: Verdict
     at: datetime

@@ -146,7 +146,7 @@ def _of_verdict(facts: FlowFacts) -> Found:
             if found.verdict is not Verdict.PASS:
                 yield Kind.PROBLEM, f"the newest published validation is `{found.verdict}`"
             elif not found.current:
-                yield Kind.PROBLEM, "the newest published validation is about another model"
+                yield Kind.PROBLEM, "the newest published validation is about another model or other acceptances"
             elif age > PROOF_HOURS * 3600:
                 yield Kind.PROBLEM, f"the newest published validation is {duration(age)} old"
 

@@ -110,7 +110,9 @@ def verdict_facts(flow: ResolvedFlow, objects: Objects) -> VerdictFacts | Unaske
     except (KeyError, TypeError, ValueError):
         return Unasked(f"the published validation in {target} cannot be read: it was edited by hand")
     failed = tuple(check.name for check in published.checks if check.verdict is not Verdict.PASS)
-    return VerdictFacts(published.verdict, at, published.digest == flow_digest(flow), failed)
+    accepted = {each.finding for each in flow.settings.validation.accept}
+    current = published.digest == flow_digest(flow) and published.accepted <= accepted
+    return VerdictFacts(published.verdict, at, current, failed)
 
 
 def _verdict_reference(flow: ResolvedFlow) -> Reference:

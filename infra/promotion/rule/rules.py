@@ -38,12 +38,18 @@ class Proof:
     passing_since: datetime | None = None
     checks: Mapping[str, CheckResult] = field(default_factory=dict)
 
+    @property
+    def accepted(self) -> frozenset[str]:
+        """The codes of the findings without whose acceptance the verdict would not be a pass."""
+        return frozenset(code for check in self.checks.values() for code in check.accepted)
+
 
 @dataclass(frozen=True)
 class FlowState:
     """One deployed flow. `changed_at` is None if the cluster has none of its objects, `proof` if it was not validated.
 
-    `changed_by` is the field manager that made the latest change. Source: Kubernetes managedFields.
+    `changed_by` is the field manager that made the latest change. Source: Kubernetes managedFields. `accepts` are the
+    codes of the findings that the topology accepts now.
     """
 
     name: str
@@ -52,6 +58,7 @@ class FlowState:
     changed_at: datetime | None = None
     proof: Proof | None = None
     changed_by: str = ""
+    accepts: frozenset[str] = frozenset()
 
     @property
     def passing_since(self) -> datetime | None:
@@ -133,6 +140,7 @@ def _against_flow(state: StackState, flow: FlowState, now: datetime | None) -> I
             flow=flow,
             checks=", ".join(name for name, check in checks.items() if check.verdict != PASS) or "the job itself",
             changed_by=flow.changed_by or "an unknown manager",
+            no_longer=", ".join(f"`{each}`" for each in sorted(proof.accepted - flow.accepts)) if proof else "",
             **{name: _time(at) for name, at in times.items() if at is not None},
         )
 
@@ -147,6 +155,8 @@ def _missing_proof(flow: FlowState, now: datetime | None) -> str | None:
         return "predecessor-validated-otherwise"
     if flow.proof.verdict != PASS:
         return "predecessor-failed"
+    if not flow.proof.accepted <= flow.accepts:
+        return "predecessor-accepted-otherwise"
     if now is not None and flow.proof.at > now + _CLOCKS_APART:
         return "predecessor-of-the-future"
     return "predecessor-stale" if flow.proof.at <= flow.changed_at else None
@@ -214,6 +224,13 @@ _PROBLEMS = {
             "the verdict of the validation is {flow.proof.verdict}: {checks}",
             "The same model would fail in the next region too, or nobody knows whether it would.",
             f"read the report, fix the cause there and run {_VALIDATE}",
+        ),
+        Problem(
+            _FLOW,
+            "predecessor-accepted-otherwise",
+            "`{flow.name}` passed because its topology accepted {no_longer}, which it no longer does",
+            "Without the acceptance, the verdict would have been an error.",
+            _VALIDATE,
         ),
         Problem(
             _FLOW,

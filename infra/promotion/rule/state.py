@@ -10,6 +10,8 @@ from typing import Any
 
 from components.contract.problems import Problem
 from components.flows.digest import model_digest
+from components.flows.expansion import expand
+from components.topology.model import Topology
 from infra.promotion.rule.cluster import StackCluster
 from infra.promotion.rule.evidence import Evidence, FlowEvidence
 from infra.promotion.rule.plan import Plan, Predecessor, predecessors, read_plan
@@ -26,29 +28,41 @@ class KnownStack:
 
 
 def known_from_outputs(
-    stack: str, outputs: Mapping[str, Any], cluster: StackCluster, evidence_namespace: str
+    settings: StackSettings, outputs: Mapping[str, Any], cluster: StackCluster, evidence_namespace: str
 ) -> KnownStack:
     """What Pulumi's outputs and the cluster say about a stack; a stack without outputs is not deployed."""
     deployed = outputs.get("replications", {})
     flows = tuple(FlowState(name, flow["namespace"], flow["digest"]) for name, flow in deployed.items())
     evidence = cluster.evidence(evidence_namespace)
-    return _known(StackState(stack, outputs.get("modelDigest"), flows), evidence, cluster)
+    state = StackState(settings.stack, outputs.get("modelDigest"), flows)
+    return _known(state, evidence, cluster, accepted_findings(settings.topology))
 
 
-def known_from_evidence(stack: str, cluster: StackCluster, evidence_namespace: str) -> KnownStack:
+def known_from_evidence(settings: StackSettings, cluster: StackCluster, evidence_namespace: str) -> KnownStack:
     """What the cluster alone says about a stack, without Pulumi's state."""
-    evidence = cluster.evidence(evidence_namespace)
+    stack, evidence = settings.stack, cluster.evidence(evidence_namespace)
     if evidence is None:
         return KnownStack(StackState(stack, None, recorded=True), None)
     flows = tuple(FlowState(name, flow.namespace, flow.proof.digest) for name, flow in evidence.flows.items())
-    return _known(StackState(stack, evidence.model_digest, flows, recorded=True), evidence, cluster)
+    state = StackState(stack, evidence.model_digest, flows, recorded=True)
+    return _known(state, evidence, cluster, accepted_findings(settings.topology))
 
 
-def _known(state: StackState, evidence: Evidence | None, cluster: StackCluster) -> KnownStack:
-    """Complete the state with what the cluster says about its flows."""
+def accepted_findings(topology: Topology) -> dict[str, frozenset[str]]:
+    """The codes of the findings that each flow of a topology accepts, by the flow's name."""
+    return {flow.name: frozenset(each.finding for each in flow.settings.validation.accept) for flow in expand(topology)}
+
+
+def _known(
+    state: StackState, evidence: Evidence | None, cluster: StackCluster, accepted: Mapping[str, frozenset[str]]
+) -> KnownStack:
+    """Complete the state with what the cluster says about its flows, and with what each accepts."""
     proofs = {flow.name: cluster.validation(flow.name, flow.namespace) for flow in state.flows}
     changes = {namespace: cluster.last_change(namespace) for namespace in {flow.namespace for flow in state.flows}}
-    flows = [replace(flow, proof=proofs[flow.name]) for flow in sorted(state.flows, key=lambda flow: flow.name)]
+    flows = [
+        replace(flow, proof=proofs[flow.name], accepts=accepted.get(flow.name, frozenset()))
+        for flow in sorted(state.flows, key=lambda flow: flow.name)
+    ]
     flows = [
         replace(flow, changed_at=change.at, changed_by=change.by) if (change := changes[flow.namespace]) else flow
         for flow in flows
@@ -91,6 +105,6 @@ def unproven(settings: StackSettings) -> tuple[Problem, ...]:
 
 
 def _problems(before: Predecessor, plan: Plan, settings: StackSettings) -> tuple[Problem, ...]:
-    cluster = StackCluster(read_settings(before.stack, settings.stacks))
-    state = known_from_evidence(before.stack, cluster, plan.evidence_namespace).state
+    theirs = read_settings(before.stack, settings.stacks)
+    state = known_from_evidence(theirs, StackCluster(theirs), plan.evidence_namespace).state
     return reasons_against(state, model_digest(settings.topology), before.soak_minutes, datetime.now(UTC))

@@ -123,7 +123,7 @@ def _promote(run: Promotion, settings: StackSettings, *, followed: bool) -> int:
 
 def _read(run: Promotion, settings: StackSettings) -> KnownStack:
     outputs = deployment.outputs_if_deployed(settings)
-    return known_from_outputs(settings.stack, outputs, StackCluster(settings), run.plan.evidence_namespace)
+    return known_from_outputs(settings, outputs, StackCluster(settings), run.plan.evidence_namespace)
 
 
 @dataclass(frozen=True)

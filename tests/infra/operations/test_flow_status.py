@@ -102,7 +102,7 @@ BY_HAND = "give each consumer group a position on uswest first"
         ),
         pytest.param(
             {"verdict": VerdictFacts(Verdict.PASS, NOW, current=False)},
-            "the newest published validation is about another model",
+            "the newest published validation is about another model or other acceptances",
             id="changed since",
         ),
         pytest.param(

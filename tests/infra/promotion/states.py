@@ -44,7 +44,19 @@ def state_of(document: dict[str, Any]) -> StackState:
                 "mirror-orders",
                 flow["digest"],
                 at(changed) if changed else None,
-                Proof(proof["digest"], proof["verdict"], at(proof["at"]), checks=failed(*proof.get("notPassed", ())))
+                Proof(
+                    proof["digest"],
+                    proof["verdict"],
+                    at(proof["at"]),
+                    checks={
+                        **failed(*proof.get("notPassed", ())),
+                        **{
+                            "parity": CheckResult("pass", "", accepted)
+                            for accepted in [proof.get("accepted")]
+                            if accepted
+                        },
+                    },
+                )
                 if proof
                 else None,
             )

@@ -4,10 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from infra.promotion.rule.rules import StackState, reasons_against
+from infra.promotion.rule.rules import CheckResult, StackState, reasons_against
 from tests.infra.promotion.states import MODEL, NOON, a_flow_state, a_proof, a_state, at, failed
 
 SECOND = "sha256:22"
+ACCEPTING = a_proof(checks={"parity": CheckResult("pass", "", {"compacted": "every key was compared"})})
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,18 @@ SECOND = "sha256:22"
         ),
         pytest.param(
             a_state(a_flow_state(proof=a_proof(verdict="error"))), 0, ["predecessor-failed"], id="an error is no pass"
+        ),
+        pytest.param(
+            a_state(a_flow_state(proof=ACCEPTING)),
+            0,
+            ["predecessor-accepted-otherwise"],
+            id="no longer accepts what the pass rests on",
+        ),
+        pytest.param(
+            a_state(a_flow_state(proof=ACCEPTING, accepts=frozenset({"compacted", "empty-range"}))),
+            0,
+            [],
+            id="accepts what the pass rests on, and more",
         ),
         pytest.param(a_state(a_flow_state(changed_at=at("11:11"))), 0, ["predecessor-stale"], id="changed after"),
         pytest.param(

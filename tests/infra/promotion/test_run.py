@@ -1,6 +1,7 @@
 """What a promotion does, in which order and where it stops; a run after a kill completes it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from components.contract.problems import CannotRunError, ReplicationError
 from components.flows.digest import model_digest
 from infra.engine import deployment
+from infra.promotion.rule.rules import CheckResult
 from infra.promotion.rule.state import unproven
 from infra.promotion.run import promotion as run_module
 from infra.settings import StackSettings, read_settings
@@ -202,6 +204,25 @@ def test_inside_pulumi_only_recorded_evidence_counts(world: World) -> None:
     world.edit_by_hand("one")
     assert [problem.code for problem in unproven(second)] == ["predecessor-stale"]
     world.configure("two", allowUnproven="the first region is gone")
+    assert unproven(read_settings("two", world.folder)) == ()
+
+
+def test_a_pass_no_longer_counts_when_its_acceptance_is_removed(world: World) -> None:
+    accepting = a_topology()
+    accept = [{"finding": "compacted", "reason": "every key was compared"}]
+    accepting["replications"]["orders"]["validation"] = {"accept": accept}
+    world.write_topology("test", accepting)
+    world.promote("one")
+    proof = world.stacks["one"].validation
+    assert proof is not None
+    checks = {"parity": CheckResult("pass", "", {"compacted": "every key was compared"})}
+    world.stacks["one"].validation = replace(proof, checks=checks)
+    assert unproven(read_settings("two", world.folder)) == ()
+    world.write_topology("test", a_topology())
+    found = [problem.code for problem in unproven(read_settings("two", world.folder))]
+    assert found == ["predecessor-accepted-otherwise"]
+    assert world.promote("one") == 0
+    assert "validate one" in world.log
     assert unproven(read_settings("two", world.folder)) == ()
 
 
