@@ -50,11 +50,7 @@ def state_of(document: dict[str, Any]) -> StackState:
                     at(proof["at"]),
                     checks={
                         **failed(*proof.get("notPassed", ())),
-                        **{
-                            "parity": CheckResult("pass", "", accepted)
-                            for accepted in [proof.get("accepted")]
-                            if accepted
-                        },
+                        "accepting": CheckResult("pass", "", proof.get("accepted", {})),
                     },
                 )
                 if proof
