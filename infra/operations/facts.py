@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import TypeVar
 
 from components.contract.report import Verdict
+from components.contract.temporary_states import TemporaryState
 from components.kafka.connector_status import Failure
 from components.kafka.mirror_connectors import ConnectorRole
 from components.kafka.positions import TopicPartition
-from infra.kubernetes.temporary_states import TemporaryState
 
 T = TypeVar("T")
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from components.contract.problems import RefusedError
+from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value, temporary_states
 from infra.kubernetes.api import Object, Reference
 from infra.kubernetes.managed_fields import owner_of
-from infra.kubernetes.temporary_states import ANNOTATION, TemporaryState, annotation_value, temporary_states
 from infra.operations.flow_connectors import ConnectorPlace
 from infra.review.drift_findings import PAUSE
 

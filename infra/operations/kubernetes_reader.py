@@ -7,12 +7,12 @@ from typing import TypeAlias
 
 from components.contract.published_verdict import config_map_name, read_verdict
 from components.contract.report import Verdict
+from components.contract.temporary_states import temporary_states
 from components.flows.digest import flow_digest
 from components.flows.resolved import ResolvedFlow
 from components.kafka.connector_status import failures
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.kubernetes.readiness import readiness_of
-from infra.kubernetes.temporary_states import temporary_states
 from infra.operations.facts import ConnectorFacts, Task, Unasked, VerdictFacts
 from infra.operations.flow_connectors import ConnectorPlace, connector_places
 from infra.review.drift_findings import PAUSE, wanted_connectors

@@ -11,6 +11,7 @@ from typing import Any
 
 from components.changes.deployed_objects import deployment_state
 from components.changes.effect import Severity
+from components.contract.temporary_states import temporary_states
 from components.kafka.connector_status import failures, is_observed
 from components.kafka.mirror_connectors import ROLE_OF_CLASS
 from components.render.planned_objects import PART_OF, Manifest
@@ -26,7 +27,6 @@ from infra.kubernetes.managed_fields import (
 )
 from infra.kubernetes.readiness import readiness_of
 from infra.kubernetes.status import condition
-from infra.kubernetes.temporary_states import temporary_states
 from infra.review.comparison import Drift
 from infra.review.live_objects import STRIMZI_GROUP
 from infra.review.object_changes import FieldChange, field_changes

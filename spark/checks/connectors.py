@@ -8,10 +8,12 @@ starting has as long as records have to catch up.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from components.contract.parameters import ConnectorParameters
 from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, not_judged, note
+from components.contract.temporary_states import temporary_states
 from components.kafka.connector_status import connectors, failures, is_observed
 from components.kafka.mirror_connectors import ConnectorRole
 from spark.waiting import wait_until
@@ -86,13 +88,21 @@ def _findings(connector: ConnectorParameters, at: Object, namespace: str) -> lis
     ]
     if failed:
         return [fail("connector-failed", f"{where}: {'; '.join(failed)}. So {_MEANS[connector.role]}", len(failed))]
-    return _not_running(connector, where, status)
+    return _not_running(connector, where, status, at.live)
 
 
-def _not_running(connector: ConnectorParameters, where: str, status: Mapping[str, Any]) -> list[Finding]:
+def _announced(connector: ConnectorParameters, live: Mapping[str, Any]) -> str:
+    """Who stopped or paused the connector, when and until when, if that was announced."""
+    state = temporary_states(live).get(connector.connector)
+    return state.text(datetime.now(UTC)) if state is not None else ""
+
+
+def _not_running(
+    connector: ConnectorParameters, where: str, status: Mapping[str, Any], live: Mapping[str, Any]
+) -> list[Finding]:
     means, state = _MEANS[connector.role], _state(status)
     if state in ("STOPPED", "PAUSED"):
-        return [fail("connector-stopped", f"{where} is {state.lower()}: {means}")]
+        return [fail("connector-stopped", f"{where} is {_announced(connector, live) or state.lower()}: {means}")]
     tasks = status.get("tasks") or []
     resting = [str(task["id"]) for task in tasks if task.get("state") in ("STOPPED", "PAUSED")]
     if resting:

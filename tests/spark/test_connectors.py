@@ -1,6 +1,7 @@
 """connectors-run: what Kubernetes reports of a flow's own connectors."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from components.contract.acceptance import accepting
 from components.contract.parameters import ConnectorParameters
 from components.contract.report import CheckOutcome, Verdict
+from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value
 from components.kafka.mirror_connectors import ConnectorRole
 from components.render.job_parameters import flow_parameters
 from spark.checks.connectors import Object, judge, judge_when_reported
@@ -50,6 +52,16 @@ def test_a_status_from_before_a_change_proves_nothing() -> None:
     assert at.live is not None
     outcome = judged(Object({**at.live, "metadata": {"generation": 3}}))
     assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.ERROR, ["connector-not-reported"])
+
+
+def test_who_stopped_a_connector_is_named() -> None:
+    at = reported("STOPPED")
+    state = TemporaryState("orders", "stopped", "ann", datetime(2026, 1, 31, 2, 10, tzinfo=UTC), None)
+    assert at.live is not None
+    annotations = {ANNOTATION: annotation_value({"orders-source": state})}
+    outcome = judged(Object({**at.live, "metadata": {"generation": 2, "annotations": annotations}}))
+    (finding,) = outcome.findings
+    assert "is stopped by ann at 02:10Z on 2026-01-31: records that are" in finding.message
 
 
 def judged(at: Object, role: ConnectorRole = "source") -> CheckOutcome:

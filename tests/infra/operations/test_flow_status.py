@@ -10,10 +10,10 @@ from rich.console import Console
 
 from components.contract.parameters import FlowParameters
 from components.contract.report import Verdict
+from components.contract.temporary_states import TemporaryState
 from components.kafka.connector_status import Failure
 from components.kafka.positions import TopicPartition
 from components.render.job_parameters import flow_parameters
-from infra.kubernetes.temporary_states import TemporaryState
 from infra.operations.facts import (
     ConnectorFacts,
     FlowFacts,

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from components.contract.problems import RefusedError
+from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value, temporary_states
 from components.flows.resolved import resolve_flows
 from components.topology.parsing import parse_topology
 from infra.kubernetes.api import Object, Reference
-from infra.kubernetes.temporary_states import ANNOTATION, TemporaryState, annotation_value, temporary_states
 from infra.operations.flow_connectors import ConnectorPlace, connector_places
 from infra.operations.interventions import Change, Request, concerned, planned
 from infra.operations.kubernetes_reader import connector_facts

@@ -11,8 +11,8 @@ import pytest
 from components.changes.effect import Severity
 from components.contract.problems import CannotRunError
 from components.contract.report import CheckOutcome, fail, note
+from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value
 from components.render.planned_objects import Manifest
-from infra.kubernetes.temporary_states import ANNOTATION, TemporaryState, annotation_value
 from infra.review.comparison import Drift, compare
 from infra.review.live_comparison import Running, running, with_known_contents
 from infra.review.snapshots import Snapshot, current_snapshot

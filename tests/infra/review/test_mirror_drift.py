@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value
 from components.render.planned_objects import Manifest
-from infra.kubernetes.temporary_states import ANNOTATION, TemporaryState, annotation_value
 from infra.review.comparison import Drift, compare
 from infra.review.live_comparison import Running, running
 from infra.review.snapshots import Snapshot, current_snapshot
