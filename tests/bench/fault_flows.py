@@ -197,7 +197,7 @@ def _suspended(_: World, part: str) -> Iterator[None]:
 @contextmanager
 def _wrong_password(world: World, secret: str, key: str) -> Iterator[None]:
     core = client.CoreV1Api(world.deployed.api)
-    before = core.read_namespaced_secret(secret, "mirror-orders").data[key]
+    before = (core.read_namespaced_secret(secret, "mirror-orders").data or {})[key]
     wrong = base64.b64encode(b"wrong").decode()
     core.patch_namespaced_secret(secret, "mirror-orders", {"data": {key: wrong}})
     try:
