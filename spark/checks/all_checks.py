@@ -16,11 +16,11 @@ from components.kafka.positions import TopicPartition
 from components.kafka.rings import rings_of_topics
 from spark.checks.access import check_access
 from spark.checks.connectors import judge_when_reported
+from spark.checks.first_pass import FirstPass, read_first_pass
 from spark.checks.heartbeats import Observer, check_heartbeats
 from spark.checks.loops import Loop, find_loops, without_loops
 from spark.checks.offsets import check_offsets, read_syncs
 from spark.checks.parity import check_parity
-from spark.checks.parity_readings import FirstPass, read_first_pass
 from spark.checks.parts import check_division, parts_of
 from spark.checks.retention import check_retention
 from spark.checks.translation import SyncHistory

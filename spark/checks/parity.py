@@ -1,7 +1,7 @@
 """parity: the target holds the same records as the source.
 
 The first pass computes a count and an order-free digest of every partition on both sides. Only partitions that differ
-are then compared record by record, as multisets. `parity_readings` explains how both sides are read while they move.
+are then compared record by record, as multisets. `first_pass` explains how both sides are read while they move.
 
 With a guard, the check compares the source records that the guard lets through with the target records that carry its
 mark, ignoring the mark. In a flow with the user's own transforms, records may differ by design, so they are only
@@ -11,15 +11,17 @@ The outcome counts the source records up to the judged end. Of the target it cou
 reading, and surplus records. The first pass counts records that are set aside.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from components.contract.parameters import FlowParameters, GuardParameters
+from components.contract.parameters import GuardParameters
 from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, note
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks import parts
-from spark.checks.heartbeats import now_ms
+from spark.checks.comparison import compared
+from spark.checks.first_pass import FirstPass
 from spark.checks.loops import Loop, loop_findings
+from spark.checks.missing_topics import absent_from_target, foreign_topic_findings
 from spark.checks.open_transactions import open_transaction_findings
 from spark.checks.parity_findings import (
     BEFORE_START,
@@ -36,7 +38,6 @@ from spark.checks.parity_findings import (
     unread_on_source,
     unread_on_target,
 )
-from spark.checks.parity_readings import FirstPass, compared
 from spark.checks.translation import SyncHistory
 from spark.flows import OpenFlow
 from spark.guards import SOURCE, TARGET
@@ -55,7 +56,7 @@ def check_parity(
     not contain them.
     """
     findings = loop_findings(loops, flow.parameters.source.alias, flow.parameters.target.alias)
-    absent, absent_records = _absent(flow)
+    absent, absent_records = absent_from_target(flow)
     findings += absent
     findings += foreign_topic_findings(
         flow.parameters, flow.source_topics, flow.target_topics, flow.partitions, flow.remote_partitions
@@ -231,105 +232,3 @@ def _counts(
 
 def _records_of(differences: Sequence[Difference], kinds: Sequence[str]) -> int:
     return sum(each.records for each in differences if each.kind in kinds)
-
-
-def _absent(flow: OpenFlow) -> tuple[list[Finding], dict[str, int]]:
-    """Findings for topics and partitions that the target lacks, and the number of source records in those topics."""
-    findings = []
-    on_target = {topic: flow.remote_partitions.get(flow.policy.remote(topic)) for topic in flow.partitions}
-    absent = sorted(topic for topic, count in on_target.items() if count is None)
-    named = parts.labels(flow.parameters, absent)
-    missing = {
-        TopicPartition(topic, number)
-        for topic, count in flow.partitions.items()
-        for number in range(on_target[topic] or 0, count)
-    }
-    logs = flow.source.offsets(missing)
-    refresh = flow.parameters.refresh_topics_seconds
-    young = _young(logs, flow.source.offsets_at(dict.fromkeys(missing, now_ms() - round(refresh * 1000))))
-    findings += absent_topics(
-        flow.target.where, {topic: named.get(topic, topic) for topic in absent}, young_topics(missing, young), refresh
-    )
-    for topic, count in sorted(flow.partitions.items()):
-        remote = on_target[topic]
-        if remote is not None and remote < count:
-            what = f"{topic} has {count} partitions on the source and {remote} on the target"
-            added = young_topics({each for each in missing if each.topic == topic}, young)
-            found = (
-                error("not-discovered-yet", f"{what}. {_YOUNG.format(refresh)}", count - remote)
-                if added
-                else fail("partitions-not-replicated", what, count - remote)
-            )
-            findings.append(found)
-    if not parts.parts_of(flow.parameters):
-        return findings, {}
-    records = {topic: sum(log.size for each, log in logs.items() if each.topic == topic) for topic in absent}
-    return findings, records
-
-
-_YOUNG = "Nothing there is older than {:g} s (refreshTopicsSeconds), which the source connector may take to discover it"
-
-
-def _young(logs: Mapping[TopicPartition, OffsetRange], since: Mapping[TopicPartition, int]) -> set[TopicPartition]:
-    """Partitions that may be younger than a time: nothing was removed from them, and no record is older.
-
-    `since` holds the first offset at or after that time; -1 if there is none.
-    """
-    return {each for each, log in logs.items() if log.start == 0 and (log.size == 0 or since[each] == 0)}
-
-
-def young_topics(missing: Collection[TopicPartition], young: Collection[TopicPartition]) -> set[str]:
-    """Topics of which every partition of `missing` may be young."""
-    old = {each.topic for each in missing if each not in young}
-    return {each.topic for each in missing} - old
-
-
-def absent_topics(where: str, named: Mapping[str, str], young: Collection[str], refresh: float) -> list[Finding]:
-    """The findings for topics without a remote topic on the cluster `where`; `named` is how to call each."""
-    found = []
-    old = [name for topic, name in sorted(named.items()) if topic not in young]
-    new = [name for topic, name in sorted(named.items()) if topic in young]
-    if old:
-        found.append(fail("topic-not-replicated", f"{where} has no remote topic for: {', '.join(old)}", len(old)))
-    if new:
-        what = f"{where} has no remote topic yet for: {', '.join(new)}. {_YOUNG.format(refresh)}"
-        found.append(error("not-discovered-yet", what, len(new)))
-    return found
-
-
-def foreign_topic_findings(
-    flow: FlowParameters,
-    on_source: Collection[str],
-    on_target: Collection[str],
-    partitions: Mapping[str, int],
-    remote_partitions: Mapping[str, int],
-) -> list[Finding]:
-    """One note per topic. None for a flow with a guard, because there each side has topics of its own by design.
-
-    `partitions` holds the number of partitions of each selected source topic, `remote_partitions` that of each remote
-    topic. MirrorMaker adds partitions that are missing on the target; it leaves surplus ones alone.
-    Source: MirrorSourceConnector.createNewPartitions.
-    """
-    if flow.guard is not None:
-        return []
-    source, target = flow.source.alias, flow.target.alias
-    found = []
-    policy, selection = flow.replication_policy, flow.topic_selection
-    for name in sorted(on_target):
-        topic = policy.original(name)
-        if name == policy.remote(topic) and topic in selection and topic not in on_source:
-            what = (
-                f"{name} on {target} is named like the remote topic of {topic} in {flow.name}, but the user sees no "
-                f"topic {topic} on {source}. Somebody created {name} by hand, or deleted {topic}"
-            )
-            found.append(note("foreign-topic", what))
-    for topic, count in sorted(partitions.items()):
-        remote = policy.remote(topic)
-        there = remote_partitions.get(remote, 0)
-        if there > count:
-            what = (
-                f"{remote} has {there} partitions on {target}, but {topic} has only {count} on {source}. Nothing is "
-                "replicated to the surplus partitions: somebody created or extended the topic by hand"
-            )
-            found.append(note("foreign-partitions", what, there - count))
-    return found

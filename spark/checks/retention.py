@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from components.contract.parameters import FlowParameters
 from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, Scalar, error, fail
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.parity_readings import FirstPass
+from spark.checks.first_pass import FirstPass
 from spark.checks.translation import Sync, SyncHistory
 from spark.flows import OpenFlow
 

@@ -7,17 +7,10 @@ import pytest
 from components.contract.parameters import GuardParameters
 from components.contract.report import Severity
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.parity import (
-    absent_topics,
-    counted_records,
-    final_records,
-    not_compared,
-    nothing_to_compare,
-    went_both_ways,
-    young_topics,
-)
+from spark.checks.first_pass import FirstPass, Sums, same_places
+from spark.checks.missing_topics import absent_topics, young_topics
+from spark.checks.parity import counted_records, final_records, not_compared, nothing_to_compare, went_both_ways
 from spark.checks.parity_findings import Difference
-from spark.checks.parity_readings import FirstPass, Sums, same_places
 from spark.transforms import PLACED_MODULUS
 
 LEDGER = TopicPartition("ledger", 0)

@@ -1,0 +1,165 @@
+"""The comparison record by record of the partitions that differ in the first pass, once what is due has arrived."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from components.kafka.positions import OffsetRange, TopicPartition
+from spark import readers, transforms
+from spark.checks.beginnings import known_starts, owed_ends, without_start
+from spark.checks.first_pass import STILL_SECONDS, FirstPass, both_clusters, both_sides, logs_on_target
+from spark.checks.open_transactions import settled, unread
+from spark.checks.parity_findings import Difference, Sides
+from spark.checks.translation import SyncHistory
+from spark.flows import OpenFlow
+from spark.guards import SOURCE
+from spark.waiting import wait_until
+
+
+def compared(
+    flow: OpenFlow,
+    first_pass: FirstPass,
+    catch_up_seconds: float,
+    syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({}),
+) -> tuple[list[Difference], dict[TopicPartition, Sides]]:
+    """The differences in the partitions that disagree, and both logs of those partitions after the comparison.
+
+    The syncs were read before, so a log on the target that ends before the newest of them was made anew.
+    """
+    if not first_pass.disagreeing:
+        return [], {}
+    differences, sides = _after_waiting(flow, first_pass, catch_up_seconds, syncs)
+    newest = {each: syncs[each].latest for each in sides if each in syncs}
+    written = {each: sync.downstream + 1 for each, sync in newest.items() if sync is not None}
+    return differences, {each: replace(side, written_end=written.get(each, 0)) for each, side in sides.items()}
+
+
+def _after_waiting(
+    flow: OpenFlow,
+    first_pass: FirstPass,
+    catch_up_seconds: float,
+    syncs: Mapping[TopicPartition, SyncHistory],
+) -> tuple[list[Difference], dict[TopicPartition, Sides]]:
+    """The comparison once the records that are still due have had their time to arrive."""
+    partitions = first_pass.disagreeing
+    starts = known_starts(flow.parameters, partitions, syncs)
+    if flow.parameters.start_from == "earliest":
+        unread_there = _wait_for_the_missing(flow, _owed_by_count(first_pass), catch_up_seconds)
+        return _differing(flow, first_pass, starts, unread_there, catch_up_seconds)
+    # How many records are due after the start cannot be counted; a first comparison shows it.
+    differences, sides = _differing(flow, first_pass, starts, {}, catch_up_seconds)
+    owed = owed_ends(differences, sides)
+    if not owed:
+        return differences, sides
+    unread_there = _wait_for_the_missing(flow, owed, catch_up_seconds)
+    return _differing(flow, first_pass, starts, unread_there, 0)
+
+
+def _differing(
+    flow: OpenFlow,
+    first_pass: FirstPass,
+    starts: Mapping[TopicPartition, int | None],
+    target_unread: Mapping[TopicPartition, OffsetRange],
+    deadline_seconds: float,
+) -> tuple[list[Difference], dict[TopicPartition, Sides]]:
+    """One comparison of the partitions of `starts`, record by record."""
+    partitions = list(starts)
+    target_logs = logs_on_target(flow, partitions)
+    # A transaction that has outlived one deadline does not get another.
+    at_source = settled(flow, flow.source, partitions, 0 if first_pass.unread else deadline_seconds)
+    flow.progress(f"{flow.name}: comparing {len(partitions)} partitions record by record")
+    judged = flow.spark.createDataFrame(
+        [(each.topic, each.partition, first_pass.source_logs[each].end, start) for each, start in starts.items()],
+        "topic string, partition int, judged_end bigint, started bigint",
+    )
+    # Partitions that may hold aborted records: a connector that reads uncommitted records has replicated them.
+    gapped = {each: log for each, log in at_source.logs.items() if not first_pass.dense(each)}
+    aborted = flow.digests(flow.read_uncommitted(flow.source, gapped), SOURCE)
+    sides_read = both_sides(flow, at_source.logs, target_logs).unionByName(transforms.uncommitted(aborted))
+    pairs = transforms.paired(sides_read, flow.parameters.start_from == "latest").cache()
+    try:
+        frame = transforms.differences(pairs, judged).unionByName(transforms.reordered(pairs))
+        rows = readers.rows(frame, both_clusters(flow), "comparing records")
+    finally:
+        pairs.unpersist()
+    sides = _sides_now(flow, first_pass, partitions, at_source.unread, target_unread)
+    found = [
+        Difference(
+            TopicPartition(row.topic, row.partition),
+            row.kind,
+            row.records,
+            row.first,
+            row.last,
+            tuple((each.offset, each.time_ms, each.digest) for each in row.samples),
+        )
+        for row in rows
+    ]
+    newest = {each: first_pass.source[each].newest_ms for each in partitions}
+    return without_start(found, sides, starts, newest, first_pass.began_ms), sides
+
+
+def _sides_now(
+    flow: OpenFlow,
+    first_pass: FirstPass,
+    partitions: list[TopicPartition],
+    source_unread: Mapping[TopicPartition, OffsetRange],
+    target_unread: Mapping[TopicPartition, OffsetRange],
+) -> dict[TopicPartition, Sides]:
+    """Both logs as they are now: they show whether retention removed records during the comparison."""
+    source_logs, target_logs = flow.source.offsets(partitions), logs_on_target(flow, partitions)
+    policies = flow.source.cleanup_policies({each.topic for each in partitions})
+    return {
+        each: Sides(
+            source_logs[each],
+            target_logs[each],
+            first_pass.source[each].records,
+            first_pass.target[each].records,
+            "compact" in policies.get(each.topic, ""),
+            flow.parameters.source.alias,
+            flow.parameters.target.alias,
+            source_unread.get(each),
+            target_unread.get(each),
+            flow.parameters.exactly_once,
+        )
+        for each in partitions
+    }
+
+
+def _owed_by_count(first_pass: FirstPass) -> dict[TopicPartition, int]:
+    """By source partition, the target's end offset at which it could hold as many records as the source."""
+    return {
+        each: first_pass.target_logs[each].end + first_pass.source[each].records - first_pass.target[each].records
+        for each in first_pass.disagreeing
+        if first_pass.target[each].records < first_pass.source[each].records
+    }
+
+
+def _wait_for_the_missing(
+    flow: OpenFlow, owed: Mapping[TopicPartition, int], deadline_seconds: float
+) -> dict[TopicPartition, OffsetRange]:
+    """Give missing records time to arrive: wait until the target has reached the `owed` end offsets.
+
+    Returns, by source partition, the target's offsets that still cannot be read at the end of the wait because of a
+    transaction that was open during it.
+    """
+    if not owed:
+        return {}
+    remote = flow.policy.remote_partition
+    ends = flow.target.high_watermarks([remote(each) for each in owed])
+    written = {each: ends[remote(each)] for each in owed}
+    flow.progress(f"{flow.name}: waiting up to {deadline_seconds:.0f} s for {len(owed)} partitions to catch up")
+    moved = time.monotonic()
+    before: Mapping[TopicPartition, OffsetRange] = {}
+
+    def caught_up() -> bool:
+        nonlocal before, moved
+        now = logs_on_target(flow, list(owed))
+        if now != before:
+            before, moved = now, time.monotonic()
+        # With a guard the target has records of its own, which may be why its log is long enough.
+        still = flow.parameters.guard is None or time.monotonic() - moved >= STILL_SECONDS
+        return still and not unread(now, written) and all(now[each].end >= end for each, end in owed.items())
+
+    wait_until(caught_up, deadline_seconds)
+    return unread(before, written)
