@@ -58,7 +58,7 @@ def refuse_unknown(names: Mapping[str, ClusterNames], aliases: set[str], path: P
     if unknown := sorted(str(alias) for alias in names if alias not in aliases):
         raise CannotRunError(
             "unknown-alias",
-            f"`{unknown[0]}` is no cluster of the topology",
+            f"the topology has no cluster `{unknown[0]}`",
             shown(path),
             "Its names would be those of no flow's source.",
             f"name one of these: {', '.join(sorted(aliases))}.",

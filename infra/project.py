@@ -22,7 +22,7 @@ class Project:
     name: str
 
     def stacks_inside(self) -> PurePosixPath:
-        """The folder of the stack files relative to the project's. Raises CannotRunError if it is elsewhere."""
+        """The folder of the stack files, relative to the project. Raises CannotRunError if it is elsewhere."""
         if not self.stacks.is_relative_to(self.folder):
             raise CannotRunError(
                 "stacks-outside-project",

@@ -126,7 +126,7 @@ def _check_stack(settings: StackSettings) -> Iterator[Problem]:
             f"config.{PROJECT}:{ALLOW_UNPROVEN}",
             "unproven-without-reason",
             f"`{ALLOW_UNPROVEN}` is {settings.allow_unproven!r}",
-            "It is recorded in the outputs and the evidence, and has to say there why an unproven model was deployed.",
+            "Outputs and evidence keep it, so that readers learn why an unproven model was deployed.",
             f"set `{PROJECT}:{ALLOW_UNPROVEN}` to a reason in words, or remove it.",
         )
 

@@ -64,7 +64,7 @@ def _state(before: DeployedConnector, after: DeployedConnector) -> Effect:
 
 
 def _inactive(connector: DeployedConnector) -> tuple[Severity, str]:
-    """Return what it means that a connector no longer runs, and how grave that is."""
+    """What a connector that no longer runs leaves undone, and how grave that is."""
     match connector.role:
         case "source":
             topics = f"{counted(connector.topics, 'topic')} {verb(connector.topics, 'is', 'are')}"

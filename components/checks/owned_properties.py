@@ -115,7 +115,7 @@ _OF_EACH_SOURCE = ("topics", "topicsExclude", "startFrom", "offsetSyncs.lagMax",
 
 
 def at_one_source(remedy: str) -> str:
-    """A remedy for one of several source connectors: what it may set itself, it sets itself."""
+    """The remedy for one of several source connectors: it names the connector's own keys instead of the flow's."""
     for key in _OF_EACH_SOURCE:
         remedy = re.sub(rf"(`{re.escape(key)}(\.\w+)*`) of the flow", r"\1 of this source connector", remedy)
     return remedy

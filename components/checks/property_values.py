@@ -75,7 +75,7 @@ def is_open_credential(name: str, value: object) -> bool:
 
 
 def _holds_text(value: str) -> bool:
-    """Whether anything is left of a value without its references; a switch is no credential."""
+    """Whether a value holds text beside its references; `true` and `false` are not credentials."""
     left = _REFERENCE.sub("", value).strip(" \"'")
     return left != "" and left.lower() not in ("true", "false")
 

@@ -1,7 +1,7 @@
 """The configuration of a connector as layers of plain values.
 
-Both resources that declare connectors use them: KafkaConnector with placeholders for what its ConfigMaps hold
-(`kafka_connectors`), KafkaMirrorMaker2 without what it has fields for.
+A KafkaConnector gets all of it, with placeholders for the values in its ConfigMaps (`kafka_connectors`). A
+KafkaMirrorMaker2 gets what it has no field for.
 """
 
 from collections.abc import Mapping

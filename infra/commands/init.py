@@ -80,12 +80,16 @@ def init(
     written = write_project(answers, folder)
     for path in written:
         out.print(f"[green]✓[/] {escape(shown(folder / path))}", soft_wrap=True)
+    if package is None:
+        out.print(
+            f"\nrequirements.txt installs {answers.package}. Name a wheel or a Git URL there if pip does not find it."
+        )
     where = shown(folder)
     out.print("\nWhat to do next:")
     for line in (
         *([] if where == "." else [f"cd {shlex.quote(where)}"]),
         "replicate check",
-        f"replicate render {answers.stack} --out rendered",
+        f"replicate render {answers.stack} --out rendered/{answers.stack}",
         "replicate local demo      # try it on this machine",
     ):
         out.print(f"  {line}", markup=False, soft_wrap=True)

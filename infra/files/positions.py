@@ -68,7 +68,7 @@ def _without_credentials(line: str) -> str:
 
 
 def placed(problems: Iterable[Problem], path: Path) -> Iterator[Problem]:
-    """The problems of a file with their places; a problem that has one keeps it."""
+    """The problems, each with its place in the file; places that are known already stay."""
     found = list(problems)
     if found:
         file = _parsed(path)
@@ -116,7 +116,7 @@ def _marks(node: yaml.Node, rest: str, marks: _Marks, depth: int) -> Iterator[tu
 
 
 def _entries(node: yaml.Node) -> Iterator[tuple[str, _Marks, yaml.Node]]:
-    """Names of what a node holds, with the marks of each; what it takes over with `<<` comes last."""
+    """The entries of a node: name, marks, node; entries that it merges with `<<` come last."""
     if isinstance(node, yaml.SequenceNode):
         for index, entry in enumerate(node.value):
             yield str(index), (entry.start_mark, entry.start_mark), entry

@@ -45,7 +45,7 @@ def api_client(
 def asking_kubernetes(where: str, why: str, permission: str) -> Iterator[None]:
     """Turn an ApiError into a CannotRunError that says why.
 
-    `where` says what is asked of which stack, and `why` what for. `permission` is the remedy for a refusal.
+    `where` names the stack, `why` what the command does there. `permission` is the remedy for a refusal.
     """
     try:
         yield

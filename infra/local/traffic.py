@@ -82,7 +82,7 @@ def create_topics(region: Region, partitions: Mapping[str, int], config: Mapping
                 "topic-exists",
                 f"topic {topic} has {len(existing[topic].partitions)} partitions, not {wanted}",
                 region.alias,
-                "Partitions cannot be removed, and more of them would move keys.",
+                "Kafka cannot remove partitions, and with more of them keys would go to other partitions.",
                 f"delete the topic, or ask for {len(existing[topic].partitions)}",
             )
     missing = [

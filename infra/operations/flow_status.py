@@ -228,7 +228,7 @@ _UNITS = ((86_400, "days"), (3_600, "h"), (60, "min"))
 
 
 def duration(seconds: float) -> str:
-    """A length of time in the largest unit of which there are at least two, such as "3 min"; else in seconds."""
+    """A length of time such as "3 min", in the largest unit that gives at least 2; shorter ones in seconds."""
     for size, unit in _UNITS:
         if seconds >= 2 * size:
             return f"{seconds // size:.0f} {unit}"

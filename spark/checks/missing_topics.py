@@ -56,7 +56,7 @@ def _young(logs: Mapping[TopicPartition, OffsetRange], since: Mapping[TopicParti
 
 
 def young_topics(missing: Collection[TopicPartition], young: Collection[TopicPartition]) -> set[str]:
-    """Topics of which every partition of `missing` may be young."""
+    """Topics whose missing partitions may all be young."""
     old = {each.topic for each in missing if each not in young}
     return {each.topic for each in missing} - old
 

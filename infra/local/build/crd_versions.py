@@ -1,7 +1,7 @@
 """One definition of a kind from two releases of Strimzi's API, as an operator from 0.49 to 0.51 has it. Pure.
 
-Such an operator serves `v1` and `v1beta2` of a kind and converts between them by changing nothing but `apiVersion`. Of
-what that asks of the two schemas the API server says nothing until a field is gone:
+Such an operator serves `v1` and `v1beta2` of a kind and converts between them by changing nothing but `apiVersion`. The
+two schemas must fit together for that. If they do not, the API server drops fields without a word:
 
 - It prunes what it is sent by the schema of the version that was asked for, and what it stores by the schema of the
   storage version; on the way back the same in reverse order. So the storage version has to know every field of both:
@@ -10,8 +10,8 @@ what that asks of the two schemas the API server says nothing until a field is g
 - A server-side apply of v1 over what the same manager applied as v1beta2 reads the merged object as v1beta2 again, and
   fails on the first field that v1beta2 does not declare. So it is not enough to store more than is served.
 
-Hence v1 is served as 1.2 generates it, and v1beta2, which is stored, with v1's fields merged into 0.45's. It takes what
-either takes; what 0.45 itself takes, only a server with 0.45's own definitions can tell.
+So v1 is served as 1.2 generates it. v1beta2 is stored, and has the fields of both: it accepts whatever 0.45 or 1.2
+accepts. To see what 0.45 alone accepts, use a server with 0.45's own definitions.
 """
 
 import copy

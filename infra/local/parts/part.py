@@ -51,7 +51,7 @@ class Part:
 
 
 def plain_environment(**more: str) -> dict[str, str]:
-    """An environment without the caller's variables, of which KUBECONFIG or JAVA_TOOL_OPTIONS could change a part."""
+    """An environment without most of the caller's variables: KUBECONFIG or JAVA_TOOL_OPTIONS could change a part."""
     kept = ("PATH", "HOME", "TMPDIR", "LANG", "TZ")
     return {**{name: os.environ[name] for name in kept if name in os.environ}, **more}
 

@@ -90,7 +90,7 @@ def plan_place(stacks: Path) -> str:
 
 
 def plan_problems(stacks: Path) -> dict[str, list[Problem]]:
-    """The mistakes in a folder's plan, under the plan's file name; empty if there are none."""
+    """The mistakes in a folder's plan by the name of its file; empty without mistakes."""
     try:
         read_plan(stacks)
     except ReplicationError as error:

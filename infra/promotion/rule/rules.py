@@ -187,7 +187,7 @@ _PROBLEMS = {
             _STACK,
             "predecessor-other-model",
             "`{state.stack}` runs the model {state.model_digest}, but this stack would run {wanted}",
-            "They replicate different topics or replicate them differently, so one proves nothing of the other.",
+            "They replicate different topics, or replicate them differently, so a proof of one does not cover both.",
             "`replicate promote --to {state.stack}` first, or give both topologies the same replications.",
         ),
         Problem(

@@ -73,6 +73,15 @@ def test_a_new_project_is_checked_and_rendered_at_once(tmp_path: Path, monkeypat
     assert acls.stderr == "", "what `replicate validate` needs beside the ACLs that are printed"
 
 
+def test_a_package_that_nobody_named_is_pointed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first command of the new README installs it, and a package index need not have it."""
+    monkeypatch.chdir(tmp_path)
+    hint = "requirements.txt installs kafka-replication==0.1.0. Name a wheel or a Git URL there"
+    assert hint in run("init", "mine", "--yes").output
+    assert hint not in run("init", "ours", "--yes", "--package", "./replication.whl").output
+    assert "\n./replication.whl\n" in (tmp_path / "ours" / "requirements.txt").read_text()
+
+
 def test_the_answers_are_in_the_files(project: Path) -> None:
     topology = yaml.safe_load((project / "stacks" / "topologies" / "prod.yaml").read_text())
     assert topology["clusters"]["uswest"]["bootstrapServers"] == ANSWERS.target.servers
