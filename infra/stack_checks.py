@@ -3,7 +3,6 @@
 Loads no engine and no client: a check in an editor or a hook must not wait for what only a deployment needs.
 """
 
-import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from components.flows.resolved import (
     resolve_flows,
     validation_config_secrets,
 )
+from components.properties.definitions import nearest
 from components.render.kafka_users import kafka_user_objects
 from components.render.planned_objects import PlannedObject
 from components.topology.clusters import ConfigValue
@@ -136,13 +136,13 @@ def _unknown_keys(settings: StackSettings) -> Iterator[Problem]:
     named = {value.config for cluster in settings.topology.clusters.values() for value in config_values(cluster)}
     known = sorted({*SETTINGS, *named})
     for key in sorted({*settings.values, *settings.secret_keys} - set(known)):
-        near = difflib.get_close_matches(key, known, n=1)
+        near = nearest(key, known)
         yield Problem(
             f"config.{PROJECT}:{key}",
             "unknown-key",
             f"`{PROJECT}:{key}` is not a key here",
             "It would have no effect.",
-            f"did you mean `{PROJECT}:{near[0]}`?" if near else f"remove it; the keys here are {', '.join(known)}.",
+            f"did you mean `{PROJECT}:{near}`?" if near else f"remove it; the keys here are {', '.join(known)}.",
         )
 
 

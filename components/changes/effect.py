@@ -1,6 +1,6 @@
 """One effect of a change on replication, how grave it is, and the words that effects share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -42,9 +42,9 @@ class Effect:
     what: str
 
 
-def gravest(effects: Sequence[Effect]) -> Severity:
-    """Return the highest severity; `none` without effects."""
-    return max((effect.severity for effect in effects), key=lambda severity: severity.rank, default=Severity.NONE)
+def gravest(severities: Iterable[Severity]) -> Severity:
+    """Return the highest severity; `none` without any."""
+    return max(severities, key=lambda severity: severity.rank, default=Severity.NONE)
 
 
 def number(count: int, noun: str) -> str:

@@ -1,11 +1,11 @@
 """The findings that a topology accepts: each exists, may be accepted, is named once and has a reason."""
 
-import difflib
 from collections.abc import Iterator
 
 from components.contract.acceptance import ACCEPTABLE, NOT_ACCEPTABLE
 from components.contract.problems import Problem
 from components.flows.expansion import ExpandedFlow
+from components.properties.definitions import nearest
 
 _LIST = "validation.accept"
 
@@ -25,8 +25,8 @@ def check_accepted_findings(flow: ExpandedFlow) -> Iterator[Problem]:
                 f"remove it, and do what the finding says. These can be accepted: {', '.join(ACCEPTABLE)}.",
             )
         elif finding not in ACCEPTABLE:
-            near = difflib.get_close_matches(finding, ACCEPTABLE, n=1)
-            remedy = f"did you mean `{near[0]}`?" if near else f"name one of these: {', '.join(ACCEPTABLE)}."
+            near = nearest(finding, ACCEPTABLE)
+            remedy = f"did you mean `{near}`?" if near else f"name one of these: {', '.join(ACCEPTABLE)}."
             what = f"the validation job has no finding `{finding}`"
             yield Problem(where, "unknown-finding", what, "It would accept nothing.", remedy)
         elif finding in seen:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Literal
 
 from components.contract.clusters import Authentication as JobAuthentication
 from components.contract.clusters import (
@@ -41,7 +40,13 @@ from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.flows.selections import all_topics, each_once, excluded_groups, excluded_topics
 from components.flows.sources import each_source
 from components.kafka.internal_topics import internal_by_ending
-from components.kafka.mirror_connectors import CONNECTOR_CLASSES, EMIT_CHECKPOINTS, EMIT_HEARTBEATS, ROLE_OF_CLASS
+from components.kafka.mirror_connectors import (
+    CONNECTOR_CLASSES,
+    EMIT_CHECKPOINTS,
+    EMIT_HEARTBEATS,
+    ROLE_OF_CLASS,
+    ConnectorRole,
+)
 from components.kafka.replication_policy import HEARTBEATS_TOPIC, Side
 from components.render.acls import Acl, flow_acls
 from components.render.api_versions import strimzi_api_version
@@ -119,30 +124,32 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         accepted=tuple(
             AcceptedFinding(finding=each.finding, reason=each.reason) for each in settings.validation.accept
         ),
-        connectors=tuple(_connectors(flow)),
+        connectors=tuple(each for each in declared_connectors(flow) if _works(each.role, settings)),
         refresh_topics_seconds=settings.intervals.refresh_topics_seconds,
         refresh_groups_seconds=settings.intervals.refresh_groups_seconds,
     )
 
 
-def _connectors(flow: ResolvedFlow) -> Iterator[ConnectorParameters]:
-    """Every connector that has work to do in the flow."""
-    mirror = flow.expanded.shape is Shape.MIRROR_MAKER2
-    settings, api = flow.settings, strimzi_api_version(flow)
-    idle = set() if settings.connectors.checkpoint.emits(EMIT_CHECKPOINTS) else {"checkpoint"}
-    idle |= set() if settings.connectors.heartbeat.emits(EMIT_HEARTBEATS) else {"heartbeat"}
+def declared_connectors(flow: ResolvedFlow) -> Iterator[ConnectorParameters]:
+    """Every connector of the flow, the source connectors first."""
+    mirror, api = flow.expanded.shape is Shape.MIRROR_MAKER2, strimzi_api_version(flow)
     for role in mirror_roles(flow) if mirror else ():
-        if role not in idle:
-            name = mirror_connector_name(settings, CONNECTOR_CLASSES[role])
-            kind: Literal["KafkaMirrorMaker2"] = "KafkaMirrorMaker2"
-            yield ConnectorParameters(role=role, connector=name, api_version=api, kind=kind, object_name=flow.workers)
+        name = mirror_connector_name(flow.settings, CONNECTOR_CLASSES[role])
+        yield ConnectorParameters(
+            role=role, connector=name, api_version=api, kind="KafkaMirrorMaker2", object_name=flow.workers
+        )
     for planned in heartbeat_connectors(flow) if mirror else connector_objects(flow):
-        name, class_name = planned.manifest["metadata"]["name"], planned.manifest["spec"]["class"]
-        role = ROLE_OF_CLASS[class_name.rpartition(".")[2]]
-        if role not in idle:
-            yield ConnectorParameters(
-                role=role, connector=name, api_version=api, kind="KafkaConnector", object_name=name
-            )
+        role = ROLE_OF_CLASS[planned.manifest["spec"]["class"].rpartition(".")[2]]
+        yield ConnectorParameters(
+            role=role, connector=planned.name, api_version=api, kind="KafkaConnector", object_name=planned.name
+        )
+
+
+def _works(role: ConnectorRole, flow: Flow) -> bool:
+    """Whether a connector of this role has something to do in the flow."""
+    if role == "checkpoint":
+        return flow.connectors.checkpoint.emits(EMIT_CHECKPOINTS)
+    return role != "heartbeat" or flow.connectors.heartbeat.emits(EMIT_HEARTBEATS)
 
 
 def _topics_exclude(flow: ResolvedFlow) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ class Comparison:
     @property
     def severity(self) -> Severity:
         """The highest severity of all effects and drift."""
-        return gravest((*self.effects, *self.drift))
+        return gravest(each.severity for each in (*self.effects, *self.drift))
 
 
 def compare_stacks(names: Iterable[str], stacks: Path, base: Base) -> tuple[Comparison, ...]:

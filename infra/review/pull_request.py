@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from components.changes.effect import Severity as EffectSeverity
+from components.changes.effect import gravest
 from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
 from infra.environment import stack_environment
 from infra.promotion.rule.plan import plan_problems
@@ -116,10 +116,10 @@ def _head(found: Sequence[StackReview], plan: Sequence[Problem]) -> Iterator[str
     yield ""
     comparisons = [each.comparison for each in found if each.comparison is not None]
     failed = sum(each.failed for each in found)
-    gravest = max((each.severity for each in comparisons), key=lambda each: each.rank, default=EffectSeverity.NONE)
-    known = f"The most severe effect: **{gravest}**." if comparisons else "Its effect is unknown."
+    severity = gravest(each.severity for each in comparisons)
+    known = f"The most severe effect: **{severity}**." if comparisons else "Its effect is unknown."
     if 0 < len(comparisons) < len(found):
-        known = f"The most severe known effect: **{gravest}**."
+        known = f"The most severe known effect: **{severity}**."
     if not found:
         yield "It touches no stack."
     else:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from components.changes.effect import Severity
+from components.changes.effect import gravest
 from infra.review.comparison import Comparison
 
 VERSION = 1
@@ -14,9 +14,7 @@ def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """Every stack with its severity, effects (most severe first), grants, drift and changed objects."""
     return {
         "version": VERSION,
-        "severity": max(
-            (each.severity for each in comparisons), key=lambda each: each.rank, default=Severity.NONE
-        ).value,
+        "severity": gravest(each.severity for each in comparisons).value,
         "stacks": [_stack(each) for each in comparisons],
     }
 
