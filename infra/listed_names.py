@@ -60,7 +60,7 @@ def refuse_unknown(names: Mapping[str, ClusterNames], aliases: set[str], path: P
             "unknown-alias",
             f"the topology has no cluster `{unknown[0]}`",
             shown(path),
-            "Its names would be those of no flow's source.",
+            "No flow reads from such a cluster, so nothing would use these names.",
             f"name one of these: {', '.join(sorted(aliases))}.",
         )
 

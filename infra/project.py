@@ -28,7 +28,7 @@ class Project:
                 "stacks-outside-project",
                 f"the stack files are outside the project in {self.folder}",
                 str(self.stacks),
-                "Git is asked what changed in the project's folder.",
+                "Git reports only what changed in the project's folder.",
                 "name a folder inside the project with `--stacks`, or another project with `--project`.",
             )
         return PurePosixPath(self.stacks.relative_to(self.folder).as_posix())

@@ -103,7 +103,7 @@ def _check_entries(where: str, address: str, *, strict: bool) -> Iterator[Proble
             "Kafka's clients refuse it from 4.2 on, so neither workers nor connectors would start."
             if strict
             else "Kafka's clients refuse it from 4.2 on.",
-            "remove the comma at the beginning or end, or the second of two.",
+            "remove the comma that has no address before or after it.",
             Severity.ERROR if strict else Severity.WARNING,
         )
     for text in sorted({text for text in given if text and "@" not in text and given.count(text) > 1}):
@@ -111,7 +111,7 @@ def _check_entries(where: str, address: str, *, strict: bool) -> Iterator[Proble
             where,
             "listed-twice",
             f"`{text}` is in the address more than once",
-            "Clients use it once, so a server that was meant may be missing.",
+            "Clients use it only once. If another server was meant, it is missing.",
             "remove the repetition, or correct it if another server was meant.",
             Severity.WARNING,
         )

@@ -101,8 +101,8 @@ def _check_selected(flow: ExpandedFlow, selected: Selected) -> Iterator[Problem]
             selected.where,
             "selects-nothing-today",
             f"`{selected.entry}` selects none of the {'groups' if groups else 'topics'} on `{flow.settings.source}`",
-            "It has an effect only once there is one that it matches.",
-            "correct it, or leave it for what will be created.",
+            "It has no effect until something that it matches exists.",
+            "correct it, or leave it if a matching name will be created later.",
             Severity.WARNING,
         )
     if groups:

@@ -52,8 +52,8 @@ def check_aliases(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
                 f"the alias is `{alias}` and the separator is `{settings.separator}`",
                 "The replication policy takes everything before the first separator of a remote topic as the source's "
                 "alias, so MirrorMaker would not recognize cycles and upstream topics.",
-                "use an alias of letters, digits, `-` or `_` without the separator, and without its beginning at the "
-                "end.",
+                "use an alias of letters, digits, `-` or `_` that neither contains the separator nor ends with the "
+                "beginning of it.",
             )
 
 

@@ -57,7 +57,7 @@ def _not_known(where: str, name: str, role: Role) -> Problem:
     return Problem(
         where,
         "class-not-known",
-        f"`{name}` is no short name of one of Kafka's {role.value}s",
+        f"`{name}` is not the short name of any of Kafka's {role.value}s",
         "If a class in the workers' image has this name, Connect finds it. Otherwise it would refuse the connector.",
         "write the full name of the class, with its package.",
         Severity.WARNING,

@@ -62,7 +62,7 @@ def _check_transform(where: str, transform: Transform, version: str) -> Iterator
             f"{where}.negate",
             "negate-without-predicate",
             "`negate` is set, but there is no `predicate`",
-            "Without a condition there is nothing to turn round, so the transform would apply to every record.",
+            "Without a condition there is nothing to negate, so the transform would apply to every record.",
             "add the `predicate` whose opposite you mean, or remove `negate`.",
         )
 

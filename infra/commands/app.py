@@ -114,7 +114,11 @@ def main() -> None:
             raise
         what, why = f"{error.strerror}".lower(), "The file cannot be read or written."
         where = error.filename or "the output"
-        _end(CannotRunError("file-unusable", what, str(where), why, "name another, or correct what stands there."))
+        _end(
+            CannotRunError(
+                "file-unusable", what, str(where), why, "name another file or folder, or make this one usable."
+            )
+        )
 
 
 def _end(error: Exception, code: int = 2) -> NoReturn:

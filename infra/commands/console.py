@@ -61,7 +61,7 @@ def confirm_or_end(question: str) -> None:
             "no-terminal",
             "nobody can be asked",
             "standard input",
-            "It is closed, and it is not a terminal.",
+            "It is closed, or it is not a terminal.",
             "give `--yes` to go ahead without asking.",
         ) from None
     if not agreed:

@@ -146,7 +146,7 @@ def _status(name: str, record: ProcessRecord | None, ports: tuple[int, ...], *, 
 def _stop_workers(console: Console) -> None:
     began = time.monotonic()
     with console.status("stopping Connect workers"):
-        stopped = operator_part.stop_workers()
+        stopped = processes.stop_all(operator_part.workers(), grace_seconds=15)
     if stopped:
         console.print(f"  [green]✓[/] {stopped} Connect workers stopped in {time.monotonic() - began:.1f} s")
 

@@ -28,15 +28,7 @@ def _stack(comparison: Comparison) -> dict[str, Any]:
         "grants": list(comparison.grants),
         "drift": [asdict(drift) for drift in comparison.drift],
         "objects": [
-            {
-                "change": change.change.value,
-                "deployment": change.deployment,
-                "role": change.key,
-                "kind": change.kind,
-                "namespace": change.namespace,
-                "name": change.name,
-                "fields": [asdict(field) for field in change.fields],
-            }
+            {"role" if name == "key" else name: value for name, value in asdict(change).items()}
             for change in comparison.objects
         ],
     }

@@ -157,7 +157,7 @@ def _finding(side: Side, gap: Gap) -> Finding:
         case Standing.OF_HOSTS:
             return error(
                 "acl-of-hosts",
-                f"ACLs allow {may} from some hosts only. The job does not know whether from the workers'",
+                f"ACLs allow {may} from some hosts only. The job does not know the workers' hosts",
                 len(need.operations),
             )
         case Standing.MISSING if not side.cluster.has_acl(need.resource, need.name) and side.cluster.sets(_OPEN):

@@ -67,7 +67,7 @@ REMEDIES: Mapping[str, str] = {
     "{stack}` shows who. If the topology declares it, set `state: running` there, and `replicate up {stack}`",
     "connector-without-task": _RUNS,
     "connectors-not-visible": "let the job's account get KafkaConnectors and KafkaMirrorMaker2s in the flow's "
-    "namespace, or give --kubeconfig a file that may",
+    "namespace, or name the kubeconfig of another account with --kubeconfig",
     "clocks-differ": "synchronize the clocks of this machine and of the Connect workers (NTP), and " + _AGAIN,
     "compacted": "compare the newest record of each key yourself: the cleaner removes older ones at different times",
     "duplicated-records": "nothing, if consumers tolerate duplicates; otherwise set `exactlyOnce`",
@@ -78,7 +78,7 @@ REMEDIES: Mapping[str, str] = {
     "expired-on-target": "if consumers of {target} still need them, set a longer `retention.ms` there and exclude it "
     "from the topic configuration that the flow copies",
     "extra-records": _FIND_WRITER,
-    "foreign-partitions": "find out who added the partitions; new ones belong on {source}, and the flow copies them",
+    "foreign-partitions": "find out who added the partitions; add new ones on {source}, and the flow adds them here",
     "foreign-topic": "find out who uses the topic; if nobody does, delete it on {target}",
     "group-active": "",
     "group-before-the-start": "",
@@ -120,7 +120,7 @@ REMEDIES: Mapping[str, str] = {
     "prints",
     "records-differ": "remove the converter or transform, or set `message.timestamp.type=CreateTime` on the remote "
     "topic",
-    "records-loop": "pause one direction at once (`state: paused` in its source connector), then use the default "
+    "records-loop": "pause one direction at once (`replicate pause {stack} {flow}`), then use the default "
     "policy or a `prefixlessPair`, whose guard stops loops",
     "records-not-compared": "compare a sample of the records of both sides yourself",
     "records-not-judged": "",

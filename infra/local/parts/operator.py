@@ -6,7 +6,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from components.contract.problems import CannotRunError
 from infra.local import paths
-from infra.local.parts import processes
 from infra.local.parts.part import Launch, Part, Site, plain_environment
 from infra.local.parts.processes import ProcessRecord
 from infra.machine import paths as machine_paths
@@ -37,11 +36,6 @@ def workers() -> list[WorkerRecord]:
             "It names the processes that have to be stopped.",
             "stop the Connect workers that are still running by hand, and delete the file",
         ) from error
-
-
-def stop_workers(grace_seconds: float = 15.0) -> int:
-    """Stop the workers that outlived the operator; returns how many were running."""
-    return processes.stop_all(workers(), grace_seconds)
 
 
 def _prepare(site: Site) -> Launch:
