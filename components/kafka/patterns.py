@@ -32,6 +32,8 @@ _ONLY_JAVA = (
     (re.compile(r"\(\?[a-zA-Z]*-?[a-zA-Z]*[xudU]"), "a flag of Java"),
     (re.compile(r"\[\^?\]"), "a class that begins with `]`"),
 )
+#: Escapes that Java refuses within a class; Python reads `[\b]` as a backspace and `[\1]` as a number.
+_NOT_IN_CLASS = re.compile(_ESCAPE + r"[bBAzZGRX1-9]")
 #: What Python says of patterns that Java refuses, too; tests/contract asks Java.
 _REFUSED = re.compile(
     r"missing \), unterminated subpattern|unbalanced parenthesis|unterminated character set|unexpected end of pattern"
@@ -72,6 +74,8 @@ def pattern_error(pattern: str) -> PatternError | None:
     if "," in pattern:
         return PatternError("the connector splits its list at every comma")
     python, plain = in_python(pattern), _TRANSLATED.sub(_plain, pattern)
+    if any(_NOT_IN_CLASS.search(found[0]) for found in _TRANSLATED.finditer(pattern) if found[0].startswith("[")):
+        return PatternError("Java does not compile it: it has no such escape in a class `[…]`")
     for construct, said in _ONLY_JAVA:
         if construct.search(python):
             return PatternError(f"it has {said}", refused=False)
