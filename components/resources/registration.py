@@ -16,7 +16,7 @@ from components.flows.operators import StrimziApi
 from components.flows.resolved import ResolvedFlow, missing_config, resolve_flows
 from components.render.deployments import FlowOutputs, deployment_objects, deployments, flow_outputs
 from components.render.planned_objects import PlannedObject, waits
-from components.resources.exactly_once import one_step_hooks
+from components.resources.one_step import one_step_hooks
 from components.topology.clusters import Cluster
 from components.topology.model import Replication, Topology
 

@@ -8,7 +8,7 @@ from components.contract.problems import CannotRunError
 from components.render.deployments import flow_objects
 from components.render.kafka_connectors import connector_config
 from components.render.planned_objects import ObjectRole
-from components.resources.exactly_once import refuse_one_step
+from components.resources.exactly_once import refuse_exactly_once
 from tests.builders import a_resolved_flow
 
 SUPPORT = "exactly.once.source.support"
@@ -58,7 +58,7 @@ def test_heartbeats_keep_their_offsets_and_transactions_on_the_source() -> None:
 )
 def test_running_workers_do_not_go_to_exactly_once_in_one_step(inputs: dict[str, Any]) -> None:
     with pytest.raises(CannotRunError, match=r"at replications\.orders\.exactlyOnce.*exactlyOnce: preparing") as caught:
-        refuse_one_step("replications.orders.exactlyOnce", inputs)
+        refuse_exactly_once("replications.orders.exactlyOnce", inputs)
     assert str(caught.value).startswith("exactly-once-in-one-step: ")
 
 
@@ -70,4 +70,4 @@ def test_prepared_workers_go_on(support: str, place: str) -> None:
         "spec.target.config": {"target": {"config": {SUPPORT: support}}},
         "spec.clusters": {"clusters": [{"alias": "a"}, {"alias": "b", "config": {SUPPORT: support}}]},
     }
-    refuse_one_step("replications.orders.exactlyOnce", {"spec": places[place]})
+    refuse_exactly_once("replications.orders.exactlyOnce", {"spec": places[place]})

@@ -10,9 +10,12 @@ import pulumi_kubernetes as k8s
 from pulumi import automation
 from rich.console import Console
 
+from components.render.deployments import flow_objects
+from components.resources.one_step import one_step_hooks
 from infra.engine.command import EngineCommand
 from infra.local.provider import serve
 from infra.machine.go_tools import PULUMI, ensure_go_tool
+from tests.builders import a_resolved_flow
 
 Program = Callable[[], None]
 NAMESPACE = "provider-test"
@@ -83,8 +86,14 @@ GROUP = {"groupId": "g", **{f"{each}StorageTopic": f"g-{each}" for each in ("con
 OLD_GROUP: dict[str, Any] = {"config": {"group.id": "g"}}
 
 
-def a_connect_program(version: str, group: dict[str, Any] = GROUP, *, known_as: tuple[str, ...] = ()) -> Program:
-    """A Connect cluster without workers, in one version of Strimzi's API, that was declared in others before."""
+def a_connect_program(
+    version: str, group: dict[str, Any] = GROUP, *, known_as: tuple[str, ...] = (), guarded: bool = False
+) -> Program:
+    """A Connect cluster without workers, in one version of Strimzi's API, that was declared in others before.
+
+    It is `guarded` by the hooks that components register.
+    """
+    (planned,) = (each for each in flow_objects(a_resolved_flow()) if each.kind == "KafkaConnect")
 
     def run() -> None:
         home = k8s.core.v1.Namespace("namespace", metadata={"name": NAMESPACE})
@@ -96,7 +105,10 @@ def a_connect_program(version: str, group: dict[str, Any] = GROUP, *, known_as: 
             kind="KafkaConnect",
             metadata={"name": "orders", "namespace": home.metadata["name"], "annotations": annotations},
             spec={"replicas": 0, "bootstrapServers": "127.0.0.1:1", **group},
-            opts=pulumi.ResourceOptions(aliases=[pulumi.Alias(type_=each) for each in types]),
+            opts=pulumi.ResourceOptions(
+                aliases=[pulumi.Alias(type_=each) for each in types],
+                hooks=one_step_hooks("connect", a_resolved_flow(), planned) if guarded else None,
+            ),
         )
 
     return run

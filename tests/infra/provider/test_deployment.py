@@ -128,12 +128,16 @@ def test_another_api_version_is_an_update_in_place_of_an_object_with_its_fields(
     assert old is not None
     assert deployment.preview(a_connect_program("v1")) == {"same": 2, "create": 1, "delete": 1}
     newer = a_connect_program("v1", known_as=("v1beta2",))
+    guarded = a_connect_program("v1", known_as=("v1beta2",), guarded=True)
+    for attempt in (deployment.preview, deployment.up):
+        with pytest.raises(automation.CommandError, match="api-switch-in-one-step: KafkaConnect mirror-orders/orders"):
+            attempt(guarded)
     # The preview skips what the deployment fails at: managed fields are rewritten through the new version.
     assert deployment.preview(newer) == {"same": 2, "update": 1}
     with pytest.raises(automation.CommandError, match=r'"orders" is invalid: \[spec.groupId: Required value'):
         deployment.up(newer)
     assert deployment.up(a_connect_program("v1beta2", known_as=("v1",))) == {"same": 2, "update": 1}
-    assert deployment.up(newer) == {"same": 2, "update": 1}
+    assert deployment.up(guarded) == {"same": 2, "update": 1}
     new = api.get(target)
     assert new is not None
     assert new["metadata"]["uid"] == old["metadata"]["uid"]
