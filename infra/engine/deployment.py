@@ -6,12 +6,14 @@ from typing import Any
 
 from components.contract.problems import CannotRunError, raise_errors
 from components.flows.resolved import ResolvedFlow
+from components.render.deployments import deployment_objects, deployments
 from infra.engine.command import Say
 from infra.engine.failures import NoSuchStackError
-from infra.engine.pending_creates import adopt_pending_creates
 from infra.engine.stack import open_stack
+from infra.engine.unfinished import settle
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client
+from infra.kubernetes.api import Reference, reference
 from infra.kubernetes.api_switch import require_ready_for_v1
 from infra.kubernetes.config_maps import require_config_maps
 from infra.kubernetes.readiness import wait_until_ready
@@ -46,12 +48,16 @@ def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
         say(sentence)
     with open_stack(settings, overwrite=refresh) as stack:
         api = api_client(settings, stack_environment(settings).kubernetes_access())
-        adopt_pending_creates(stack, api, say)
+        settle(stack, api, lambda: _declared(flows), say)
         secrets = secret_versions(api, flows)
         result = stack.up(on_output=say, on_error=say, color=_color(), suppress_outputs=True, refresh=refresh)
         for sentence in restart_readers(api, flows, secrets):
             say(sentence)
     return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
+
+
+def _declared(flows: Sequence[ResolvedFlow]) -> set[Reference]:
+    return {reference(item.manifest) for each in deployments(flows) for item in deployment_objects(each)}
 
 
 def _require_switchable(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> None:

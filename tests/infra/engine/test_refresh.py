@@ -32,7 +32,7 @@ def test_only_a_refresh_takes_fields_back_from_other_managers(
     for name in (
         "resolved_flows",
         "unproven",
-        "adopt_pending_creates",
+        "settle",
         "api_client",
         "secret_versions",
         "restart_readers",

@@ -1,8 +1,8 @@
-"""Pending creations that a killed deployment left in Pulumi's state: which are adopted, and which are forgotten."""
+"""What a killed or failed deployment left in Pulumi's state: what is adopted, forgotten, or kept."""
 
 from typing import Any
 
-from infra.engine.pending_creates import PendingCreate, adopting, pending_creates
+from infra.engine.unfinished import PendingCreate, adopting, keeping, pending_creates, replaced_objects
 from infra.kubernetes.api import Reference
 
 CONNECT = "urn:pulumi:local::replication::kubernetes:kafka.strimzi.io/v1:KafkaConnect::orders-connect"
@@ -39,3 +39,31 @@ def test_what_was_created_is_recorded_and_the_rest_is_forgotten() -> None:
     recorded = {**begun["resource"], "id": "mirror-orders/orders", "outputs": begun["resource"]["inputs"]}
     assert adopting(state, [found]) == {"resources": [{"urn": "urn:stack"}, recorded], "pending_operations": []}
     assert adopting(state, [])["resources"] == [{"urn": "urn:stack"}]
+
+
+CONFIG = "urn:pulumi:local::replication::kubernetes:core/v1:ConfigMap::orders-replication-config"
+
+
+def a_config_map(name: str, **fields: Any) -> dict[str, Any]:
+    inputs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "mirror-orders"}}
+    return {"urn": CONFIG, "type": "kubernetes:core/v1:ConfigMap", "inputs": inputs, **fields}
+
+
+def test_a_replaced_object_that_is_declared_again_gets_its_place_back() -> None:
+    """It stands where the newer one stood, before what depends on it."""
+    older, newer = a_config_map("config-1", delete=True), a_config_map("config-2")
+    reader = {"urn": CONNECT, "type": "kubernetes:kafka.strimzi.io/v1:KafkaConnect", "dependencies": [CONFIG]}
+    state = {"resources": [newer, reader, older]}
+    (replaced,) = replaced_objects(state)
+    assert replaced == Reference("v1", "ConfigMap", "mirror-orders", "config-1")
+    assert keeping(state, {replaced}) == {
+        "resources": [a_config_map("config-1"), reader, a_config_map("config-2", delete=True)]
+    }
+
+
+def test_a_replaced_object_that_nobody_declares_again_still_waits_for_its_deletion() -> None:
+    state = {"resources": [a_config_map("config-2"), a_config_map("config-1", delete=True)]}
+    assert keeping(state, ()) == state
+    assert keeping({"resources": [a_config_map("config-1", delete=True)]}, replaced_objects(state)) == {
+        "resources": [a_config_map("config-1", delete=True)]
+    }

@@ -1,0 +1,106 @@
+"""Settles what an unfinished deployment left in Pulumi's state before the next deployment.
+
+A killed deployment may have created objects that it did not record. The engine only warns about such a pending
+operation, and the provider then refuses to create an object that exists. Source: pulumi-kubernetes from 4.29 on,
+`upsertExistingObjects`.
+
+A failed deployment leaves the objects that it has replaced, and would delete them at the end of the next one. If the
+change is undone, that one would first create them again, and be refused, too.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pulumi import automation
+
+from infra.engine.command import Say
+from infra.kubernetes.access import asking_kubernetes
+from infra.kubernetes.api import KubernetesApi, Reference, reference
+
+_KUBERNETES = "kubernetes:"
+State = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class PendingCreate:
+    """A creation that was begun, and its object."""
+
+    urn: str
+    object: Reference
+
+
+def settle(
+    stack: automation.Stack, api: KubernetesApi, declared: Callable[[], Collection[Reference]], say: Say
+) -> None:
+    """Record what a killed deployment created, and keep what a failed one replaced and this one declares again.
+
+    `declared` returns the objects of this deployment; it is called only if something was left.
+    """
+    exported = stack.export_stack()
+    state: State = exported.deployment or {}
+    begun, replaced = pending_creates(state), replaced_objects(state)
+    if not state.get("pending_operations") and not replaced:
+        return
+    with asking_kubernetes(
+        f"stack {stack.name}",
+        "The last deployment did not end, and only the cluster knows what it left there.",
+        "allow the account of the stack's Kubernetes context to read what it deploys.",
+    ):
+        found = [each for each in begun if api.get(each.object) is not None]
+        again = {each for each in replaced & set(declared() if replaced else ()) if api.get(each) is not None}
+    settled = adopting(keeping(state, again), found)
+    if settled == state:
+        return
+    stack.import_stack(automation.Deployment(version=exported.version, deployment=settled))
+    if found:
+        # The provider's own fields of the state can be read from the object only.
+        stack.refresh(target=[each.urn for each in found], on_output=say, on_error=say, suppress_outputs=True)
+
+
+def adopting(state: State, found: Sequence[PendingCreate]) -> dict[str, Any]:
+    """The state with these objects in it and nothing pending, which the engine would warn about for ever."""
+    if not state.get("pending_operations"):
+        return dict(state)
+    begun = {each["resource"]["urn"]: each["resource"] for each in state["pending_operations"]}
+    adopted = [
+        {**begun[each.urn], "id": each.object.identifier, "outputs": begun[each.urn]["inputs"]} for each in found
+    ]
+    return {**state, "resources": [*(state.get("resources") or []), *adopted], "pending_operations": []}
+
+
+def pending_creates(state: State) -> tuple[PendingCreate, ...]:
+    """The Kubernetes objects whose creation is pending and that are not in the state."""
+    known = {resource["urn"] for resource in state.get("resources") or []}
+    return tuple(
+        PendingCreate(operation["resource"]["urn"], reference(operation["resource"]["inputs"]))
+        for operation in state.get("pending_operations") or []
+        if operation["type"] == "creating"
+        and operation["resource"]["urn"] not in known
+        and operation["resource"]["type"].startswith(_KUBERNETES)
+    )
+
+
+def replaced_objects(state: State) -> set[Reference]:
+    """The Kubernetes objects that wait for their deletion because others have taken their place."""
+    return {reference(each["inputs"]) for each in state.get("resources") or [] if _is_replaced(each)}
+
+
+def keeping(state: State, again: Collection[Reference]) -> dict[str, Any]:
+    """The state in which these objects have their place back, and those that took it wait for their deletion.
+
+    Each takes the other's position, too: the engine wants whatever a resource depends on to stand before it.
+    """
+    resources = list(state.get("resources") or [])
+    present = {each["urn"]: index for index, each in enumerate(resources) if not each.get("delete")}
+    for index, each in enumerate(resources):
+        other = present.get(each["urn"])
+        if other is not None and _is_replaced(each) and reference(each["inputs"]) in again:
+            newer = resources[other]
+            resources[other] = {key: value for key, value in each.items() if key != "delete"}
+            resources[index] = {**newer, "delete": True}
+    return {**state, "resources": resources} if resources else dict(state)
+
+
+def _is_replaced(resource: Mapping[str, Any]) -> bool:
+    return bool(resource.get("delete")) and resource["type"].startswith(_KUBERNETES)

@@ -1,0 +1,104 @@
+"""A change that failed half way is undone under the real engine: what it had replaced is kept, not created again."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, cast
+
+import grpc
+import pulumi
+import pulumi_kubernetes as k8s
+import pytest
+from pulumi import automation
+from pulumi.runtime.proto import provider_pb2_grpc
+from rich.console import Console
+
+from infra.engine.unfinished import settle
+from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
+from infra.local.build.artifacts import ensure
+from infra.local.provider.operations import OperationError, Operations
+from infra.local.provider.servicer import KubernetesProvider
+from tests.infra.provider.programs import engine_environment, engine_options
+
+
+class Objects:
+    """A cluster whose objects are in memory; somebody has edited `reader`, so it takes no second content."""
+
+    def __init__(self) -> None:
+        self.by_reference: dict[Reference, Object] = {}
+
+    def resume(self) -> None:
+        pass
+
+    def with_namespace(self, inputs: Object) -> Object:
+        return inputs
+
+    def create(self, inputs: Object) -> Object:
+        if reference(inputs) in self.by_reference:
+            raise OperationError(f"{reference(inputs)} already exists")
+        self.by_reference[reference(inputs)] = inputs
+        return inputs
+
+    def update(self, inputs: Object) -> Object:
+        raise OperationError(f"{reference(inputs)}: Apply failed with 1 conflict")
+
+    def delete(self, inputs: Object, _deadline_seconds: float) -> None:
+        del self.by_reference[reference(inputs)]
+
+    def get(self, target: Reference) -> Object | None:
+        return self.by_reference.get(target)
+
+
+def program(content: str) -> Callable[[], None]:
+    """A ConfigMap that is named by its content, and a resource that reads it."""
+
+    def run() -> None:
+        place = {"namespace": "default"}
+        named = {**place, "name": f"config-{content}"}
+        read = k8s.core.v1.ConfigMap("config", metadata=named, immutable=True, data={"a": content})
+        k8s.apiextensions.CustomResource(
+            "reader",
+            api_version="kafka.strimzi.io/v1",
+            kind="KafkaConnector",
+            metadata={**place, "name": "reader"},
+            spec={"config": {"a": content}},
+            opts=pulumi.ResourceOptions(depends_on=[read]),
+        )
+
+    return run
+
+
+@pytest.fixture
+def cluster() -> Objects:
+    return Objects()
+
+
+@pytest.fixture
+def stack(tmp_path: Path, cluster: Objects) -> Iterator[automation.Stack]:
+    ensure(Console(quiet=True))
+    server = grpc.server(ThreadPoolExecutor(4))
+    provider = KubernetesProvider(cast(Operations, cluster))
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(provider, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    options = engine_options(tmp_path, engine_environment(tmp_path, PULUMI_DEBUG_PROVIDERS=f"kubernetes:{port}"))
+    yield automation.create_stack("test", project_name="undone", program=program("1"), opts=options)
+    server.stop(None)
+
+
+@pytest.mark.usefixtures("stopped_programs")
+def test_an_undone_change_ends_where_it_began(stack: automation.Stack, cluster: Objects) -> None:
+    def up(content: str) -> Any:
+        declared = {Reference("v1", "ConfigMap", "default", f"config-{content}")}
+        settle(stack, cast(KubernetesApi, cluster), lambda: declared, lambda _: None)
+        stack.workspace.program = program(content)
+        return stack.up().summary.resource_changes
+
+    up("1")
+    before = dict(cluster.by_reference)
+    with pytest.raises(automation.CommandError, match="conflict"):
+        up("2")
+    assert len(cluster.by_reference) == 3
+    up("1")
+    assert cluster.by_reference == before
+    assert up("1") == {"same": 3}
