@@ -30,7 +30,7 @@ class Comparison:
     """What a change does to one stack; `against` is the name in reports of what it is compared with.
 
     `drift` is only there in a comparison with a cluster: what no longer matches the stack. `grants` are commands that
-    have to run before the deployment.
+    have to run before the deployment. `not_asked` says what the comparison leaves open, and who answers that.
     """
 
     stack: str
@@ -39,6 +39,7 @@ class Comparison:
     objects: tuple[ObjectChange, ...]
     drift: tuple[Drift, ...] = ()
     grants: tuple[str, ...] = ()
+    not_asked: str = ""
 
     @property
     def severity(self) -> Severity:

@@ -80,7 +80,11 @@ def compare_with_cluster(stack: str, stacks: Path) -> Comparison:
     compared = compare(stack, LABEL, found.snapshot, declared)
     effects = compare(stack, LABEL, with_known_contents(found.snapshot, declared), declared).effects
     drift = (*found.drift, *topic_drift(stack, told))
-    return Comparison(stack, LABEL, effects, compared.objects, drift)
+    not_asked = (
+        "only Kubernetes objects and published verdicts are compared; Kafka is not asked: "
+        f"`replicate status {stack}` asks both clusters of each flow"
+    )
+    return Comparison(stack, LABEL, effects, compared.objects, drift, not_asked=not_asked)
 
 
 def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[Manifest]:

@@ -24,6 +24,7 @@ def _stack(comparison: Comparison) -> dict[str, Any]:
         "stack": comparison.stack,
         "against": comparison.against,
         "severity": comparison.severity.value,
+        "notAsked": comparison.not_asked,
         "effects": [{**asdict(effect), "stack": comparison.stack} for effect in comparison.effects],
         "grants": list(comparison.grants),
         "drift": [asdict(drift) for drift in comparison.drift],

@@ -28,6 +28,9 @@ def _head(comparison: Comparison) -> Iterator[str]:
     against = f"`{comparison.stack}` against {comparison.against}"
     yield f"### {against}: **{comparison.severity}**, {summary(comparison)}"
     yield ""
+    if comparison.not_asked:
+        yield f"{comparison.not_asked[0].upper()}{comparison.not_asked[1:]}."
+        yield ""
     if comparison.drift:
         yield "| drift | what | remedy |"
         yield "| --- | --- | --- |"

@@ -93,6 +93,8 @@ def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> No
         severity = comparison.severity
         head = f"{comparison.stack} against {comparison.against}"
         print_fact(console, f"[bold]{escape(head)}[/]: [{_COLORS[severity]}]{severity}[/], {summary(comparison)}")
+        if comparison.not_asked:
+            print_fact(console, f"[dim]{escape(comparison.not_asked)}[/]", 2)
         for drift in comparison.drift:
             where = f"{drift.where}{drift_origin(drift)}"
             text = f"{escape(where)}: {escape(drift.what)} [dim]({drift.code})[/]. Remedy: {escape(drift.remedy)}"

@@ -5,6 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -77,7 +78,8 @@ class ValidationRun:
 def run_validation(run: ValidationRun, console: Console) -> int:
     """Exit code of the job: 0 if everything passed, 1 if something failed, 2 if something could not be checked.
 
-    If it is not 0, the console also says what the operator reports of the stack's connectors.
+    The console first says which connectors the operator reports as failed, because the job waits for records before it
+    judges; and if the code is not 0, what else the operator reports of them.
     Ctrl-C also reaches the job and ends it.
     """
     environment = stack_environment(run.settings)
@@ -91,11 +93,18 @@ def run_validation(run: ValidationRun, console: Console) -> int:
     variables = {**os.environ, "JAVA_HOME": str(jdk.home), "REPLICATE_SPARK_JARS": str(jars)}
     variables |= kubernetes_variables(access, folder) | quick_start(jdk, jars)
     command = [sys.executable, str(JOB), "--parameters", str(parameters), *run.arguments]
+    known = set(_say(console, _about_connectors(run, access)))
     code = subprocess.run(command, env=variables, check=False).returncode
     if code != 0:
-        for sentence in _about_connectors(run, access):
-            console.print(f"[yellow]![/] {escape(sentence)}", soft_wrap=True)
+        _say(console, (each for each in _about_connectors(run, access) if each not in known))
     return code
+
+
+def _say(console: Console, sentences: Iterable[str]) -> list[str]:
+    said = list(sentences)
+    for each in said:
+        console.print(f"[yellow]![/] {escape(each)}", soft_wrap=True)
+    return said
 
 
 def _about_connectors(run: ValidationRun, access: KubernetesAccess) -> list[str]:

@@ -1,31 +1,62 @@
-"""What the operator reports of connectors behind a validation that did not pass: failures, and nothing to run. Pure."""
+"""What the operator reports of connectors through which nothing can arrive: failures, and nothing to run. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from components.kafka.connector_status import Failure, connectors, failures
+from components.render.planned_objects import PART_OF
+
+_REMEDY = (
+    "Remedy: correct the credential that the flow logs in with, and deploy it with `replicate up`, which restarts what "
+    "reads it"
+)
+Object = Mapping[str, Any]
 
 
-def silent_connectors(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """One sentence for each failed connector or task, and for each connector that runs without a task."""
-    for live in objects:
-        for each in connectors(live):
-            name = each.get("name", live["metadata"]["name"])
-            failed = list(failures(each))
-            yield from (_failed(name, failure) for failure in failed)
-            if not failed and (each.get("connector") or {}).get("state") == "RUNNING" and not each.get("tasks"):
-                yield (
-                    f"{name} runs, but nothing arrives through it, because it has no task: nothing that it selects "
-                    "exists, or a cluster refuses its login. Remedy: the log of its Connect workers names the reason; "
-                    "correct the topology or the credential, and deploy it with `replicate up`"
-                )
+def silent_connectors(objects: Iterable[Object]) -> Iterator[str]:
+    """One sentence for each failed connector or task, and for each connector that runs without a task.
+
+    A source connector whose login is refused runs on without a task, and the operator does not report why. A connector
+    of the same flow that failed to log in is the reason as far as anybody can see.
+    """
+    seen = list(objects)
+    refused = {_flow(live): failure for live in seen for _, failure in _failed(live) if _is_refused_login(failure)}
+    for live in seen:
+        for name, failure in _failed(live):
+            yield _login_refused(name, "is deployed", failure) if _is_refused_login(failure) else failure.of(name)
+        yield from (_without_task(name, refused.get(_flow(live))) for name in _idle(live))
 
 
-def _failed(name: str, failure: Failure) -> str:
-    if "AuthenticationException" in failure.reason:
-        return (
-            f"{name} is deployed, but nothing arrives through it: authentication failed ({failure.reason}). Remedy: "
-            "correct the credential that the flow logs in with, and deploy it with `replicate up`, which restarts what "
-            "reads it"
-        )
-    return failure.of(name)
+def _flow(live: Object) -> str:
+    metadata = live["metadata"]
+    return str((metadata.get("labels") or {}).get(PART_OF, metadata["name"]))
+
+
+def _failed(live: Object) -> Iterator[tuple[str, Failure]]:
+    for each in connectors(live):
+        yield from ((each.get("name", live["metadata"]["name"]), failure) for failure in failures(each))
+
+
+def _idle(live: Object) -> Iterator[str]:
+    for each in connectors(live):
+        runs = (each.get("connector") or {}).get("state") == "RUNNING"
+        if runs and not each.get("tasks") and not any(failures(each)):
+            yield each.get("name", live["metadata"]["name"])
+
+
+def _is_refused_login(failure: Failure) -> bool:
+    return "AuthenticationException" in failure.reason
+
+
+def _without_task(name: str, refused: Failure | None) -> str:
+    if refused is not None:
+        return _login_refused(name, "runs", refused)
+    return (
+        f"{name} runs, but nothing arrives through it, because it has no task: nothing that it selects exists, or a "
+        "cluster refuses its login. Remedy: the log of its Connect workers names the reason; correct the topology or "
+        "the credential, and deploy it with `replicate up`"
+    )
+
+
+def _login_refused(name: str, does: str, failure: Failure) -> str:
+    return f"{name} {does}, but nothing arrives through it: authentication failed ({failure.reason}). {_REMEDY}"

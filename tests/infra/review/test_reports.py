@@ -86,12 +86,13 @@ FORM = {
             "type": "array",
             "items": {
                 "type": "object",
-                "required": ["stack", "against", "severity", "effects", "grants", "drift", "objects"],
+                "required": ["stack", "against", "severity", "notAsked", "effects", "grants", "drift", "objects"],
                 "additionalProperties": False,
                 "properties": {
                     "stack": {"type": "string"},
                     "against": {"type": "string"},
                     "severity": {"enum": ["none", "restart", "re-read", "data"]},
+                    "notAsked": {"type": "string"},
                     "effects": {
                         "items": {
                             "required": ["severity", "code", "stack", "flow", "where", "what"],
@@ -166,6 +167,17 @@ def test_no_change_is_said_in_one_line(tmp_path: Path) -> None:
     assert printed(same) == "test against before: none, nothing changes\n"
     assert as_markdown([same]) == "### `test` against before: **none**, nothing changes\n"
     validate(as_json([same]), FORM)
+
+
+def test_what_a_comparison_does_not_ask_stands_under_its_verdict() -> None:
+    """Otherwise `none` reads as if everything were well, while a Kafka cluster is down."""
+    same = Comparison("test", "what runs", (), (), not_asked="Kafka is not asked: `replicate status test` does")
+    assert printed(same).splitlines() == [
+        "test against what runs: none, nothing changes",
+        "  Kafka is not asked: `replicate status test` does",
+    ]
+    assert as_markdown([same]).endswith("\n\nKafka is not asked: `replicate status test` does.\n")
+    assert as_json([same])["stacks"][0]["notAsked"].startswith("Kafka is not asked")
 
 
 def a_large_comparison(objects: int, effects: int) -> Comparison:

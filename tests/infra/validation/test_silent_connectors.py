@@ -31,6 +31,20 @@ def test_a_refused_login_is_called_that() -> None:
     assert "SaslAuthenticationException: Authentication failed). Remedy: correct the credential" in said
 
 
+def test_a_source_connector_without_a_task_is_explained_by_the_refused_login_of_its_flow() -> None:
+    """It runs on, and its own status says nothing."""
+    trace = "org.apache.kafka.common.errors.SaslAuthenticationException: Authentication failed: Invalid username"
+    heartbeat = a_connector("RUNNING", {"id": 0, "state": "FAILED", "trace": trace})
+    labels = {"app.kubernetes.io/part-of": "orders"}
+    both = [a_connector("RUNNING"), heartbeat]
+    for each in both:
+        each["metadata"]["labels"] = labels
+    said, _ = silent_connectors(both)
+    assert said.startswith(
+        f"orders-source runs, but nothing arrives through it: authentication failed ({trace}). Remedy: correct the"
+    )
+
+
 def test_another_failure_is_told_with_its_task() -> None:
     (said,) = silent_connectors([a_connector("RUNNING", {"id": 1, "state": "FAILED", "trace": "a.B: no topic"})])
     assert said == "orders-source task 1 failed: a.B: no topic"
