@@ -54,7 +54,7 @@ def program(content: str) -> Callable[[], None]:
 
     def run() -> None:
         place = {"namespace": "default"}
-        named = {**place, "name": f"config-{content}"}
+        named: Any = {**place, "name": f"config-{content}"}
         read = k8s.core.v1.ConfigMap("config", metadata=named, immutable=True, data={"a": content})
         k8s.apiextensions.CustomResource(
             "reader",
