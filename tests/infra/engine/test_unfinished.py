@@ -1,9 +1,15 @@
 """What a killed or failed deployment left in Pulumi's state: what is adopted, forgotten, or kept."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 from infra.engine.unfinished import PendingCreate, adopting, keeping, pending_creates, replaced_objects
 from infra.kubernetes.api import Reference
+from tests.infra.provider import undone_change
+from tests.repository import ROOT
 
 CONNECT = "urn:pulumi:local::replication::kubernetes:kafka.strimzi.io/v1:KafkaConnect::orders-connect"
 
@@ -67,3 +73,11 @@ def test_a_replaced_object_that_nobody_declares_again_still_waits_for_its_deleti
     assert keeping({"resources": [a_config_map("config-1", delete=True)]}, replaced_objects(state)) == {
         "resources": [a_config_map("config-1", delete=True)]
     }
+
+
+def test_an_undone_change_ends_where_it_began(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", undone_change.__name__]
+    ran = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+    )
+    assert ran.stdout.splitlines()[-1:] == ["as before"], ran.stderr
