@@ -49,6 +49,19 @@ class PartitionPositions:
     target_records: int = 0
 
 
+@dataclass(frozen=True)
+class Copies:
+    """Where each record was found: offsets on source and target, in order, and those of records that were sent again.
+
+    8 bytes for each number: for those who need more than positions.
+    """
+
+    source: "array[int]" = field(default_factory=lambda: array("q"))
+    target: "array[int]" = field(default_factory=lambda: array("q"))
+    source_again: "array[int]" = field(default_factory=lambda: array("q"))
+    target_again: "array[int]" = field(default_factory=lambda: array("q"))
+
+
 class NotProvenError(Exception):
     """The records of the target are not those of the source; the message says where."""
 
@@ -59,16 +72,17 @@ def exact_positions(
     target: Iterator[Identified],
     target_end: int,
     remembered: int = REMEMBERED,
+    copies: Copies | None = None,
 ) -> PartitionPositions:
     """Walk both logs once, and return the position of each committed offset.
 
     `source` are the records that cross, in order, from at or before the lowest committed offset on. `target` are those
     of the target up to `target_end`, which was asked for before the source's end. They may begin at any record: what
-    comes before the first common record is passed over. Raises NotProvenError.
+    comes before the first common record is passed over. `copies` is filled if it is given. Raises NotProvenError.
     """
     read_source, read_target = _Counted(source), _Counted(target)
     before, source, target = _from_first_common(read_source, read_target, remembered)
-    walked = _Walked(sorted(set(committed)), remembered)
+    walked = _Walked(sorted(set(committed)), remembered, copies)
     for record in before:
         walked.remember(record, _NOWHERE)
     expected = next(source, None)
@@ -142,6 +156,7 @@ class _Walked:
 
     wanted: Sequence[int]
     remembered: int
+    copies: Copies | None = None
     sent_again: int = 0
     _identities: bytearray = field(default_factory=bytearray)
     _offsets: "array[int]" = field(default_factory=lambda: array("q"))
@@ -161,6 +176,9 @@ class _Walked:
         self._identities += record.identity
         self._offsets.append(record.offset)
         self._copies.append(copy)
+        if self.copies is not None and copy != _NOWHERE:
+            self.copies.source.append(record.offset)
+            self.copies.target.append(copy)
         self._segment_is_open = False
         if len(self._offsets) >= 2 * self.remembered:
             self._forget(self.remembered)
@@ -192,6 +210,9 @@ class _Walked:
         else:
             self._segments.append([copy, at_or_below, 1])
         self._segment_is_open = True
+        if self.copies is not None:
+            self.copies.source_again.append(self._offsets[index])
+            self.copies.target_again.append(copy)
         self.sent_again += self._copies[index] != _NOWHERE
         self._copies[index] = copy
         self._again = index + 1 if index + 1 < len(self._offsets) else None

@@ -4,14 +4,15 @@ Where the target is read from is found by time: a copy has the timestamp of its 
 that a group waits for is before the first target record with that timestamp or a later one.
 """
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from confluent_kafka import Message
 
 from components.contract.parameters import FlowParameters, GuardParameters
 from components.kafka.exact_positions import NotProvenError, PartitionPositions, exact_positions
+from components.kafka.pair_positions import PairSides, pair_positions
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.record_identity import Headers, Identified, identity, without_mark
 from infra.operations.kafka_reader import KafkaReader
@@ -43,48 +44,30 @@ def read_positions(
     with source.stream(committed=isolation) as on_source, target.stream(committed=isolation) as on_target:
         for number, (partition, offsets) in enumerate(committed.items(), start=1):
             say(f"computing positions: partition {number} of {len(committed)}, {partition}")
-            side = _Side(flow.guard, on_source, partition, sources[partition])
-            other = _Target(flow.guard, on_target, remote[partition], targets[remote[partition]], target)
-            found[partition] = _walk(side, other, sorted(offsets))
+            ours = _Log(source, on_source, partition, sources[partition])
+            theirs = _Log(target, on_target, remote[partition], targets[remote[partition]])
+            found[partition] = _walk(_Crossing(flow.guard, ours, theirs), sorted(offsets))
     return found
 
 
-class _Side:
-    """A source partition: the records that cross."""
+#: The headers to compare of a record that counts; None for one that does not.
+Compared: TypeAlias = Callable[[Headers], Headers | None]
 
-    def __init__(
-        self, guard: GuardParameters | None, stream: RecordStream, partition: TopicPartition, log: OffsetRange
-    ) -> None:
-        self.guard, self.stream, self.partition, self.log = guard, stream, partition, log
 
-    def records(self, start: int) -> Iterator[Identified]:
+@dataclass(frozen=True)
+class _Log:
+    """One side of a partition."""
+
+    reader: KafkaReader
+    stream: RecordStream
+    partition: TopicPartition
+    log: OffsetRange
+
+    def records(self, start: int, compared: Compared) -> Iterator[Identified]:
         for message in self.stream.messages(self.partition, OffsetRange(start, self.log.end)):
-            headers = _headers(message)
-            if self.guard is None or all(name != self.guard.filter for name, _ in headers):
+            headers = compared(cast(Headers, message.headers() or ()))
+            if headers is not None:
                 yield _identified(message, headers)
-
-
-class _Target(_Side):
-    """A remote partition: the records that came from the source."""
-
-    def __init__(
-        self,
-        guard: GuardParameters | None,
-        stream: RecordStream,
-        partition: TopicPartition,
-        log: OffsetRange,
-        reader: KafkaReader,
-    ) -> None:
-        super().__init__(guard, stream, partition, log)
-        self.reader = reader
-
-    def records(self, start: int) -> Iterator[Identified]:
-        for message in self.stream.messages(self.partition, OffsetRange(start, self.log.end)):
-            headers = _headers(message)
-            if self.guard is None:
-                yield _identified(message, headers)
-            elif any(name == self.guard.mark for name, _ in headers):
-                yield _identified(message, without_mark(headers, self.guard.mark))
 
     def not_before(self, first: Identified) -> int:
         """An offset before which no copy of the record is."""
@@ -92,44 +75,81 @@ class _Target(_Side):
         return self.log.end if found is None else max(found, self.log.start)
 
 
-def _walk(source: _Side, target: _Target, committed: list[int]) -> PartitionPositions | NotProvenError:
+@dataclass(frozen=True)
+class _Crossing:
+    """A source partition and its remote partition. A pair's guard tells what was produced here from what came here."""
+
+    guard: GuardParameters | None
+    source: _Log
+    target: _Log
+
+    @property
+    def sides(self) -> PairSides:
+        """Without a guard, only the first two are meant to be read."""
+        drops, adds = (self.guard.filter, self.guard.mark) if self.guard else ("", "")
+        return PairSides(
+            source=lambda start: self.source.records(start, _without(drops)),
+            copies_on_target=lambda start: self.target.records(start, _with(adds) if adds else _every),
+            target=lambda start: self.target.records(start, _without(adds)),
+            copies_on_source=lambda start: self.source.records(start, _with(drops)),
+            target_end=self.target.log.end,
+        )
+
+    def begin(self, start: int) -> int | None:
+        """Where to begin on the target if the walk begins here on the source.
+
+        None if a pair's source holds nothing of the target from here on, so that its order cannot be told.
+        """
+        kinds = [self.sides.source, *([self.sides.copies_on_source] if self.guard else [])]
+        firsts = [next(kind(start), None) for kind in kinds]
+        if self.guard and firsts[1] is None and start > self.source.log.start:
+            return None
+        return min((self.target.not_before(each) for each in firsts if each is not None), default=self.target.log.end)
+
+    def positions(self, committed: list[int], start: int, begin: int) -> PartitionPositions:
+        sides = self.sides
+        if self.guard:
+            return pair_positions(committed, sides, start, begin)
+        return exact_positions(committed, sides.source(start), sides.copies_on_target(begin), sides.target_end)
+
+
+def _walk(crossing: _Crossing, committed: list[int]) -> PartitionPositions | NotProvenError:
     """Walk from a little before the lowest position; where a record is not found, from further before."""
-    why = None
+    log, why = crossing.source.log, NotProvenError("nothing was read")
     for lead in _LEADS:
-        start = source.log.start if lead is None else max(source.log.start, committed[0] - lead)
-        records = source.records(min(start, source.log.end))
-        first = next(records, None)
-        begin = target.log.end if first is None else target.not_before(first)
-        ours = records if first is None else itertools.chain([first], records)
+        start = log.start if lead is None else max(log.start, committed[0] - lead)
+        start = min(start, log.end)
+        begin = crossing.begin(start)
+        if begin is None:
+            continue
         try:
-            found = exact_positions(committed, ours, target.records(begin), target.log.end)
+            found = crossing.positions(committed, start, begin)
+            if any(each.not_there for each in found.positions.values()):
+                # Timestamps may be out of order: only the whole log shows that a record is not there.
+                found = crossing.positions(committed, start, crossing.target.log.start)
         except NotProvenError as error:
             why = error
         else:
-            if first is None or not any(each.not_there for each in found.positions.values()):
-                return found
-            # Timestamps may be out of order: only the whole log shows that a record is not there.
-            return _of_whole_target(source, target, committed, start)
-        if start == source.log.start:
+            return found
+        if start == log.start:
             break
-    assert why is not None
     return why
 
 
-def _of_whole_target(
-    source: _Side, target: _Target, committed: list[int], start: int
-) -> PartitionPositions | NotProvenError:
-    try:
-        return exact_positions(committed, source.records(start), target.records(target.log.start), target.log.end)
-    except NotProvenError as error:
-        return error
+def _every(headers: Headers) -> Headers:
+    return headers
 
 
-def _headers(message: Message) -> Headers:
-    return cast(Headers, message.headers() or ())
+def _without(name: str) -> Compared:
+    """Records without a header of this name."""
+    return lambda headers: None if name and any(each == name for each, _ in headers) else headers
+
+
+def _with(mark: str) -> Compared:
+    """Records with a guard's mark, as they were before it was appended."""
+    return lambda headers: without_mark(headers, mark) if any(each == mark for each, _ in headers) else None
 
 
 def _identified(message: Message, headers: Headers) -> Identified:
     time_ms = message.timestamp()[1]
-    content = identity(message.key(), message.value(), headers, time_ms)
-    return Identified(message.offset() or 0, content, time_ms)
+    return Identified(message.offset() or 0, identity(message.key(), message.value(), headers, time_ms), time_ms)

@@ -115,6 +115,17 @@ class KafkaReader:
         wait_for_all(futures.values(), REQUEST_SECONDS)
         return {group: self._commits(group, future) for group, future in futures.items()}
 
+    def members(self, groups: Iterable[str]) -> dict[str, int]:
+        """Number of members by group; 0 for a group that does not exist."""
+        names = list(groups)
+        found = dict.fromkeys(names, 0)
+        # Whether a group that does not exist is an error depends on the version of Kafka.
+        if existing := sorted({*names} & {*self.groups()}):
+            asked = self._admin.describe_consumer_groups(existing, request_timeout=REQUEST_SECONDS)
+            for group, future in asked.items():
+                found[group] = len(self._result(f"members of {group}", future).members)
+        return found
+
     def _commits(self, group: str, future: "Future[Any]") -> dict[Partition, int]:
         found = self._result(f"committed offsets of {group}", future).topic_partitions
         for each in found:
@@ -132,13 +143,17 @@ class KafkaReader:
             each: OffsetRange(log.start if newest is None else max(log.start, log.end - newest), log.end)
             for each, log in logs.items()
         }
+        return self.read(f"records of {topic}", ranges)
+
+    def read(self, what: str, ranges: Mapping[Partition, OffsetRange]) -> list[Read]:
+        """Every committed record of the ranges; `what` is the name of it all in an error."""
         found: list[Read] = []
 
         def take(read: Read) -> bool:
             found.append(read)
             return False
 
-        self._read(f"records of {topic}", ranges, take)
+        self._read(what, ranges, take)
         return found
 
     def first_records(

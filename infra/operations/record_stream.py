@@ -13,13 +13,16 @@ from infra.operations.facts import UnaskedError
 
 #: Seconds without a record after which a cluster counts as silent.
 SILENT_SECONDS = 15.0
-_POLL_SECONDS, _BATCH = 0.2, 10_000
+#: A poll waits for a whole batch, so it must be short for the last records of a partition.
+_POLL_SECONDS, _BATCH = 0.02, 1_000
 #: A reader that names its offsets needs no right on a group, but the client looks for its coordinator nevertheless.
 HARMLESS = frozenset({KafkaError.GROUP_AUTHORIZATION_FAILED})
 #: What a cluster that cannot be reached, or refuses the login, does to every question.
 NO_ANSWER = frozenset({KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN})
-#: The end of a partition is known only after a fetch that found nothing, so that one must not wait for records.
+#: The end of a partition is known only after a fetch that found nothing, so that one must not wait for records. A range
+#: whose beginning has expired meanwhile must be an error: with a reset it would look like a partition without records.
 STREAM_CONFIG: ClientConfig = {
+    "auto.offset.reset": "error",
     "group.id": "replicate-positions",
     "enable.auto.commit": False,
     "enable.partition.eof": True,

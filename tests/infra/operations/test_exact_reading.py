@@ -1,0 +1,144 @@
+"""Positions are computed from what two brokers hold, which librdkafka runs within this process."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import cast
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka import TopicPartition as Place
+
+from components.contract.parameters import FlowParameters, GuardParameters
+from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
+from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.record_identity import Headers, identity
+from components.kafka.replication_policy import Policy
+from components.render.job_parameters import flow_parameters
+from infra.kafka_login import ClientConfig
+from infra.operations.exact_reading import read_positions
+from infra.operations.facts import UnaskedError
+from infra.operations.group_writer import GroupWriter
+from infra.operations.kafka_reader import KafkaReader
+from tests.builders import a_resolved_flow
+
+FLOW = flow_parameters(a_resolved_flow())
+MARKS = GuardParameters(filter="replicated-from-uswest", mark="replicated-from-useast")
+#: What a record says, and the mark that it carries.
+Said = tuple[int, str]
+
+
+class Cluster:
+    """A broker within this process."""
+
+    def __init__(self) -> None:
+        self.producer = Producer({"bootstrap.servers": "unused", "test.mock.num.brokers": 1, "log_level": 2})
+        (broker,) = self.producer.list_topics(timeout=10).brokers.values()
+        self.config: ClientConfig = {"bootstrap.servers": f"{broker.host}:{broker.port}", "log_level": 2}
+
+    def hold(self, topic: str, records: Sequence[Said]) -> None:
+        """Write records to partition 0, each with a time of its own."""
+        for number, mark in records:
+            headers: list[tuple[str, str | bytes | None]] = [
+                ("trace", b"%d" % number),
+                *([(mark, None)] if mark else []),
+            ]
+            self.producer.produce(topic, b"value", b"key", 0, headers=headers, timestamp=1_000 + number)
+        assert self.producer.flush(10) == 0
+
+
+class Reader(KafkaReader):
+    """This broker does not find offsets by time, so they are looked for in the records."""
+
+    def offset_at(self, partition: TopicPartition, time_ms: int) -> int | None:
+        log = self.logs([partition])[partition]
+        with self.stream(committed=False) as stream:
+            for each in stream.messages(partition, log):
+                if each.timestamp()[1] >= time_ms:
+                    return each.offset()
+        return None
+
+
+@dataclass(frozen=True)
+class Regions:
+    source: Cluster
+    target: Cluster
+
+    def positions(
+        self, topic: str, committed: Sequence[int], flow: FlowParameters = FLOW
+    ) -> PartitionPositions | NotProvenError:
+        source, target = Reader("useast", self.source.config), Reader("uswest", self.target.config)
+        partition = TopicPartition(topic, 0)
+        return read_positions(flow, source, target, {partition: committed}, lambda _: None)[partition]
+
+
+@pytest.fixture(scope="module")
+def regions() -> Regions:
+    return Regions(Cluster(), Cluster())
+
+
+def plain(numbers: Sequence[int]) -> list[Said]:
+    return [(number, "") for number in numbers]
+
+
+def test_positions_are_read_from_both_logs(regions: Regions) -> None:
+    regions.source.hold("orders", plain(range(200)))
+    regions.target.hold("useast.orders", plain([*range(150), *range(100, 190)]))
+    found = regions.positions("orders", [0, 120, 200])
+    assert isinstance(found, PartitionPositions), found
+    assert found.positions == {0: ExactPosition(0, 0), 120: ExactPosition(120, 170), 200: ExactPosition(200, 240)}
+    assert (found.waiting, found.sent_again) == (10, 50)
+
+
+def test_what_was_sent_again_far_behind_is_found_by_reading_more(regions: Regions) -> None:
+    """The first walk begins 1,000 records before the group, and the task began again 500 before that."""
+    regions.source.hold("clicks", plain(range(3_000)))
+    regions.target.hold("useast.clicks", plain([*range(3_000), *range(500, 3_000)]))
+    found = regions.positions("clicks", [2_000])
+    assert isinstance(found, PartitionPositions), found
+    assert found.positions == {2_000: ExactPosition(2_000, 4_500)}
+
+
+def test_a_record_that_is_not_the_sources_is_named(regions: Regions) -> None:
+    regions.source.hold("returns", plain(range(5)))
+    regions.target.hold("useast.returns", plain([0, 1, 99, 2]))
+    found = regions.positions("returns", [1])
+    assert isinstance(found, NotProvenError)
+    assert str(found).startswith("the target's record 2 stands where the source's record 2 belongs")
+
+
+def test_the_marks_of_a_pair_tell_where_a_record_came_from(regions: Regions) -> None:
+    flow = FLOW.model_copy(update={"policy": Policy.IDENTITY, "guard": MARKS})
+    regions.source.hold("ledger", [(0, ""), (1, ""), (2, ""), (3, MARKS.filter), (4, MARKS.filter)])
+    regions.target.hold("ledger", [(3, ""), (4, ""), (0, MARKS.mark), (1, MARKS.mark), (2, MARKS.mark)])
+    found = regions.positions("ledger", [2, 4, 5], flow)
+    assert isinstance(found, PartitionPositions), found
+    # At 2 the group has 0 and 1; at 4 it lacks 4 alone, which stands before what it has read.
+    assert found.positions == {2: ExactPosition(2, 0, 2), 4: ExactPosition(4, 1, 3), 5: ExactPosition(5, 5)}
+
+
+def test_a_range_that_has_expired_is_an_error_and_not_empty(regions: Regions) -> None:
+    regions.source.hold("young", plain(range(3)))
+    reader = KafkaReader("useast", regions.source.config)
+    with reader.stream(committed=False) as stream, pytest.raises(UnaskedError, match="could not be read"):
+        list(stream.messages(TopicPartition("young", 0), OffsetRange(1_000, 2_000)))
+
+
+def test_identity_is_what_the_broker_keeps(regions: Regions) -> None:
+    regions.source.hold("kept", [(3, "")])
+    reader = KafkaReader("useast", regions.source.config)
+    with reader.stream(committed=False) as stream:
+        (read,) = stream.messages(TopicPartition("kept", 0), OffsetRange(0, 1))
+    assert read.timestamp()[1] == 1_003
+    headers = cast(Headers, read.headers() or ())
+    assert identity(read.key(), read.value(), headers, 1_003) == identity(b"key", b"value", [("trace", b"3")], 1_003)
+
+
+def test_offsets_are_committed_with_their_tag(regions: Regions) -> None:
+    regions.target.hold("moved", plain(range(3)))
+    place = TopicPartition("moved", 0)
+    GroupWriter("uswest", regions.target.config).commit("checkout-web", {place: 2}, "replicate failover orders")
+    consumer = Consumer({**regions.target.config, "group.id": "checkout-web"})
+    with closing(consumer):
+        (found,) = consumer.committed([Place(place.topic, place.partition)], timeout=10)
+    assert (found.offset, found.metadata) == (2, "replicate failover orders")
