@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -240,6 +241,26 @@ def test_a_walk_goes_through_each_file_once_and_each_leads_to_the_next(title: st
         imported = any(modules[file] in imports[each] or modules[each] in imports[file] for each in earlier)
         started = any(f'"{Path(file).name}"' in (ROOT / each).read_text() for each in earlier)
         assert imported or started, f"{file} follows from none of {earlier}"
+
+
+def test_every_file_on_the_way_of_a_key_runs_when_a_flow_is_deployed() -> None:
+    """The first file only declares the key: it has no function that runs."""
+    files = walks()["From a topology key to a KafkaConnector field"]
+    (block,) = [block for block in BLOCKS if "ReplicationFlow(" in block.text]
+    ran: set[str] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            ran.add(frame.f_code.co_filename)
+
+    sys.setprofile(note)
+    try:
+        record(lambda: exec(block.text, {"__name__": "shown"}))
+        parse_topology(yaml.safe_load((STACKS / "topologies" / "prod.yaml").read_text()))
+    finally:
+        sys.setprofile(None)
+    assert "lag_max" in (ROOT / files[0]).read_text()
+    assert [file for file in files[1:] if str(ROOT / file) not in ran] == []
 
 
 @pytest.mark.parametrize("readme", READMES[1:], ids=[readme.name for readme in READMES[1:]])
