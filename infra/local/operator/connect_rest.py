@@ -99,6 +99,18 @@ class ConnectRest:
         answer = self._call("GET", f"{_path(name)}/topics")
         return sorted(answer.get(name, {}).get("topics", []))
 
+    def offsets(self, name: str) -> Object:
+        """Offsets of one connector, as Connect lists them."""
+        return self._call("GET", f"{_path(name)}/offsets")
+
+    def alter_offsets(self, name: str, offsets: object) -> Object:
+        """Change the listed offsets of a stopped connector."""
+        return self._call("PATCH", f"{_path(name)}/offsets", offsets)
+
+    def reset_offsets(self, name: str) -> Object:
+        """Forget every offset of a stopped connector."""
+        return self._call("DELETE", f"{_path(name)}/offsets")
+
     def _call(self, method: str, path: str, body: Any = None) -> Object:
         try:
             answer = self._http.request(method, path, json=body)

@@ -68,12 +68,16 @@ class Restarts:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a round found out about one connector: Connect's refusal, if any, and its state. Contains no secret."""
+    """What a round found out about one connector: Connect's refusal, if any, and its state. Contains no secret.
+
+    `warnings` are what failed without being a refusal.
+    """
 
     refusal: Condition | None
     running: RunningConnector | None
     topics: list[str]
     restarts: Restarts | None
+    warnings: tuple[Condition, ...] = ()
 
 
 def connector_config(connector: ConnectorResource) -> dict[str, str]:
@@ -151,7 +155,7 @@ def warnings(connector: ConnectorResource) -> list[Condition]:
 
 def status_body(connector: ConnectorResource, condition: Condition, outcome: Outcome, now: datetime) -> Object:
     """Whole status of the resource."""
-    said = [condition, *warnings(connector)]
+    said = [condition, *outcome.warnings, *warnings(connector)]
     body: Object = {
         "observedGeneration": connector.generation,
         "conditions": conditions.written(said, connector.status.get("conditions") or [], now),

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from infra.kubernetes.api import KubernetesApi
 from infra.local.operator.conditions import Condition, not_ready, write_status
 from infra.local.operator.connect_rest import ConnectRest, RestError, RunningConnector
+from infra.local.operator.connector_offsets import manage_offsets
 from infra.local.operator.connector_plan import (
     Configure,
     Create,
@@ -97,7 +98,7 @@ class ConnectorReconciler:
         now = datetime.now(UTC)
         restarts = restarts_after(connector, running, now)
         step = next_step(connector, running, now)
-        condition = self._held_back(connector, step)
+        condition, failed = self._held_back(connector, step), None
         try:
             if condition is None and step is not None:
                 log.info("connector %s/%s: %s", connector.namespace, connector.name, _described(step))
@@ -111,6 +112,8 @@ class ConnectorReconciler:
                     case _:
                         # Connect still reports the state before the step; the next round reads the new one.
                         return None
+            # Like Strimzi, in every round that does not create or configure the connector.
+            failed = manage_offsets(self.api, rest, connector) if running is not None and condition is None else None
             if step is None and running is not None and self._restarted(rest, connector):
                 return None
             topics = self._used_topics(rest, connector) if running and running.state == "RUNNING" else []
@@ -121,7 +124,9 @@ class ConnectorReconciler:
         if running is not None and running.failures:
             secrets = self._secrets(connector)
             running = replace(running, status=redacted(running.status, secrets))
-        return Outcome(condition, running, topics, restarts)
+        if failed is not None and failed.type != "Warning":
+            condition, failed = failed, None
+        return Outcome(condition, running, topics, restarts, (failed,) if failed else ())
 
     def _restarted(self, rest: ConnectRest, connector: ConnectorResource) -> bool:
         """Whether somebody asked for a restart, which is done now."""

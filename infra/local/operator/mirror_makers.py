@@ -44,7 +44,7 @@ def reconcile_mirror_maker(
         seen = seen_connectors(wanted, outcomes, previous)
         if condition == conditions.READY:
             condition = readiness(wanted, outcomes, seen)
-    body = status_body(connect, condition, [*found.warnings, *warnings(wanted)], found.reports, now)
+    body = status_body(connect, condition, [*found.warnings, *_failed(outcomes), *warnings(wanted)], found.reports, now)
     parts = {"connectors": seen, "autoRestartStatuses": restart_statuses(wanted, outcomes, now)}
     write_status(api, connect.reference, previous, body | {key: each for key, each in parts.items() if each})
 
@@ -83,6 +83,11 @@ def readiness(
     if failed:
         return not_ready("ConnectorFailed", "One or more connectors are in FAILED state: " + "; ".join(failed))
     return conditions.READY
+
+
+def _failed(outcomes: Mapping[str, Outcome]) -> list[Condition]:
+    """What failed for some connector; what is wrong with the resource is told once, not once per connector."""
+    return list(dict.fromkeys(each for _, outcome in sorted(outcomes.items()) for each in outcome.warnings))
 
 
 def warnings(connectors: Sequence[ConnectorResource]) -> list[Condition]:

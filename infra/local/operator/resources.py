@@ -101,7 +101,8 @@ class ConnectResource:
 class ConnectorResource:
     """A KafkaConnector. `cluster` is None if the label is missing; `state` is the wanted state.
 
-    `file_secrets` are the Secrets whose values are in files that it may read.
+    `file_secrets` are the Secrets whose values are in files that it may read. `uid` is that of the resource that
+    declares it. Its offsets are listed into and altered from the ConfigMaps that the last two fields name.
     """
 
     namespace: str
@@ -120,6 +121,9 @@ class ConnectorResource:
     deprecated_fields: tuple[str, ...] = ()
     file_secrets: tuple[str, ...] = ()
     annotations: Mapping[str, str] = field(default_factory=dict)
+    uid: str = ""
+    list_offsets_to: str = ""
+    alter_offsets_from: str = ""
 
     @property
     def reference(self) -> Reference:
@@ -227,4 +231,7 @@ def connector_resource(item: Object) -> ConnectorResource:
         status=item.get("status") or {},
         deprecated_fields=tuple(field for field in ("pause",) if field in spec),
         annotations=metadata.get("annotations") or {},
+        uid=metadata.get("uid", ""),
+        list_offsets_to=((spec.get("listOffsets") or {}).get("toConfigMap") or {}).get("name", ""),
+        alter_offsets_from=((spec.get("alterOffsets") or {}).get("fromConfigMap") or {}).get("name", ""),
     )

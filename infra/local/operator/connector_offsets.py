@@ -1,0 +1,162 @@
+"""Lists, alters or resets a connector's offsets when an annotation asks for it, and removes the annotation afterwards.
+
+A failure is a warning, and the annotation stays: the request is tried again at each round. Source: Strimzi 1.2
+AbstractConnectOperator.manageConnectorOffsets, KafkaConnectAssemblyOperator and KafkaMirrorMaker2AssemblyOperator.
+"""
+
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from infra.local.operator.conditions import Condition, not_ready, warning
+from infra.local.operator.connect_rest import ConnectRest, RestError
+from infra.local.operator.resources import KAFKA_CONNECT, ConnectorResource
+
+log = logging.getLogger(__name__)
+
+OFFSETS, CONNECTOR = "strimzi.io/connector-offsets", "strimzi.io/mirrormaker-connector"
+VALUES = ("none", "list", "alter", "reset")
+_ENUM = "io.strimzi.operator.cluster.model.KafkaConnectorOffsetsAnnotation"
+_REASONS = {"list": "ListOffsets", "alter": "AlterOffsets", "reset": "ResetOffsets"}
+_DOING = {"list": "listing", "alter": "altering", "reset": "resetting"}
+
+
+class OffsetsError(Exception):
+    """A request cannot be carried out; the message is the operator's."""
+
+
+@dataclass(frozen=True)
+class OffsetsRequest:
+    """What the annotations ask for: `list`, `alter` or `reset`, and the key in the ConfigMap that it is about."""
+
+    verb: str
+    key: str
+    annotations: tuple[str, ...]
+
+    @property
+    def removal(self) -> list[Object]:
+        """The JSON patch that removes the annotations."""
+        paths = (f"/metadata/annotations/{each.replace('/', '~1')}" for each in self.annotations)
+        return [{"op": "remove", "path": path} for path in paths]
+
+
+def offsets_request(connector: ConnectorResource) -> OffsetsRequest | Condition | None:
+    """What is asked for this connector, or why the operator cannot tell."""
+    given, named = connector.annotations.get(OFFSETS), connector.annotations.get(CONNECTOR)
+    key, annotations = "offsets.json", [OFFSETS]
+    if connector.component is not KAFKA_CONNECT:
+        if (given is None) != (named is None):
+            missing = OFFSETS if given is None else CONNECTOR
+            resource = f"KafkaMirrorMaker2 resource {connector.namespace}/{connector.cluster}"
+            said = f"{resource} is missing annotation {missing}"
+            return warning("ManageOffsets", f"Encountered error getting connector offsets annotation. {said}")
+        if named != connector.name:
+            return None
+        key, annotations = f"{connector.name.replace('->', '--')}.json", [OFFSETS, CONNECTOR]
+    if given not in (None, *VALUES):
+        # The operator does not expect this exception, and gives up on the connector.
+        return not_ready("IllegalArgumentException", f"No enum constant {_ENUM}.{given}")
+    return OffsetsRequest(given, key, tuple(annotations)) if given not in (None, "none") else None
+
+
+def manage_offsets(api: KubernetesApi, rest: ConnectRest, connector: ConnectorResource) -> Condition | None:
+    """Carry out what the annotations ask for, and return the condition that says why it failed."""
+    request = offsets_request(connector)
+    if not isinstance(request, OffsetsRequest):
+        return request
+    work: dict[str, Callable[[], None]] = {
+        "list": lambda: _list(api, rest, connector, request.key),
+        "alter": lambda: _alter(api, rest, connector, request.key),
+        "reset": lambda: _reset(rest, connector),
+    }
+    try:
+        if (missing := _missing(connector, request.verb)) is not None:
+            kind = connector.declared_by.kind
+            return warning(
+                _REASONS[request.verb],
+                f"Failed to {request.verb} the connector offsets due to missing property {missing} in {kind} CR.",
+            )
+        work[request.verb]()
+        api.patch(connector.declared_by, request.removal)
+    except (OffsetsError, RestError, ApiError) as error:
+        message = f"Encountered error {_DOING[request.verb]} connector offsets. {error}"
+        return warning(_REASONS[request.verb], message)
+    log.info("offsets of connector %s/%s: %s", connector.namespace, connector.name, request.verb)
+    return None
+
+
+def _missing(connector: ConnectorResource, verb: str) -> str | None:
+    if verb == "list" and not connector.list_offsets_to:
+        return "listOffsets"
+    if verb == "alter" and not connector.alter_offsets_from:
+        return "alterOffsets"
+    return None
+
+
+def _list(api: KubernetesApi, rest: ConnectRest, connector: ConnectorResource, key: str) -> None:
+    offsets = json.dumps(_called(lambda: rest.offsets(connector.name), "GET", connector.name), indent=2)
+    target = Reference("v1", "ConfigMap", connector.namespace, connector.list_offsets_to)
+    existing = api.get(target)
+    if existing is not None and "data" not in existing:
+        raise OffsetsError('Cannot invoke "java.util.Map.putAll(java.util.Map)" because "data" is null')
+    data = {**(existing or {}).get("data", {}), key: offsets}
+    metadata = {"name": target.name, "namespace": target.namespace, "ownerReferences": _owners(connector, existing)}
+    item: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+    if existing is None:
+        api.create(item)
+    else:
+        api.replace(item)
+
+
+def _owners(connector: ConnectorResource, existing: Object | None) -> list[Object]:
+    """The owners that the ConfigMap has, and the resource."""
+    resource = connector.declared_by
+    owner = {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "name": resource.name,
+        "uid": connector.uid,
+        "controller": False,
+        "blockOwnerDeletion": False,
+    }
+    owners = list(((existing or {}).get("metadata") or {}).get("ownerReferences") or [])
+    ours = any((each["kind"], each["name"]) == (resource.kind, resource.name) for each in owners)
+    return owners if ours else [*owners, owner]
+
+
+def _alter(api: KubernetesApi, rest: ConnectRest, connector: ConnectorResource, key: str) -> None:
+    _verify_stopped(rest, connector.name)
+    source = Reference("v1", "ConfigMap", connector.namespace, connector.alter_offsets_from)
+    found, fetching = api.get(source), "Encountered error fetching offsets to use in alter operation."
+    if found is None:
+        raise OffsetsError(f"{fetching} ConfigMap {source.identifier} does not exist.")
+    text = (found.get("data") or {}).get(key)
+    if text is None:
+        raise OffsetsError(f"{fetching} Data field {key} is missing.")
+    try:
+        offsets = json.loads(text)
+    except ValueError as error:
+        raise OffsetsError(f"Failed to parse contents of {key} as JSON: {error}") from error
+    _called(lambda: rest.alter_offsets(connector.name, offsets), "PATCH", connector.name)
+
+
+def _reset(rest: ConnectRest, connector: ConnectorResource) -> None:
+    _verify_stopped(rest, connector.name)
+    _called(lambda: rest.reset_offsets(connector.name), "DELETE", connector.name)
+
+
+def _verify_stopped(rest: ConnectRest, name: str) -> None:
+    if rest.status(name)["connector"]["state"] != "STOPPED":
+        raise OffsetsError("Connector is not in STOPPED state")
+
+
+def _called(call: Callable[[], Object], method: str, name: str) -> Object:
+    """What Connect answers; the operator does not hand on Connect's own message."""
+    try:
+        return call()
+    except RestError as error:
+        status = error.status
+        said = f"{method} /connectors/{name}/offsets returned {status} ({status}): Unexpected status code"
+        raise OffsetsError(said) from error
