@@ -73,7 +73,7 @@ def ends_at(lasts: str, now: datetime) -> datetime | None:
     return now + timedelta(**{_UNITS[found[2]]: int(found[1])}) if found else None
 
 
-def _who() -> str:
+def who() -> str:
     """The user of this machine; in a container without a name, the number."""
     try:
         return getpass.getuser()
@@ -121,7 +121,7 @@ def intervene(call: Intervention) -> None:
     places = chosen_places(flow, call.connectors)
     now = datetime.now(UTC)
     stack, until = call.settings.stack, ends_at(call.lasts, now)
-    request = Request(stack, flow.name, call.state, _who(), now, until, call.take_over)
+    request = Request(stack, flow.name, call.state, who(), now, until, call.take_over)
     with cluster_of(call.settings) as api:
         live = read_live(api, places)
         chosen = places if call.connectors else concerned(request, places, live)

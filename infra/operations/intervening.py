@@ -67,10 +67,13 @@ def chosen_places(flow: ResolvedFlow, names: Sequence[str]) -> tuple[ConnectorPl
 
 
 @contextmanager
-def cluster_of(settings: StackSettings) -> Iterator[KubernetesApi]:
-    """The stack's Kubernetes cluster. Inside, an ApiError becomes a CannotRunError."""
+def cluster_of(settings: StackSettings, permission: str = _PERMISSION) -> Iterator[KubernetesApi]:
+    """The stack's Kubernetes cluster. Inside, an ApiError becomes a CannotRunError.
+
+    `permission` is the remedy if the cluster refuses a call.
+    """
     access = stack_environment(settings).kubernetes_access()
-    with asking_kubernetes(f"stack {settings.stack}", _WHY, _PERMISSION), api_client(settings, access) as api:
+    with asking_kubernetes(f"stack {settings.stack}", _WHY, permission), api_client(settings, access) as api:
         yield api
 
 

@@ -56,7 +56,7 @@ def concerned(
 
     To end a pause is to end what was announced, if anything was; what the topology declares is left alone.
     """
-    other = [place for place in places if _wanted(live[place.resource], place) != request.state]
+    other = [place for place in places if wanted_state(live[place.resource], place) != request.state]
     announced = [place for place in other if place.name in temporary_states(live[place.resource])]
     return tuple((announced if request.state == "running" else other) or other or places)
 
@@ -70,12 +70,14 @@ def planned(request: Request, places: Sequence[ConnectorPlace], live: Mapping[Re
         patch: list[Object] = []
         chosen = [place for place in places if place.resource == resource]
         for place in chosen:
-            now = _wanted(body, place)
+            now = wanted_state(body, place)
             _refuse(request, place, body, now, states.get(place.name))
-            patch.append({"op": "add", "path": _state_path(body, place), "value": _state(request, states, place)})
+            patch.append(
+                {"op": "add", "path": f"{connector_path(body, place)}/state", "value": _state(request, states, place)}
+            )
             states = _announced(request, place, now, states)
         wanted = {place.name: str(operation["value"]) for place, operation in zip(chosen, patch, strict=True)}
-        changes.append(Change(resource, (*_version(body), *patch, *_annotation(body, states)), wanted))
+        changes.append(Change(resource, (*version_of(body), *patch, *_annotation(body, states)), wanted))
     return changes
 
 
@@ -137,7 +139,7 @@ def _refuse_of_others(
         raise RefusedError("state-not-announced", f"{place.name} is {now}", where, why, remedy)
 
 
-def _wanted(body: Object, place: ConnectorPlace) -> str:
+def wanted_state(body: Object, place: ConnectorPlace) -> str:
     """The state in the resource's spec."""
     if body["kind"] == "KafkaConnector":
         return str(body["spec"].get("state") or "running")
@@ -145,10 +147,11 @@ def _wanted(body: Object, place: ConnectorPlace) -> str:
     return str(mirror[f"{place.role}Connector"].get("state") or "running")
 
 
-def _state_path(body: Object, place: ConnectorPlace) -> str:
+def connector_path(body: Object, place: ConnectorPlace) -> str:
+    """Where the connector's own fields are in the resource, as a JSON pointer."""
     if body["kind"] == "KafkaConnector":
-        return "/spec/state"
-    return f"/spec/mirrors/{_mirror_index(body, place)}/{place.role}Connector/state"
+        return "/spec"
+    return f"/spec/mirrors/{_mirror_index(body, place)}/{place.role}Connector"
 
 
 def _mirror_index(body: Object, place: ConnectorPlace) -> int:
@@ -158,7 +161,8 @@ def _mirror_index(body: Object, place: ConnectorPlace) -> int:
     return aliases.index(source)
 
 
-def _version(body: Object) -> tuple[Object, ...]:
+def version_of(body: Object) -> tuple[Object, ...]:
+    """The operation by which a patch fails if the resource is another one by then."""
     return ({"op": "replace", "path": "/metadata/resourceVersion", "value": body["metadata"]["resourceVersion"]},)
 
 

@@ -18,6 +18,7 @@ from components.contract.problems import Problem
 from components.topology.model import Topology
 from components.topology.parsing import parse_model, parse_topology
 from infra.commands.app import app
+from infra.operations.offsets_file import OffsetsFile, entries
 from infra.promotion.rule.plan import Plan, check_plan
 from infra.settings import read_settings, stack_names
 from infra.stack_checks import problems
@@ -63,9 +64,11 @@ def stack_problems(document: dict[str, Any], folder: Path) -> list[Problem]:
     return problems(read_settings("shown", folder))
 
 
-def yaml_problems(document: dict[str, Any], folder: Path) -> list[Problem]:
+def yaml_problems(document: Any, folder: Path) -> list[Problem]:
     """Problems of what a block shows, told by its keys: a topology or a part of one, a stack file, or a plan."""
     match document:
+        case [{"topic": _}, *_]:
+            return entries(OffsetsFile("offsets.yaml", yaml.safe_dump(document)))[1]
         case {"apiVersion": _, "kind": _, "metadata": _}:
             return []
         case {"environments": _}:

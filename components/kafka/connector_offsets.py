@@ -1,0 +1,40 @@
+"""The offsets of a source connector as Connect stores them, and which record comes next.
+
+Connect stores the offset of the last replicated record, so a connector resumes one after it. Without a stored offset it
+begins where its consumer's `auto.offset.reset` says. Source: KIP-875, MirrorSourceTask.initializeConsumer.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from components.kafka.positions import OffsetRange, TopicPartition
+
+
+def next_record(stored: int | None, log: OffsetRange, start_from: str) -> int:
+    """The offset of the next record that a connector replicates; retention may have deleted the one after `stored`."""
+    if stored is None:
+        return log.start if start_from == "earliest" else log.end
+    return max(stored + 1, log.start)
+
+
+def can_resume_at(offset: int, start_from: str) -> bool:
+    """Whether Connect can store it: a stored offset is never negative, so offset 0 is only reached without one."""
+    return offset > 0 or start_from == "earliest"
+
+
+def stored_for(offset: int) -> int | None:
+    """What to store so that the record at `offset` is the next; None stands for no stored offset."""
+    return offset - 1 if offset else None
+
+
+def offsets_document(alias: str, offsets: Mapping[TopicPartition, int | None]) -> dict[str, Any]:
+    """The body of Connect's `PATCH /connectors/<name>/offsets` for these stored offsets of topics of one source."""
+    return {
+        "offsets": [
+            {
+                "partition": {"cluster": alias, "topic": each.topic, "partition": each.partition},
+                "offset": None if stored is None else {"offset": stored},
+            }
+            for each, stored in sorted(offsets.items())
+        ]
+    }

@@ -1,0 +1,202 @@
+"""Sets offsets: stops the connectors, lets the operator change their offsets, checks them, and starts them again.
+
+Nothing is remembered: what an earlier call left behind is seen in the resources, and is mended first.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
+
+from components.contract.problems import CannotRunError
+from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from infra.operations.flow_connectors import ConnectorPlace
+from infra.operations.intervening import Say, Seen, carry_out, read_live
+from infra.operations.interventions import Change, Request, planned, wanted_state
+from infra.operations.offsets_patches import (
+    arm,
+    config_map,
+    config_map_reference,
+    disarm,
+    disowned,
+    interrupted,
+    names_our_file,
+    pending,
+    refuse,
+    warnings,
+)
+from infra.operations.offsets_plan import Move
+from infra.operations.offsets_reader import OffsetsReader
+from infra.waiting import DeadlineError, NotYetError, wait_for
+
+FIELD_MANAGER = "kafka-replication"
+_POLL_SECONDS = 0.5
+_ATTEMPTS = 5
+
+#: What is to be changed, as it is once the connectors are stopped.
+Plan = Callable[[], Sequence[Move]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One call that sets offsets; `request` brings connectors into the state `stopped`.
+
+    `verb` is `alter` or `reset`. `seconds` is how long each step of the operator may take.
+    """
+
+    api: KubernetesApi
+    reader: OffsetsReader
+    request: Request
+    verb: str
+    seconds: float
+    say: Say
+
+    def set(self, places: Sequence[ConnectorPlace], plan: Plan) -> tuple[Sequence[Move], list[Seen]]:
+        """Set the offsets of these connectors. Returns what was set, and what is reported of those that run again.
+
+        Raises CannotRunError, after which the connectors are as they were before, unless it says otherwise.
+        """
+        live = read_live(self.api, places)
+        refuse(self.request, places, live)
+        live = self._mended(places)
+        stopping = [place for place in places if wanted_state(live[place.resource], place) != "stopped"]
+        changes = planned(self.request, stopping, live)
+        restored = [*stopping, *(place for place in places if interrupted(place, live[place.resource]))]
+        moves: Sequence[Move] | None = None
+        try:
+            self._stop(places, changes)
+            moves = self._change(places, plan())
+        finally:
+            seen = self._restore(restored, places, wait=moves is not None)
+        return moves, seen
+
+    def _mended(self, places: Sequence[ConnectorPlace]) -> dict[Reference, Object]:
+        """Take back what this or an interrupted call asked of the operator."""
+        for place in places:
+            if self._patched(place, partial(disarm, place)):
+                self.say(f"removed the request to the operator from {place.resource}")
+        return read_live(self.api, places)
+
+    def _patched(self, place: ConnectorPlace, patch: Callable[[Object], Sequence[Object]]) -> bool:
+        """Patch the resource of a connector as it is by then: the operator writes its status at any time.
+
+        Returns whether there was anything to change. Raises ApiError.
+        """
+        for attempt in range(1, _ATTEMPTS + 1):
+            operations = list(patch(read_live(self.api, [place])[place.resource]))
+            if not operations:
+                return False
+            try:
+                self.api.patch(place.resource, operations)
+            except ApiError as error:
+                if not error.conflict or attempt == _ATTEMPTS:
+                    raise
+            else:
+                break
+        return True
+
+    def _stop(self, places: Sequence[ConnectorPlace], changes: Sequence[Change]) -> None:
+        names = {place.name: "stopped" for place in places}
+        already = [Change(place.resource, (), {place.name: "stopped"}) for place in places]
+        self.say(f"stopping {', '.join(names)}")
+        try:
+            carry_out(self.api, [*changes, *already], places, self.seconds, self.say)
+        except CannotRunError as error:
+            if error.code != "not-seen-yet":
+                raise
+            raise _not_acting(places, error.what) from error
+
+    def _change(self, places: Sequence[ConnectorPlace], moves: Sequence[Move]) -> Sequence[Move]:
+        by_connector = {name: list(found) for name, found in groupby(sorted(moves, key=_name), key=_name)}
+        for place in places:
+            if place.name in by_connector:
+                self.say(f"changing the offsets of {place.name}")
+                self._ask(place, by_connector[place.name])
+        stored = self.reader.stored()
+        wrong = [each for each in moves if stored.get((each.connector, each.partition)) != each.stored]
+        if wrong:
+            raise CannotRunError(
+                "offsets-differ",
+                f"Connect has other offsets for {', '.join(str(each.partition) for each in wrong)}",
+                ", ".join(place.name for place in places),
+                "The operator reported no failure, and the offsets are not those that it was given.",
+                "run the command again; `list` prints what Connect has.",
+            )
+        return moves
+
+    def _ask(self, place: ConnectorPlace, moves: Sequence[Move]) -> None:
+        """Let the operator change the offsets of one connector, and wait until it has."""
+        live = read_live(self.api, [place])[place.resource]
+        if self.verb == "alter":
+            self.api.apply(config_map(place, live, self.reader.source, moves))
+        before = warnings(live)
+        self._patched(place, lambda now: arm(place, now, self.verb))
+
+        def probe() -> str:
+            now = read_live(self.api, [place])[place.resource]
+            if not pending(now):
+                return ""
+            if new := [text for key, text in warnings(now).items() if key not in before]:
+                return new[0]
+            raise NotYetError("; ".join(["the annotation is still there", *warnings(now).values()]))
+
+        try:
+            failed = wait_for("the operator to change the offsets", probe, self.seconds, _POLL_SECONDS)
+        except DeadlineError as error:
+            raise _not_acting([place], error.what) from error
+        if failed:
+            why, remedy = "The operator refused or could not do it.", "correct what it says, and run the command again."
+            raise CannotRunError("offsets-not-changed", failed, str(place.resource), why, remedy)
+
+    def _restore(
+        self, stopped: Sequence[ConnectorPlace], places: Sequence[ConnectorPlace], *, wait: bool
+    ) -> list[Seen]:
+        """Remove what was added to the resources, and bring the connectors back into the state before."""
+        try:
+            live = self._mended(places)
+            back = replace(self.request, state="running", take_over=True)
+            ours = [place for place in stopped if interrupted(place, live[place.resource])]
+            states = {place: planned(back, [place], live)[0].states for place in ours}
+            for place in ours:
+                self._patched(place, partial(_state_patch, back, place))
+            for place in places:
+                self.api.delete(config_map_reference(place))
+                self._patched(place, lambda now: disowned(now, FIELD_MANAGER))
+            if not (wait and ours):
+                return []
+            self.say(f"waiting for {', '.join(place.name for place in ours)} to be as before")
+            waited = [Change(place.resource, (), states[place]) for place in ours]
+            return carry_out(self.api, waited, ours, self.seconds, self.say)
+        except ApiError as error:
+            names = ", ".join(place.name for place in places)
+            what = f"{names} may still be stopped, with a request to the operator: {error.message}"
+            why = "Kubernetes did not take the change that ends it."
+            raise CannotRunError("left-stopped", what, "the stack's cluster", why, "run the command again.") from error
+
+
+def left_behind(api: KubernetesApi, places: Sequence[ConnectorPlace]) -> list[ConnectorPlace]:
+    """The connectors at which an interrupted call left something."""
+    live = read_live(api, places)
+    return [
+        place
+        for place in places
+        if interrupted(place, live[place.resource]) or names_our_file(place, live[place.resource])
+    ]
+
+
+def _state_patch(request: Request, place: ConnectorPlace, live: Object) -> Sequence[Object]:
+    return planned(request, [place], {place.resource: live})[0].patch
+
+
+def _name(move: Move) -> str:
+    return move.connector
+
+
+def _not_acting(places: Sequence[ConnectorPlace], what: str) -> CannotRunError:
+    return CannotRunError(
+        "operator-not-acting",
+        what,
+        ", ".join(dict.fromkeys(str(place.resource) for place in places)),
+        "The operator did not carry it out in time. What it was asked for is taken back; look whether it did so since.",
+        "see that the operator runs, and run the command again; `list` prints the offsets that Connect has.",
+    )
