@@ -111,17 +111,23 @@ def regions_of_topology(topology: str, stacks: Path) -> tuple[frozenset[str | No
     unread: list[str] = []
     for stack in stack_names(stacks):
         path = stack_file(stack, stacks)
-        try:
-            data = load_yaml(path)
-        except CannotRunError:
-            data = None
-        config = data.get("config") if isinstance(data, Mapping) else None
-        if not isinstance(config, Mapping):
+        config = readable_config(path)
+        if config is None:
             unread.append(path.name)
         elif config.get(f"{PROJECT}:topology") == topology:
             region = config.get(f"{PROJECT}:region")
             regions.add(None if region is None else str(region))
     return frozenset(regions), tuple(unread)
+
+
+def readable_config(file: Path) -> Mapping[str, object] | None:
+    """The configuration in a stack file; None if the file cannot be read or has none."""
+    try:
+        data = load_yaml(file)
+    except (CannotRunError, OSError):
+        return None
+    config = data.get("config") if isinstance(data, Mapping) else None
+    return config if isinstance(config, Mapping) else None
 
 
 def _is_encrypted(value: object) -> bool:

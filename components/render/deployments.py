@@ -1,14 +1,16 @@
 """Flows grouped into deployments, every Kubernetes object of a deployment, and what a stack outputs for each flow."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from components.contract.parameters import ConnectorParameters
 from components.flows.digest import flow_digest
 from components.flows.expansion import Shape
 from components.flows.naming import mirror_connector_name, replication_policy
 from components.flows.resolved import ResolvedFlow
-from components.kafka.mirror_connectors import CONNECTOR_CLASSES
+from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS
+from components.render.api_versions import strimzi_api_version
 from components.render.config_maps import config_map_object, connector_config_maps
 from components.render.heartbeat_workers import heartbeat_workers
 from components.render.kafka_connect import connect_object
@@ -72,15 +74,22 @@ def flow_outputs(flow: ResolvedFlow) -> FlowOutputs:
     """Return a flow's namespace, connector names, remote topics (patterns stay patterns) and digest; no secrets."""
     return {
         "namespace": flow.namespace,
-        "connectors": _connector_names(flow),
+        "connectors": [each.connector for each in declared_connectors(flow)],
         "remoteTopics": [replication_policy(flow.settings).remote(topic) for topic in flow.settings.topics],
         "digest": flow_digest(flow),
     }
 
 
-def _connector_names(flow: ResolvedFlow) -> list[str]:
-    """Return the names of a flow's connectors in Connect; the operator names those of a KafkaMirrorMaker2."""
-    if flow.expanded.shape is not Shape.MIRROR_MAKER2:
-        return [planned.name for planned in connector_objects(flow)]
-    names = [mirror_connector_name(flow.settings, CONNECTOR_CLASSES[role]) for role in mirror_roles(flow)]
-    return names + [planned.name for planned in heartbeat_connectors(flow)]
+def declared_connectors(flow: ResolvedFlow) -> Iterator[ConnectorParameters]:
+    """Every connector of the flow, the source connectors first."""
+    mirror, api = flow.expanded.shape is Shape.MIRROR_MAKER2, strimzi_api_version(flow)
+    for role in mirror_roles(flow) if mirror else ():
+        name = mirror_connector_name(flow.settings, CONNECTOR_CLASSES[role])
+        yield ConnectorParameters(
+            role=role, connector=name, api_version=api, kind="KafkaMirrorMaker2", object_name=flow.workers
+        )
+    for planned in heartbeat_connectors(flow) if mirror else connector_objects(flow):
+        role = ROLE_OF_CLASS[planned.manifest["spec"]["class"].rpartition(".")[2]]
+        yield ConnectorParameters(
+            role=role, connector=planned.name, api_version=api, kind="KafkaConnector", object_name=planned.name
+        )

@@ -1,6 +1,6 @@
 """The validation job's parameters for a flow: everything it needs to read both clusters, credentials by reference."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from components.contract.clusters import Authentication as JobAuthentication
@@ -17,7 +17,6 @@ from components.contract.parameters import (
     AcceptedFinding,
     AclParameters,
     CheckpointParameters,
-    ConnectorParameters,
     FlowParameters,
     GuardParameters,
     HeartbeatParameters,
@@ -26,11 +25,9 @@ from components.contract.parameters import (
     PartParameters,
 )
 from components.flows.digest import flow_digest
-from components.flows.expansion import Shape
 from components.flows.kafka_version import kafka_version
 from components.flows.naming import (
     connector_name,
-    mirror_connector_name,
     offset_syncs_topic_name,
     replication_policy,
     secret_name,
@@ -41,19 +38,15 @@ from components.flows.selections import all_topics, each_once, excluded_groups, 
 from components.flows.sources import each_source
 from components.kafka.internal_topics import internal_by_ending
 from components.kafka.mirror_connectors import (
-    CONNECTOR_CLASSES,
     EMIT_CHECKPOINTS,
     EMIT_HEARTBEATS,
-    ROLE_OF_CLASS,
     ConnectorRole,
 )
 from components.kafka.replication_policy import HEARTBEATS_TOPIC, Side
 from components.render.acls import Acl, flow_acls
-from components.render.api_versions import strimzi_api_version
 from components.render.connections import security_protocol
 from components.render.connector_config import chooses_heartbeats
-from components.render.kafka_connectors import connector_objects
-from components.render.kafka_mirror_maker2 import heartbeat_connectors, mirror_roles
+from components.render.deployments import declared_connectors
 from components.render.transforms import marker_header
 from components.topology.clusters import (
     Authentication,
@@ -128,21 +121,6 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         refresh_topics_seconds=settings.intervals.refresh_topics_seconds,
         refresh_groups_seconds=settings.intervals.refresh_groups_seconds,
     )
-
-
-def declared_connectors(flow: ResolvedFlow) -> Iterator[ConnectorParameters]:
-    """Every connector of the flow, the source connectors first."""
-    mirror, api = flow.expanded.shape is Shape.MIRROR_MAKER2, strimzi_api_version(flow)
-    for role in mirror_roles(flow) if mirror else ():
-        name = mirror_connector_name(flow.settings, CONNECTOR_CLASSES[role])
-        yield ConnectorParameters(
-            role=role, connector=name, api_version=api, kind="KafkaMirrorMaker2", object_name=flow.workers
-        )
-    for planned in heartbeat_connectors(flow) if mirror else connector_objects(flow):
-        role = ROLE_OF_CLASS[planned.manifest["spec"]["class"].rpartition(".")[2]]
-        yield ConnectorParameters(
-            role=role, connector=planned.name, api_version=api, kind="KafkaConnector", object_name=planned.name
-        )
 
 
 def _works(role: ConnectorRole, flow: Flow) -> bool:

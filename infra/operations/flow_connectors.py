@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from components.flows.resolved import ResolvedFlow
 from components.kafka.mirror_connectors import ConnectorRole
-from components.render.job_parameters import declared_connectors
+from components.render.deployments import declared_connectors
 from infra.kubernetes.api import Reference
 
 

@@ -18,7 +18,7 @@ from components.topology.clusters import ConfigValue
 from infra.environment import stack_environment
 from infra.review.bases import Base
 from infra.review.render import USERS_FOLDER
-from infra.settings import StackSettings, read_settings, stack_file
+from infra.settings import PROJECT, StackSettings, read_settings, readable_config, stack_file
 from infra.stack_checks import raise_mistakes
 
 Objects = Mapping[str, Manifest]
@@ -170,8 +170,5 @@ def _required_secrets(data: list[dict[str, Any]], name: str) -> Iterator[tuple[s
 
 
 def _topology_file(stack: str, base: Base) -> str:
-    try:
-        data = yaml.load(stack_file(stack, base.folder).read_text(), yaml.CSafeLoader)
-        return f"stacks/topologies/{data['config']['replication:topology']}.yaml"
-    except (OSError, yaml.YAMLError, KeyError, TypeError):
-        return f"stacks/Pulumi.{stack}.yaml"
+    name = (readable_config(stack_file(stack, base.folder)) or {}).get(f"{PROJECT}:topology")
+    return f"stacks/topologies/{name}.yaml" if name else f"stacks/Pulumi.{stack}.yaml"

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from components.contract.problems import CannotRunError
-from infra.files.loading import load_yaml
 from infra.review.bases import git
-from infra.settings import PROJECT, stack_file, stack_names
+from infra.settings import PROJECT, readable_config, stack_file, stack_names
 
 #: Files here change no object of a stack. Everything else, now or later, counts as part of the program.
 _WITHOUT_EFFECT = frozenset({".ci", ".github", ".gitignore", "LICENSE", "Makefile", "rendered", "tests"})
@@ -52,12 +51,7 @@ def read_topologies(stacks: Path) -> dict[str, str | None]:
 
 
 def _topology_of(file: Path) -> str | None:
-    try:
-        data = load_yaml(file)
-    except CannotRunError:
-        return None
-    config = data.get("config") if isinstance(data, Mapping) else None
-    name = config.get(f"{PROJECT}:topology") if isinstance(config, Mapping) else None
+    name = (readable_config(file) or {}).get(f"{PROJECT}:topology")
     return name if isinstance(name, str) else None
 
 
