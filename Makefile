@@ -38,7 +38,7 @@ demo: $(READY)
 
 # Two processes with a local stack each, because tests mostly wait.
 test: $(READY)
-	$(BIN)/python -m pytest -v -n 2
+	$(BIN)/python -m pytest -v -n 2 --durations=40
 
 check: $(READY)
 	$(BIN)/ruff format --check .
