@@ -13,8 +13,8 @@ def test_the_rest_is_estimated_from_what_was_done() -> None:
 
 def test_a_long_job_is_watched_and_an_idle_session_says_nothing(spark: SparkSession) -> None:
     said: list[str] = []
-    with estimates(spark, said.append, "adding", every_seconds=0.05):
-        spark.range(0, 20_000_000, 1, 40).selectExpr("sum(crc32(cast(id as string)))").collect()
+    with estimates(spark, said.append, "adding", every_seconds=0.01):
+        spark.range(0, 1_000_000, 1, 40).selectExpr("sum(crc32(cast(id as string)))").collect()
     assert said
     assert all(re.fullmatch(r"adding: \d+%, about \d+ s left", line) for line in said)
     heard = len(said)

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from components.contract.report import FlowOutcome, Report, Verdict
 from infra.local.endpoints import Endpoints, Region
+from spark.command_line import entry
 from spark.credentials import resolver
 from spark.job import Options, check_flow
 from spark.report.publish import publish
@@ -186,31 +187,33 @@ def test_the_verdict_is_published_beside_the_flow_and_the_newest_run_counts(
         assert found == {"verdict": verdict, "digest": "sha256:0f", "time": time}
 
 
-def command(*arguments: object) -> "subprocess.CompletedProcess[str]":
-    line = [sys.executable, str(ROOT / "spark" / "validate.py"), *map(str, arguments)]
-    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=300, cwd="/")
+def test_the_command_explains_itself_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        entry(["--help"])
+    assert ended.value.code == 0
+    printed = capsys.readouterr().out
+    assert "validate.py --parameters params.json" in printed
+    assert "exit code" in printed
 
 
-def test_the_command_explains_itself_with_an_example() -> None:
-    answer = command("--help")
-    assert answer.returncode == 0
-    assert "validate.py --parameters params.json" in answer.stdout
-    assert "exit code" in answer.stdout
-
-
-def test_bad_parameters_end_the_command_with_two(tmp_path: Path) -> None:
+def test_bad_parameters_end_the_command_with_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = tmp_path / "params.json"
     bad.write_text(json.dumps({"schemaVersion": 1, "stack": "local", "flows": [a_flow_document(topics=[])]}))
-    answer = command("--parameters", bad)
-    assert answer.returncode == 2
-    assert "parameters-invalid: flows.0.topics" in answer.stderr
-    assert "Traceback" not in answer.stderr
-    assert command("--parameters", bad, "--flow").returncode == 2
+    assert entry(["--parameters", str(bad)]) == 2
+    printed = capsys.readouterr().err
+    assert "parameters-invalid: flows.0.topics" in printed
+    assert "Traceback" not in printed
+    with pytest.raises(SystemExit) as ended:
+        entry(["--parameters", str(bad), "--flow"])
+    assert ended.value.code == 2
 
 
 def test_a_folder_without_jars_ends_the_command_with_two_and_a_report(tmp_path: Path) -> None:
+    """A process of its own: in this one, the job would find the session of the other tests."""
     parameters, report = tmp_path / "params.json", tmp_path / "report.json"
     parameters.write_text(json.dumps({"schemaVersion": 1, "stack": "local", "flows": [a_flow_document()]}))
-    answer = command("--parameters", parameters, "--jars-dir", tmp_path, "--report", report)
+    job = [sys.executable, ROOT / "spark" / "validate.py", "--parameters", parameters]
+    line = [*map(str, job), "--jars-dir", str(tmp_path), "--report", str(report)]
+    answer = subprocess.run(line, capture_output=True, text=True, check=False, timeout=300, cwd="/")
     assert answer.returncode == 2
     assert json.loads(report.read_text())["error"]["code"] == "spark-jars-missing"
