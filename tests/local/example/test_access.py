@@ -21,7 +21,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
 from pyspark.sql import SparkSession
 
 from components.contract.parameters import FlowParameters, Parameters
-from components.contract.report import CheckName, CheckOutcome, Verdict
+from components.contract.report import CheckName, CheckOutcome, FlowOutcome, Verdict
 from components.kafka.acls import CLUSTER_NAME
 from components.render.acls import Acl, flow_acls, merged_acls
 from infra.local.acls import apply_acls, bindings
@@ -148,22 +148,40 @@ def access_of(deployed: Deployed, parameters: FlowParameters) -> CheckOutcome:
         return access.check_access(flow)
 
 
+@pytest.fixture(scope="module")
+def outcomes(least: Deployed) -> dict[str, FlowOutcome]:
+    """Both flows, each validated once."""
+    # What comes later needs rights that what is there does not: a topic to be made, and partitions to be added.
+    source, target = (least.endpoints.regions[alias] for alias in ("useast", "uswest"))
+    create_topics(source, {"payments-least": 2})
+    produce(source, "payments-least", 40, seed=1)
+    wait_for("payments-least to arrive", lambda: expect_records(target, "useast.payments-least", 40), ARRIVAL_SECONDS)
+    assert sum(end_offsets(target, ["useast.payments-least"]).values()) == 40
+    return {flow: least.validate(flow) for flow in ("orders", "ledger")}
+
+
 @pytest.mark.parametrize("flow", ["orders", "ledger"], ids=["default policy", "identity policy"])
-def test_a_flow_runs_and_is_proven_with_nothing_but_the_printed_acls(least: Deployed, flow: str) -> None:
-    if flow == "orders":
-        # What comes later needs rights that what is there does not: a topic to be made, and partitions to be added.
-        source, target = (least.endpoints.regions[alias] for alias in ("useast", "uswest"))
-        create_topics(source, {"payments-least": 2})
-        produce(source, "payments-least", 40, seed=1)
-        wait_for(
-            "payments-least to arrive", lambda: expect_records(target, "useast.payments-least", 40), ARRIVAL_SECONDS
-        )
-        assert sum(end_offsets(target, ["useast.payments-least"]).values()) == 40
-    outcome = least.validate(flow)
+def test_a_flow_runs_and_is_proven_with_nothing_but_the_printed_acls(
+    outcomes: dict[str, FlowOutcome], flow: str
+) -> None:
+    outcome = outcomes[flow]
     assert outcome.verdict is Verdict.PASS, told(outcome)
     looked = check_named(outcome, CheckName.ACCESS)
     assert (looked.findings, looked.counts["missing"]) == ((), 0)
     assert looked.counts["needed"] >= 30
+
+
+def test_a_healthy_flow_passes_every_check_with_something_counted(outcomes: dict[str, FlowOutcome]) -> None:
+    outcome = outcomes["orders"]
+    assert {check.name for check in outcome.checks} >= {"heartbeats-arrive", "offsets-translate", "parity"}
+    parity = check_named(outcome, "parity")
+    assert parity.counts["sourceRecords"] == parity.counts["targetRecords"] >= 3600
+    assert check_named(outcome, "offsets-translate").counts["proven"] > 0
+
+
+def test_identity_policy_over_mutual_tls_replicates_under_the_same_names(outcomes: dict[str, FlowOutcome]) -> None:
+    assert check_named(outcomes["ledger"], "parity").counts["targetRecords"] == 500
+    assert check_named(outcomes["ledger"], "offsets-translate").counts["proven"] == 2
 
 
 @pytest.mark.parametrize(

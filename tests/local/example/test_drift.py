@@ -8,21 +8,17 @@ from typing import Any
 import httpx
 import psutil
 import pytest
-from confluent_kafka.admin import AdminClient
 from kubernetes import client, watch
 
-from components.contract.report import Verdict
 from components.render.config_maps import replication_config_map
 from infra.engine import deployment
-from infra.local.endpoints import ADMIN
 from infra.local.parts import operator as operator_part
 from infra.local.state import load_state
-from infra.local.traffic import create_topics
 from infra.review.comparison import Comparison, Drift
 from infra.review.drift_findings import running_otherwise
 from infra.review.live_comparison import compare_with_cluster
 from infra.waiting import NotYetError, wait_for
-from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, told
+from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed
 
 _STRIMZI = ("kafka.strimzi.io", "v1")
 _NAMESPACE = "mirror-orders"
@@ -158,17 +154,3 @@ def _expect_state(wanted: str) -> None:
         if status.status_code == 200 and status.json()["connector"]["state"] == wanted:
             return
     raise NotYetError(f"not {wanted}")
-
-
-def test_a_topic_made_by_hand_where_a_remote_topic_belongs_is_named(deployed: Deployed) -> None:
-    target = deployed.endpoints.regions["uswest"]
-    admin = AdminClient(target.client_config(ADMIN))
-    create_topics(target, {"useast.payments-made-by-hand": 1})
-    try:
-        outcome = deployed.validate()
-    finally:
-        (removed,) = admin.delete_topics(["useast.payments-made-by-hand"]).values()
-        removed.result(timeout=60)
-    assert outcome.verdict is Verdict.PASS, told(outcome)
-    named = "useast.payments-made-by-hand on uswest is named like the remote topic of payments-made-by-hand in orders"
-    assert f"foreign-topic: {named}" in told(outcome)

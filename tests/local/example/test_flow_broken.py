@@ -20,10 +20,25 @@ def _more_traffic(deployed: Deployed) -> None:
     make_example_traffic(deployed.endpoints.regions["useast"], 60, seed=1)
 
 
-def test_a_stopped_heartbeat_connector_is_named(deployed: Deployed) -> None:
+@pytest.fixture(scope="module")
+def injured(deployed: Deployed) -> FlowOutcome:
+    """A stopped heartbeat connector, a group beyond its translation, and a record that somebody produced to a remote
+    topic, judged together and mended."""
+    target = deployed.endpoints.regions["uswest"]
+    make_example_traffic(deployed.endpoints.regions["useast"], 60, seed=1)
     with deployed.edited("orders-heartbeat", {"state": "stopped"}, {"state": "running"}):
-        outcome = wait_for("heartbeats to grow old", lambda: _expect_old_heartbeats(deployed), ARRIVAL_SECONDS)
-    assert "useast.heartbeats" in told(outcome)
+        end = end_offsets(target, ["useast.orders"])["useast.orders", 0]
+        commit(target, "checkout-web", {("useast.orders", 0): end})
+        producer = Producer(target.client_config(APP))
+        producer.produce("useast.payments-refunds", b"not replicated", b"stray", 0)
+        assert producer.flush(30) == 0
+        try:
+            outcome = wait_for("heartbeats to grow old", lambda: _expect_old_heartbeats(deployed), ARRIVAL_SECONDS)
+        finally:
+            _empty(deployed, "payments-refunds", "useast.payments-refunds")
+            # Groups are synced forward only: from its first record on, the group follows the checkpoints again.
+            commit(target, "checkout-web", {("useast.orders", 0): 0})
+    return outcome
 
 
 def _expect_old_heartbeats(deployed: Deployed) -> FlowOutcome:
@@ -32,6 +47,38 @@ def _expect_old_heartbeats(deployed: Deployed) -> FlowOutcome:
     if check_named(outcome, "heartbeats-arrive").verdict is not Verdict.FAIL:
         raise NotYetError(told(outcome))
     return outcome
+
+
+def test_a_stopped_heartbeat_connector_is_named(injured: FlowOutcome) -> None:
+    assert "useast.heartbeats" in told(injured)
+
+
+def test_a_group_beyond_its_translation_is_named(injured: FlowOutcome) -> None:
+    """A consumer that fails over would skip what lies between."""
+    check = check_named(injured, "offsets-translate")
+    assert check.verdict is Verdict.FAIL, told(injured)
+    assert any("checkout-web" in finding.message for finding in check.findings), told(injured)
+
+
+def test_a_record_produced_to_the_replicated_topic_is_named(injured: FlowOutcome) -> None:
+    parity = check_named(injured, "parity")
+    assert parity.verdict is Verdict.FAIL, told(injured)
+    assert parity.counts["extra"] == 1
+    assert "payments-refunds: 1 records on uswest do not exist on useast" in told(injured)
+
+
+def test_what_was_mended_passes_and_a_topic_made_by_hand_where_a_remote_topic_belongs_is_named(
+    injured: FlowOutcome, deployed: Deployed
+) -> None:
+    assert injured.verdict is Verdict.FAIL
+    create_topics(deployed.endpoints.regions["uswest"], {"useast.payments-made-by-hand": 1})
+    try:
+        mended = deployed.validate()
+    finally:
+        _delete_topics(deployed, uswest="useast.payments-made-by-hand")
+    assert mended.verdict is Verdict.PASS, told(mended)
+    named = "useast.payments-made-by-hand on uswest is named like the remote topic of payments-made-by-hand in orders"
+    assert f"foreign-topic: {named}" in told(mended)
 
 
 def test_a_checkpoint_connector_with_another_topic_list_is_named(deployed: Deployed) -> None:
@@ -44,36 +91,6 @@ def test_a_checkpoint_connector_with_another_topic_list_is_named(deployed: Deplo
     assert check.verdict is Verdict.FAIL, told(outcome)
     assert "checkpoint" in told(outcome)
     assert "checkout-" in told(outcome)
-
-
-def test_a_group_beyond_its_translation_is_named(deployed: Deployed) -> None:
-    """A consumer that fails over would skip what lies between."""
-    target = deployed.endpoints.regions["uswest"]
-    end = end_offsets(target, ["useast.orders"])["useast.orders", 0]
-    commit(target, "checkout-web", {("useast.orders", 0): end})
-    outcome = deployed.validate()
-    check = check_named(outcome, "offsets-translate")
-    assert check.verdict is Verdict.FAIL, told(outcome)
-    assert "checkout-web" in told(outcome)
-    # Groups are synced forward only: from its first record on, the group follows the checkpoints again.
-    commit(target, "checkout-web", {("useast.orders", 0): 0})
-    mended = deployed.validate()
-    assert mended.verdict is Verdict.PASS, told(mended)
-
-
-def test_a_record_produced_to_the_replicated_topic_is_named(deployed: Deployed) -> None:
-    target = deployed.endpoints.regions["uswest"]
-    producer = Producer(target.client_config(APP))
-    producer.produce("useast.payments-refunds", b"not replicated", b"stray", 0)
-    assert producer.flush(30) == 0
-    try:
-        outcome = deployed.validate()
-    finally:
-        _empty(deployed, "payments-refunds", "useast.payments-refunds")
-    parity = check_named(outcome, "parity")
-    assert parity.verdict is Verdict.FAIL, told(outcome)
-    assert parity.counts["extra"] == 1
-    assert "payments-refunds: 1 records on uswest do not exist on useast" in told(outcome)
 
 
 def test_records_lost_to_retention_before_they_were_replicated_are_named(deployed: Deployed) -> None:

@@ -89,14 +89,12 @@ def test_a_flow_that_is_well_and_proven_could_fail_over(deployed: Deployed) -> N
     # Nothing was published for the second flow.
     assert "local ledger failover   could fail over now: no, because no validation was ever published" in answer.stdout
     assert answer.returncode == 1
-    print(answer.stdout)
 
 
 def test_a_failed_task_is_shown_with_the_first_line_of_its_trace(deployed: Deployed) -> None:
     mended = dict.fromkeys(_FAILING)
     with deployed.edited("orders-heartbeat", {"config": _FAILING}, {"config": mended}):
         status = seen(deployed, lambda each: any(connector.failures for connector in each.connectors or ()))
-        print(replicate_status(deployed).stdout)
     assert "orders-heartbeat task 0 failed" in [each.text for each in status.reasons]
     (failure,) = [text for connector in status.connectors or () for text in connector.failures]
     assert failure.startswith("orders-heartbeat task 0: org.apache.kafka.connect.errors.")
@@ -126,7 +124,6 @@ def test_what_is_down_is_named_and_the_rest_is_shown(
 ) -> None:
     with suspended(part):
         answer = replicate_status(deployed, "--json")
-        print(replicate_status(deployed).stdout)
     assert answer.returncode in {1, 2}, answer.stderr
     flows = {each["name"]: each for each in json.loads(answer.stdout)["stacks"][0]["flows"]}
     assert flows["orders"]["couldFailOver"] is False
