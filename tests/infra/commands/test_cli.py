@@ -19,6 +19,7 @@ from infra.local.parts.control_plane import KUBE_APISERVER
 from infra.local.stack import PartStatus
 from infra.settings import stack_names
 from tests.builders import a_cluster, a_flow, a_topology
+from tests.commands import replicate
 from tests.infra.stacks import write_stack
 from tests.repository import ROOT, STACKS
 
@@ -37,21 +38,6 @@ COMMANDS += [
     "local down",
     "local demo",
 ]
-
-
-def replicate(*arguments: str, answer: str = "", **variables: str) -> "subprocess.CompletedProcess[str]":
-    code = "from infra.commands.app import main; main()"
-    # Said in full, as pytest's readline adds a width to what a process inherits.
-    inherited = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        cwd=ROOT,
-        env=inherited | variables,
-        input=answer,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -121,7 +107,15 @@ def test_a_no_ends_the_command() -> None:
 
 
 def test_an_encoding_without_our_marks_is_no_reason_to_stop() -> None:
-    answer = replicate("check", "prod-us-west-2", PYTHONIOENCODING="ascii")
+    code = "from infra.commands.app import main; main()"
+    answer = subprocess.run(
+        [sys.executable, "-c", code, "check", "prod-us-west-2"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (answer.returncode, answer.stdout) == (0, "\\u2713 prod-us-west-2: 0 errors, 0 warnings\n")
 
 

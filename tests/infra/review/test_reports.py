@@ -2,8 +2,6 @@
 
 import io
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,8 +17,8 @@ from infra.review.report_json import as_json
 from infra.review.report_markdown import LONGEST_COMMENT, as_markdown
 from infra.review.report_text import print_comparisons, value_text
 from infra.review.what_to_do import WHAT_TO_DO
+from tests.commands import replicate
 from tests.infra.review.changes import compared, written
-from tests.repository import ROOT
 
 BEFORE = {"replications": {"orders": {"connectors": {"checkpoint": {"enabled": False}}}}}
 AFTER = {"replications": {"orders": {"topics": ["orders"], "connectors": {"checkpoint": {"enabled": False}}}}}
@@ -241,13 +239,6 @@ def test_square_brackets_are_no_markup(comparison: Comparison) -> None:
 
 def test_a_value_of_several_lines_is_shown_on_one() -> None:
     assert value_text("lowercase: true\nrules: []\n") == "lowercase: true\\nrules: []\\n"
-
-
-def replicate(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    code = "from infra.commands.app import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
 
 
 def test_the_exit_code_tells_of_severity_only_where_it_is_asked(tmp_path: Path) -> None:

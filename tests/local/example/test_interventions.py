@@ -1,42 +1,19 @@
 """`replicate pause`, `resume` and `restart` on the running flow: what they change, and what shows it meanwhile."""
 
-import sys
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
-from io import StringIO
-
-import pytest
-
-from infra.commands.app import main
 from infra.operations.looking import look
 from infra.review.live_comparison import compare_with_cluster
 from infra.waiting import wait_for
+from tests import commands
+from tests.commands import Answer
 from tests.local.flows import ARRIVAL_SECONDS, Deployed
 from tests.local.observed import Watch
 
 HEARTBEAT = "orders-heartbeat"
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a command ended with and printed."""
-
-    returncode: object
-    stdout: str
-    stderr: str
-
-
 def replicate(deployed: Deployed, verb: str, *options: str) -> Answer:
-    """The command in this process: a new one imports for longer than the command runs."""
     words = [verb, deployed.settings.stack, *options, "--stacks", str(deployed.settings.stacks)]
-    out, err, code = StringIO(), StringIO(), None
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.setattr(sys, "argv", ["replicate", *words])
-        try:
-            main()
-        except SystemExit as ended:
-            code = ended.code
-    answer = Answer(code or 0, out.getvalue(), err.getvalue())
+    answer = commands.replicate(*words)
     print(f"$ replicate {' '.join(words)}\n{answer.stdout}{answer.stderr}")
     return answer
 
