@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from components.contract.problems import CannotRunError, Place, Problem, ReplicationError
-from components.flows.resolved import config_values
+from components.flows.resolved import config_keys
 from components.topology.model import Topology
 from components.topology.parsing import parse_topology
 from components.topology.remainder import Remainder, remainder
@@ -147,9 +147,7 @@ def deployed_settings(stacks: Path) -> StackSettings:
     config = pulumi.Config(PROJECT)
     values = {key: value for key in SETTINGS if (value := config.get(key)) is not None}
     settings = _settings(pulumi.get_stack(), values, frozenset(), stacks)
-    named = sorted(
-        {value.config for cluster in settings.topology.clusters.values() for value in config_values(cluster)}
-    )
+    named = sorted(config_keys(settings.topology))
     secret_keys = frozenset(key for key in named if pulumi.runtime.is_config_secret(config.full_key(key)))
     plain = {key: value for key in named if key not in secret_keys and (value := config.get(key)) is not None}
     return replace(settings, values={**values, **plain}, secret_keys=secret_keys)

@@ -14,8 +14,8 @@ from components.contract.problems import Problem, Severity, raise_errors
 from components.flows.expansion import expand
 from components.flows.resolved import (
     ResolvedFlow,
+    config_keys,
     config_secrets,
-    config_values,
     resolve_flows,
     validation_config_secrets,
 )
@@ -133,8 +133,7 @@ def _check_stack(settings: StackSettings) -> Iterator[Problem]:
 
 def _unknown_keys(settings: StackSettings) -> Iterator[Problem]:
     """Keys of the project that nothing reads: a misspelt `region` would deploy the flows of all regions."""
-    named = {value.config for cluster in settings.topology.clusters.values() for value in config_values(cluster)}
-    known = sorted({*SETTINGS, *named})
+    known = sorted({*SETTINGS, *config_keys(settings.topology)})
     for key in sorted({*settings.values, *settings.secret_keys} - set(known)):
         near = nearest(key, known)
         yield Problem(

@@ -9,6 +9,7 @@ from typing import Any
 
 from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState
 from components.kafka.mirror_connectors import ROLE_OF_CLASS
+from components.properties.values import value_text
 from components.render.planned_objects import PART_OF, Manifest
 from components.render.references import CONFIG_MAP_PROVIDER
 
@@ -111,7 +112,7 @@ def _connector(
         for (_, name), data in config_maps.items()
         if "credentials.revision" in data and f"/{name}:alias}}" in str(spec["config"].get(f"{side}.cluster.alias"))
     }
-    config = {name: _PLACEHOLDER.sub(value, _text(given)) for name, given in spec["config"].items()}
+    config = {name: _PLACEHOLDER.sub(value, value_text(given)) for name, given in spec["config"].items()}
     role = ROLE_OF_CLASS.get(spec["class"].rpartition(".")[2], "")
     return DeployedConnector(
         body["metadata"]["labels"].get(PART_OF, ""),
@@ -138,7 +139,7 @@ def _mirrored(body: Manifest, workers: DeployedWorkers, flows: Mapping[str, str]
             connector = mirror.get(f"{role}Connector")
             if connector is None:
                 continue
-            config = {key: _text(value) for key, value in connector["config"].items()}
+            config = {key: value_text(value) for key, value in connector["config"].items()}
             config |= _ends_of_mirror(source, target) | _selection(mirror, role)
             yield DeployedConnector(
                 flow,
@@ -173,7 +174,3 @@ def _selection(mirror: Manifest, role: str) -> dict[str, str]:
     if role == "heartbeat":
         return {}
     return {key: mirror[name] for key, name in fields.items() if name in mirror}
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -142,6 +142,11 @@ def _configured(held: Mapping[str, object]) -> dict[str, ConfigValue]:
     return {key: value for key, value in held.items() if isinstance(value, ConfigValue)}
 
 
+def config_keys(topology: Topology) -> frozenset[str]:
+    """The keys of a stack's configuration that the clusters of a topology read."""
+    return frozenset(value.config for cluster in topology.clusters.values() for value in config_values(cluster))
+
+
 def config_values(cluster: Cluster) -> Iterator[ConfigValue]:
     """All addresses and credentials of a cluster that come from the stack's configuration."""
     if isinstance(cluster.bootstrap_servers, ConfigValue):

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from components.contract.problems import CannotRunError, ReplicationError
 from infra.environment import stack_environment
 from infra.project import FILE_NAME, Project, stacks_folder
-from infra.review.render import MARKER
+from infra.review.render import is_rendered
 from infra.settings import read_settings
 
 #: The main branch is the first of these that exists.
@@ -55,10 +55,7 @@ def open_base(against: str | None, stacks: Path) -> Iterator[Base]:
 
 def _folder(folder: Path) -> Base:
     """Stack files, a checkout with stack files in `stacks`, or an earlier render of one or several stacks."""
-    kustomization = folder / "kustomization.yaml"
-    if kustomization.is_file() and kustomization.read_text().startswith(MARKER):
-        return Base(str(folder), folder, rendered=True)
-    if any(each.read_text().startswith(MARKER) for each in folder.glob("*/kustomization.yaml")):
+    if any(map(is_rendered, (folder, *folder.glob("*/")))):
         return Base(str(folder), folder, rendered=True)
     for place in (folder, folder / "stacks"):
         if any(place.glob("Pulumi.*.yaml")) or (place / "topologies").is_dir():

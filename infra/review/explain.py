@@ -13,7 +13,7 @@ from components.checks.property_values import is_open_credential
 from components.contract.problems import CannotRunError
 from components.flows.expansion import Shape
 from components.flows.naming import connector_name, mirror_connector_name
-from components.flows.resolved import ResolvedFlow, config_values, resolve_flows
+from components.flows.resolved import ResolvedFlow, config_keys, resolve_flows
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
 from components.properties.clients import Client, split_prefix
 from components.properties.connector_context import owner_of
@@ -92,8 +92,7 @@ def explanation(settings: StackSettings, flow: str, name: str | None = None, *, 
 
 def _flow(settings: StackSettings, name: str) -> ResolvedFlow:
     raise_mistakes(settings)
-    named = {value.config for cluster in settings.topology.clusters.values() for value in config_values(cluster)}
-    addresses = {key: f"{{config: {key}}}" for key in named} | dict(settings.values)
+    addresses = {key: f"{{config: {key}}}" for key in config_keys(settings.topology)} | dict(settings.values)
     return flow_named(name, resolve_flows(settings.topology, settings.region, addresses), settings.stack)
 
 

@@ -17,7 +17,7 @@ from components.render.planned_objects import PlannedObject
 from infra.settings import StackSettings
 from infra.stack_checks import raise_mistakes
 
-MARKER = "# Rendered by `replicate render`; the next one replaces every file here.\n"
+_MARKER = "# Rendered by `replicate render`; the next one replaces every file here.\n"
 #: No replication can have this name, because Kubernetes does not allow it.
 USERS_FOLDER = "kafka_users"
 
@@ -30,17 +30,21 @@ def rendered_files(settings: StackSettings, addresses: Mapping[str, str]) -> dic
     folders = {each.name: deployment_objects(each) for each in deployed}
     if users := kafka_user_objects(settings.topology, settings.region):
         folders[USERS_FOLDER] = users
-    files = {"kustomization.yaml": MARKER + _yaml(_kustomization(list(folders)))}
+    files = {"kustomization.yaml": _MARKER + _yaml(_kustomization(list(folders)))}
     for folder, objects in folders.items():
         files |= {f"{folder}/{name}": text for name, text in _files_of(objects).items()}
     return files
 
 
+def is_rendered(folder: Path) -> bool:
+    """Whether an earlier render wrote the folder."""
+    kustomization = folder / "kustomization.yaml"
+    return kustomization.is_file() and kustomization.read_text().startswith(_MARKER)
+
+
 def write_files(files: Mapping[str, str], folder: Path) -> None:
     """Write a rendered stack, replacing an earlier one. Raises CannotRunError for a folder with anything else in it."""
-    kustomization = folder / "kustomization.yaml"
-    ours = kustomization.is_file() and kustomization.read_text().startswith(MARKER)
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not ours):
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not is_rendered(folder)):
         raise CannotRunError(
             "folder-not-empty",
             "the folder contains files that an earlier render did not write",
@@ -62,7 +66,7 @@ def write_files(files: Mapping[str, str], folder: Path) -> None:
 
 def _files_of(objects: Sequence[PlannedObject]) -> dict[str, str]:
     visible = [planned for planned in objects if not planned.secret_values]
-    files = {"kustomization.yaml": MARKER + _yaml(_kustomization([f"{planned.key}.yaml" for planned in visible]))}
+    files = {"kustomization.yaml": _MARKER + _yaml(_kustomization([f"{planned.key}.yaml" for planned in visible]))}
     files |= {f"{planned.key}.yaml": _yaml(planned.manifest) for planned in visible}
     required = [_required_secret(planned) for planned in objects if planned.secret_values]
     if required:
