@@ -186,9 +186,16 @@ def _guard(flow: Flow) -> GuardParameters | None:
     return GuardParameters(filter=marker_header(flow.target), mark=marker_header(flow.source))
 
 
-def _cluster(flow: ResolvedFlow, side: Side) -> ClusterParameters:
+def connector_login(flow: ResolvedFlow, side: Side) -> ClusterParameters:
+    """How the connectors reach a cluster."""
+    return _cluster(flow, side, as_connectors=True)
+
+
+def _cluster(flow: ResolvedFlow, side: Side, *, as_connectors: bool = False) -> ClusterParameters:
     """How the job reaches a cluster: with the cluster's `validation` settings, otherwise as the connectors do."""
     cluster = flow.cluster(side)
+    if as_connectors:
+        cluster = cluster.model_copy(update={"validation": None})
     namespace = flow.namespace
     owner = flow.secrets_owner(side)
     own, connectors = validation_secret_name(owner, side), secret_name(owner, side)

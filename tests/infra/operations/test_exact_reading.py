@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as Place
 
 from components.contract.parameters import FlowParameters, GuardParameters
@@ -15,48 +15,15 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.record_identity import Headers, identity
 from components.kafka.replication_policy import Policy
 from components.render.job_parameters import flow_parameters
-from infra.kafka_login import ClientConfig
 from infra.operations.exact_reading import read_positions
 from infra.operations.facts import UnaskedError
 from infra.operations.group_writer import GroupWriter
 from infra.operations.kafka_reader import KafkaReader
 from tests.builders import a_resolved_flow
+from tests.infra.operations.brokers import Cluster, Reader, Said
 
 FLOW = flow_parameters(a_resolved_flow())
 MARKS = GuardParameters(filter="replicated-from-uswest", mark="replicated-from-useast")
-#: What a record says, and the mark that it carries.
-Said = tuple[int, str]
-
-
-class Cluster:
-    """A broker within this process."""
-
-    def __init__(self) -> None:
-        self.producer = Producer({"bootstrap.servers": "unused", "test.mock.num.brokers": 1, "log_level": 2})
-        (broker,) = self.producer.list_topics(timeout=10).brokers.values()
-        self.config: ClientConfig = {"bootstrap.servers": f"{broker.host}:{broker.port}", "log_level": 2}
-
-    def hold(self, topic: str, records: Sequence[Said]) -> None:
-        """Write records to partition 0, each with a time of its own."""
-        for number, mark in records:
-            headers: list[tuple[str, str | bytes | None]] = [
-                ("trace", b"%d" % number),
-                *([(mark, None)] if mark else []),
-            ]
-            self.producer.produce(topic, b"value", b"key", 0, headers=headers, timestamp=1_000 + number)
-        assert self.producer.flush(10) == 0
-
-
-class Reader(KafkaReader):
-    """This broker does not find offsets by time, so they are looked for in the records."""
-
-    def offset_at(self, partition: TopicPartition, time_ms: int) -> int | None:
-        log = self.logs([partition])[partition]
-        with self.stream(committed=False) as stream:
-            for each in stream.messages(partition, log):
-                if each.timestamp()[1] >= time_ms:
-                    return each.offset()
-        return None
 
 
 @dataclass(frozen=True)

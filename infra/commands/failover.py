@@ -1,0 +1,182 @@
+"""The command `replicate failover`."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich.markup import escape
+
+from components.changes.effect import number
+from components.contract.problems import RefusedError
+from infra.commands.console import err, out
+from infra.commands.intervention import DryRun, Flow, WaitSeconds, who
+from infra.commands.options import InProject, Json, Stack
+from infra.settings import StackSettings, read_settings
+
+if TYPE_CHECKING:
+    from infra.operations.failover_facts import Looked, Mode, Plan
+    from infra.operations.failover_looking import Scene
+
+_Mode = Literal["planned", "continuous", "disaster"]
+_DONE = "[green]✓[/]"
+
+
+def failover(
+    project: InProject,
+    stack: Stack,
+    flow: Flow,
+    mode: Annotated[
+        _Mode,
+        typer.Option(
+            help="`planned`: producers are stopped, and everything has crossed. `continuous`: the flow goes on, and "
+            "idle groups move. `disaster`: the source does not answer, and the last evidence decides."
+        ),
+    ] = "planned",
+    groups: Annotated[
+        list[str] | None,
+        typer.Option("--group", metavar="NAME", help="Only this consumer group; may be given several times."),
+    ] = None,
+    watch_seconds: Annotated[
+        float, typer.Option(min=0, help="Seconds for which nothing may be written to the source, if planned.")
+    ] = 10,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+    wait_seconds: WaitSeconds = 180,
+) -> None:
+    """Move consumer groups to the target: each goes on at exactly the record that it had reached on the source.
+
+    The positions are computed from the records of both clusters. First everything is looked at; if a precondition is
+    not met, nothing is changed. A planned failover then stops the checkpoint connector, so that nothing moves a group
+    back. The point of no return is the first committed offset. Interrupted anywhere, run it again.
+
+    In a disaster nothing is computed from records: what is lost is said by topic, and what is read again by group.
+
+    Example: `replicate failover prod-us-west-2 orders --dry-run`
+    """
+    settings = read_settings(stack, project.stacks)
+    _fail_over(Call(settings, flow, mode, groups or (), watch_seconds, wait_seconds, dry_run, as_json))
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the command."""
+
+    settings: StackSettings
+    flow: str
+    mode: str
+    groups: Sequence[str]
+    watch_seconds: float
+    wait_seconds: float
+    dry_run: bool
+    as_json: bool
+
+    def say(self, text: str) -> None:
+        if not self.as_json:
+            out.print(text, soft_wrap=True)
+
+
+def _fail_over(call: Call) -> None:
+    # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
+    from infra.operations import failover_looking
+    from infra.operations.failover_facts import Mode
+    from infra.operations.failover_plan import refuse_unsuited
+
+    mode = Mode(call.mode)
+    with failover_looking.opened(call.settings, call.flow) as scene:
+        refuse_unsuited(scene.parameters, mode)
+        if mode is Mode.DISASTER:
+            after_disaster(call, scene)
+        else:
+            with_both(call, scene, mode)
+
+
+def with_both(call: Call, scene: "Scene", mode: "Mode") -> None:
+    """A failover while both clusters answer."""
+    from infra.operations import failover_looking
+    from infra.operations.failover_facts import Mode
+    from infra.operations.failover_plan import plan
+
+    with err.status("asking Kubernetes and Kafka") as status:
+        watched = call.watch_seconds if mode is Mode.PLANNED else 0
+        looked = failover_looking.look(scene, call.groups, watched, status.update)
+    found = plan(scene.parameters, mode, looked, time.time_ns() // 1_000_000)
+    _go_on(call, found, lambda: _carry_out(call, scene, mode, found, looked))
+
+
+def after_disaster(call: Call, scene: "Scene") -> None:
+    """A failover by what the target alone says."""
+    from infra.operations import failing_over, failover_looking
+    from infra.operations.disaster_plan import consumed_topics, disaster_plan
+    from infra.operations.failover_facts import Mode
+    from infra.operations.failover_text import next_steps
+
+    with err.status("asking Kubernetes and the target"):
+        evidence = failover_looking.look_at_target(scene, call.groups)
+    found = disaster_plan(scene.parameters, evidence)
+    target, source = scene.parameters.target.alias, scene.parameters.source.alias
+
+    def carry_out() -> None:
+        with err.status("failing over") as status:
+            failing_over.commit(scene, found.moves, status.update)
+        call.say(f"{_DONE} {number(len(found.moves), 'position')} had to be committed on {target}")
+        for line in next_steps(scene.parameters, Mode.DISASTER, consumed_topics(scene.parameters, evidence)):
+            call.say(escape(line))
+        stop = f"`replicate stop {call.settings.stack} {call.flow}`"
+        call.say(f"Before {source} comes back: {stop}, so that nothing moves a group meanwhile.")
+
+    _go_on(call, found, carry_out)
+
+
+def _go_on(call: Call, found: "Plan", carry_out: Callable[[], None]) -> None:
+    """Print the plan, and carry it out unless it is a dry run. Raises RefusedError if a precondition is not met."""
+    from infra.operations.failover_text import document, print_plan
+
+    if not call.as_json:
+        print_plan(found, out)
+    commits = not call.dry_run and not found.unmet
+    if commits:
+        carry_out()
+    if call.as_json:
+        typer.echo(json.dumps(document(found, committed=commits), indent=2))
+    if found.unmet:
+        raise _unmet(call, found)
+    if call.dry_run:
+        call.say("nothing was changed")
+
+
+def _carry_out(call: Call, scene: "Scene", mode: "Mode", found: "Plan", looked: "Looked") -> None:
+    """Stop what would move groups back, look a last time, commit."""
+    from infra.operations import failing_over
+    from infra.operations.failover_facts import Mode
+    from infra.operations.failover_text import next_steps, topics_of
+
+    by = failing_over.Who(who(), call.wait_seconds)
+    planned = mode is Mode.PLANNED
+    with err.status("failing over") as status:
+        stopped = failing_over.stop_checkpoints(scene, by, status.update) if planned else ()
+        for place in stopped:
+            call.say(f"{_DONE} {escape(place.name)} is STOPPED, so that it moves no group back")
+        try:
+            failing_over.expect_unchanged(scene, found, looked, ends=planned)
+        except RefusedError:
+            failing_over.resume_checkpoints(scene, by, stopped, status.update)
+            raise
+        call.say("point of no return: committing positions; if this is interrupted, run the command again")
+        failing_over.commit(scene, found.moves, status.update)
+    committed = f"{number(len(found.moves), 'position')} committed on {scene.parameters.target.alias} and read back"
+    call.say(f"{_DONE} {committed}")
+    for line in next_steps(scene.parameters, mode, topics_of(found.moves)):
+        call.say(escape(line))
+    if planned:
+        end = f"`replicate resume {call.settings.stack} {call.flow}` only when they are to go back"
+        call.say(f"Leave the checkpoint connector stopped: {end}.")
+
+
+def _unmet(call: Call, found: "Plan") -> RefusedError:
+    what = "; ".join(f"{each.name}: {each.value}" for each in found.unmet)
+    why = "A failover needs every precondition, and nothing was changed."
+    remedy = "correct these, and run the command again; `--dry-run` shows them without changing anything."
+    return RefusedError("precondition-unmet", what, f"flow {call.flow} of {call.settings.stack}", why, remedy)

@@ -1,0 +1,122 @@
+"""What the target alone says of a flow whose source does not answer. Only reads."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from components.contract.parameters import FlowParameters
+from components.kafka import mirror_records
+from components.kafka.mirror_records import Checkpoint
+from components.kafka.positions import OffsetRange, TopicPartition
+from infra.operations.facts import Unasked, UnaskedError, VerdictFacts
+from infra.operations.failover_facts import Group
+from infra.operations.kafka_facts import heartbeat_ms
+from infra.operations.kafka_reader import KafkaReader, Read
+
+#: How many of the newest offsets of a partition are read, to learn when and how fast its records came.
+_NEWEST = 100
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The end of a remote partition: `newest_ms` is the time of its newest record, None if it has none.
+
+    `per_second` is how many records a second came at last, by their timestamps; None if that cannot be told.
+    """
+
+    end: int
+    newest_ms: int | None = None
+    per_second: float | None = None
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A group's newest checkpoint in a remote partition, and when it was written, in ms since 1970."""
+
+    checkpoint: Checkpoint
+    written_ms: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything that the target says. `source` says why the source does not answer; "" if it does.
+
+    `tails` are by source partition, `checkpoints` by group and remote partition. The `committed` offsets of the groups
+    are empty: they were on the source.
+    """
+
+    now_ms: int
+    source: str
+    verdict: VerdictFacts | Unasked | None
+    heartbeat_ms: int | None
+    tails: Mapping[TopicPartition, Tail]
+    groups: tuple[Group, ...]
+    checkpoints: Mapping[tuple[str, TopicPartition], Translated]
+
+
+def why_silent(source: KafkaReader) -> str:
+    """Why a cluster does not answer; "" if it does."""
+    try:
+        source.topics()
+    except UnaskedError as error:
+        return str(error)
+    return ""
+
+
+def read_evidence(
+    flow: FlowParameters,
+    target: KafkaReader,
+    names: Sequence[str],
+    source: str,
+    verdict: VerdictFacts | Unasked | None,
+    now_ms: int,
+) -> Evidence:
+    """Ask the target for everything; `names` are the groups to move, without any those that the flow selects."""
+    policy = flow.replication_policy
+    topics = flow.replicated(name for each in target.topics() if policy.remote(name := policy.original(each)) == each)
+    remote = target.partitions(policy.remote(topic) for topic in topics)
+    original = {each: TopicPartition(policy.original(each.topic), each.partition) for each in remote}
+    checkpoints = _checkpoints(flow, target)
+    translated = {group for group, partition in checkpoints if partition in original}
+    known = translated | set(target.groups())
+    chosen = sorted(names or (flow.group_selection.of(known) if flow.groups else known))
+    members, committed = target.members(chosen), target.committed(chosen)
+    groups = []
+    for each in chosen:
+        ours = {partition: offset for partition, offset in committed.get(each, {}).items() if partition in original}
+        if ours or each in translated or names:
+            groups.append(Group(each, 0, members.get(each, 0), {}, ours))
+    tails = {original[each]: tail for each, tail in _tails(flow, target, remote).items()}
+    beat = heartbeat_ms(flow, target) if flow.heartbeats.enabled else None
+    return Evidence(now_ms, source, verdict, beat, tails, tuple(groups), checkpoints)
+
+
+def _checkpoints(flow: FlowParameters, target: KafkaReader) -> dict[tuple[str, TopicPartition], Translated]:
+    if not flow.checkpoints.enabled:
+        return {}
+    found = {}
+    for read in target.records(flow.checkpoints.topic):
+        each = mirror_records.checkpoint(read.key, read.value)
+        if each is not None:
+            found[each.group, each.partition] = Translated(each, read.time_ms)
+    return found
+
+
+def _tails(
+    flow: FlowParameters, target: KafkaReader, partitions: Sequence[TopicPartition]
+) -> dict[TopicPartition, Tail]:
+    logs = target.logs(partitions)
+    ranges = {each: OffsetRange(max(log.start, log.end - _NEWEST), log.end) for each, log in logs.items()}
+    read: dict[TopicPartition, list[Read]] = {}
+    for each in target.read("the newest records", ranges):
+        # In a pair, the target's own records say nothing of the source.
+        if flow.guard is None or flow.guard.mark in each.headers:
+            read.setdefault(each.partition, []).append(each)
+    return {each: _tail(log.end, read.get(each, [])) for each, log in logs.items()}
+
+
+def _tail(end: int, read: Sequence[Read]) -> Tail:
+    if not read:
+        return Tail(end)
+    times = [each.time_ms for each in read]
+    seconds = (max(times) - min(times)) / 1000
+    return Tail(end, max(times), (len(read) - 1) / seconds if seconds > 0 else None)

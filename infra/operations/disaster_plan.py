@@ -1,0 +1,119 @@
+"""What the last evidence means when the source is gone: what is lost, what is read again, what to commit. Pure."""
+
+import math
+from collections.abc import Iterator
+
+from components.changes.effect import number
+from components.contract.parameters import FlowParameters
+from components.kafka.positions import TopicPartition
+from infra.operations.disaster_facts import Evidence, Tail
+from infra.operations.failover_facts import Group, LeftAlone, Move, Plan, Precondition
+from infra.operations.failover_plan import verdict_precondition
+from infra.operations.flow_status import duration
+
+
+def disaster_plan(flow: FlowParameters, found: Evidence) -> Plan:
+    """The plan. Its moves are only for partitions in which a group has no position on the target."""
+    moves: list[Move] = []
+    left_alone = []
+    for group in found.groups:
+        if group.members_on_target:
+            why = f"it runs on {flow.target.alias} with {number(group.members_on_target, 'member')} already"
+            left_alone.append(LeftAlone(group.name, why))
+        else:
+            moves += _needed(flow, found, group)
+    again = [each for group in found.groups for each in _read_again(flow, found, group)]
+    preconditions = (
+        _source(flow, found),
+        *_lost(flow, found),
+        *again,
+        verdict_precondition(found.verdict, found.now_ms),
+    )
+    return Plan(preconditions, tuple(moves), tuple(left_alone))
+
+
+def _source(flow: FlowParameters, found: Evidence) -> Precondition:
+    if found.source:
+        return Precondition("source", found.source)
+    value = f"{flow.source.alias} answers, so exact positions can be computed: use `--mode planned` or `continuous`"
+    return Precondition("source", value, met=False)
+
+
+def last_sign_ms(found: Evidence) -> int | None:
+    """When something last came from the source, in ms since 1970: a heartbeat or a record."""
+    times = [each.newest_ms for each in found.tails.values() if each.newest_ms is not None]
+    return max([*times, *([found.heartbeat_ms] if found.heartbeat_ms is not None else [])], default=None)
+
+
+def _lost(flow: FlowParameters, found: Evidence) -> Iterator[Precondition]:
+    """For each topic, from when on records may be missing, and about how many."""
+    sign = last_sign_ms(found)
+    if sign is None:
+        yield Precondition("lost", f"nothing of {flow.source.alias} was ever replicated", met=False)
+        return
+    silent = max(0.0, (found.now_ms - sign) / 1000)
+    by_topic: dict[str, list[Tail]] = {}
+    for partition, tail in sorted(found.tails.items()):
+        by_topic.setdefault(partition.topic, []).append(tail)
+    for topic, tails in by_topic.items():
+        newest = max((each.newest_ms for each in tails if each.newest_ms is not None), default=None)
+        seen = f"its newest record is {_age(found, newest)} old" if newest is not None else "it holds no record"
+        yield Precondition(
+            "lost", f"{topic}: what came in the last {duration(silent)}{_about(tails, silent)}; {seen}", met=None
+        )
+
+
+def _about(tails: list[Tail], seconds: float) -> str:
+    rates = [each.per_second for each in tails if each.per_second is not None]
+    return f", about {number(math.ceil(sum(rates) * seconds), 'record')} at its last rate" if rates else ""
+
+
+def _age(found: Evidence, at_ms: int) -> str:
+    return duration(max(0.0, (found.now_ms - at_ms) / 1000))
+
+
+def _read_again(flow: FlowParameters, found: Evidence, group: Group) -> Iterator[Precondition]:
+    """What a group may read again at most, and how old that knowledge is."""
+    starts = {partition: _start(flow, found, group, partition) for partition in found.tails}
+    known = {partition: start for partition, start in starts.items() if start is not None}
+    if not known:
+        value = f"{group.name}: it has no position on {flow.target.alias}, and begins at its `auto.offset.reset`"
+        yield Precondition("read again", value, met=None)
+        return
+    again = sum(max(0, found.tails[partition].end - start) for partition, start in known.items())
+    written = [
+        found.checkpoints[key].written_ms
+        for partition in known
+        if (key := (group.name, flow.replication_policy.remote_partition(partition))) in found.checkpoints
+    ]
+    age = f"; its offsets are known as of {_age(found, min(written))} ago" if written else ""
+    yield Precondition("read again", f"{group.name}: at most {number(again, 'record')}{age}", met=None)
+
+
+def consumed_topics(flow: FlowParameters, found: Evidence) -> dict[str, list[str]]:
+    """The source's topics in which each group that does not run has a position, by group."""
+    idle = [group for group in found.groups if not group.members_on_target]
+    topics = {
+        group.name: {each.topic for each in found.tails if _start(flow, found, group, each) is not None}
+        for group in idle
+    }
+    return {name: sorted(each) for name, each in topics.items() if each}
+
+
+def _start(flow: FlowParameters, found: Evidence, group: Group, partition: TopicPartition) -> int | None:
+    remote = flow.replication_policy.remote_partition(partition)
+    if remote in group.on_target:
+        return group.on_target[remote]
+    translated = found.checkpoints.get((group.name, remote))
+    return translated.checkpoint.downstream if translated is not None else None
+
+
+def _needed(flow: FlowParameters, found: Evidence, group: Group) -> Iterator[Move]:
+    """The group's newest checkpoints, where nobody has committed them."""
+    for partition in sorted(found.tails):
+        remote = flow.replication_policy.remote_partition(partition)
+        translated = found.checkpoints.get((group.name, remote))
+        if translated is not None and remote not in group.on_target:
+            checkpoint = translated.checkpoint
+            again = max(0, found.tails[partition].end - checkpoint.downstream)
+            yield Move(group.name, partition, checkpoint.upstream, remote, checkpoint.downstream, again, exact=False)

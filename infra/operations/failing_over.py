@@ -1,0 +1,110 @@
+"""Carries out a planned or continuous failover whose preconditions are met, and can be run again at any time.
+
+Nothing is remembered between two runs: what an interrupted one did is found by looking. Until the first offset is
+committed, everything is undone if the source moved.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from components.contract.problems import RefusedError
+from components.kafka.positions import TopicPartition
+from infra.operations.exact_reading import Say
+from infra.operations.failover_facts import Looked, Move, Plan
+from infra.operations.failover_looking import Scene, read_groups
+from infra.operations.flow_connectors import ConnectorPlace, connector_places
+from infra.operations.intervening import carry_out, read_live
+from infra.operations.interventions import Request, planned
+from infra.operations.restarts import connector_in
+
+#: What a checkpoint connector is when it writes nothing.
+_QUIET = frozenset({"stopped", "paused"})
+
+
+@dataclass(frozen=True)
+class Who:
+    """Who fails over, and how long the operator may take."""
+
+    name: str
+    seconds: float
+
+
+def stop_checkpoints(scene: Scene, who: Who, say: Say) -> tuple[ConnectorPlace, ...]:
+    """Stop the flow's checkpoint connectors that run, so that none moves a group back; returns those stopped now."""
+    places = [place for place in connector_places(scene.flow) if place.role == "checkpoint"]
+    with scene.kubernetes() as api:
+        live = read_live(api, places)
+        running = [place for place in places if connector_in(place, live[place.resource])[0] not in _QUIET]
+        if running:
+            changes = planned(_request(scene, who, "stopped"), running, live)
+            carry_out(api, changes, running, who.seconds, say)
+    return tuple(running)
+
+
+def resume_checkpoints(scene: Scene, who: Who, places: Sequence[ConnectorPlace], say: Say) -> None:
+    """Undo `stop_checkpoints`."""
+    if not places:
+        return
+    with scene.kubernetes() as api:
+        changes = planned(_request(scene, who, "running"), places, read_live(api, places))
+        carry_out(api, changes, places, who.seconds, say)
+
+
+def _request(scene: Scene, who: Who, state: str) -> Request:
+    return Request(scene.settings.stack, scene.flow.name, state, who.name, datetime.now(UTC))
+
+
+def expect_unchanged(scene: Scene, plan: Plan, looked: Looked, *, ends: bool) -> None:
+    """Look a last time before the point of no return. Raises RefusedError if a group moved or, with `ends`, the source.
+
+    A producer that goes past the stop is named by the partition it wrote to.
+    """
+    source, target = scene.reader(scene.parameters.source), scene.reader(scene.parameters.target)
+    if ends:
+        now = source.logs(looked.ends)
+        grown = [each for each, log in now.items() if log.end != looked.ends[each]]
+        if grown:
+            partition = min(grown)
+            what = f"a producer wrote to {partition}: it ends at {now[partition].end}, and ended at "
+            raise _changed(scene, f"{what}{looked.ends[partition]}", "stop it")
+    names = sorted({move.group for move in plan.moves})
+    now_groups = read_groups(scene.parameters, source, target, names, frozenset(looked.ends))
+    before = {group.name: group for group in looked.groups}
+    for group in now_groups:
+        if group.committed != before[group.name].committed or group.members_on_source or group.members_on_target:
+            raise _changed(scene, f"group {group.name} runs, or has committed offsets meanwhile", "stop it")
+
+
+def _changed(scene: Scene, what: str, remedy: str) -> RefusedError:
+    why = "The positions were computed for what was there before. Nothing was committed."
+    return RefusedError(
+        "changed-meanwhile", what, f"flow {scene.flow.name}", why, f"{remedy}, and run the command again."
+    )
+
+
+def commit(scene: Scene, moves: Sequence[Move], say: Say) -> None:
+    """Commit the positions on the target, one group after the other, and read them back."""
+    if not moves:
+        return
+    writer, target = scene.writer(), scene.reader(scene.parameters.target)
+    by_group: dict[str, dict[TopicPartition, int]] = {}
+    for move in moves:
+        by_group.setdefault(move.group, {})[move.target] = move.offset
+    tag = f"replicate failover {scene.flow.name} at {datetime.now(UTC).isoformat(timespec='seconds')}"
+    for number, (group, offsets) in enumerate(by_group.items(), start=1):
+        say(f"committing for {group} ({number} of {len(by_group)})")
+        writer.commit(group, offsets, tag)
+    found = target.committed(by_group)
+    for group, offsets in by_group.items():
+        for partition, offset in offsets.items():
+            if found.get(group, {}).get(partition) != offset:
+                what = f"{group} is at {found.get(group, {}).get(partition)} in {partition}, not at {offset}"
+                raise _changed_after(scene, what)
+
+
+def _changed_after(scene: Scene, what: str) -> RefusedError:
+    why = "Somebody moved the group while its position was committed."
+    return RefusedError(
+        "read-back-differs", what, scene.parameters.target.alias, why, "stop the group, and run it again."
+    )

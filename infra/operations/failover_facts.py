@@ -1,0 +1,101 @@
+"""What was seen of a flow before a failover, and what would be committed, as plain values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from components.kafka.exact_positions import NotProvenError, PartitionPositions
+from components.kafka.positions import TopicPartition
+from infra.operations.facts import ConnectorFacts, Unasked, VerdictFacts
+
+
+class Mode(StrEnum):
+    """How a failover goes on: `planned` stops the source, `continuous` leaves it, `disaster` finds it gone."""
+
+    PLANNED = "planned"
+    CONTINUOUS = "continuous"
+    DISASTER = "disaster"
+
+
+@dataclass(frozen=True)
+class Group:
+    """A consumer group: its members on each side, its offsets on the source, and by remote partition on the target."""
+
+    name: str
+    members_on_source: int
+    members_on_target: int
+    committed: Mapping[TopicPartition, int]
+    on_target: Mapping[TopicPartition, int]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A source partition to which something was written while it was watched: its end before and after."""
+
+    partition: TopicPartition
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Looked:
+    """Everything that a planned or continuous failover looks at.
+
+    `positions` and the source's `ends` are by source partition; an end is among the committed offsets. `missing` are
+    remote partitions that do not exist. `watched_seconds` is how long the source's ends were watched.
+    """
+
+    connectors: tuple[ConnectorFacts, ...] | Unasked
+    verdict: VerdictFacts | Unasked | None
+    groups: tuple[Group, ...]
+    positions: Mapping[TopicPartition, PartitionPositions | NotProvenError]
+    ends: Mapping[TopicPartition, int]
+    missing: tuple[TopicPartition, ...] = ()
+    grown: tuple[Growth, ...] = ()
+    watched_seconds: float = 0
+
+
+@dataclass(frozen=True)
+class Precondition:
+    """One precondition with its value. `met` is None if it says something that decides nothing."""
+
+    name: str
+    value: str
+    met: bool | None = True
+
+
+@dataclass(frozen=True)
+class Move:
+    """A position to commit: the group is at `committed` on the source and goes on at `offset` on the target.
+
+    `exact` says that `read_again` is the number of records, and not only the highest possible one.
+    """
+
+    group: str
+    source: TopicPartition
+    committed: int
+    target: TopicPartition
+    offset: int
+    read_again: int = 0
+    exact: bool = True
+
+
+@dataclass(frozen=True)
+class LeftAlone:
+    """A group to which nothing is done, and why."""
+
+    group: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The preconditions, and what would be committed if all are met."""
+
+    preconditions: tuple[Precondition, ...]
+    moves: tuple[Move, ...]
+    left_alone: tuple[LeftAlone, ...]
+
+    @property
+    def unmet(self) -> tuple[Precondition, ...]:
+        return tuple(each for each in self.preconditions if each.met is False)

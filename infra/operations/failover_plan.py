@@ -1,0 +1,185 @@
+"""What the facts mean for a failover: its preconditions, and the positions to commit. Pure."""
+
+from collections.abc import Iterator
+
+from components.changes.effect import number
+from components.contract.parameters import FlowParameters
+from components.contract.problems import RefusedError
+from components.contract.report import Verdict
+from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
+from components.kafka.positions import TopicPartition
+from components.kafka.replication_policy import Policy
+from infra.operations.facts import ConnectorFacts, Unasked, VerdictFacts
+from infra.operations.failover_facts import Group, LeftAlone, Looked, Mode, Move, Plan, Precondition
+from infra.operations.flow_status import duration
+
+#: How many partitions a value names.
+_NAMED = 3
+
+
+def plan(flow: FlowParameters, mode: Mode, looked: Looked, now_ms: int) -> Plan:
+    """The plan of a planned or continuous failover."""
+    moves, left_alone = [], []
+    for group in looked.groups:
+        try:
+            moves += list(_moves(flow, group, looked))
+        except _LeftAloneError as error:
+            left_alone.append(LeftAlone(group.name, str(error)))
+    stops = (_producers(looked), _drained(flow, looked)) if mode is Mode.PLANNED else (_behind(looked),)
+    preconditions = (
+        _connectors(looked.connectors, checkpoint_may_stand=mode is Mode.PLANNED),
+        _topics(flow, looked),
+        *stops,
+        _proof(looked),
+        _groups(moves, left_alone),
+        verdict_precondition(looked.verdict, now_ms),
+    )
+    return Plan(preconditions, tuple(moves), tuple(left_alone))
+
+
+class _LeftAloneError(Exception):
+    """Why nothing is done to a group."""
+
+
+def _moves(flow: FlowParameters, group: Group, looked: Looked) -> Iterator[Move]:
+    """The positions of a group. Raises _LeftAloneError before any if one of them must not be committed."""
+    for members, side in ((group.members_on_source, flow.source), (group.members_on_target, flow.target)):
+        if members:
+            raise _LeftAloneError(f"it runs on {side.alias} with {number(members, 'member')}: stop it there first")
+    found = []
+    for partition, committed in sorted(group.committed.items()):
+        position = _position(partition, committed, looked)
+        remote = flow.replication_policy.remote_partition(partition)
+        current = group.on_target.get(remote)
+        if current is not None and current > position.offset:
+            why = (
+                f"it is at {current} in {remote} on {flow.target.alias}, and the source's position is {position.offset}"
+            )
+            raise _LeftAloneError(f"{why}: it has worked on {flow.target.alias} already, and would be moved back")
+        found.append(Move(group.name, partition, committed, remote, position.offset, position.read_again))
+    yield from found
+
+
+def _position(partition: TopicPartition, committed: int, looked: Looked) -> ExactPosition:
+    found = looked.positions.get(partition)
+    if found is None:
+        raise _LeftAloneError(f"{partition} is not on the target")
+    if isinstance(found, NotProvenError):
+        raise _LeftAloneError(f"its position in {partition} is not proven")
+    if committed not in found.positions:
+        raise _LeftAloneError(f"it is at {committed} in {partition}, after the end of the source")
+    position = found.positions[committed]
+    if position.not_there:
+        missing = number(position.not_there, "record")
+        raise _LeftAloneError(f"{missing} of {partition} that it has not consumed are not on the target any more")
+    return position
+
+
+def _connectors(found: tuple[ConnectorFacts, ...] | Unasked, *, checkpoint_may_stand: bool) -> Precondition:
+    if isinstance(found, Unasked):
+        return Precondition("connectors", f"not known: {found.reason}", met=False)
+    wrong = [each for each in found if not _works(each, checkpoint_may_stand)]
+    shown = wrong or found
+    told = ", ".join(f"{each.name} {each.state or 'in no reported state'}{_tasks(each)}" for each in shown)
+    return Precondition("connectors", told, met=not wrong)
+
+
+def _works(each: ConnectorFacts, checkpoint_may_stand: bool) -> bool:
+    if each.role == "heartbeat" or (each.role == "checkpoint" and checkpoint_may_stand):
+        return True
+    return each.state == "RUNNING" and not each.failures and not each.problem and each.running_tasks > 0
+
+
+def _tasks(each: ConnectorFacts) -> str:
+    return f" with {each.running_tasks} of {number(len(each.tasks), 'task')}" if each.tasks else ""
+
+
+def _topics(flow: FlowParameters, looked: Looked) -> Precondition:
+    if looked.missing:
+        named = ", ".join(map(str, looked.missing[:_NAMED])) + _more(len(looked.missing))
+        return Precondition("topics", f"{named} not on {flow.target.alias} yet", met=False)
+    topics = len({each.topic for each in looked.positions})
+    value = f"{number(topics, 'topic')} with {number(len(looked.positions), 'partition')} on {flow.target.alias}"
+    return Precondition("topics", value, met=topics > 0)
+
+
+def _producers(looked: Looked) -> Precondition:
+    if looked.grown:
+        grown = ", ".join(f"{each.partition} grew from {each.before} to {each.after}" for each in looked.grown[:_NAMED])
+        return Precondition("producers", f"a producer still writes: {grown}{_more(len(looked.grown))}", met=False)
+    return Precondition("producers", f"nothing was written for {looked.watched_seconds:g} s")
+
+
+def _more(count: int) -> str:
+    return f" and {count - _NAMED} more" if count > _NAMED else ""
+
+
+def _walks(looked: Looked) -> dict[TopicPartition, PartitionPositions]:
+    found = looked.positions.items()
+    return {partition: each for partition, each in found if not isinstance(each, NotProvenError)}
+
+
+def _waiting(looked: Looked) -> str:
+    waiting = {partition: each.waiting for partition, each in sorted(_walks(looked).items()) if each.waiting}
+    if not waiting:
+        return ""
+    named = ", ".join(f"{count} of {partition}" for partition, count in list(waiting.items())[:_NAMED])
+    return f"{number(sum(waiting.values()), 'record')} not on the target yet: {named}{_more(len(waiting))}"
+
+
+def _drained(flow: FlowParameters, looked: Looked) -> Precondition:
+    waiting = _waiting(looked)
+    compared = sum(each.source_records for each in _walks(looked).values())
+    value = f"each of the last {number(compared, 'record')} of {flow.source.alias} is on {flow.target.alias}"
+    return Precondition("drained", waiting or value, met=not waiting)
+
+
+def _behind(looked: Looked) -> Precondition:
+    return Precondition("lag", _waiting(looked) or "none", met=None)
+
+
+def _proof(looked: Looked) -> Precondition:
+    unproven = {each: why for each, why in looked.positions.items() if isinstance(why, NotProvenError)}
+    if unproven:
+        partition, why = next(iter(sorted(unproven.items())))
+        others = f", and {number(len(unproven) - 1, 'other partition')}" if len(unproven) > 1 else ""
+        return Precondition("positions", f"not proven in {partition}: {why}{others}", met=False)
+    again = sum(each.sent_again for each in _walks(looked).values())
+    return Precondition("positions", f"computed from records; {number(again, 'record')} stand twice on the target")
+
+
+def _groups(moves: list[Move], left_alone: list[LeftAlone]) -> Precondition:
+    found = len({move.group for move in moves})
+    alone = f", {len(left_alone)} left alone" if left_alone else ""
+    return Precondition("groups", f"{number(found, 'group')} to move{alone}", met=found > 0)
+
+
+def verdict_precondition(found: VerdictFacts | Unasked | None, now_ms: int) -> Precondition:
+    """What the newest published verdict says; it decides nothing, because positions are proven on their own."""
+    match found:
+        case Unasked():
+            return Precondition("verdict", f"not known: {found.reason}", met=None)
+        case None:
+            return Precondition("verdict", "no validation was ever published", met=None)
+    age = duration(max(0.0, now_ms / 1000 - found.at.timestamp()))
+    other = "" if found.current else ", about another model"
+    met = True if found.verdict is Verdict.PASS and found.current else None
+    return Precondition("verdict", f"{found.verdict}, {age} ago{other}", met=met)
+
+
+def refuse_unsuited(flow: FlowParameters, mode: Mode) -> None:
+    """Raise RefusedError for a flow that has no exact positions, or for which the mode is not made."""
+    where = f"flow {flow.name}"
+    if flow.transformed and mode is not Mode.DISASTER:
+        what = "the flow's own transforms may change or drop records"
+        why = "Exact positions are found by comparing records, and a changed record equals none of the source's."
+        if flow.checkpoints.enabled and flow.checkpoints.sync_group_offsets:
+            most = number(flow.offset_syncs.lag_max, "record")
+            remedy = f"start the groups at the offsets that MirrorMaker synced; those near the end read {most} again."
+        else:
+            remedy = "give each group a position on the target by hand, from the time of its last record."
+        raise RefusedError("records-not-comparable", what, where, why, remedy)
+    if mode is Mode.CONTINUOUS and flow.policy is not Policy.DEFAULT:
+        what = f"`--mode continuous` needs the policy `default`, and the flow has `{flow.policy.value}`"
+        why = "Topics have the same name on both sides, so that a consumer cannot read what both clusters produced."
+        raise RefusedError("mode-unsuited", what, where, why, "stop the producers, and use `--mode planned`.")

@@ -1,0 +1,84 @@
+"""What the target alone says in a disaster: what is lost, what is read again, and what has to be committed."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from components.kafka.mirror_records import Checkpoint
+from components.kafka.positions import TopicPartition
+from components.render.job_parameters import flow_parameters
+from infra.operations.disaster_facts import Evidence, Tail, Translated
+from infra.operations.disaster_plan import consumed_topics, disaster_plan
+from infra.operations.failover_facts import Group, LeftAlone, Move, Plan
+from tests.builders import a_resolved_flow
+
+NOW_MS = round(datetime(2026, 1, 31, 3, 0, tzinfo=UTC).timestamp() * 1000)
+ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("useast.orders", 0)
+FLOW = flow_parameters(a_resolved_flow())
+SILENT = "Kafka cluster useast does not answer: Connection refused"
+CHECKPOINT = Translated(Checkpoint("checkout-web", REMOTE, 412, 398), NOW_MS - 90_000)
+
+
+def evidence(**given: Any) -> Evidence:
+    group = Group("checkout-web", 0, 0, {}, {REMOTE: 390})
+    found = {
+        "now_ms": NOW_MS,
+        "source": SILENT,
+        "verdict": None,
+        "heartbeat_ms": NOW_MS - 61_000,
+        "tails": {ORDERS: Tail(430, NOW_MS - 75_000, 0.5)},
+        "groups": (group,),
+        "checkpoints": {("checkout-web", REMOTE): CHECKPOINT},
+    }
+    return Evidence(**{**found, **given})
+
+
+def values(found: Plan, name: str) -> list[str]:
+    return [each.value for each in found.preconditions if each.name == name]
+
+
+def test_what_is_lost_is_said_by_topic_and_what_is_read_again_by_group() -> None:
+    found = disaster_plan(FLOW, evidence())
+    assert found.unmet == ()
+    assert values(found, "source") == [SILENT]
+    assert values(found, "lost") == [
+        "orders: what came in the last 61.0 s, about 31 records at its last rate; its newest record is 75.0 s old"
+    ]
+    assert values(found, "read again") == ["checkout-web: at most 40 records; its offsets are known as of 90.0 s ago"]
+    assert found.moves == ()
+    assert consumed_topics(FLOW, evidence()) == {"checkout-web": ["orders"]}
+
+
+def test_a_checkpoint_that_nobody_committed_is_committed() -> None:
+    found = disaster_plan(FLOW, evidence(groups=(Group("checkout-web", 0, 0, {}, {}),)))
+    assert found.moves == (Move("checkout-web", ORDERS, 412, REMOTE, 398, 32, exact=False),)
+
+
+def test_a_group_that_runs_on_the_target_is_left_alone() -> None:
+    found = disaster_plan(FLOW, evidence(groups=(Group("checkout-web", 0, 2, {}, {}),)))
+    assert (found.moves, found.left_alone) == (
+        (),
+        (LeftAlone("checkout-web", "it runs on uswest with 2 members already"),),
+    )
+
+
+def test_a_group_without_a_trace_begins_at_its_reset() -> None:
+    found = disaster_plan(FLOW, evidence(groups=(Group("checkout-app", 0, 0, {}, {}),)))
+    assert values(found, "read again") == [
+        "checkout-app: it has no position on uswest, and begins at its `auto.offset.reset`"
+    ]
+
+
+def test_a_source_that_answers_is_refused() -> None:
+    (unmet,) = disaster_plan(FLOW, evidence(source="")).unmet
+    assert unmet.value == "useast answers, so exact positions can be computed: use `--mode planned` or `continuous`"
+
+
+def test_a_flow_that_never_replicated_is_refused() -> None:
+    (unmet,) = disaster_plan(FLOW, evidence(heartbeat_ms=None, tails={ORDERS: Tail(0)})).unmet
+    assert unmet.value == "nothing of useast was ever replicated"
+
+
+def test_a_topic_without_records_says_so() -> None:
+    assert values(disaster_plan(FLOW, evidence(tails={ORDERS: Tail(0)})), "lost") == [
+        "orders: what came in the last 61.0 s; it holds no record"
+    ]

@@ -1,0 +1,201 @@
+"""What a failover finds: every precondition that is not met, the groups left alone, and what would be committed."""
+
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from components.contract.problems import RefusedError
+from components.contract.report import Verdict
+from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
+from components.kafka.positions import TopicPartition
+from components.kafka.replication_policy import Policy
+from components.render.job_parameters import flow_parameters
+from infra.operations.facts import ConnectorFacts, Task, Unasked, VerdictFacts
+from infra.operations.failover_facts import Group, Growth, LeftAlone, Looked, Mode, Move
+from infra.operations.failover_plan import plan, refuse_unsuited
+from infra.operations.failover_text import document, next_steps, print_plan, topics_of
+from tests.builders import a_resolved_flow
+from tests.infra.readmes import READMES
+
+NOW = datetime(2026, 1, 31, 3, 0, tzinfo=UTC)
+NOW_MS = round(NOW.timestamp() * 1000)
+ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("useast.orders", 0)
+FLOW = flow_parameters(a_resolved_flow())
+MOVE = Move("checkout-web", ORDERS, 412, REMOTE, 398)
+
+
+def a_connector(**given: Any) -> ConnectorFacts:
+    running = {"wanted": "running", "state": "RUNNING", "tasks": (Task(0, "RUNNING"),)}
+    return ConnectorFacts(**{"name": "orders-source", "role": "source", "resource": "r", **running, **given})
+
+
+def walked(**given: Any) -> PartitionPositions:
+    found = {"positions": {412: ExactPosition(412, 398), 500: ExactPosition(500, 486)}, "source_records": 88}
+    return PartitionPositions(**{**found, **given})
+
+
+def a_group(**given: Any) -> Group:
+    well = {"name": "checkout-web", "members_on_source": 0, "members_on_target": 0}
+    return Group(**{**well, "committed": {ORDERS: 412}, "on_target": {REMOTE: 390}, **given})
+
+
+def looked(**given: Any) -> Looked:
+    well = {
+        "connectors": (a_connector(),),
+        "verdict": VerdictFacts(Verdict.PASS, NOW - timedelta(minutes=10), current=True),
+        "groups": (a_group(),),
+        "positions": {ORDERS: walked()},
+        "ends": {ORDERS: 500},
+        "watched_seconds": 10.0,
+    }
+    return Looked(**{**well, **given})
+
+
+def test_a_flow_that_is_well_moves_its_groups() -> None:
+    found = plan(FLOW, Mode.PLANNED, looked(), NOW_MS)
+    assert (found.unmet, found.moves, found.left_alone) == ((), (MOVE,), ())
+    printed = StringIO()
+    print_plan(found, Console(file=printed, width=300))
+    assert printed.getvalue().splitlines() == [
+        "✓ connectors    orders-source RUNNING with 1 of 1 task",
+        "✓ topics        1 topic with 1 partition on uswest",
+        "✓ producers     nothing was written for 10 s",
+        "✓ drained       each of the last 88 records of useast is on uswest",
+        "✓ positions     computed from records; 0 records stand twice on the target",
+        "✓ groups        1 group to move",
+        "✓ verdict       pass, 10 min ago",
+        "checkout-web: orders-0 at 412 -> useast.orders-0 at 398, nothing read again",
+    ]
+
+
+DIFFERENT = NotProvenError(
+    "the target's record 7 stands where the source's record 9 belongs, and equals no earlier one"
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "value"),
+    [
+        pytest.param(
+            {"connectors": (a_connector(state="FAILED"),)},
+            "connectors",
+            "orders-source FAILED with 1 of 1 task",
+            id="failed",
+        ),
+        pytest.param(
+            {"connectors": (a_connector(tasks=()),)}, "connectors", "orders-source RUNNING", id="without a task"
+        ),
+        pytest.param({"connectors": Unasked("403")}, "connectors", "not known: 403", id="not asked"),
+        pytest.param({"missing": (REMOTE,)}, "topics", "useast.orders-0 not on uswest yet", id="topic"),
+        pytest.param({"positions": {}}, "topics", "0 topics with 0 partitions on uswest", id="nothing replicated"),
+        pytest.param(
+            {"grown": (Growth(ORDERS, 500, 503),)},
+            "producers",
+            "a producer still writes: orders-0 grew from 500 to 503",
+            id="producer",
+        ),
+        pytest.param(
+            {"positions": {ORDERS: walked(waiting=3)}},
+            "drained",
+            "3 records not on the target yet: 3 of orders-0",
+            id="not drained",
+        ),
+        pytest.param({"positions": {ORDERS: DIFFERENT}}, "positions", f"not proven in orders-0: {DIFFERENT}", id="-"),
+        pytest.param({"groups": ()}, "groups", "0 groups to move", id="no group"),
+    ],
+)
+def test_what_is_not_met_is_named_with_its_value(given: dict[str, Any], name: str, value: str) -> None:
+    unmet = plan(FLOW, Mode.PLANNED, looked(**given), NOW_MS).unmet
+    assert (name, value) in [(each.name, each.value) for each in unmet]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        pytest.param({"members_on_source": 2}, "it runs on useast with 2 members: stop it there first", id="source"),
+        pytest.param({"members_on_target": 1}, "it runs on uswest with 1 member: stop it there first", id="target"),
+        pytest.param(
+            {"on_target": {REMOTE: 450}},
+            "it is at 450 in useast.orders-0 on uswest, and the source's position is 398: it has worked on uswest "
+            "already, and would be moved back",
+            id="ahead",
+        ),
+        pytest.param({"committed": {ORDERS: 501}}, "it is at 501 in orders-0, after the end of the source", id="past"),
+    ],
+)
+def test_a_group_that_must_not_be_moved_is_left_alone(given: dict[str, Any], why: str) -> None:
+    other = a_group(name="checkout-app")
+    found = plan(FLOW, Mode.PLANNED, looked(groups=(a_group(**given), other)), NOW_MS)
+    assert found.left_alone == (LeftAlone("checkout-web", why),)
+    assert [move.group for move in found.moves] == ["checkout-app"]
+    assert found.unmet == ()
+
+
+def test_what_the_target_has_lost_keeps_a_group_where_it_is() -> None:
+    lost = walked(positions={412: ExactPosition(412, 398, not_there=5)})
+    (alone,) = plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: lost}), NOW_MS).left_alone
+    assert alone.why == "5 records of orders-0 that it has not consumed are not on the target any more"
+
+
+def test_a_stopped_checkpoint_connector_keeps_only_a_continuous_failover_back() -> None:
+    stopped = looked(connectors=(a_connector(), a_connector(name="c", role="checkpoint", state="STOPPED", tasks=())))
+    assert plan(FLOW, Mode.PLANNED, stopped, NOW_MS).unmet == ()
+    assert [each.value for each in plan(FLOW, Mode.CONTINUOUS, stopped, NOW_MS).unmet] == ["c STOPPED"]
+
+
+def test_a_continuous_failover_goes_on_while_the_source_is_written_to() -> None:
+    busy = looked(grown=(Growth(ORDERS, 500, 503),), positions={ORDERS: walked(waiting=3)})
+    found = plan(FLOW, Mode.CONTINUOUS, busy, NOW_MS)
+    assert (found.unmet, found.moves) == ((), (MOVE,))
+
+
+def test_an_old_or_missing_verdict_is_said_and_decides_nothing() -> None:
+    found = plan(FLOW, Mode.PLANNED, looked(verdict=None), NOW_MS)
+    assert [(each.value, each.met) for each in found.preconditions if each.name == "verdict"] == [
+        ("no validation was ever published", None)
+    ]
+
+
+def test_the_next_steps_name_addresses_and_topics() -> None:
+    assert list(next_steps(FLOW, Mode.PLANNED, topics_of([MOVE]))) == [
+        f"Start the consumers on uswest: {FLOW.target.bootstrap_servers}",
+        "  checkout-web subscribes to orders, useast.orders",
+        "Then start the producers on uswest, where they write to orders",
+    ]
+
+
+def test_the_document_lists_every_position() -> None:
+    found = document(plan(FLOW, Mode.PLANNED, looked(), NOW_MS), committed=False)
+    assert found["committed"] is False
+    assert found["positions"] == [
+        {
+            "group": "checkout-web",
+            "source": "orders-0",
+            "sourceOffset": 412,
+            "target": "useast.orders-0",
+            "targetOffset": 398,
+            "readAgain": 0,
+            "exact": True,
+        }
+    ]
+
+
+def test_transforms_and_unsuited_modes_are_refused() -> None:
+    with pytest.raises(RefusedError, match="records-not-comparable"):
+        refuse_unsuited(FLOW.model_copy(update={"transformed": True}), Mode.PLANNED)
+    identity = FLOW.model_copy(update={"policy": Policy.IDENTITY})
+    refuse_unsuited(identity, Mode.PLANNED)
+    with pytest.raises(RefusedError, match="mode-unsuited"):
+        refuse_unsuited(identity, Mode.CONTINUOUS)
+
+
+def test_the_page_shows_a_plan_as_it_is_printed() -> None:
+    tasks = tuple(Task(number, "RUNNING") for number in range(3))
+    found = (a_connector(tasks=tasks), a_connector(name="orders-checkpoint", role="checkpoint"))
+    printed = StringIO()
+    print_plan(plan(FLOW, Mode.PLANNED, looked(connectors=found), NOW_MS), Console(file=printed, width=300))
+    (shown,) = [each.text for readme in READMES for each in readme.blocks() if "✓ drained" in each.text]
+    assert printed.getvalue() == shown
