@@ -50,7 +50,10 @@ def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
         api = api_client(settings, stack_environment(settings).kubernetes_access())
         settle(stack, api, lambda: _declared(flows), say)
         secrets = secret_versions(api, flows)
-        result = stack.up(on_output=say, on_error=say, color=_color(), suppress_outputs=True, refresh=refresh)
+        # Nobody reads the configuration that Pulumi would decrypt for the summary.
+        result = stack.up(
+            on_output=say, on_error=say, color=_color(), suppress_outputs=True, refresh=refresh, show_secrets=False
+        )
         for sentence in restart_readers(api, flows, secrets):
             say(sentence)
     return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
@@ -75,7 +78,9 @@ def destroy(settings: StackSettings, say: Say) -> Changes:
     """Delete every object of the stack, if Pulumi knows the stack; returns the number of objects by kind of change."""
     try:
         with open_stack(settings, create=False) as stack:
-            result = stack.destroy(on_output=say, on_error=say, color=_color(), suppress_outputs=True)
+            result = stack.destroy(
+                on_output=say, on_error=say, color=_color(), suppress_outputs=True, show_secrets=False
+            )
     except NoSuchStackError as error:
         say(f"{error.what} in the backend that Pulumi is logged in to")
         return {}
@@ -93,7 +98,7 @@ def outputs(settings: StackSettings) -> dict[str, Any]:
 def outputs_if_deployed(settings: StackSettings) -> dict[str, Any]:
     """Outputs of a stack, empty if it is not deployed. Does not change Pulumi's state."""
     try:
-        with open_stack(settings, create=False) as stack:
+        with open_stack(settings, create=False, configured=False) as stack:
             return {key: output.value for key, output in stack.outputs().items()}
     except NoSuchStackError:
         return {}

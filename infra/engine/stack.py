@@ -28,8 +28,10 @@ logging.getLogger("grpc").addHandler(logging.NullHandler())
 
 
 @contextmanager
-def open_stack(settings: StackSettings, *, create: bool = True, overwrite: bool = False) -> Iterator[automation.Stack]:
-    """A stack that is ready for preview, up or destroy.
+def open_stack(
+    settings: StackSettings, *, create: bool = True, overwrite: bool = False, configured: bool = True
+) -> Iterator[automation.Stack]:
+    """A stack that is ready for preview, up or destroy; if it is not `configured`, only for reading its state.
 
     If Pulumi does not know the stack, `create` makes it; otherwise that is a NoSuchStackError. With `overwrite`, the
     provider takes back fields that somebody else owns; without it, such a field ends the deployment. Raises
@@ -37,7 +39,7 @@ def open_stack(settings: StackSettings, *, create: bool = True, overwrite: bool 
     """
     opened = False
     try:
-        with _opened(settings, create=create, overwrite=overwrite) as stack:
+        with _opened(settings, create=create, overwrite=overwrite, configured=configured) as stack:
             opened = True
             yield stack
     except automation.StackNotFoundError as error:
@@ -47,7 +49,7 @@ def open_stack(settings: StackSettings, *, create: bool = True, overwrite: bool 
 
 
 @contextmanager
-def _opened(settings: StackSettings, *, create: bool, overwrite: bool) -> Iterator[automation.Stack]:
+def _opened(settings: StackSettings, *, create: bool, overwrite: bool, configured: bool) -> Iterator[automation.Stack]:
     with stack_environment(settings).workspace(overwrite=overwrite) as place:
         folder, variables, command = str(place.folder), {**_QUIET, **place.variables}, _pulumi_command()
         backend = chosen_backend(automation.LocalWorkspace(work_dir=folder, env_vars=variables, pulumi_command=command))
@@ -59,7 +61,7 @@ def _opened(settings: StackSettings, *, create: bool, overwrite: bool) -> Iterat
         stack = select(settings.stack, project_name=place.project, program=program, opts=options)
         if backend is not None:
             release_dead_locks(stack, backend, place.project)
-        if place.configuration:
+        if configured and place.configuration:
             stack.set_all_config(
                 {
                     f"{PROJECT}:{key}": automation.ConfigValue(value=value, secret=secret)
