@@ -92,10 +92,13 @@ def carry_out(
 ) -> list[Seen]:
     """Make the changes, and return what the operator reports when every connector is in its state.
 
+    A change without a patch only waits.
+
     Raises CannotRunError at the deadline; the changes stay.
     """
     for change in changes:
-        _patch(api, change.resource, list(change.patch))
+        if change.patch:
+            _patch(api, change.resource, list(change.patch))
     wanted = {name: state.upper() for change in changes for name, state in change.states.items()}
     waiting = [place for place in places if place.name in wanted]
 
