@@ -81,7 +81,7 @@ def exact_positions(
     comes before the first common record is passed over. `copies` is filled if it is given. Raises NotProvenError.
     """
     read_source, read_target = _Counted(source), _Counted(target)
-    before, source, target = _from_first_common(read_source, read_target, remembered)
+    before, source, target = from_first_common(read_source, read_target, remembered)
     walked = _Walked(sorted(set(committed)), remembered, copies)
     for record in before:
         walked.remember(record, _NOWHERE)
@@ -112,7 +112,7 @@ class _Counted(Iterator[Identified]):
         return record
 
 
-def _from_first_common(
+def from_first_common(
     source: Iterator[Identified], target: Iterator[Identified], limit: int
 ) -> tuple[list[Identified], Iterator[Identified], Iterator[Identified]]:
     """The source's records before the first common one, and both sides from there on.

@@ -30,6 +30,7 @@ COMMANDS = {
     "validate": "Prove from the data that a stack replicates.",
     "status": "Show where every flow stands now, and whether it could fail over.",
     "failover": "Move consumer groups to the target, at exactly the records they had reached.",
+    "failback": "Move consumer groups back to the source, at exactly the records they had reached.",
     "pause": "Pause connectors of a flow for a while.",
     "resume": "End a pause or a stop that was announced.",
     "stop": "Stop connectors of a flow for a while.",

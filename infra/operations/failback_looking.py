@@ -1,0 +1,161 @@
+"""Looks at a flow before a failback: groups on the target, and the records that prove where they go back to."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from confluent_kafka import Message
+
+from components.contract.parameters import FlowParameters
+from components.contract.problems import CannotRunError
+from components.kafka.exact_positions import NotProvenError
+from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.positions_back import PartitionBack, positions_back
+from components.kafka.record_identity import Headers, Identified, identity
+from components.properties.definitions import nearest
+from components.render.acls import flows_without_addresses
+from infra.operations.exact_reading import Say
+from infra.operations.failback_plan import LookedBack
+from infra.operations.failover_facts import Group
+from infra.operations.failover_looking import Scene
+from infra.operations.kafka_reader import KafkaReader
+from infra.operations.record_stream import RecordStream
+
+#: How many copies before the lowest position the walk begins: one of them has to equal a record of the source, and what
+#: was sent again may begin there. The next number is tried if that is not enough; None is the beginning of the log.
+_LEADS = (1_000, 100_000, None)
+
+
+def look_back(scene: Scene, names: Sequence[str], say: Say) -> LookedBack:
+    """Look at everything. Raises UnaskedError, and CannotRunError for a group that never worked on the target."""
+    flow = scene.parameters
+    source, target = scene.reader(flow.source), scene.reader(flow.target)
+    topics = flow.replicated(source.topics())
+    remote = {flow.replication_policy.remote_partition(each): each for each in source.partitions(topics)}
+    existing = {each: remote[each] for each in target.partitions({each.topic for each in remote}) if each in remote}
+    say("asking for the groups on both sides")
+    groups = groups_on_target(flow, source, target, names, existing)
+    wanted: dict[TopicPartition, set[int]] = {}
+    for group in groups:
+        for partition, offset in group.on_target.items():
+            wanted.setdefault(existing[partition], set()).add(offset)
+    own = target.logs(target.partitions(topics))
+    own_records: dict[str, int] = {}
+    for partition, log in own.items():
+        own_records[partition.topic] = own_records.get(partition.topic, 0) + log.size
+    return LookedBack(groups, read_positions_back(flow, source, target, wanted, say), own_records)
+
+
+def reverse_flows(scene: Scene) -> list[str]:
+    """The stack's flows from the target to the source."""
+    ends = (scene.flow.settings.target, scene.flow.settings.source)
+    flows = flows_without_addresses(scene.settings.topology, None)
+    return [flow.name for flow in flows if (flow.settings.source, flow.settings.target) == ends]
+
+
+def groups_on_target(
+    flow: FlowParameters,
+    source: KafkaReader,
+    target: KafkaReader,
+    names: Sequence[str],
+    partitions: Mapping[TopicPartition, TopicPartition],
+) -> tuple[Group, ...]:
+    """The named groups, else those that the flow selects, with commits in these remote partitions."""
+    known = target.groups()
+    chosen = list(names) or (flow.group_selection.of(known) if flow.groups else known)
+    there = {group: _within(offsets, partitions) for group, offsets in target.committed(chosen).items()}
+    for name in names:
+        if not there.get(name):
+            similar = nearest(name, [each for each in known if each != name])
+            raise CannotRunError(
+                "unknown-group",
+                f"group `{name}` has no committed offset on the remote topics of flow `{flow.name}`",
+                flow.target.alias,
+                "There is no position that could be translated back.",
+                f"name `{similar}`." if similar else "name a group that consumes these topics.",
+            )
+    moving = [group for group, offsets in sorted(there.items()) if offsets]
+    members, members_there = source.members(moving), target.members(moving)
+    here, origins = source.committed(moving), set(partitions.values())
+    return tuple(
+        Group(each, members[each], members_there[each], _within(here.get(each, {}), origins), there[each])
+        for each in moving
+    )
+
+
+def _within(offsets: Mapping[TopicPartition, int], partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    chosen = set(partitions)
+    return {partition: offset for partition, offset in offsets.items() if partition in chosen}
+
+
+def read_positions_back(
+    flow: FlowParameters,
+    source: KafkaReader,
+    target: KafkaReader,
+    committed: Mapping[TopicPartition, Iterable[int]],
+    say: Say,
+) -> dict[TopicPartition, PartitionBack | NotProvenError]:
+    """The positions on the source of offsets that were committed on the target, by source partition.
+
+    Each partition is read once, however many offsets there are. Raises UnaskedError.
+    """
+    remote = {each: flow.replication_policy.remote_partition(each) for each in committed}
+    targets = target.logs(remote.values(), committed=flow.exactly_once)
+    sources = source.logs(committed, committed=flow.exactly_once)
+    found: dict[TopicPartition, PartitionBack | NotProvenError] = {}
+    with (
+        source.stream(committed=flow.exactly_once) as on_source,
+        target.stream(committed=flow.exactly_once) as on_target,
+    ):
+        for number, (partition, offsets) in enumerate(committed.items(), start=1):
+            say(f"computing positions: partition {number} of {len(committed)}, {partition}")
+            origin = _Log(on_source, source, partition, sources[partition])
+            copies = _Log(on_target, target, remote[partition], targets[remote[partition]])
+            found[partition] = _walk(origin, copies, sorted(offsets))
+    return found
+
+
+@dataclass(frozen=True)
+class _Log:
+    """The records of a partition."""
+
+    stream: RecordStream
+    reader: KafkaReader
+    partition: TopicPartition
+    log: OffsetRange
+
+    def records(self, start: int) -> Iterator[Identified]:
+        return map(_identified, self.stream.messages(self.partition, OffsetRange(start, self.log.end)))
+
+    def not_before(self, first: Identified) -> int:
+        """An offset before which no record with this timestamp is."""
+        found = self.reader.offset_at(self.partition, first.time_ms)
+        return self.log.end if found is None else max(found, self.log.start)
+
+
+def _walk(origin: _Log, copies: _Log, committed: list[int]) -> PartitionBack | NotProvenError:
+    """Walk from a little before the lowest position; where nothing is proven, from further before."""
+    why = NotProvenError("the remote partition has no record any more")
+    for lead in _LEADS:
+        start = copies.log.start if lead is None else max(copies.log.start, committed[0] - lead)
+        records = copies.records(min(start, copies.log.end))
+        first = next(records, None)
+        if first is not None:
+            # Timestamps may be out of order: the last walk reads everything.
+            begin = origin.log.start if start == copies.log.start else origin.not_before(first)
+            try:
+                return positions_back(
+                    committed, itertools.chain([first], records), origin.records(begin), origin.log.end
+                )
+            except NotProvenError as error:
+                why = error
+        if start == copies.log.start:
+            break
+    return why
+
+
+def _identified(message: Message) -> Identified:
+    time_ms = message.timestamp()[1]
+    headers = cast(Headers, message.headers() or ())
+    return Identified(message.offset() or 0, identity(message.key(), message.value(), headers, time_ms), time_ms)

@@ -1,0 +1,150 @@
+"""What the facts mean for a failback: its preconditions, and the positions to commit on the source. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from components.changes.effect import number
+from components.contract.parameters import FlowParameters
+from components.contract.problems import RefusedError
+from components.kafka.exact_positions import NotProvenError
+from components.kafka.positions import TopicPartition
+from components.kafka.positions_back import PartitionBack
+from components.kafka.replication_policy import Policy
+from infra.operations.failover_facts import Group, LeftAlone, Move, Plan, Precondition
+
+#: How many partitions a value names.
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class LookedBack:
+    """Everything that a failback looks at; positions are by source partition.
+
+    `committed` of a group is on the source, and `on_target` on the target. `own_records` counts, by topic, the records
+    that producers wrote on the target into topics of the source's names.
+    """
+
+    groups: tuple[Group, ...]
+    positions: Mapping[TopicPartition, PartitionBack | NotProvenError]
+    own_records: Mapping[str, int]
+
+
+def plan_back(flow: FlowParameters, looked: LookedBack, reverse: Sequence[str]) -> Plan:
+    """The plan of a failback. `reverse` names the stack's flows from the target to the source."""
+    moves: list[Move] = []
+    left_alone: list[LeftAlone] = []
+    for group in looked.groups:
+        try:
+            moves += list(_moves(flow, group, looked))
+        except _LeftAloneError as error:
+            left_alone.append(LeftAlone(group.name, str(error)))
+    moving = len({move.group for move in moves})
+    alone = f", {len(left_alone)} left alone" if left_alone else ""
+    preconditions = (
+        _proof(looked),
+        Precondition("groups", f"{number(moving, 'group')} to move{alone}", met=moving > 0),
+        *_only_on_source(flow, looked),
+        *_only_on_target(flow, looked, reverse),
+    )
+    return Plan(preconditions, tuple(moves), tuple(left_alone))
+
+
+class _LeftAloneError(Exception):
+    """Why nothing is done to a group."""
+
+
+def _moves(flow: FlowParameters, group: Group, looked: LookedBack) -> Iterator[Move]:
+    """The positions of a group. Raises _LeftAloneError before any if one of them must not be committed."""
+    for members, side in ((group.members_on_source, flow.source), (group.members_on_target, flow.target)):
+        if members:
+            raise _LeftAloneError(f"it runs on {side.alias} with {number(members, 'member')}: stop it there first")
+    policy, found = flow.replication_policy, []
+    for partition, back in sorted(looked.positions.items()):
+        remote = policy.remote_partition(partition)
+        if (committed := group.on_target.get(remote)) is not None:
+            # What it had consumed on the source before the failover need not have reached the target.
+            offset = max(_offset(partition, committed, back), group.committed.get(partition, 0))
+            found.append(Move(group.name, remote, committed, partition, offset))
+    yield from found
+
+
+def _offset(partition: TopicPartition, committed: int, back: PartitionBack | NotProvenError) -> int:
+    if isinstance(back, NotProvenError):
+        raise _LeftAloneError(f"its position in {partition} is not proven")
+    position = back.positions[committed]
+    if position.deleted:
+        deleted = number(position.deleted, "record")
+        raise _LeftAloneError(f"{deleted} of {partition} that it has not consumed are deleted on the source")
+    return position.offset
+
+
+def _walks(looked: LookedBack) -> dict[TopicPartition, PartitionBack]:
+    found = looked.positions.items()
+    return {partition: each for partition, each in found if not isinstance(each, NotProvenError)}
+
+
+def _proof(looked: LookedBack) -> Precondition:
+    unproven = {each: why for each, why in looked.positions.items() if isinstance(why, NotProvenError)}
+    if unproven:
+        partition, why = next(iter(sorted(unproven.items())))
+        others = f", and {number(len(unproven) - 1, 'other partition')}" if len(unproven) > 1 else ""
+        return Precondition("positions", f"not proven in {partition}: {why}{others}", met=False)
+    return Precondition("positions", f"computed from records of {number(len(looked.positions), 'partition')}")
+
+
+def _only_on_source(flow: FlowParameters, looked: LookedBack) -> Iterator[Precondition]:
+    """Records that never reached the target: groups get those after the last common one on the source."""
+    tails = [
+        f"{each} from {walk.only_here.start}" for each, walk in sorted(_walks(looked).items()) if walk.only_here.size
+    ]
+    if tails:
+        value = f"records that {flow.target.alias} never got, which groups now read: {_named(tails)}"
+        yield Precondition("only source", value, met=None)
+    gaps = [
+        f"{each} from {gap.start} to {gap.end - 1}"
+        for each, walk in sorted(_walks(looked).items())
+        for gap in walk.gaps
+    ]
+    if gaps:
+        value = f"records that {flow.target.alias} never got, and groups have passed: {_named(gaps)}"
+        yield Precondition("never sent", value, met=None)
+
+
+def _only_on_target(flow: FlowParameters, looked: LookedBack, reverse: Sequence[str]) -> Iterator[Precondition]:
+    """Records that producers wrote on the target: only another flow takes them to the source."""
+    topics = [f"{number(count, 'record')} in {topic}" for topic, count in sorted(looked.own_records.items()) if count]
+    if not topics:
+        return
+    way = (
+        f"`replicate failover` of {', '.join(reverse)} moves the groups' positions there"
+        if reverse
+        else (f"no flow of the stack takes them to {flow.source.alias}")
+    )
+    yield Precondition("only target", f"{_named(topics)} were written on {flow.target.alias}: {way}", met=None)
+
+
+def _named(found: Sequence[str]) -> str:
+    return ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
+
+
+def refuse_unsuited_back(flow: FlowParameters, reverse: Sequence[str]) -> None:
+    """Raise RefusedError for a flow whose groups cannot be taken back, with the way that works.
+
+    `reverse` names the stack's flows from the target to the source.
+    """
+    where = f"flow {flow.name}"
+    if flow.transformed:
+        what = "the flow's own transforms may change or drop records"
+        why = "Positions are found by comparing records, and a changed record equals none of the source's."
+        remedy = "give each group a position on the source by hand, from the time of its last record."
+        raise RefusedError("records-not-comparable", what, where, why, remedy)
+    if flow.policy is not Policy.DEFAULT:
+        what = f"the flow has the policy `{flow.policy.value}`"
+        why = (
+            "After a failover, producers write into the topics that the flow replicated, which then hold both origins."
+        )
+        if flow.shape == "prefixlessPair" and reverse:
+            remedy = f"fail over with the half of the pair that leads back: `replicate failover` of `{reverse[0]}`."
+        else:
+            remedy = "deploy a `prefixlessPair` for these topics, and fail over with the half that leads back."
+        raise RefusedError("failback-unsuited", what, where, why, remedy)

@@ -1,0 +1,57 @@
+"""Carries out a failback whose preconditions are met, and can be run again at any time.
+
+Nothing is remembered between two runs: what an interrupted one did is found by looking.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from components.contract.problems import RefusedError
+from components.kafka.positions import TopicPartition
+from components.render.job_parameters import connector_login
+from infra.kafka_login import Purpose, client_config, secrets_reader
+from infra.operations.exact_reading import Say
+from infra.operations.failover_facts import Move
+from infra.operations.failover_looking import Scene
+from infra.operations.group_writer import GroupWriter
+
+_WRITING = Purpose("The command commits offsets on the source with the login of the connectors.")
+
+
+def expect_idle(scene: Scene, moves: Sequence[Move]) -> None:
+    """Look a last time before the point of no return. Raises RefusedError if a group runs or has moved."""
+    names = sorted({move.group for move in moves})
+    source, target = scene.reader(scene.parameters.source), scene.reader(scene.parameters.target)
+    members, members_there, now = source.members(names), target.members(names), target.committed(names)
+    for move in moves:
+        runs = members[move.group] or members_there[move.group]
+        if runs or now[move.group].get(move.source) != move.committed:
+            what = f"group {move.group} runs, or has committed offsets meanwhile"
+            why = "The positions were computed for what was there before. Nothing was committed."
+            where, remedy = f"flow {scene.flow.name}", "stop it, and run the command again."
+            raise RefusedError("changed-meanwhile", what, where, why, remedy)
+
+
+def source_writer(scene: Scene) -> GroupWriter:
+    """Commits on the source as the connectors, who need the right to do so for each group."""
+    cluster = connector_login(scene.flow, "source")
+    config = client_config(cluster, secrets_reader(scene.api, cluster.alias, _WRITING), _WRITING)
+    return GroupWriter(cluster.alias, config)
+
+
+def commit_back(scene: Scene, writer: GroupWriter, moves: Sequence[Move], say: Say) -> None:
+    """Commit the positions on the source, one group after the other, and read them back."""
+    by_group: dict[str, dict[TopicPartition, int]] = {}
+    for move in moves:
+        by_group.setdefault(move.group, {})[move.target] = move.offset
+    tag = f"replicate failback {scene.flow.name} at {datetime.now(UTC).isoformat(timespec='seconds')}"
+    for number, (group, offsets) in enumerate(by_group.items(), start=1):
+        say(f"committing for {group} ({number} of {len(by_group)})")
+        writer.commit(group, offsets, tag)
+    found = scene.reader(scene.parameters.source).committed(by_group)
+    for move in moves:
+        if (now := found.get(move.group, {}).get(move.target)) != move.offset:
+            what = f"{move.group} is at {now} in {move.target}, not at {move.offset}"
+            why = "Somebody moved the group while its position was committed."
+            remedy = "stop the group, and run the command again."
+            raise RefusedError("read-back-differs", what, scene.parameters.source.alias, why, remedy)

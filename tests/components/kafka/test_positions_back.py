@@ -1,0 +1,91 @@
+"""Groups go back to exactly the record that they had reached on the remote partition: skipped 0, twice 0."""
+
+import random
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from components.kafka.exact_positions import NotProvenError
+from components.kafka.positions import OffsetRange
+from components.kafka.positions_back import PartitionBack, positions_back
+from components.kafka.record_identity import Identified
+
+
+def log(text: str, start: int = 0) -> Iterator[Identified]:
+    """A record for each letter; a dot is an offset without one, such as a transaction's marker."""
+    return (Identified(at, each.encode()) for at, each in enumerate(text, start) if each != ".")
+
+
+def back(origin: str, remote: str, *committed: int, start: int = 0, remote_start: int = 0) -> PartitionBack:
+    return positions_back(committed, log(remote, remote_start), log(origin, start), start + len(origin))
+
+
+@pytest.mark.parametrize(
+    ("origin", "remote", "committed", "offset"),
+    [
+        ("abcdef", "abcd", 2, 2),
+        ("abcdef", "abcd", 4, 4),
+        ("ab.cd.ef", "abcdef", 4, 5),
+        ("abcdef", "ab..cd", 5, 3),
+        ("abcdef", "abcabcde", 2, 2),
+        ("abcdef", "abcabcde", 4, 3),
+        ("abcdef", "abcabcde", 7, 4),
+        ("abcdef", "cdef", 0, 2),
+        ("aaab", "aaab", 2, 2),
+    ],
+    ids=["middle", "end", "transactions", "markers", "sent again, before", "sent again, within", "sent again, after",
+         "oldest copies deleted", "equal records"],
+)  # fmt: skip
+def test_a_group_goes_on_after_the_last_record_that_it_got(
+    origin: str, remote: str, committed: int, offset: int
+) -> None:
+    assert back(origin, remote, committed).positions[committed].offset == offset
+
+
+def test_records_that_only_the_old_source_has_are_named() -> None:
+    found = back("abcdefgh", "abdef", 4)
+    assert found.only_here == OffsetRange(6, 8)
+    assert found.gaps == (OffsetRange(2, 3),)
+    assert (found.positions[4].offset, found.positions[4].never_crossed) == (5, 1)
+
+
+def test_copies_of_records_that_the_source_has_deleted_are_passed_over() -> None:
+    assert back("cdef", "abcde", 4, start=2).positions[4].offset == 4
+    position = back("cdef", "abcde", 1, start=2).positions[1]
+    assert (position.offset, position.deleted) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("origin", "remote", "said"),
+    [("abcd", "abxcd", "record 2 equals none of the records after 1"), ("abcd", "xyz", "none in common")],
+    ids=["written by somebody else", "other logs"],
+)
+def test_what_the_source_never_had_proves_nothing(origin: str, remote: str, said: str) -> None:
+    with pytest.raises(NotProvenError, match=said):
+        back(origin, remote, 3)
+
+
+def copied(records: Sequence[int], chance: random.Random) -> list[int]:
+    """What MirrorMaker writes of these records if its task is killed now and then and sends some again."""
+    remote: list[int] = []
+    at = 0
+    while at < len(records):
+        remote.append(records[at])
+        at += 1
+        if chance.random() < 0.1:
+            at = max(0, at - chance.randrange(5))
+    return remote
+
+
+def test_nothing_is_skipped_and_nothing_read_twice_whatever_was_sent_again() -> None:
+    for seed in range(500):
+        chance = random.Random(seed)
+        records = list(range(chance.randrange(1, 40)))
+        remote = copied(records, chance)
+        origin = [Identified(2 * each, str(each).encode()) for each in records]
+        copies = [Identified(at, str(each).encode()) for at, each in enumerate(remote)]
+        found = positions_back(range(len(copies) + 1), iter(copies), iter(origin), 2 * len(records))
+        for committed, position in found.positions.items():
+            consumed = set(remote[:committed])
+            left = {each for each in records if 2 * each >= position.offset}
+            assert left == set(records) - consumed, (seed, committed)

@@ -1,0 +1,102 @@
+"""What a failback finds: positions back, groups left alone, and records that only one side has."""
+
+from typing import Any
+
+import pytest
+
+from components.contract.problems import RefusedError
+from components.kafka.exact_positions import NotProvenError
+from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.positions_back import PartitionBack, PositionBack
+from components.kafka.replication_policy import Policy
+from components.render.job_parameters import flow_parameters
+from infra.operations.failback_plan import LookedBack, plan_back, refuse_unsuited_back
+from infra.operations.failover_facts import Group, LeftAlone, Move
+from tests.builders import a_resolved_flow
+
+ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("useast.orders", 0)
+FLOW = flow_parameters(a_resolved_flow())
+
+
+def back(**given: Any) -> PartitionBack:
+    return PartitionBack(**{"positions": {398: PositionBack(398, 412)}, "only_here": OffsetRange(500, 500), **given})
+
+
+def a_group(**given: Any) -> Group:
+    well = {"name": "checkout-web", "members_on_source": 0, "members_on_target": 0}
+    return Group(**{**well, "committed": {ORDERS: 390}, "on_target": {REMOTE: 398}, **given})
+
+
+def looked(**given: Any) -> LookedBack:
+    return LookedBack(**{"groups": (a_group(),), "positions": {ORDERS: back()}, "own_records": {}, **given})
+
+
+def test_a_group_goes_back_to_where_it_had_come_on_the_target() -> None:
+    found = plan_back(FLOW, looked(), ())
+    assert (found.unmet, found.left_alone) == ((), ())
+    assert found.moves == (Move("checkout-web", REMOTE, 398, ORDERS, 412),)
+
+
+def test_what_a_group_had_consumed_before_the_failover_it_does_not_read_again() -> None:
+    """In a disaster, the last records that it consumed on the source never reached the target."""
+    found = plan_back(FLOW, looked(groups=(a_group(committed={ORDERS: 420}),)), ())
+    assert [move.offset for move in found.moves] == [420]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"groups": (a_group(members_on_target=2),)}, "it runs on uswest with 2 members: stop it there first"),
+        ({"groups": (a_group(members_on_source=1),)}, "it runs on useast with 1 member: stop it there first"),
+        (
+            {"positions": {ORDERS: back(positions={398: PositionBack(398, 412, deleted=3)})}},
+            "3 records of orders-0 that it has not consumed are deleted on the source",
+        ),
+    ],
+    ids=["runs on the target", "runs on the source", "retention"],
+)
+def test_a_group_that_cannot_go_back_is_left_alone(given: dict[str, Any], why: str) -> None:
+    found = plan_back(FLOW, looked(**given), ())
+    assert found.left_alone == (LeftAlone("checkout-web", why),)
+    assert [each.name for each in found.unmet] == ["groups"]
+
+
+def test_nothing_is_committed_where_the_records_prove_nothing() -> None:
+    found = plan_back(FLOW, looked(positions={ORDERS: NotProvenError("they differ")}), ())
+    assert [each.value for each in found.unmet if each.name == "positions"] == ["not proven in orders-0: they differ"]
+
+
+def test_records_that_only_one_side_has_are_named() -> None:
+    walk = back(only_here=OffsetRange(500, 520), gaps=(OffsetRange(7, 9),))
+    one_way = plan_back(FLOW, looked(positions={ORDERS: walk}, own_records={"orders": 30}), ())
+    both_ways = plan_back(FLOW, looked(own_records={"orders": 30}), ("orders-back",))
+    assert [(each.name, each.value) for each in (*one_way.preconditions[2:], *both_ways.preconditions[2:])] == [
+        ("only source", "records that uswest never got, which groups now read: orders-0 from 500"),
+        ("never sent", "records that uswest never got, and groups have passed: orders-0 from 7 to 8"),
+        ("only target", "30 records in orders were written on uswest: no flow of the stack takes them to useast"),
+        (
+            "only target",
+            "30 records in orders were written on uswest: `replicate failover` of orders-back moves the groups' "
+            "positions there",
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "remedy"),
+    [
+        ({"transformed": True}, "records-not-comparable", "by hand"),
+        ({"policy": Policy.IDENTITY}, "failback-unsuited", "deploy a `prefixlessPair`"),
+        (
+            {"policy": Policy.IDENTITY, "shape": "prefixlessPair"},
+            "failback-unsuited",
+            "`replicate failover` of `orders-back`",
+        ),
+    ],
+    ids=["transforms", "identity policy", "pair"],
+)
+def test_what_cannot_work_is_refused_with_the_way_that_does(given: dict[str, Any], code: str, remedy: str) -> None:
+    with pytest.raises(RefusedError) as caught:
+        refuse_unsuited_back(FLOW.model_copy(update=given), ("orders-back",))
+    assert caught.value.code == code
+    assert remedy in caught.value.remedy

@@ -1,0 +1,91 @@
+"""A failback from the first look to the last commit, between two brokers within this process."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from components.contract.problems import RefusedError
+from infra.commands.failback import Call, go_back
+from infra.operations.group_writer import GroupWriter
+from tests.infra.operations.brokers import Reader
+from tests.infra.operations.test_failing_over import GROUPS, ORDERS, REMOTE, KilledError, Night, Writer, night
+
+__all__ = ["night"]
+
+#: What the remote partition of the scene holds: records 5 to 7 were sent twice.
+SENT = [*range(8), *range(5, 12)]
+
+
+def work_on_the_target(night: Night, offsets: Mapping[str, int]) -> None:
+    """The groups have come so far on the target."""
+    for group, offset in offsets.items():
+        GroupWriter("uswest", night.target.config).commit(group, {REMOTE: offset}, "")
+
+
+def on_source(night: Night) -> dict[str, int]:
+    found = Reader("useast", night.source.config).committed(GROUPS)
+    return {group: offsets[ORDERS] for group, offsets in found.items()}
+
+
+def fail_back(night: Night, *, dry_run: bool = False, killed_before: str = "") -> None:
+    writer = Writer("useast", night.source.config)
+    writer.killed_before = killed_before
+    go_back(Call((), dry_run, as_json=False), night, lambda: writer)
+
+
+@pytest.mark.parametrize("came_to", [5, 8, 10, 11, 13, 15])
+def test_a_group_skips_nothing_and_reads_nothing_twice(night: Night, came_to: int) -> None:
+    work_on_the_target(night, {"checkout-app": came_to, "checkout-web": 15})
+    night.source.hold("orders", [(each, "") for each in range(12, 15)])
+    fail_back(night)
+    consumed = set(SENT[:came_to])
+    assert on_source(night) == {"checkout-app": max(consumed) + 1, "checkout-web": 12}
+    assert consumed == set(range(max(consumed) + 1))
+
+
+def test_a_dry_run_shows_everything_and_changes_nothing(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+    work_on_the_target(night, {"checkout-app": 11, "checkout-web": 15})
+    night.source.hold("orders", [(each, "") for each in range(12, 15)])
+    night.target.hold("orders", [(each, "") for each in range(100, 103)])
+    fail_back(night, dry_run=True)
+    assert on_source(night) == GROUPS
+    assert capsys.readouterr().out.splitlines() == [
+        "✓ positions     computed from records of 1 partition",
+        "✓ groups        2 groups to move",
+        "! only source   records that uswest never got, which groups now read: orders-0 from 12",
+        "! only target   3 records in orders were written on uswest: no flow of the stack takes them to useast",
+        "checkout-app: useast.orders-0 at 11 -> orders-0 at 8, nothing read again",
+        "checkout-web: useast.orders-0 at 15 -> orders-0 at 12, nothing read again",
+        "nothing was changed",
+    ]
+
+
+def test_a_run_that_was_killed_is_finished_by_the_next(night: Night) -> None:
+    work_on_the_target(night, {"checkout-app": 8, "checkout-web": 15})
+    with pytest.raises(KilledError):
+        fail_back(night, killed_before="checkout-web")
+    assert on_source(night) == {"checkout-app": 8, "checkout-web": 10}
+    fail_back(night)
+    assert on_source(night) == {"checkout-app": 8, "checkout-web": 12}
+
+
+def test_a_group_that_runs_is_left_alone(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+    work_on_the_target(night, {"checkout-app": 8, "checkout-web": 15})
+    night.members["checkout-web"] = 1
+    fail_back(night)
+    assert on_source(night) == {"checkout-app": 8, "checkout-web": 10}
+    assert "group checkout-web is left alone: it runs on useast with 1 member" in capsys.readouterr().out
+
+
+def test_a_remote_topic_that_somebody_else_wrote_to_proves_nothing(night: Night) -> None:
+    work_on_the_target(night, {"checkout-app": 8})
+    night.target.hold("useast.orders", [(500, "")])
+    with pytest.raises(RefusedError, match="record 15 equals none of the records after 11"):
+        fail_back(night)
+    assert on_source(night) == GROUPS
+
+
+def test_without_a_group_that_worked_on_the_target_nothing_is_done(night: Night) -> None:
+    with pytest.raises(RefusedError, match="0 groups to move"):
+        fail_back(night)
+    assert on_source(night) == GROUPS
