@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from components.contract.parameters import FlowParameters
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.parity_findings import NOT_BEGUN, UNPROVEN, Difference, Sides
+from spark.checks.meanings import NOT_BEGUN, UNPROVEN, Difference, Sides
 from spark.checks.translation import SyncHistory
 
 

@@ -9,8 +9,8 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from spark import readers, transforms
 from spark.checks.beginnings import known_starts, owed_ends, without_start
 from spark.checks.first_pass import STILL_SECONDS, FirstPass, both_clusters, both_sides, logs_on_target
+from spark.checks.meanings import Difference, Sides, made_anew, with_replaced
 from spark.checks.open_transactions import settled, unread
-from spark.checks.parity_findings import Difference, Sides
 from spark.checks.translation import SyncHistory
 from spark.flows import OpenFlow
 from spark.guards import SOURCE
@@ -32,7 +32,16 @@ def compared(
     differences, sides = _after_waiting(flow, first_pass, catch_up_seconds, syncs)
     newest = {each: syncs[each].latest for each in sides if each in syncs}
     written = {each: sync.downstream + 1 for each, sync in newest.items() if sync is not None}
-    return differences, {each: replace(side, written_end=written.get(each, 0)) for each, side in sides.items()}
+    known = {
+        each: replace(
+            side,
+            written_end=written.get(each, 0),
+            source_anew=side.source_unread is None
+            and made_anew(syncs.get(each, SyncHistory()), side.source, first_pass.source[each].oldest_ms),
+        )
+        for each, side in sides.items()
+    }
+    return differences, with_replaced(differences, known)
 
 
 def _after_waiting(

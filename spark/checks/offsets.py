@@ -148,6 +148,8 @@ def _look(flow: OpenFlow, groups: list[str]) -> Look:
     syncs = read_syncs(flow)
     commits = sorted(_commits(flow, groups).items())
     logs = flow.source.offsets({partition for (_, partition), _ in commits})
+    # A consumer that reads uncommitted records may be past the last stable offset.
+    ends = flow.source.high_watermarks({each for (_, each), committed in commits if committed > logs[each].end})
     positions = [
         Position(
             group,
@@ -157,6 +159,7 @@ def _look(flow: OpenFlow, groups: list[str]) -> Look:
             on_target.get(group, {}).get(flow.policy.remote_partition(partition)),
             active.get(group, False),
             logs[partition].size == 0,
+            ends[partition] if committed > ends.get(partition, committed) else None,
         )
         for (group, partition), committed in commits
     ]

@@ -55,6 +55,8 @@ def standings(
     found: list[Standing] = []
     for position in positions:
         history = syncs.get(position.partition, SyncHistory())
+        if position.past_end is not None:
+            found.append(Standing(position, _past_end(position)))
         if position.checkpoint is None:
             if position.empty:
                 continue
@@ -121,6 +123,16 @@ def _without_checkpoint(position: Position, history: SyncHistory, patience: Pati
             "topics or groups",
         ),
         patience.discovery,
+    )
+
+
+def _past_end(position: Position) -> Finding:
+    return error(
+        "committed-past-end",
+        f"{position}: committed {position.committed}, but the source ends at {position.past_end}: the topic was "
+        "deleted and created again there, or somebody set the offset. On the source, a consumer of the group would "
+        "begin where its auto.offset.reset says; on the target it would begin at the translated offset, behind records "
+        "that it has not read",
     )
 
 

@@ -68,7 +68,8 @@ class Position:
 
     `committed` was read after the checkpoint, so that the checkpoint of a consuming group does not look ahead of it.
     `on_target` is None if the group has no offset on the target. `active`: the group has members there. `empty`: the
-    source partition holds nothing that the group could skip.
+    source partition holds nothing that the group could skip. `past_end`: the source's end, if the group's offset is
+    past it.
     """
 
     group: str
@@ -78,6 +79,7 @@ class Position:
     on_target: int | None = None
     active: bool = False
     empty: bool = False
+    past_end: int | None = None
 
     def __str__(self) -> str:
         return f"group {self.group} on {self.partition}"

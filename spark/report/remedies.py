@@ -28,6 +28,11 @@ _GROUP = (
 _FIND_WRITER = (
     "find the producer that writes to the topic on {target} and stop it: only the flow may write to remote topics"
 )
+_RESEND = (
+    "let the source connector send these partitions again: `replicate stop {stack} {flow} --connector CONNECTOR`, "
+    "alter its offsets of these partitions with Strimzi's `spec.alterOffsets` and `kubectl annotate kafkaconnector "
+    "CONNECTOR strimzi.io/connector-offsets=alter`, and `replicate resume {stack} {flow}`"
+)
 _DELETED = (
     "if the topic was deleted and created again on {source}, replicate it under another name or reset the connector's "
     "offsets; otherwise " + _START_OVER
@@ -69,6 +74,8 @@ REMEDIES: Mapping[str, str] = {
     "connectors-not-visible": "let the job's account get KafkaConnectors and KafkaMirrorMaker2s in the flow's "
     "namespace, or name the kubeconfig of another account with --kubeconfig",
     "clocks-differ": "synchronize the clocks of this machine and of the Connect workers (NTP), and " + _AGAIN,
+    "committed-past-end": "let a consumer of the group commit an offset on {source}, or reset the group there, and "
+    + _AGAIN,
     "compacted": "compare the newest record of each key yourself: the cleaner removes older ones at different times",
     "duplicated-records": "nothing, if consumers tolerate duplicates; otherwise set `exactlyOnce`",
     "duplicated-exactly-once": "compare the time of the duplicates in report.json with that of the change to "
@@ -95,7 +102,9 @@ REMEDIES: Mapping[str, str] = {
     "to survive",
     "lost-to-retention": "the records are lost on {target}. Copy them from a backup if there is one, and give the "
     "topics on {source} a `retention.ms` that is longer than the longest interruption to survive",
-    "missing-records": _DELETED,
+    "missing-records": "`replicate diff {stack} --against cluster` shows whether the flow runs as declared. The "
+    "connector does not send these records a second time by itself; to get them, " + _RESEND + ". Records that arrived "
+    "before will then be there twice",
     "no-commit": "let a consumer of these groups commit an offset on {source}, or correct the flow's `groups`",
     "no-group-selected": "correct the flow's `groups` (they are regular expressions that match whole names), or start "
     "a consumer of such a group on {source}; `replicate explain {stack} {flow} groups` shows the selection",
@@ -128,15 +137,13 @@ REMEDIES: Mapping[str, str] = {
     "the producer of the source connector has `max.in.flight.requests.per.connection` above 1 without idempotence",
     "records-repeated": "`replicate check` names flows of this project that overlap; otherwise list the connectors on "
     "every Connect cluster that writes to {target}, and stop the second one",
-    "remote-topic-recreated": "let the source connector send these partitions again: `replicate stop {stack} {flow} "
-    "--connector CONNECTOR`, alter its offsets of these partitions with Strimzi's `spec.alterOffsets` and `kubectl "
-    "annotate kafkaconnector CONNECTOR strimzi.io/connector-offsets=alter`, and `replicate resume {stack} {flow}`. "
-    "Until this check passes, do not fail over to {target}",
+    "remote-topic-recreated": _RESEND + ". Until this check passes, do not fail over to {target}",
     "records-unmarked": "find the connector between {source} and {target} that is not part of this project, and stop "
     "it; `replicate diff {stack} --against cluster` shows whether one of ours was edited",
     "source-expired": "let the group consume and commit on {source}, wait for the next checkpoint, and " + _AGAIN,
     "source-record-not-found": "let the group consume and commit on {source}, wait for the next checkpoint, and "
     + _AGAIN,
+    "source-topic-recreated": "delete the remote topic on {target} if nobody needs its old records, and " + _RESEND,
     "start-not-proven": "write a record to each of these partitions and " + _AGAIN,
     "target-empty": "produce and consume records on {source}, wait for the next checkpoint, and " + _AGAIN,
     "target-expired": "let the group consume on {source} up to the records that {target} still holds, or set a longer "

@@ -8,8 +8,9 @@ from components.contract.report import Severity
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.beginnings import arrived, known_starts, owed_ends, without_start
 from spark.checks.first_pass import FirstPass, Sums
+from spark.checks.meanings import Difference, Sides
 from spark.checks.parity import final_records
-from spark.checks.parity_findings import Difference, Sides, parity_findings
+from spark.checks.parity_findings import parity_findings
 from spark.checks.retention import Replicated, losses
 from spark.checks.standing import standings
 from spark.checks.translation import Position, Sync, SyncHistory

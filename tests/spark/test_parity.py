@@ -8,9 +8,9 @@ from components.contract.parameters import GuardParameters
 from components.contract.report import Severity
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.first_pass import FirstPass, Sums, same_places
+from spark.checks.meanings import Difference
 from spark.checks.missing_topics import absent_topics, young_topics
 from spark.checks.parity import counted_records, final_records, not_compared, nothing_to_compare, went_both_ways
-from spark.checks.parity_findings import Difference
 from spark.transforms import PLACED_MODULUS
 
 LEDGER = TopicPartition("ledger", 0)

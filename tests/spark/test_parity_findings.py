@@ -6,14 +6,14 @@ import pytest
 
 from components.contract.report import Severity
 from components.kafka.positions import OffsetRange, TopicPartition
+from spark.checks.meanings import Difference, Sides, made_anew, with_replaced
 from spark.checks.parity_findings import (
-    Difference,
-    Sides,
     parity_findings,
     parity_samples,
     unread_on_source,
     unread_on_target,
 )
+from spark.checks.translation import Sync, SyncHistory
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -146,3 +146,44 @@ def test_many_samples_of_one_kind_do_not_hide_the_others() -> None:
     assert samples[1] == {
         "topic": "orders", "partition": 0, "kind": "extra", "offset": 3, "timestampMs": 0, "digest": "BB",
     }  # fmt: skip
+
+
+def codes(*differences: Difference, of: Sides) -> dict[str, int]:
+    found = parity_findings(differences, with_replaced(differences, {ORDERS: of}))
+    return {each.code: each.count for each in found}
+
+
+def test_a_record_in_the_place_of_a_missing_one_is_that_record_changed() -> None:
+    hole, stray = Difference(ORDERS, "missing-hole", 1, 50, 50), Difference(ORDERS, "extra", 1, 50, 50)
+    assert codes(hole, stray, of=sides()) == {"records-differ": 1}
+    elsewhere = Difference(ORDERS, "extra", 1, 99, 99)
+    assert codes(hole, elsewhere, of=sides()) == {"missing-records": 1, "extra-records": 1}
+    every = Difference(ORDERS, "missing", 100, 0, 99), Difference(ORDERS, "extra", 60, 0, 59)
+    assert codes(*every, of=sides(held=60)) == {"records-differ": 100}
+
+
+def test_records_on_both_sides_of_a_topic_made_anew_are_not_somebody_elses() -> None:
+    skipped, old = Difference(ORDERS, "missing-head", 100, 0, 99), Difference(ORDERS, "extra-head", 100, 0, 99)
+    anew = replace(sides(source=(0, 150), target=(0, 150)), source_anew=True)
+    assert codes(skipped, old, of=anew) == {"source-topic-recreated": 100}
+    lagging = Difference(ORDERS, "missing-tail", 5, 145, 149)
+    assert codes(lagging, of=anew) == {"not-replicated-yet": 5}
+
+
+@pytest.mark.parametrize(
+    ("syncs", "log", "oldest_ms", "anew"),
+    [
+        pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (0, 30), 500, True, id="it ends before what was replicated"),
+        pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (0, 150), 60_000, True, id="every record is younger"),
+        pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (0, 100), 900, False, id="the same topic"),
+        pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (0, 100), 5_500, False, id="clocks differ"),
+        pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (100, 150), 60_000, False, id="those records have expired"),
+        pytest.param([], (0, 150), 60_000, False, id="nothing was replicated"),
+        pytest.param([(0, 0, 1_000)], (0, 5), None, False, id="no record"),
+    ],
+)
+def test_what_was_replicated_shows_that_a_source_topic_was_made_anew(
+    syncs: list[tuple[int, int, int]], log: tuple[int, int], oldest_ms: int | None, anew: bool
+) -> None:
+    history = SyncHistory(tuple(Sync(*each) for each in syncs))
+    assert made_anew(history, OffsetRange(*log), oldest_ms) is anew

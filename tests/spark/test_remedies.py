@@ -10,11 +10,11 @@ from spark.report.remedies import REMEDIES, with_remedies
 from tests.repository import ROOT
 from tests.spark.documents import a_flow
 
-_MAKERS = {"fail": "fail", "error": "error", "note": "note", "severity": "error", "_Meaning": ""}
+_MAKERS = {"fail": "fail", "error": "error", "note": "note", "severity": "error", "Meaning": ""}
 
 
 def codes_in_the_checks() -> dict[str, str]:
-    """Each code that a check gives a finding, with the severity that it has there (of `_Meaning`, its argument)."""
+    """Each code that a check gives a finding, with the severity that it has there (of `Meaning`, its argument)."""
     found = {}
     for file in (ROOT / "spark" / "checks").glob("*.py"):
         constants = {}
@@ -24,7 +24,7 @@ def codes_in_the_checks() -> dict[str, str]:
                     constants[name] = value
                 case ast.Call(func=ast.Name(id=maker), args=[first, *rest]) if maker in _MAKERS:
                     code = first.value if isinstance(first, ast.Constant) else constants.get(ast.unparse(first), "")
-                    said = ast.unparse(rest[0]).removeprefix("Severity.").lower() if maker == "_Meaning" else ""
+                    said = ast.unparse(rest[0]).removeprefix("Severity.").lower() if maker == "Meaning" else ""
                     found[str(code)] = said or _MAKERS[maker]
     return found
 

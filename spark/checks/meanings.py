@@ -1,0 +1,266 @@
+"""What a difference between the two sides of a partition means. Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from components.contract.report import Severity
+from components.kafka.positions import OffsetRange, TopicPartition
+from spark.checks.translation import SyncHistory
+
+#: Kinds of source records that a flow with `startFrom: latest` need not have replicated (see `beginnings`).
+BEFORE_START, NOT_BEGUN, UNPROVEN = "before-start", "not-begun", "unproven"
+#: Records that both sides hold, but in another order.
+REORDERED = "reordered"
+
+
+#: How far the clocks of producers and of the Connect workers may differ.
+_CLOCKS_MS = 5_000
+
+
+class Difference(NamedTuple):
+    """Records that only one side of a partition holds, by kind (see `transforms.differences`).
+
+    `first` and `last` are offsets on the side that holds them. Samples are (offset, time in ms, digest).
+    """
+
+    partition: TopicPartition
+    kind: str
+    records: int
+    first: int
+    last: int
+    samples: tuple[tuple[int, int, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both logs of a partition, the records that each held in the first pass, and the clusters' aliases.
+
+    A log may have offsets without a record: transaction markers, aborted records, records removed by compaction.
+    `source_unread` and `target_unread` are offsets that could not be read because of open transactions. With
+    `exactly_once`, the flow sends nothing twice. `written_end` is an end offset that the target's log has had: the
+    offset after that of the newest offset sync; 0 without one. `source_anew`: the source's log is not the one of which
+    records were replicated. `replaced`: as many records are surplus on the target as it lacks, and in the same place.
+    """
+
+    source: OffsetRange
+    target: OffsetRange
+    source_records: int
+    target_records: int
+    compacted: bool
+    source_alias: str = "source"
+    target_alias: str = "target"
+    source_unread: OffsetRange | None = None
+    target_unread: OffsetRange | None = None
+    exactly_once: bool = False
+    written_end: int = 0
+    source_anew: bool = False
+    replaced: bool = False
+
+    @property
+    def remade(self) -> bool:
+        """Whether the target's log ends before a record that the flow once wrote to it."""
+        return self.target.end < self.written_end
+
+
+class Meaning(NamedTuple):
+    code: str
+    severity: Severity
+    text: str
+
+
+_MISSING = Meaning("missing-records", Severity.FAIL, "records of {source} are missing on {target}")
+_EXTRA = Meaning(
+    "extra-records",
+    Severity.FAIL,
+    "records on {target} do not exist on {source}: something other than the flow wrote them",
+)
+_EXPIRED_ON_TARGET = Meaning("expired-on-target", Severity.NOTE, "records have already expired on {target}")
+_EXPIRED_ON_SOURCE = Meaning("expired-on-source", Severity.NOTE, "records on {target} have already expired on {source}")
+LAGGING = Meaning(
+    "not-replicated-yet", Severity.FAIL, "records at the end of the log on {source} have not reached {target}"
+)
+_REMADE = Meaning(
+    "remote-topic-recreated",
+    Severity.FAIL,
+    "records of {source} are missing on {target}, whose log ends before records that the flow wrote there: the remote "
+    "topic was deleted and created again, or truncated. The connector does not send them a second time by itself",
+)
+_DIFFERENT = Meaning(
+    "records-differ",
+    Severity.FAIL,
+    "records of {source} differ on {target} in key, value, headers or timestamp: a converter or a transform changes "
+    "them, the remote topic sets the timestamp on arrival, or somebody replaced them",
+)
+_NOT_OF_NEW_SOURCE = Meaning(
+    "source-topic-recreated",
+    Severity.FAIL,
+    "records of {source} are missing on {target}: the topic was deleted and created again on {source}, and the "
+    "connector went on at the offset where it had stopped",
+)
+_OF_OLD_SOURCE = Meaning(
+    "source-topic-recreated",
+    Severity.FAIL,
+    "records on {target} are from before the topic was deleted and created again on {source}: a consumer that moves "
+    "reads them in front of the new ones",
+)
+_ABORTED = Meaning(
+    "aborted-records",
+    Severity.FAIL,
+    "records on {target} belong to transactions that were aborted on {source}. The source connector reads uncommitted "
+    "records, and every consumer of {target} sees them. Remedy: set exactlyOnce, or source.consumer.isolation.level: "
+    "read_committed in connectors.source.config",
+)
+# A restarted worker sends uncommitted records again. That must not make every later proof fail.
+_DUPLICATED = Meaning(
+    "duplicated-records",
+    Severity.NOTE,
+    "records are duplicates on {target}: delivery is at least once unless exactly-once is configured",
+)
+_DUPLICATED_EXACTLY_ONCE = Meaning(
+    "duplicated-exactly-once",
+    Severity.ERROR,
+    "records are duplicates on {target}, although the flow delivers exactly once: they are from before `exactlyOnce` "
+    "was enabled, or it does not hold",
+)
+_REORDERED = Meaning(
+    "records-reordered",
+    Severity.FAIL,
+    "records stand on {target} in another order than on {source}, so no offset on {target} continues where a consumer "
+    "of {source} stopped: it would skip records or read again",
+)
+_REPEATED = Meaning(
+    "records-repeated",
+    Severity.FAIL,
+    "records are duplicates, at least half of what {target} holds: two connectors replicate the topic, or it loops",
+)
+_UNMARKED = Meaning(
+    "records-unmarked",
+    Severity.FAIL,
+    "records are on both {source} and {target}, but without a mark: a connector between the clusters runs without its "
+    "guard, and nothing stops the records from going back",
+)
+COMPACTED = Meaning(
+    "compacted", Severity.ERROR, "records are on one side only, which is not judged: each side compacts at its own pace"
+)
+# A source connector reads uncommitted records unless its consumer is configured otherwise.
+_UNDECIDED = Meaning(
+    "records-not-judged",
+    Severity.NOTE,
+    "records on {target} are not judged, because they may belong to a transaction that is open on {source}",
+)
+_BEFORE_START = Meaning(
+    "before-the-start",
+    Severity.NOTE,
+    "records are only on {source}, before the first replicated record: the flow starts at latest",
+)
+_BEFORE_START_OR_EXPIRED = Meaning(
+    "before-the-start",
+    Severity.NOTE,
+    "records are only on {source}, before the first record that {target} still holds: the flow starts at latest, and "
+    "records have expired on {target} since",
+)
+_NOT_BEGUN = Meaning(
+    "nothing-since-the-start",
+    Severity.NOTE,
+    "records are only on {source}, and older than everything that the flow has replicated, so they are before its "
+    "start. Their partitions have never been replicated; the next record there will show whether they are",
+)
+_UNPROVEN = Meaning(
+    "start-not-proven",
+    Severity.ERROR,
+    "records are only on {source}, in partitions that have never been replicated. The job cannot know whether they are "
+    "from before the flow's start or lost. Remedy: write a record to each of these partitions and validate again; if "
+    "this error returns, no task replicates them",
+)
+ON_TARGET_ONLY = frozenset({"extra", "extra-head"})
+_REPLACED = frozenset({"missing", "missing-head", "missing-hole"})
+
+UNREPLICATED = frozenset({BEFORE_START, NOT_BEGUN, UNPROVEN})
+# Compaction keeps the newest record of each key, so it does not explain these kinds.
+_JUDGED_WHEN_COMPACTED = UNREPLICATED | {"missing", "missing-tail", "duplicated", "aborted", "unmarked", REORDERED}
+
+_MEANINGS: Mapping[str, Callable[[Sides], Meaning]] = {
+    BEFORE_START: lambda sides: _BEFORE_START_OR_EXPIRED if sides.target.start > 0 else _BEFORE_START,
+    NOT_BEGUN: lambda _: _NOT_BEGUN,
+    UNPROVEN: lambda _: _UNPROVEN,
+    "missing-hole": lambda _: _MISSING,
+    "missing-tail": lambda sides: _REMADE if sides.remade else LAGGING,
+    "missing": lambda sides: _nothing_equal(sides),
+    "duplicated": lambda _: _DUPLICATED,
+    "aborted": lambda _: _ABORTED,
+    "unmarked": lambda _: _UNMARKED,
+    REORDERED: lambda _: _REORDERED,
+    "extra-head": lambda sides: _EXPIRED_ON_SOURCE if sides.source.start > 0 else _EXTRA,
+    "extra": lambda sides: _EXPIRED_ON_SOURCE if not sides.source_records and sides.source.start > 0 else _EXTRA,
+}
+
+
+def _missing_head(difference: Difference, sides: Sides) -> Meaning:
+    """Whether the missing records have expired on the target: each took one of the offsets before its log start."""
+    return _EXPIRED_ON_TARGET if difference.records <= sides.target.start else _MISSING
+
+
+def _nothing_equal(sides: Sides) -> Meaning:
+    if sides.compacted and sides.target.size and (sides.source.start > 0 or not sides.target_records):
+        return COMPACTED
+    if sides.target_records:
+        return _DIFFERENT
+    if sides.remade:
+        return _REMADE
+    return _EXPIRED_ON_TARGET if sides.target.start > 0 and not sides.target.size else LAGGING
+
+
+def meaning(difference: Difference, sides: Sides) -> Meaning:
+    """What a difference means, given what both logs still hold."""
+    if sides.compacted and difference.kind not in _JUDGED_WHEN_COMPACTED:
+        return COMPACTED
+    if sides.source_unread is not None and difference.kind in ON_TARGET_ONLY:
+        return _UNDECIDED
+    if sides.source_anew and difference.kind in ("missing", "missing-head", "missing-hole"):
+        return _NOT_OF_NEW_SOURCE
+    if sides.source_anew and difference.kind in ON_TARGET_ONLY:
+        return _OF_OLD_SOURCE
+    if sides.replaced and difference.kind in _REPLACED:
+        return _DIFFERENT
+    if difference.kind == "missing-head":
+        return _missing_head(difference, sides)
+    if difference.kind == "duplicated" and 2 * difference.records >= sides.target.size:
+        return _REPEATED
+    if difference.kind == "duplicated" and sides.exactly_once:
+        return _DUPLICATED_EXACTLY_ONCE
+    return _MEANINGS[difference.kind](sides)
+
+
+def with_replaced(
+    differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]
+) -> dict[TopicPartition, Sides]:
+    """`sides`, which say where records were replaced: surplus ones take the places of those that are missing."""
+    found = dict(sides)
+    for each in differences:
+        surplus = [other for other in differences if other.partition == each.partition and other.kind in ON_TARGET_ONLY]
+        if each.kind in _REPLACED and surplus:
+            side = found[each.partition]
+            here = (each.first - side.source.start, each.last - side.source.start, each.records)
+            there = [(a.first - side.target.start, a.last - side.target.start, a.records) for a in surplus]
+            if each.kind == "missing" or here in there:
+                found[each.partition] = replace(side, replaced=True)
+    return found
+
+
+def is_replaced(difference: Difference, sides: Sides) -> bool:
+    """Whether the record is the other face of one that is missing, so that one finding says both."""
+    return sides.replaced and not sides.source_anew and difference.kind in ON_TARGET_ONLY
+
+
+def made_anew(history: SyncHistory, log: OffsetRange, oldest_ms: int | None) -> bool:
+    """Whether a source log is not the one of which records were replicated: a topic that was deleted and created again.
+
+    Then it ends before an offset that was replicated, or all its records are younger than an offset sync of an offset
+    that it still holds. The syncs were read before the log.
+    """
+    return any(
+        each.upstream >= log.end
+        or (each.upstream >= log.start and oldest_ms is not None and each.written_ms + _CLOCKS_MS < oldest_ms)
+        for each in history.syncs
+    )
