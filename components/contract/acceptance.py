@@ -30,6 +30,7 @@ ACCEPTABLE: Mapping[str, str] = {
     "source-expired": "the offsets that only expired records could prove are right",
     "source-record-not-found": "the offsets whose records were not found are right",
     "target-empty": "the offsets in emptied partitions are right",
+    "topic-left-out": "consumers do not need these topics on the target",
     "target-expired": "these groups have nothing left to read before the target's first record",
 }
 #: Findings that no topology can accept.
@@ -57,6 +58,8 @@ NOT_ACCEPTABLE = frozenset(
             "records-reordered",
             "records-unmarked",
             "remote-topic-recreated",
+            "remote-name-too-long",
+            "group-left-out",
             "source-topic-recreated",
             "start-not-proven",
             "topic-in-no-part",

@@ -1,10 +1,14 @@
 """Topics and partitions that the target lacks, or has without the flow."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from components.contract.parameters import FlowParameters
 from components.contract.report import Finding, error, fail, note
+from components.kafka.patterns import matches
 from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.replication_policy import ReplicationPolicy, is_heartbeat_topic, upstream_hops
+from components.kafka.selection import Selection
+from components.kafka.topic_names import LONGEST_NAME
 from spark.checks import parts
 from spark.checks.heartbeats import now_ms
 from spark.flows import OpenFlow
@@ -14,7 +18,10 @@ def absent_from_target(flow: OpenFlow) -> tuple[list[Finding], dict[str, int]]:
     """Findings for topics and partitions that the target lacks, and the number of source records in those topics."""
     findings = []
     on_target = {topic: flow.remote_partitions.get(flow.policy.remote(topic)) for topic in flow.partitions}
-    absent = sorted(topic for topic, count in on_target.items() if count is None)
+    too_long = long_names(flow.policy, flow.partitions)
+    findings += _too_long(too_long, flow.parameters)
+    findings += left_out(flow.parameters, flow.source_topics)
+    absent = sorted(topic for topic, count in on_target.items() if count is None and topic not in too_long)
     named = parts.labels(flow.parameters, absent)
     missing = {
         TopicPartition(topic, number)
@@ -42,6 +49,44 @@ def absent_from_target(flow: OpenFlow) -> tuple[list[Finding], dict[str, int]]:
         return findings, {}
     records = {topic: sum(log.size for each, log in logs.items() if each.topic == topic) for topic in absent}
     return findings, records
+
+
+def long_names(policy: ReplicationPolicy, topics: Collection[str]) -> list[str]:
+    """The topics whose names on the target would be longer than Kafka allows, sorted."""
+    return sorted(topic for topic in topics if len(policy.remote(topic)) > LONGEST_NAME)
+
+
+def _too_long(topics: Sequence[str], flow: FlowParameters) -> list[Finding]:
+    if not topics:
+        return []
+    what = (
+        f"{', '.join(topics)}: on {flow.target.alias} the name would be longer than {LONGEST_NAME} characters, which "
+        "Kafka refuses. The task that has such a topic fails, and with it the replication of all topics of that task"
+    )
+    return [fail("remote-name-too-long", what, len(topics))]
+
+
+def left_out(flow: FlowParameters, on_source: Collection[str]) -> list[Finding]:
+    """An error for topics that the flow names, and that MirrorMaker leaves out because of their names.
+
+    A topic that did come from the target begins with the alias of a cluster.
+    """
+    policy = flow.replication_policy
+    aliases = {flow.target.alias, *upstream_hops(on_source, flow.separator)}
+    named = sorted(
+        topic
+        for topic in Selection(flow.topics, flow.topics_exclude).of(on_source)
+        if matches(policy.came_from_target, topic)
+        and not is_heartbeat_topic(topic, flow.separator)
+        and topic.split(flow.separator)[0] not in aliases
+    )
+    if not named:
+        return []
+    what = (
+        f"{', '.join(named)}: MirrorMaker never replicates a topic with this name. Because {flow.target.alias} stands "
+        f"in it in front of a separator, it counts as a copy that came from {flow.target.alias}"
+    )
+    return [error("topic-left-out", what, len(named))]
 
 
 _YOUNG = "Nothing there is older than {:g} s (refreshTopicsSeconds), which the source connector may take to discover it"

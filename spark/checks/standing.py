@@ -100,6 +100,12 @@ def _before_the_start(position: Position, history: SyncHistory) -> Finding | Non
 
 
 def _without_checkpoint(position: Position, history: SyncHistory, patience: Patience) -> Standing:
+    if "," in position.group:
+        what = (
+            f"{position}: no checkpoint, because the group's name contains a comma. MirrorMaker hands groups to its "
+            "tasks as a list with commas, and finds no group of either part's name"
+        )
+        return Standing(position, fail("group-left-out", what))
     if history.latest is None:
         return Standing(
             position,

@@ -90,6 +90,8 @@ REMEDIES: Mapping[str, str] = {
     "group-active": "",
     "group-before-the-start": "",
     "group-excluded": "",
+    "group-left-out": "let the consumers use a group without a comma in its name, or exclude it with "
+    "`groupsExclude`: it then has to find its offset on {target} by itself",
     "group-not-synced": _RUNS,
     "group-past-translation": _GROUP,
     "groups-not-visible": "allow the validation user DESCRIBE on the groups of {source}",
@@ -137,6 +139,8 @@ REMEDIES: Mapping[str, str] = {
     "the producer of the source connector has `max.in.flight.requests.per.connection` above 1 without idempotence",
     "records-repeated": "`replicate check` names flows of this project that overlap; otherwise list the connectors on "
     "every Connect cluster that writes to {target}, and stop the second one",
+    "remote-name-too-long": "exclude it with `topicsExclude`, and `replicate restart {stack} {flow}` restarts the "
+    "tasks that failed. A shorter name on {source} is the only way to replicate it",
     "remote-topic-recreated": _RESEND + ". Until this check passes, do not fail over to {target}",
     "records-unmarked": "find the connector between {source} and {target} that is not part of this project, and stop "
     "it; `replicate diff {stack} --against cluster` shows whether one of ours was edited",
@@ -150,6 +154,8 @@ REMEDIES: Mapping[str, str] = {
     "`retention.ms` on {target}",
     "topic-in-no-part": "add it to the `topics` of one part",
     "topic-in-two-parts": "leave it in the `topics` of one part only",
+    "topic-left-out": "if consumers need it on {target}, give it another name on {source}; otherwise exclude it with "
+    "`topicsExclude`",
     "topic-not-replicated": _RUNS,
     "translated-record-differs": _DELETED,
     "upstream-clusters": "",

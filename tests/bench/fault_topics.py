@@ -40,6 +40,7 @@ class TopicFault:
     make: Make | None = None
     stopped: Make | None = None
     config: dict[str, str] = field(default_factory=dict)
+    group: str = ""
 
 
 def _lost(upto: int, more: int, produced: int = 0) -> Make:
@@ -407,6 +408,14 @@ FAULTS: tuple[TopicFault, ...] = (
         ("reset",),
         make=_committed_on_source(10),
     ),
+    TopicFault(
+        "group-comma",
+        "a group with a comma in its name",
+        ("group-left-out",),
+        ("checkout-group-comma,b", "contains a comma"),
+        group=",b",
+    ),
+    TopicFault("group-colon", "a group with a colon in its name: no fault", group=":b"),
     TopicFault(
         "group-past-end",
         "the group commits an offset beyond the end of the source",

@@ -106,6 +106,7 @@ class Place:
 
     world: World
     name: str
+    ending: str = ""
 
     @property
     def topic(self) -> str:
@@ -117,7 +118,7 @@ class Place:
 
     @property
     def group(self) -> str:
-        return f"checkout-{self.name}"
+        return f"checkout-{self.name}{self.ending}"
 
     def rows(self, numbers: Iterable[int]) -> list[Row]:
         """Records by number: the same number is the same record on both sides. Each has a key."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from components.contract.report import Severity
-from spark.checks.missing_topics import foreign_topic_findings
+from spark.checks.missing_topics import foreign_topic_findings, left_out, long_names
 from tests.spark.documents import a_flow
 
 IDENTITY: dict[str, Any] = {"policy": "identity"}
@@ -41,3 +41,25 @@ def test_topics_that_mirror_maker_did_not_create_are_named(
 def test_with_a_guard_each_side_may_have_topics_of_its_own() -> None:
     guard = {"mark": "replicated-from-useast", "filter": "replicated-from-uswest"}
     assert found({"payments-eu": 1}, policy="identity", guard=guard) == []
+
+
+@pytest.mark.parametrize(
+    ("topic", "found"),
+    [
+        pytest.param("payments-a.uswest.b", ["topic-left-out"], id="the target's alias in the name"),
+        pytest.param("uswest.payments-a", [], id="a copy from the target"),
+        pytest.param("eucentral.uswest.payments-a", [], id="a copy that came through another cluster"),
+        pytest.param("payments-uswest", [], id="the alias without a separator"),
+        pytest.param("other.uswest.b", [], id="a topic that the flow does not name"),
+        pytest.param("payments-a.uswest.heartbeats", [], id="heartbeats"),
+    ],
+)
+def test_a_topic_that_mirrormaker_leaves_out_because_of_its_name_is_an_error(topic: str, found: list[str]) -> None:
+    flow = a_flow(topics=["payments-.*", "uswest.*", "eucentral.*"])
+    assert [each.code for each in left_out(flow, {topic, "eucentral.heartbeats"})] == found
+
+
+def test_a_name_that_is_too_long_on_the_target_is_found_by_its_prefix() -> None:
+    longest = "o" * 242
+    assert long_names(a_flow().replication_policy, [longest, longest + "o"]) == [longest + "o"]
+    assert long_names(a_flow(policy="identity").replication_policy, ["o" * 249]) == []

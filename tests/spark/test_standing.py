@@ -51,6 +51,9 @@ def test_a_translated_and_synced_group_has_no_finding() -> None:
         pytest.param(replace(POSITION, on_target=None), SYNCS, "group-not-synced", 12, id="never synced"),
         pytest.param(replace(POSITION, on_target=7), SYNCS, "group-not-synced", 12, id="synced once, then no more"),
         pytest.param(replace(POSITION, on_target=7, active=True), SYNCS, "group-active", 0, id="active on the target"),
+        pytest.param(
+            replace(POSITION, group="a,b", checkpoint=None), SYNCS, "group-left-out", 0, id="a comma in its name"
+        ),
         pytest.param(replace(POSITION, past_end=90), SYNCS, "committed-past-end", 0, id="past the source's end"),
         pytest.param(
             replace(POSITION, checkpoint=Checkpoint(900, 101)),
