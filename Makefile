@@ -20,7 +20,7 @@ help:
 	@echo "make promote deploy stack by stack in the order of stacks/promotion.yaml: ENVIRONMENT=… TO=…"
 	@echo "make drift   compare the clusters with the stacks: STACKS=…"
 	@echo "make bench   measure checks, deployments and validation"
-	@echo "make model   look for a wrong proof in 10,000 random histories of a partition"
+	@echo "make model   look for a wrong verdict in 10,000 random histories of a partition"
 
 setup: $(READY)
 

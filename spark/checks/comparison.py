@@ -8,8 +8,9 @@ from types import MappingProxyType
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark import readers, transforms
 from spark.checks.beginnings import known_starts, owed_ends, without_start
+from spark.checks.causes import made_anew, times_sent_again, with_expired, with_replaced
 from spark.checks.first_pass import STILL_SECONDS, FirstPass, both_clusters, both_sides, logs_on_target
-from spark.checks.meanings import Difference, Sides, made_anew, with_replaced
+from spark.checks.meanings import Difference, Sides
 from spark.checks.open_transactions import settled, unread
 from spark.checks.translation import SyncHistory
 from spark.flows import OpenFlow
@@ -36,11 +37,13 @@ def compared(
         each: replace(
             side,
             written_end=written.get(each, 0),
+            sent_again=times_sent_again(syncs.get(each, SyncHistory())),
             source_anew=side.source_unread is None
             and made_anew(syncs.get(each, SyncHistory()), side.source, first_pass.source[each].oldest_ms),
         )
         for each, side in sides.items()
     }
+    differences = with_expired(differences, known, syncs)
     return differences, with_replaced(differences, known)
 
 

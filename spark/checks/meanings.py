@@ -1,12 +1,11 @@
 """What a difference between the two sides of a partition means. Pure."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from components.contract.report import Severity
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.translation import SyncHistory
 
 #: Kinds of source records that a flow with `startFrom: latest` need not have replicated (see `beginnings`).
 BEFORE_START, NOT_BEGUN, UNPROVEN = "before-start", "not-begun", "unproven"
@@ -14,8 +13,8 @@ BEFORE_START, NOT_BEGUN, UNPROVEN = "before-start", "not-begun", "unproven"
 REORDERED = "reordered"
 
 
-#: How far the clocks of producers and of the Connect workers may differ.
-_CLOCKS_MS = 5_000
+#: So many restarts within what the topic of offset syncs holds are nothing unusual.
+_RESTARTS = 2
 
 
 class Difference(NamedTuple):
@@ -41,6 +40,7 @@ class Sides:
     `exactly_once`, the flow sends nothing twice. `written_end` is an end offset that the target's log has had: the
     offset after that of the newest offset sync; 0 without one. `source_anew`: the source's log is not the one of which
     records were replicated. `replaced`: as many records are surplus on the target as it lacks, and in the same place.
+    `sent_again`: how often the flow began again at an earlier offset.
     """
 
     source: OffsetRange
@@ -56,6 +56,13 @@ class Sides:
     written_end: int = 0
     source_anew: bool = False
     replaced: bool = False
+    sent_again: int = 0
+
+    @property
+    def restarted(self) -> bool:
+        """Whether a restart explains duplicates, however many. A second connector that writes the flow's offset syncs
+        begins again and again."""
+        return 0 < self.sent_again <= _RESTARTS
 
     @property
     def remade(self) -> bool:
@@ -70,7 +77,7 @@ class Meaning(NamedTuple):
 
 
 _MISSING = Meaning("missing-records", Severity.FAIL, "records of {source} are missing on {target}")
-_EXTRA = Meaning(
+EXTRA = Meaning(
     "extra-records",
     Severity.FAIL,
     "records on {target} do not exist on {source}: something other than the flow wrote them",
@@ -129,6 +136,13 @@ _REORDERED = Meaning(
     "records stand on {target} in another order than on {source}, so no offset on {target} continues where a consumer "
     "of {source} stopped: it would skip records or read again",
 )
+# Of records that were sent again, retention may have removed the first copies and left those of later records.
+_ORDER_NOT_PROVEN = Meaning(
+    "order-not-proven",
+    Severity.ERROR,
+    "records stand on {target} in another order than on {source}. The flow was restarted and sent records again, and "
+    "{target} has removed records since, which may explain it",
+)
 _REPEATED = Meaning(
     "records-repeated",
     Severity.FAIL,
@@ -174,7 +188,7 @@ _UNPROVEN = Meaning(
     "this error returns, no task replicates them",
 )
 ON_TARGET_ONLY = frozenset({"extra", "extra-head"})
-_REPLACED = frozenset({"missing", "missing-head", "missing-hole"})
+REPLACED = frozenset({"missing", "missing-head", "missing-hole"})
 
 UNREPLICATED = frozenset({BEFORE_START, NOT_BEGUN, UNPROVEN})
 # Compaction keeps the newest record of each key, so it does not explain these kinds.
@@ -191,8 +205,8 @@ _MEANINGS: Mapping[str, Callable[[Sides], Meaning]] = {
     "aborted": lambda _: _ABORTED,
     "unmarked": lambda _: _UNMARKED,
     REORDERED: lambda _: _REORDERED,
-    "extra-head": lambda sides: _EXPIRED_ON_SOURCE if sides.source.start > 0 else _EXTRA,
-    "extra": lambda sides: _EXPIRED_ON_SOURCE if not sides.source_records and sides.source.start > 0 else _EXTRA,
+    "extra-head": lambda sides: _EXPIRED_ON_SOURCE if sides.source.start > 0 else EXTRA,
+    "extra": lambda sides: _EXPIRED_ON_SOURCE if not sides.source_records and sides.source.start > 0 else EXTRA,
 }
 
 
@@ -212,55 +226,24 @@ def _nothing_equal(sides: Sides) -> Meaning:
 
 
 def meaning(difference: Difference, sides: Sides) -> Meaning:
-    """What a difference means, given what both logs still hold."""
+    """What a difference means, given what both logs still hold, and what explains it."""
+    found = _of_both_logs(difference, sides)
+    if sides.source_anew:
+        return {_MISSING: _NOT_OF_NEW_SOURCE, _DIFFERENT: _NOT_OF_NEW_SOURCE, EXTRA: _OF_OLD_SOURCE}.get(found, found)
+    return _DIFFERENT if sides.replaced and found == _MISSING else found
+
+
+def _of_both_logs(difference: Difference, sides: Sides) -> Meaning:
     if sides.compacted and difference.kind not in _JUDGED_WHEN_COMPACTED:
         return COMPACTED
     if sides.source_unread is not None and difference.kind in ON_TARGET_ONLY:
         return _UNDECIDED
-    if sides.source_anew and difference.kind in ("missing", "missing-head", "missing-hole"):
-        return _NOT_OF_NEW_SOURCE
-    if sides.source_anew and difference.kind in ON_TARGET_ONLY:
-        return _OF_OLD_SOURCE
-    if sides.replaced and difference.kind in _REPLACED:
-        return _DIFFERENT
     if difference.kind == "missing-head":
         return _missing_head(difference, sides)
-    if difference.kind == "duplicated" and 2 * difference.records >= sides.target.size:
+    if difference.kind == "duplicated" and 2 * difference.records >= sides.target.size and not sides.restarted:
         return _REPEATED
+    if difference.kind == REORDERED and sides.restarted and sides.target.start > 0:
+        return _ORDER_NOT_PROVEN
     if difference.kind == "duplicated" and sides.exactly_once:
         return _DUPLICATED_EXACTLY_ONCE
     return _MEANINGS[difference.kind](sides)
-
-
-def with_replaced(
-    differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]
-) -> dict[TopicPartition, Sides]:
-    """`sides`, which say where records were replaced: surplus ones take the places of those that are missing."""
-    found = dict(sides)
-    for each in differences:
-        surplus = [other for other in differences if other.partition == each.partition and other.kind in ON_TARGET_ONLY]
-        if each.kind in _REPLACED and surplus:
-            side = found[each.partition]
-            here = (each.first - side.source.start, each.last - side.source.start, each.records)
-            there = [(a.first - side.target.start, a.last - side.target.start, a.records) for a in surplus]
-            if each.kind == "missing" or here in there:
-                found[each.partition] = replace(side, replaced=True)
-    return found
-
-
-def is_replaced(difference: Difference, sides: Sides) -> bool:
-    """Whether the record is the other face of one that is missing, so that one finding says both."""
-    return sides.replaced and not sides.source_anew and difference.kind in ON_TARGET_ONLY
-
-
-def made_anew(history: SyncHistory, log: OffsetRange, oldest_ms: int | None) -> bool:
-    """Whether a source log is not the one of which records were replicated: a topic that was deleted and created again.
-
-    Then it ends before an offset that was replicated, or all its records are younger than an offset sync of an offset
-    that it still holds. The syncs were read before the log.
-    """
-    return any(
-        each.upstream >= log.end
-        or (each.upstream >= log.start and oldest_ms is not None and each.written_ms + _CLOCKS_MS < oldest_ms)
-        for each in history.syncs
-    )

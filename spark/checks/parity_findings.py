@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from components.contract.report import SAMPLES, Finding, Scalar
 from components.kafka.positions import OffsetRange, TopicPartition
+from spark.checks.causes import is_replaced
 from spark.checks.meanings import (
     COMPACTED,
     LAGGING,
@@ -14,7 +15,6 @@ from spark.checks.meanings import (
     Difference,
     Meaning,
     Sides,
-    is_replaced,
     meaning,
 )
 

@@ -29,9 +29,8 @@ _FIND_WRITER = (
     "find the producer that writes to the topic on {target} and stop it: only the flow may write to remote topics"
 )
 _RESEND = (
-    "let the source connector send these partitions again: `replicate stop {stack} {flow} --connector CONNECTOR`, "
-    "alter its offsets of these partitions with Strimzi's `spec.alterOffsets` and `kubectl annotate kafkaconnector "
-    "CONNECTOR strimzi.io/connector-offsets=alter`, and `replicate resume {stack} {flow}`"
+    "let the source connector send these partitions again: `replicate offsets {stack} {flow} set FILE`, where FILE "
+    "says `offset: earliest` for each of them"
 )
 _DELETED = (
     "if the topic was deleted and created again on {source}, replicate it under another name or reset the connector's "
@@ -126,6 +125,8 @@ REMEDIES: Mapping[str, str] = {
     "partitions-not-replicated": _RUNS + ". The connector needs ALTER on the remote topic to add partitions",
     "possible-markers": "find out whether producers of the topic use transactions or compaction: if neither, these "
     "records are lost on {target}",
+    "order-not-proven": "compare the order of a few of these records on both sides. " + _AGAIN + " once {target} has "
+    "removed them",
     "principal-unknown": "set `principal` in the `authentication` of that cluster, so that its ACLs can be judged",
     "principal-without-acls": "if it is not a super user, create the ACLs that `replicate acls {stack} --commands` "
     "prints",

@@ -69,7 +69,7 @@ def connector_faults(world: World) -> Iterator[FlowFault]:
     for shape, flows in shapes.items():
         for flow in flows:
             connectors = world.connectors(flow)
-            for names in (*((each,) for each in connectors), connectors):
+            for names in (connectors, *((each,) for each in connectors)):
                 which = f"connector `{names[0]}` alone" if len(names) == 1 else f"every connector of `{flow}`"
                 yield FlowFault(
                     f"stopped-{shape}-{'-'.join(names)}",
@@ -195,7 +195,10 @@ def _suspended(_: World, part: str) -> Iterator[None]:
 
 
 @contextmanager
-def _wrong_password(world: World, secret: str, key: str) -> Iterator[None]:
+def _wrong_password(world: World) -> Iterator[None]:
+    (flow,) = (each for each in world.deployed.document["flows"] if each["name"] == "orders")
+    place = flow["source"]["authentication"]["password"]["secret"]
+    secret, key = place["name"], place["key"]
     core = client.CoreV1Api(world.deployed.api)
     before = (core.read_namespaced_secret(secret, "mirror-orders").data or {})[key]
     wrong = base64.b64encode(b"wrong").decode()
@@ -434,7 +437,7 @@ FLOW_FAULTS: Sequence[FlowFault] = (
         "orders",
         ("login-refused",),
         ("useast",),
-        lambda world: _wrong_password(world, "orders-source-validation", "password"),
+        _wrong_password,
     ),
     FlowFault(
         "garbage-checkpoints",

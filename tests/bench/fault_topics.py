@@ -3,6 +3,7 @@
 Each topic holds 100 records, replicated by the real connector; its group has committed 60 and been translated.
 """
 
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -11,8 +12,11 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]  # not in its stubs
 
 from infra.local.endpoints import ADMIN, Region
+from infra.waiting import NotYetError, wait_for
 from tests.bench.fault_world import Place, Row, delete_topics, recreate
 from tests.commits import commit
+from tests.local.flows import ARRIVAL_SECONDS
+from tests.local.observed import committed
 from tests.spark.scenes import CALL_SECONDS, Headers, produce
 
 RECORDS = 100
@@ -40,6 +44,7 @@ class TopicFault:
     make: Make | None = None
     stopped: Make | None = None
     config: dict[str, str] = field(default_factory=dict)
+    rows: Callable[[Place], list[Row]] = lambda place: place.rows(EVERY)
     group: str = ""
 
 
@@ -109,7 +114,9 @@ def _with_header(row: Row) -> Row:
 def _again_on_source(records: int) -> Make:
     def make(place: Place) -> None:
         recreate(place.world.east, place.topic, 1)
-        place.write(place.world.east, range(1_000, 1_000 + records))
+        now = int(time.time() * 1000)
+        rows = place.rows(range(1_000, 1_000 + records))
+        place.write_rows(place.world.east, [(*row[:2], now + number, row[3]) for number, row in enumerate(rows)])
 
     return make
 
@@ -148,6 +155,19 @@ def _committed_on_source(offset: int) -> Make:
 
 def _committed_on_target(offset: int) -> Make:
     return lambda place: commit(place.world.west, place.group, {(place.remote, 0): offset})
+
+
+def _stuck(place: Place) -> None:
+    """The group is at the end, which the newest offset sync translates, but its newest checkpoint is an old one."""
+    commit(place.world.east, place.group, {(place.topic, 0): RECORDS})
+    wait_for(f"{place.group} to be translated", lambda: _expect_synced(place, COMMITTED + 1), ARRIVAL_SECONDS)
+    place.forge_checkpoint(3, 3)
+
+
+def _expect_synced(place: Place, offset: int) -> None:
+    found = committed(place.world.west, place.group, place.remote).get(0, -1)
+    if found < offset:
+        raise NotYetError(f"its offset on the target is {found}")
 
 
 def _checkpoint(upstream: int, downstream: int) -> Make:
@@ -333,18 +353,20 @@ FAULTS: tuple[TopicFault, ...] = (
     TopicFault(
         "compacted-newest",
         "a compacted remote topic lacks the newest record of a key",
-        ("missing-records",),
-        ("1 records of useast", "newest"),
+        ("keys-outdated",),
+        ("1 keys have another value on uswest",),
         make=_without_one_key,
         config=COMPACTED,
+        rows=_two_of_each,
     ),
     TopicFault(
         "compacted-tombstone",
         "a compacted remote topic lacks a tombstone, so it still holds a deleted key",
-        ("missing-records",),
-        ("1 records of useast", "newest"),
+        ("keys-undeleted",),
+        ("1 keys still have a value on uswest",),
         make=_without_a_tombstone,
         config=COMPACTED,
+        rows=_two_of_each,
     ),
     TopicFault(
         "expired-there",
@@ -392,7 +414,7 @@ FAULTS: tuple[TopicFault, ...] = (
         "a checkpoint does not follow the group",
         ("checkpoint-behind",),
         ("still translates to 3",),
-        make=_checkpoint(3, 3),
+        make=_stuck,
     ),
     TopicFault(
         "group-ahead-there",

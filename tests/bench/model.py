@@ -1,16 +1,18 @@
-"""Runs the state machine of tests/model ten thousand times: `make model`."""
+"""Runs each state machine of tests/model ten thousand times: `make model`."""
 
 import time
 
 from tests.model.machine import Offsets, run
+from tests.model.parity_machine import Parity
 
 RUNS = 10_000
 
 
 def main() -> None:
-    began = time.monotonic()
-    run(Offsets, RUNS, shrink=True)
-    print(f"{RUNS} runs without a counterexample in {time.monotonic() - began:.0f} s")
+    for machine, what in ((Offsets, "offsets"), (Parity, "records")):
+        began = time.monotonic()
+        run(machine, RUNS, shrink=True)
+        print(f"{what}: {RUNS} runs without a counterexample in {time.monotonic() - began:.0f} s")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ import pytest
 
 from components.contract.report import Severity
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.meanings import Difference, Sides, made_anew, with_replaced
+from spark.checks.causes import made_anew, with_expired, with_replaced
+from spark.checks.meanings import Difference, Sides
 from spark.checks.parity_findings import (
     parity_findings,
     parity_samples,
@@ -39,7 +40,6 @@ def sides(
         pytest.param(
             "missing-head", sides(target=(1, 90)), "missing-records", Severity.FAIL, id="more than have expired"
         ),
-        pytest.param("reordered", sides(), "records-reordered", Severity.FAIL, id="another order"),
         pytest.param(
             "duplicated",
             replace(sides(), exactly_once=True),
@@ -71,6 +71,35 @@ def sides(
         ),
         pytest.param("duplicated", sides(), "duplicated-records", Severity.NOTE, id="sent again after a restart"),
         pytest.param("duplicated", sides(target=(0, 6)), "records-repeated", Severity.FAIL, id="every record twice"),
+        pytest.param(
+            "duplicated",
+            replace(sides(target=(0, 6)), sent_again=1),
+            "duplicated-records",
+            Severity.NOTE,
+            id="all of a young topic sent again after a restart",
+        ),
+        pytest.param(
+            "duplicated",
+            replace(sides(target=(0, 6)), sent_again=3),
+            "records-repeated",
+            Severity.FAIL,
+            id="sent again and again",
+        ),
+        pytest.param("reordered", sides(), "records-reordered", Severity.FAIL, id="another order"),
+        pytest.param(
+            "reordered",
+            replace(sides(target=(9, 100)), sent_again=1),
+            "order-not-proven",
+            Severity.ERROR,
+            id="another order, which a restart and retention may explain",
+        ),
+        pytest.param(
+            "extra-head",
+            replace(sides(source=(9, 100)), source_anew=True),
+            "expired-on-source",
+            Severity.NOTE,
+            id="source retention of a topic that was made anew long ago",
+        ),
         pytest.param("unmarked", sides(), "records-unmarked", Severity.FAIL, id="replicated without the guard's mark"),
         pytest.param("extra", sides(), "extra-records", Severity.FAIL, id="from somewhere else"),
         pytest.param("extra-head", sides(), "extra-records", Severity.FAIL, id="older than a source that has all"),
@@ -187,3 +216,10 @@ def test_what_was_replicated_shows_that_a_source_topic_was_made_anew(
 ) -> None:
     history = SyncHistory(tuple(Sync(*each) for each in syncs))
     assert made_anew(history, OffsetRange(*log), oldest_ms) is anew
+
+
+def test_records_sent_again_from_what_the_source_has_removed_are_not_somebody_elses() -> None:
+    history = SyncHistory((Sync(0, 0), Sync(99, 99), Sync(80, 100)))
+    again, stray = Difference(ORDERS, "extra", 10, 100, 109), Difference(ORDERS, "extra", 1, 120, 120)
+    given = {ORDERS: sides(source=(90, 130), target=(0, 150))}
+    assert with_expired([again, stray], given, {ORDERS: history}) == [again._replace(kind="extra-head"), stray]

@@ -1,0 +1,73 @@
+"""What explains differences between two sides: a topic made anew, records changed on the way or sent again. Pure."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from components.kafka.positions import OffsetRange, TopicPartition
+from spark.checks.meanings import EXTRA, ON_TARGET_ONLY, REPLACED, Difference, Sides, meaning
+from spark.checks.translation import SyncHistory
+
+#: How far the clocks of producers and of the Connect workers may differ.
+_CLOCKS_MS = 5_000
+
+
+def with_replaced(
+    differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]
+) -> dict[TopicPartition, Sides]:
+    """`sides`, which say where records were replaced: surplus ones take the places of those that are missing."""
+    found = dict(sides)
+    for each in differences:
+        surplus = [other for other in differences if other.partition == each.partition and other.kind in ON_TARGET_ONLY]
+        if each.kind in REPLACED and surplus:
+            side = found[each.partition]
+            if each.kind == "missing-head" and side.target.start > 0:
+                continue
+            here = (each.first - side.source.start, each.last - side.source.start, each.records)
+            there = [(a.first - side.target.start, a.last - side.target.start, a.records) for a in surplus]
+            if each.kind == "missing" or here in there:
+                found[each.partition] = replace(side, replaced=True)
+    return found
+
+
+def is_replaced(difference: Difference, sides: Sides) -> bool:
+    """Whether the record is the other face of one that is missing, so that one finding says both."""
+    return sides.replaced and meaning(difference, sides) == EXTRA
+
+
+def made_anew(history: SyncHistory, log: OffsetRange, oldest_ms: int | None) -> bool:
+    """Whether a source log is not the one of which records were replicated: a topic that was deleted and created again.
+
+    Then it ends before an offset that was replicated, or all its records are younger than an offset sync of an offset
+    that it still holds. The syncs were read before the log.
+    """
+    return any(
+        each.upstream >= log.end
+        or (each.upstream >= log.start and oldest_ms is not None and each.written_ms + _CLOCKS_MS < oldest_ms)
+        for each in history.syncs
+    )
+
+
+def with_expired(
+    differences: Sequence[Difference],
+    sides: Mapping[TopicPartition, Sides],
+    syncs: Mapping[TopicPartition, SyncHistory],
+) -> list[Difference]:
+    """`differences`, where surplus records count as expired on the source if the flow wrote them from offsets that the
+    source no longer holds. After a restart they stand behind records that it still holds."""
+
+    def expired(each: Difference) -> bool:
+        history, start = syncs.get(each.partition, SyncHistory()), sides[each.partition].source.start
+        guesses = [history.guess(each.first), history.guess(each.last)]
+        return each.kind == "extra" and all(guess is not None and guess.offset < start for guess in guesses)
+
+    return [each._replace(kind="extra-head") if expired(each) else each for each in differences]
+
+
+def times_sent_again(history: SyncHistory) -> int:
+    """How often the flow went back to an offset that it had replicated, as a restarted task does: the target then
+    advances further than the source."""
+    return sum(
+        after.upstream - before.upstream < after.downstream - before.downstream
+        for before, after in itertools.pairwise(history.syncs)
+    )

@@ -1,0 +1,193 @@
+"""Both logs of a partition in memory with everything that may go wrong with them, and what the judging code says.
+
+`differences` is the comparison of spark/transforms.py in plain Python.
+"""
+
+import copy
+import itertools
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from components.contract.report import Severity, Verdict, worst
+from spark.checks.causes import made_anew, times_sent_again, with_expired, with_replaced
+from spark.checks.first_pass import Sums, same_places
+from spark.checks.meanings import Difference, Sides
+from spark.checks.parity_findings import parity_findings
+from spark.checks.retention import Replicated, judge
+from spark.transforms import PLACED_MODULUS
+from tests.model.partition import ORDERS, Partition
+
+#: Between two records, in ms: more than clocks may differ.
+_APART_MS = 10_000
+Log = list[tuple[int, int]]
+
+
+@dataclass
+class Logs(Partition):
+    """A partition whose records have numbers that are never used again, also if a topic is made anew.
+
+    `dropped` never arrive, `filtered` are dropped by a transform, `written` has ever stood on the target, and `lost`
+    was removed before it was replicated, after the flow had begun.
+    """
+
+    number: int = 0
+    dropped: set[int] = field(default_factory=set)
+    filtered: set[int] = field(default_factory=set)
+    written: set[int] = field(default_factory=set)
+    lost: set[int] = field(default_factory=set)
+
+    def produce(self, records: int) -> None:
+        self.source += range(self.number, self.number + records)
+        self.number += records
+
+    def _write(self, upstream: int) -> None:
+        record = self.source[upstream]
+        assert record is not None
+        if record in self.dropped | self.filtered:
+            return
+        before = len(self.syncs)
+        super()._write(upstream)
+        self.target[-1] = record
+        self.written.add(record)
+        if len(self.syncs) > before:
+            self.syncs[-1] = self.syncs[-1]._replace(written_ms=self.number * _APART_MS)
+
+    def expire_on_source(self, before: int) -> None:
+        begun = self.syncs[0].upstream if self.syncs else before
+        gone = self.source[max(self.source_start, begun) : before]
+        self.lost |= {each for each in gone if each is not None and each not in self.written} - self.filtered
+        self.source_start = before
+
+    def make_source_anew(self, records: int) -> None:
+        """The connector goes on at its offset; if there is none any more, it begins again."""
+        self.source, self.source_start = [], 0
+        self.produce(records)
+        if self.position > records:
+            self.position = 0
+        self._before = self._last_sync = None
+
+    def make_target_anew(self) -> None:
+        self.target, self.target_start = [], 0
+
+    def held(self, side: str) -> Log:
+        """The records that a side holds, as (offset, number)."""
+        log, start = (self.source, self.source_start) if side == "source" else (self.target, self.target_start)
+        return [(at, each) for at, each in enumerate(log) if each is not None and at >= start]
+
+
+def sums(log: Log) -> Sums:
+    """What the first pass knows of a side."""
+    digests = [(at, hash(("digest", number)) & 0xFFFFFFFF) for at, number in log]
+    return Sums(
+        len(log),
+        sum(digest for _, digest in digests),
+        low_placed=sum(at * digest for at, digest in digests) % PLACED_MODULUS,
+        oldest_ms=min((number * _APART_MS for _, number in log), default=None),
+        first=min((at for at, _ in log), default=None),
+    )
+
+
+def differences(source: Log, target: Log) -> list[Difference]:
+    """What `transforms.differences` and `transforms.reordered` find in two logs."""
+    places: dict[str, dict[int, list[int]]] = {"source": defaultdict(list), "target": defaultdict(list)}
+    for side, log in (("source", source), ("target", target)):
+        for at, number in log:
+            places[side][number].append(at)
+    here, there = places["source"], places["target"]
+    both = sorted(pair for number in here for pair in zip(here[number], there.get(number, []), strict=False))
+    first_source = both[0][0] if both else None
+    first_target = min((at for _, at in both), default=None)
+    last_source = both[-1][0] if both else None
+    found: dict[str, list[int]] = defaultdict(list)
+    for number, offsets in here.items():
+        for at in offsets[len(there.get(number, [])) :]:
+            found[_missing(at, first_source, last_source)].append(at)
+    for number, offsets in there.items():
+        for at in offsets[len(here.get(number, [])) :]:
+            head = first_target is not None and at < first_target
+            found["duplicated" if number in here else "extra-head" if head else "extra"].append(at)
+    found["reordered"] = turned(both)
+    return [Difference(ORDERS, kind, len(each), min(each), max(each)) for kind, each in sorted(found.items()) if each]
+
+
+def turned(pairs: Log) -> list[int]:
+    """The source offsets of records that stand on the target before one that they follow on the source."""
+    return [at for (_, before), (at, after) in itertools.pairwise(pairs) if after < before]
+
+
+def _missing(at: int, first: int | None, last: int | None) -> str:
+    if first is None or last is None:
+        return "missing"
+    return "missing-head" if at < first else "missing-tail" if at > last else "missing-hole"
+
+
+def codes(logs: Logs) -> dict[str, Severity]:
+    """What parity and retention find, by code."""
+    source, target = logs.held("source"), logs.held("target")
+    here, there = sums(source), sums(target)
+    found: list[tuple[str, Severity]] = []
+    if logs.filtered and (here != there or not same_places(here, there)):
+        found.append(("records-not-compared", Severity.ERROR))
+    elif here != there or not same_places(here, there):
+        latest = logs.history.latest
+        side = Sides(
+            logs.source_log,
+            logs.target_log,
+            len(source),
+            len(target),
+            compacted=False,
+            written_end=latest.downstream + 1 if latest else 0,
+            source_anew=made_anew(logs.history, logs.source_log, here.oldest_ms),
+            sent_again=times_sent_again(logs.history),
+        )
+        kinds = with_expired(differences(source, target), {ORDERS: side}, {ORDERS: logs.history})
+        found += [(each.code, each.severity) for each in parity_findings(kinds, with_replaced(kinds, {ORDERS: side}))]
+    dense = len(source) == logs.source_log.size and not logs.filtered
+    replicated = Replicated(ORDERS, logs.history, logs.source_log, logs.target_log, dense, "delete")
+    found += [(each.code, each.severity) for each in judge([replicated]).findings]
+    return dict(found)
+
+
+def verdict(logs: Logs) -> Verdict:
+    severities = {Severity.FAIL: Verdict.FAIL, Severity.ERROR: Verdict.ERROR}
+    return worst(severities[each] for each in codes(logs).values() if each in severities)
+
+
+def missing(logs: Logs) -> set[int]:
+    """The records of the source that never stood on the target as it is now, and should.
+
+    Those that the target would hold before its oldest record may have expired there.
+    """
+    there = set(logs.target) | logs.filtered
+    held = {number for _, number in logs.held("target")}
+    places = [at for at, number in logs.held("source") if number in held]
+    begins = min(places, default=len(logs.source)) if logs.target_start else 0
+    return {number for at, number in logs.held("source") if number not in there and at >= begins}
+
+
+def out_of_order(logs: Logs) -> bool:
+    """Whether a consumer of the target meets records in another order, both for the first time and for the last.
+
+    Of records that were sent again, the first copies may have expired, but the last ones are in order.
+    """
+    place = {number: at for at, number in logs.held("source")}
+    met = [place[number] for _, number in logs.held("target") if number in place]
+    first, last = list(dict.fromkeys(met)), list(dict.fromkeys(reversed(met)))[::-1]
+    return first != sorted(first) and last != sorted(last)
+
+
+def strays(logs: Logs) -> set[int]:
+    """Records on the target that the source never had; they have negative numbers.
+
+    If the source has removed records, those in front of all that it still has may have been its own.
+    """
+    held, here = logs.held("target"), {number for _, number in logs.held("source")}
+    begins = min((at for at, number in held if number in here), default=len(logs.target)) if logs.source_start else 0
+    return {number for at, number in held if number < 0 and at >= begins}
+
+
+def healthy(logs: Logs) -> Logs:
+    """The same logs once everything is replicated."""
+    done = copy.deepcopy(logs)
+    done.replicate(len(done.source))
+    return done

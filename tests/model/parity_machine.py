@@ -1,0 +1,135 @@
+"""A state machine over both logs of a partition: no verdict passes what is missing, stray or out of order, and none
+fails a flow in which nothing went wrong."""
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from components.contract.report import Severity, Verdict
+from tests.model.logs import Logs, codes, healthy, missing, out_of_order, strays, verdict
+
+FEW = st.integers(1, 12)
+#: What goes on in a run besides what a healthy flow does; a filter is nothing wrong.
+KINDS = (
+    "none",
+    "none",
+    "none",
+    "filtered",
+    "lost",
+    "dropped",
+    "stray",
+    "swapped",
+    "source anew",
+    "target anew",
+    "several",
+)
+
+
+def only_if(kind: str) -> Callable[..., Any]:
+    """A rule that belongs to one kind of fault; one kind at a time shows what excuses what."""
+    chosen: Callable[..., Any] = precondition(lambda self: self.kind in (kind, "several"))
+    return chosen
+
+
+class Parity(RuleBasedStateMachine):
+    """What producers, MirrorMaker, retention and people may do to a partition."""
+
+    kinds: tuple[str, ...] = KINDS
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.logs = Logs(0)
+        self.kind = "none"
+        self.wrong = self.anew = self.aborted = False
+
+    @initialize(lag_max=st.sampled_from((0, 3, 100)), data=st.data())
+    def begin(self, lag_max: int, data: Any) -> None:
+        self.logs, self.kind = Logs(lag_max), data.draw(st.sampled_from(self.kinds))
+
+    @rule(records=FEW)
+    def produce(self, records: int) -> None:
+        self.logs.produce(records)
+
+    @rule(offsets=st.integers(1, 3))
+    def mark_or_abort(self, offsets: int) -> None:
+        self.logs.leave_out(offsets)
+        self.aborted = True
+
+    @rule(offsets=st.integers(1, 30))
+    def replicate(self, offsets: int) -> None:
+        self.logs.replicate(offsets)
+
+    @rule(again=st.integers(0, 6))
+    def restart(self, again: int) -> None:
+        self.logs.restart(again)
+
+    @rule(data=st.data())
+    def expire_on_source(self, data: Any) -> None:
+        """Retention is faster than the connector only if that is what goes wrong."""
+        end = len(self.logs.source) if self.kind in ("lost", "several") else self.logs.position
+        before = data.draw(st.integers(self.logs.source_start, max(end, self.logs.source_start)))
+        self.logs.expire_on_source(before)
+        self.wrong = self.wrong or bool(self.logs.lost)
+
+    @rule(data=st.data())
+    def expire_on_target(self, data: Any) -> None:
+        self.logs.target_start = data.draw(st.integers(self.logs.target_start, len(self.logs.target)))
+
+    @only_if("filtered")
+    @rule()
+    def filter_next(self) -> None:
+        """A transform drops the next record that is produced."""
+        self.logs.filtered.add(self.logs.number)
+
+    @only_if("dropped")
+    @rule()
+    def drop_next(self) -> None:
+        self.logs.dropped.add(self.logs.number)
+        self.wrong = True
+
+    @only_if("stray")
+    @rule()
+    def write_stray(self) -> None:
+        self.logs.target.append(-1 - len(self.logs.target))
+        self.wrong = True
+
+    @only_if("swapped")
+    @precondition(lambda self: len(self.logs.target) - self.logs.target_start > 1)
+    @rule(data=st.data())
+    def swap(self, data: Any) -> None:
+        target = self.logs.target
+        at = data.draw(st.integers(self.logs.target_start, len(target) - 2))
+        target[at], target[at + 1] = target[at + 1], target[at]
+        self.wrong = True
+
+    @only_if("source anew")
+    @rule(records=st.integers(0, 12))
+    def make_source_anew(self, records: int) -> None:
+        self.logs.make_source_anew(records)
+        self.wrong = self.anew = True
+
+    @only_if("target anew")
+    @rule()
+    def make_target_anew(self) -> None:
+        self.logs.make_target_anew()
+        self.wrong = self.anew = True
+
+    @invariant()
+    def nothing_wrong_passes(self) -> None:
+        logs = self.logs
+        if verdict(logs) is not Verdict.PASS:
+            return
+        assert not missing(logs), f"{missing(logs)} are missing"
+        assert not strays(logs), f"{strays(logs)} are of somebody else"
+        assert not out_of_order(logs), "records are out of order"
+        if not self.anew and not logs.target_start:
+            assert not logs.lost, f"{logs.lost} were removed before they were replicated"
+
+    @invariant()
+    def nothing_right_fails(self) -> None:
+        if not self.wrong:
+            failed = [code for code, severity in codes(healthy(self.logs)).items() if severity is Severity.FAIL]
+            # Once nothing is left of a transaction, aborted records look like lost ones.
+            assert failed in ([], ["lost-to-retention"] if self.aborted else [])
