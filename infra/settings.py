@@ -79,7 +79,7 @@ def read_settings(stack: str, stacks: Path) -> StackSettings:
             f"stack `{stack}` has no file",
             shown(path),
             f"Stacks are: {known}.",
-            f"name one of these, or write {path.name}.",
+            _renamed(path) or f"name one of these, or write {path.name}.",
         )
     data = load_yaml(path)
     config = data.get("config") if isinstance(data, Mapping) else None
@@ -130,6 +130,20 @@ def readable_config(file: Path) -> Mapping[str, object] | None:
     return config if isinstance(config, Mapping) else None
 
 
+def _renamed(path: Path) -> str:
+    """The remedy for a file that is there with another ending; "" if it is not."""
+    other = next((each for ending in (".yml", ".json") if (each := path.with_suffix(ending)).is_file()), None)
+    return f"rename {other.name} to {path.name}." if other is not None else ""
+
+
+def _named_alone(name: str, stacks: Path) -> str:
+    """The remedy for the name of a topology with its folder or ending; "" if it is another mistake."""
+    alone = Path(name).stem
+    if alone == name or not topology_file(alone, stacks).is_file():
+        return ""
+    return f"set `{PROJECT}:topology: {alone}`, without folder and ending."
+
+
 def _is_encrypted(value: object) -> bool:
     return isinstance(value, Mapping) and "secure" in value
 
@@ -166,14 +180,15 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
         )
     path = topology_file(name, stacks)
     if not path.is_file():
+        own = stack_file(stack, stacks)
         known = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml"))) or "none"
         raise CannotRunError(
             "unknown-topology",
             f"topology `{name}` has no file",
             shown(path),
             f"Topologies are: {known}.",
-            f"correct `{PROJECT}:topology` in {shown(stack_file(stack, stacks))}.",
-            place=place_of(f"config.{PROJECT}:topology", stack_file(stack, stacks)),
+            _renamed(path) or _named_alone(name, stacks) or f"correct `{PROJECT}:topology` in {shown(own)}.",
+            place=place_of(f"config.{PROJECT}:topology", own),
         )
     data = load_yaml(path)
     settings = partial(

@@ -73,6 +73,9 @@ def _mistake(where: str, text: str) -> Problem:
             "Kafka's clients take what follows the last colon for the port.",
             "put the address in brackets and the port after them, as in `[2001:db8::1]:9093`.",
         )
+    if "$" in plain or "{{" in plain:
+        remedy = "set `bootstrapServers: {config: KEY}`, and KEY in the configuration of each stack."
+        return _bad_address(where, f"`{text}` contains a variable, which nothing fills in", remedy)
     host = re.sub(r"[:/].*$", "", plain)
     remedy = f"write `{host}:PORT` with the port of the listener, such as `{host}:9093`."
     if re.search(r":\d", plain):

@@ -23,6 +23,19 @@ _COUNTED = {
 }
 #: Without a letter the unit is bytes. Source: Strimzi JvmOptions.
 _JVM_SIZE = re.compile(r"([0-9]+)([mMgG]?)")
+#: The least and the most that one worker can use, in bytes and in processors.
+_PLAUSIBLE = {
+    "memory": (
+        Decimal(64 * 1024**2),
+        Decimal(1024**4),
+        "Without a unit it is in bytes, and a worker needs hundreds of MiB.",
+    ),
+    "cpu": (
+        Decimal("0.001"),
+        Decimal(255),
+        "Without a unit it is in processors, and no node has that many for one worker.",
+    ),
+}
 _JVM_UNITS = {"": 1, "m": 1024**2, "g": 1024**3}
 
 
@@ -151,6 +164,7 @@ def _check_checkpoints(flow: ExpandedFlow) -> Iterator[Problem]:
 def check_resources(flow: ExpandedFlow) -> Iterator[Problem]:
     """The container of a flow's workers has sizes that Kubernetes accepts, and no credential as text."""
     yield from _check_requests(flow)
+    yield from _check_sizes(flow)
     yield from _check_heap(flow)
     yield from _check_initial_heap(flow)
     for where, entry in _variables(flow):
@@ -186,6 +200,23 @@ def _check_requests(flow: ExpandedFlow) -> Iterator[Problem]:
                 f"the request is {requested} of {resource}, but the limit is {limit}",
                 "Kubernetes refuses such a pod, so no worker would start.",
                 f"lower the request to {limit} or less, or raise the limit to {requested} or more.",
+            )
+
+
+def _check_sizes(flow: ExpandedFlow) -> Iterator[Problem]:
+    """A quantity without its unit is bytes or whole processors, which is rarely what its author means."""
+    declared: Mapping[str, Any] = flow.settings.connect.resources or {}
+    for kind, quantities in declared.items():
+        for resource, (least, most, told) in _PLAUSIBLE.items():
+            if resource not in quantities or least <= _quantity(quantities[resource]) <= most:
+                continue
+            given = quantities[resource]
+            yield Problem(
+                flow.where(f"connect.resources.{kind}.{resource}"),
+                "out-of-range",
+                f"`{resource}` is {given}",
+                told,
+                f"write `{resource}` with its unit, as in `{'2Gi' if resource == 'memory' else '500m'}`.",
             )
 
 

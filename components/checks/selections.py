@@ -16,10 +16,11 @@ from components.kafka.globs import Glob, written_as_glob
 from components.kafka.overlap import selects_no_topic
 from components.kafka.patterns import flags_for_later_entries, matches, matches_any, pattern_error
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
-from components.kafka.topic_names import LONGEST_NAME, is_name
+from components.kafka.topic_names import LONGEST_NAME, PATTERN_CHARACTERS, TOPIC_CHARACTERS, is_name
 from components.topology.model import Flow
 
 _SIMPLE_PATTERN = "use a name, or a pattern of letters and `.`, `*`, `+`, `?`, `|`, `(…)` and `[…]`."
+_IN_PATTERNS = frozenset({*TOPIC_CHARACTERS, *PATTERN_CHARACTERS, *"&!=<>:"})
 #: What names are divided by.
 _SEPARATORS = ("-", "_", ".")
 
@@ -218,14 +219,15 @@ def _excluded(where: str, pattern: str, key: str) -> Problem:
 
 
 def _nothing(where: str, pattern: str) -> Problem:
-    return Problem(
-        where,
-        "nothing-selected",
-        f"`{pattern}` selects no topic that can be replicated",
+    strange = next((each for each in pattern if each not in _IN_PATTERNS), None)
+    why = (
         "It matches no valid topic name, or only topics that the source connector never replicates: internal topics, "
-        "`.*\\.replica`, heartbeats, and under the default policy topics that came from the target.",
-        "correct or remove it.",
+        "`.*\\.replica`, heartbeats, and under the default policy topics that came from the target."
     )
+    if strange is not None:
+        why = f"`{strange}` is in no topic name: these consist of letters, digits, `.`, `_` and `-`."
+    what = f"`{pattern}` selects no topic that can be replicated"
+    return Problem(where, "nothing-selected", what, why, "correct or remove it.")
 
 
 def _glob(where: str, entry: str, glob: Glob) -> Problem:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.topology.clusters import Model
+from components.topology.foreign_keys import OF_SAME_FORM, OURS
 
 Path = tuple[str | int, ...]
 #: Below this, a key that is no key of ours would be taken for one that it resembles by chance.
@@ -38,6 +39,12 @@ def unknown_key(model: type[Model], path: Path, data: object) -> UnknownKey:
     chosen = [form for form in forms if key not in _keys(form) and _is_chosen(form, mapping)]
     accepted = sorted({each for form in _closest(chosen, beside) for each in _keys(form)})
     without_effect = "It would have no effect."
+    ours = OURS.get(str(key), "")
+    if ours.partition(".")[0] in accepted:
+        return UnknownKey(without_effect, f"did you mean `{ours}`?", ours if str(key) in OF_SAME_FORM else "")
+    before, colon, after = str(key).partition(":")
+    if colon and after and before in accepted:
+        return UnknownKey("YAML ends a key at a colon and a space.", f"write `{before}: …`, with a space.")
     if meant := _nearest(str(key), [each for each in accepted if each not in beside]):
         return UnknownKey(without_effect, f"did you mean `{meant}`?", meant)
     if elsewhere := [form for form in forms if key in _keys(form)]:

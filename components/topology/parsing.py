@@ -1,6 +1,7 @@
 """YAML data -> model, with a Problem for every mistake in the form of the file. Imports the model and problems only."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import date
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -33,6 +34,7 @@ _GIVEN_TYPES = {
     int: "a number",
     float: "a number",
     type(None): "empty",
+    date: "a date",
 }
 _WANTED_TYPES = {
     **dict.fromkeys(("model", "dict", "mapping"), "a mapping"),
@@ -139,11 +141,14 @@ def _problem(detail: ErrorDetails, data: object, model: type[Model], wanted: str
         case "missing" | "union_tag_not_found":
             return Problem(where, "missing-key", f"`{name}` is missing", "It has no default.", f"set `{name}`.")
         case "extra_forbidden":
-            return _unknown_key(where, path, data, model)
+            return _unknown_key(path, data, model)
         case "greater_than_equal" | "less_than_equal" | "finite_number" | "string_too_short" | "string_too_long":
             return _out_of_range(where, name, detail)
         case "enum" | "literal_error" | "union_tag_invalid" | "string_pattern_mismatch" | "quantity":
             return _not_accepted(where, name, detail)
+    if name == "bootstrapServers" and isinstance(detail["input"], list):
+        what, remedy = f"`{name}` is a list", f"write one text with commas: `{name}: HOST:PORT,HOST:PORT`."
+        return Problem(where, "wrong-type", what, "It must be text.", remedy)
     if name in _CREDENTIALS and not isinstance(detail["input"], Mapping | list | None):
         return _plain_text(where, name)
     return _wrong_type(where, name, detail, wanted)
@@ -203,11 +208,14 @@ def _out_of_range(where: str, name: str, detail: ErrorDetails) -> Problem:
 
 
 def _plain_text(where: str, name: str) -> Problem:
+    why = "A topology file is kept in version control, so everyone who can read it could use the credential."
     return Problem(
         where,
         "plain-text-secret",
         f"`{name}` is given as plain text",
-        "A topology file is kept in version control, so everyone who can read it could use the credential.",
+        why
+        if name != "trust"
+        else "Workers and connectors read certificates from a Secret, not from a file of this machine.",
         f"set `{name}: {{secret: NAME, key: KEY}}` for an existing Secret, or `{name}: {{config: KEY}}` and "
         "`pulumi config set --secret replication:KEY`.",
     )
@@ -218,7 +226,7 @@ def _wrong_type(where: str, name: str, detail: ErrorDetails, wanted: str) -> Pro
     is_given = _given(given)
     if not wanted:
         why, remedy = f"{detail['msg']}.", f"write `{name}` in the accepted form."
-    elif wanted == "text" and isinstance(given, bool | int | float):
+    elif wanted == "text" and isinstance(given, bool | int | float | date):
         why, remedy = "Without quotation marks YAML does not read it as text.", "put it in quotation marks."
     else:
         why, remedy = f"It must be {wanted}.", _written_as(name, wanted)
@@ -232,9 +240,12 @@ def _written_as(name: str, wanted: str) -> str:
     return f"write {_EXAMPLES[wanted].format(name=name)}."
 
 
-def _unknown_key(where: str, path: tuple[str | int, ...], data: object, model: type[Model]) -> Problem:
+def _unknown_key(path: tuple[str | int, ...], data: object, model: type[Model]) -> Problem:
     found = unknown_key(model, path, data)
-    return Problem(where, "unknown-key", f"`{path[-1]}` is not a key here", found.why, found.remedy)
+    # What stands behind a colon may be a credential.
+    key, colon, _ = str(path[-1]).partition(":")
+    shown = f"{key}:…" if colon else key
+    return Problem(_where((*path[:-1], key)), "unknown-key", f"`{shown}` is not a key here", found.why, found.remedy)
 
 
 def _not_accepted(where: str, name: str, detail: ErrorDetails) -> Problem:

@@ -1,5 +1,6 @@
 """Reads a YAML file into plain values, and refuses what YAML itself would let pass."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,11 @@ from infra.files.positions import lines_of, place, shown
 from infra.files.yaml_words import words_for
 
 _MERGE = "tag:yaml.org,2002:merge"
+#: Numbers that YAML 1.1 reads otherwise than they look: octal, to the base 60, and with digits apart.
+_ODD_NUMBER = re.compile(r"[-+]?(0[0-7_]+|[0-9_]+(:[0-9]+)+|[0-9]+_[0-9_]*)")
+_QUOTES_OF_PROSE = "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
+#: Blanks and joiners that look like a space or like nothing.
+_UNSEEN = re.compile(r"[\u00a0\u1680\u2000-\u200f\u202f\u205f\u2060\u3000\ufeff]")
 
 
 class _UniqueKeyLoader(yaml.CSafeLoader):
@@ -26,6 +32,30 @@ class _UniqueKeyLoader(yaml.CSafeLoader):
                 raise yaml.constructor.ConstructorError(None, None, f"`{key}` is given twice", key_node.start_mark)
             seen.add(key)
         return super().construct_mapping(node, deep=deep)
+
+    def construct_plain_number(self, node: yaml.ScalarNode) -> int:
+        """Refuse a number whose value is not the one that somebody reads."""
+        value: int = self.construct_yaml_int(node)
+        if _ODD_NUMBER.fullmatch(node.value):
+            raise yaml.constructor.ConstructorError(None, None, f"`{node.value}` is read as {value}", node.start_mark)
+        return value
+
+    def construct_typed_text(self, node: yaml.ScalarNode) -> str:
+        """Refuse what a word processor or a web page put into a name; text of several words may contain it."""
+        value: str = self.construct_yaml_str(node)
+        if " " in value:
+            return value
+        if not node.style and value.startswith(tuple(_QUOTES_OF_PROSE)):
+            problem = f"`{value[0]}` is no quotation mark of YAML"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        if unseen := _UNSEEN.search(value):
+            problem = f"a value contains the invisible character U+{ord(unseen[0]):04X}"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        return value
+
+
+_UniqueKeyLoader.add_constructor("tag:yaml.org,2002:int", _UniqueKeyLoader.construct_plain_number)
+_UniqueKeyLoader.add_constructor("tag:yaml.org,2002:str", _UniqueKeyLoader.construct_typed_text)
 
 
 def load_yaml(path: Path) -> object:

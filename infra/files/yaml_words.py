@@ -96,6 +96,29 @@ _MEANINGS: dict[str, tuple[str, str, str]] = {
 }
 
 
+#: The same for problems by their endings or middles, which our loader finds.
+_FOUND: tuple[tuple[str, str, str], ...] = (
+    ("is given twice", "YAML would keep only the last one.", "remove one of them."),
+    (
+        "is read as",
+        "YAML takes a number that begins with 0 for octal, one with `:` for a number to the base 60, and ignores `_`.",
+        "write the number with its digits alone, or put it in quotation marks if it is text.",
+    ),
+    (
+        "is no quotation mark of YAML",
+        "YAML knows only `'` and `\"`. Any other mark would be part of the value.",
+        "write `'` instead, on both sides.",
+    ),
+    (
+        "contains the invisible character",
+        "It would be part of the name, which nothing else has.",
+        "delete the value and type it again.",
+    ),
+)
+#: A blank at the beginning of a line that YAML does not count as one.
+_NO_SPACE = re.compile(r"[ \t]*[\u00a0\u2000-\u200b\u202f\u3000\ufeff]")
+
+
 #: Problems that the parser notices only behind the mistake, such as at the end of what is not closed.
 _SEEN_LATE = (
     "found unexpected end of stream",
@@ -121,9 +144,20 @@ def words_for(error: Exception, lines: Sequence[str]) -> Words:
         mark = error.context_mark
     if mark is None:
         return Words("the file is not YAML", f"The YAML parser says: {problem}.", "correct it there.")
+    if (indented := _strange_indentation(lines[: mark.line + 1])) is not None:
+        return indented
     line = lines[mark.line] if mark.line < len(lines) else ""
     what, why, remedy, number = _meaning(problem, error, line, mark, lines)
     return Words(what, why, remedy, number, mark.column + 1 if number == mark.line + 1 else 1)
+
+
+def _strange_indentation(lines: Sequence[str]) -> Words | None:
+    for number, line in enumerate(lines, 1):
+        if found := _NO_SPACE.match(line):
+            why = "YAML accepts only spaces there. Web pages and word processors insert others."
+            what = "the line is indented with a character that only looks like a space"
+            return Words(what, why, "replace it with spaces.", number, found.end())
+    return None
 
 
 def _meaning(
@@ -150,8 +184,9 @@ def _meaning(
     for begins, meaning in _MEANINGS.items():
         if problem.startswith(begins):
             return *meaning, here
-    if problem.endswith("is given twice"):
-        return problem, "YAML would keep only the last one.", "remove one of them.", here
+    for sign, why, remedy in _FOUND:
+        if sign in problem:
+            return problem, why, remedy, here
     return "the file is not YAML", f"The YAML parser says: {problem}.", "correct it there.", here
 
 
