@@ -12,6 +12,7 @@ from components.checks.guard_markers import check_guard_markers
 from components.checks.heartbeats import check_heartbeat_clients, check_heartbeats
 from components.checks.kafka_users import check_kafka_users
 from components.checks.loops import check_halves, check_loops
+from components.checks.losses import check_losses
 from components.checks.mirrors import check_mirrors, declares_its_clusters
 from components.checks.names import check_aliases, check_names, check_namespaces
 from components.checks.open_grants import check_declared_grants
@@ -71,6 +72,7 @@ def _problems(topology: Topology) -> Iterator[Problem]:
         yield from check_versions(topology, flow)
         yield from check_heartbeat_clients(topology, flow)
         yield from check_tuning(flow)
+        yield from check_losses(flow)
         yield from check_heartbeats(flow)
         yield from check_accepted_findings(flow)
     yield from check_kafka_users(topology, flows)

@@ -10,6 +10,8 @@ from components.kafka.addresses import Server, entries, is_ip6, refuses_empty_en
 from components.topology.clusters import Cluster, ConfigValue
 from components.topology.model import Topology
 
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
 
 def check_addresses(topology: Topology, values: Mapping[str, str]) -> Iterator[Problem]:
     """Check every address; `values` holds the addresses that the stack's configuration has, by key."""
@@ -52,6 +54,15 @@ def _check_form(where: str, read: Mapping[str, Server | None]) -> Iterator[Probl
                 "Kafka's clients ignore it. Only `tls` and `authentication` decide whether a connection is encrypted "
                 "and how it logs in.",
                 f"write `{text.removeprefix(server.scheme)}`.",
+                Severity.WARNING,
+            )
+        elif server.host in _LOOPBACK and "(configuration key" not in where:
+            yield Problem(
+                where,
+                "address-of-the-worker",
+                f"`{text}` is the machine itself",
+                "In a Kubernetes cluster that is the worker's own pod, which runs no broker.",
+                "write the address by which pods reach the broker.",
                 Severity.WARNING,
             )
 

@@ -235,6 +235,14 @@ def _check_heap(flow: ExpandedFlow) -> Iterator[Problem]:
                 "Strimzi accepts a whole number of bytes, or one followed by `m` or `g`.",
                 f"set `{option}` to a size such as `2g`.",
             )
+        elif size is not None and _bytes(size) < _PLAUSIBLE["memory"][0]:
+            yield Problem(
+                where,
+                "out-of-range",
+                f"`{option}` is {given}",
+                "Without a unit it is in bytes. A worker does not start with such a heap.",
+                f"write `{option}` with its unit, as in `1g`.",
+            )
         elif size is not None and limit is not None:
             heap = _bytes(size)
             if heap >= _quantity(limit):

@@ -203,8 +203,10 @@ def _check_excluded_of(flow: ExpandedFlow, key: str, source: Flow, reported: set
 def _check_excluded_groups(flow: ExpandedFlow) -> Iterator[Problem]:
     settings = flow.settings
     for where, group in _entries(flow, {"groups": settings.groups}):
-        excluded = is_name(group) and matches_any(excluded_groups(settings), group)
-        if group in settings.groups_exclude or excluded:
+        # A pattern is compared by the characters of topic names, of which groups have names, too.
+        excluded = excluded_groups(settings)
+        by_name = is_name(group) and matches_any(excluded, group)
+        if by_name or group in settings.groups_exclude or selects_no_topic(group, excluded):
             yield _excluded(where, group, "groups")
 
 

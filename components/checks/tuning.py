@@ -46,7 +46,7 @@ class _Way:
 
 
 def check_tuning(flow: ExpandedFlow) -> Iterator[Problem]:
-    """The clients of each source connector carry the declared rate, and its producer keeps the order of records."""
+    """The clients of each source connector carry the declared rate, and its producer keeps records and their order."""
     version = flow.kafka
     for part in list(flow.settings.connectors.sources) or [""]:
         producer = next(each for each in flow_clients(flow.settings, "source") if each.name == DATA_PRODUCER.name)
@@ -149,6 +149,16 @@ def _check_order(flow: ExpandedFlow, part: str, produces: Mapping[str, Setting])
             f"the producer of records is idempotent, but has {in_flight} requests in flight and `acks` {acks}",
             f"An idempotent producer starts only with `acks` all and at most {_MOST_IN_FLIGHT} requests in flight.",
             f"set `producer.override.{_IN_FLIGHT}` to at most {_MOST_IN_FLIGHT} and `producer.override.acks` to all.",
+        )
+    if not idempotent and acks in {"0", "1"}:
+        yield Problem(
+            where,
+            "records-may-be-lost",
+            f"the producer of records has `acks` {acks}",
+            "The target then confirms a record before other brokers have it. If its broker fails, the record is lost, "
+            "and the connector does not send it again.",
+            "set `producer.override.acks` to all, or remove it.",
+            Severity.WARNING,
         )
     if not idempotent and in_flight > 1:
         yield Problem(
