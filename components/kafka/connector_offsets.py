@@ -11,10 +11,19 @@ from components.kafka.positions import OffsetRange, TopicPartition
 
 
 def next_record(stored: int | None, log: OffsetRange, start_from: str) -> int:
-    """The offset of the next record that a connector replicates; retention may have deleted the one after `stored`."""
-    if stored is None:
+    """The offset of the next record that a connector replicates.
+
+    Where the log does not have the one after `stored`, because retention deleted it or the topic was made anew, the
+    consumer begins where it would without a stored offset.
+    """
+    if stored is None or not is_within(stored, log):
         return log.start if start_from == "earliest" else log.end
-    return max(stored + 1, log.start)
+    return stored + 1
+
+
+def is_within(stored: int, log: OffsetRange) -> bool:
+    """Whether the log has the record after `stored`, or ends there."""
+    return log.start <= stored + 1 <= log.end
 
 
 def can_resume_at(offset: int, start_from: str) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from components.changes.effect import number
 from components.contract.problems import Problem
-from components.kafka.connector_offsets import can_resume_at, next_record, stored_for
+from components.kafka.connector_offsets import can_resume_at, is_within, next_record, stored_for
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.properties.definitions import nearest
 from infra.operations.offsets_file import Entry
@@ -39,9 +39,16 @@ class Known:
 
     def positions(self) -> dict[TopicPartition, int | str]:
         """Where each partition goes on: the offset of the next record, or where it starts if nothing is stored."""
-        return {
-            each: self.start_from if self.stored_of(each) is None else self.next_of(each) for each in sorted(self.logs)
-        }
+        return {each: self.next_of(each) if self._is_stored(each) else self.start_from for each in sorted(self.logs)}
+
+    def stays(self, partition: TopicPartition, then: int) -> bool:
+        """Whether the partition goes on there without a change, whatever the log's ends are by then."""
+        lasting = self._is_stored(partition) or (self.stored_of(partition) is None and self.start_from == "earliest")
+        return lasting and then == self.next_of(partition)
+
+    def _is_stored(self, partition: TopicPartition) -> bool:
+        stored = self.stored_of(partition)
+        return stored is not None and is_within(stored, self.logs[partition])
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,8 @@ class Move:
 
     @property
     def text(self) -> str:
+        if self.now == self.then:
+            return f"{self.partition}: stays at {self.then}, which is not stored yet"
         head = f"{self.partition}: now {self.now}, then {self.then}"
         if self.again:
             last = self.last_sync
@@ -128,15 +137,14 @@ def moves(
     problems: list[Problem] = []
     for each in entries:
         for partition in _partitions(each, known):
-            nothing_stored = known.stored_of(partition) is None
-            if nothing_stored and each.offset == known.start_from:
+            if known.stored_of(partition) is None and each.offset == known.start_from:
                 continue
             then = _then(each, partition, known, at_time)
             if not can_resume_at(then, known.start_from):
                 what = f"{partition} cannot go on at offset 0"
                 why = f"With `startFrom: {known.start_from}` a connector without a stored offset starts there."
                 problems.append(each.problem("offset-not-storable", what, why, "deploy `startFrom: earliest` first."))
-            elif then != known.next_of(partition) or (nothing_stored and known.start_from == "latest"):
+            elif not known.stays(partition, then):
                 found.append(_move(partition, then, stored_for(then), known))
     return sorted(found, key=lambda move: move.partition), problems
 

@@ -87,9 +87,10 @@ class OffsetsReader:
         parameters, source = self.parameters, self.readers.of(self.parameters.source)
         side = parameters.source if parameters.offset_syncs.cluster == "source" else parameters.target
         chosen = {topic: name for topic, name in self._connectors(source.topics()).items() if name in connectors}
+        # Before the ends of the logs: what is stored meanwhile would be after them.
+        stored = self._stored()
         logs = source.logs(source.partitions(chosen), committed=parameters.exactly_once)
         syncs = read_syncs(parameters, self.readers.of(side))
-        stored = self._stored()
         return Known(self.source, parameters.start_from, source.topics(), logs, chosen, stored, syncs)
 
     def _connectors(self, topics: Iterable[str]) -> dict[str, str]:

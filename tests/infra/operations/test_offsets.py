@@ -85,6 +85,19 @@ def test_a_plan_says_what_is_replicated_again_or_left_out() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("stored", "start_from", "now"), [(900, "earliest", 10), (3, "earliest", 10), (3, "latest", 100)]
+)
+def test_an_offset_that_the_log_no_longer_has_is_replaced(stored: int, start_from: str, now: int) -> None:
+    """The topic was made anew, or retention was faster: the connector begins where it would without an offset."""
+    given: dict[str, Any] = {"stored": {("orders-source", ZERO): stored}, "start_from": start_from}
+    assert known(**given).positions()[ZERO] == start_from
+    (move,), _ = moves(read("- {topic: orders, partition: 0, offset: 10}"), known(**given), lambda *_: 0)
+    assert (move.now, move.then, move.stored) == (now, 10, 9)
+    if now == 10:
+        assert move.text == "orders-0: stays at 10, which is not stored yet"
+
+
 def test_a_reset_is_every_partition_from_the_beginning() -> None:
     assert [(each.partition, each.then, each.stored) for each in resets(known())] == [
         (ZERO, 10, None), (ONE, 0, None), (STOCK, 0, None)
