@@ -53,6 +53,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.bench.checks
 	$(BIN)/python -m tests.bench.review
 	$(BIN)/python -m tests.bench.engine
+	$(BIN)/python -m tests.bench.positions
 	$(BIN)/python -m tests.bench.validation
 
 model: $(READY)

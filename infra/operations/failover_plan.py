@@ -52,10 +52,9 @@ def _moves(flow: FlowParameters, group: Group, looked: Looked) -> Iterator[Move]
         remote = flow.replication_policy.remote_partition(partition)
         current = group.on_target.get(remote)
         if current is not None and current > position.offset:
-            why = (
-                f"it is at {current} in {remote} on {flow.target.alias}, and the source's position is {position.offset}"
-            )
-            raise _LeftAloneError(f"{why}: it has worked on {flow.target.alias} already, and would be moved back")
+            past = f"it is at {current} in {remote}, past its position {position.offset}"
+            why = f"it has worked on {flow.target.alias}, or was set back on {flow.source.alias}"
+            raise _LeftAloneError(f"{past}: {why}. Delete the group on {flow.target.alias} to move it")
         found.append(Move(group.name, partition, committed, remote, position.offset, position.read_again))
     yield from found
 

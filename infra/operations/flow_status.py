@@ -125,7 +125,7 @@ def _of_lag(flow: FlowParameters, facts: FlowFacts) -> Found:
 def _of_groups(flow: FlowParameters, facts: FlowFacts) -> Found:
     if not translates(flow):
         why = "a prefixlessPair translates no offsets" if flow.shape == "prefixlessPair" else "it translates no offsets"
-        yield Kind.DESIGN, f"{why}: give each consumer group a position on {flow.target.alias} first"
+        yield Kind.DESIGN, f"{why}: `replicate failover` computes each group's position on {flow.target.alias}"
     elif isinstance(facts.groups, Unasked):
         yield from _not_asked(facts.groups)
     else:

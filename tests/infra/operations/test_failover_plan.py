@@ -119,8 +119,8 @@ def test_what_is_not_met_is_named_with_its_value(given: dict[str, Any], name: st
         pytest.param({"members_on_target": 1}, "it runs on uswest with 1 member: stop it there first", id="target"),
         pytest.param(
             {"on_target": {REMOTE: 450}},
-            "it is at 450 in useast.orders-0 on uswest, and the source's position is 398: it has worked on uswest "
-            "already, and would be moved back",
+            "it is at 450 in useast.orders-0, past its position 398: it has worked on uswest, or was set back on "
+            "useast. Delete the group on uswest to move it",
             id="ahead",
         ),
         pytest.param({"committed": {ORDERS: 501}}, "it is at 501 in orders-0, after the end of the source", id="past"),

@@ -75,7 +75,7 @@ PAUSED = TemporaryState("orders", "paused", "ann", NOW - timedelta(hours=1), NOW
 ANNOUNCED = a_connector(temporary=PAUSED, wanted="paused")
 NO_POSITION = "group a has no position on uswest for orders-0"
 NO_TOPIC = "useast.orders does not exist on uswest"
-BY_HAND = "give each consumer group a position on uswest first"
+BY_COMMAND = "`replicate failover` computes each group's position on uswest"
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,8 @@ def test_transforms_that_may_drop_records_leave_the_lag_open() -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"groups": ()}, f"it translates no offsets: {BY_HAND}"),
-        ({"groups": (), "shape": "prefixlessPair"}, f"a prefixlessPair translates no offsets: {BY_HAND}"),
+        ({"groups": ()}, f"it translates no offsets: {BY_COMMAND}"),
+        ({"groups": (), "shape": "prefixlessPair"}, f"a prefixlessPair translates no offsets: {BY_COMMAND}"),
     ],
     ids=["no groups", "a pair"],
 )  # fmt: skip
