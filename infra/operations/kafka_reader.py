@@ -94,6 +94,8 @@ class KafkaReader:
         isolation = "read_committed" if committed else "read_uncommitted"
         own: ClientConfig = {**STREAM_CONFIG, "isolation.level": isolation}
         with closing(Consumer(self._heard_config(own))) as consumer:
+            # A consumer that knows all topics begins with the next one at once; one that does not waits a second.
+            self._asked("topics", lambda: consumer.list_topics(timeout=REQUEST_SECONDS))
             yield RecordStream(consumer, self._unasked)
 
     def groups(self) -> list[str]:

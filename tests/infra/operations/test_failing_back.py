@@ -8,7 +8,8 @@ from components.contract.problems import RefusedError
 from infra.commands.failback import Call, go_back
 from infra.operations.group_writer import GroupWriter
 from tests.infra.operations.brokers import Reader
-from tests.infra.operations.test_failing_over import GROUPS, ORDERS, REMOTE, KilledError, Night, Writer, night
+from tests.infra.operations.night import KilledError, Night, Writer
+from tests.infra.operations.test_failing_over import GROUPS, ORDERS, REMOTE, night
 
 __all__ = ["night"]
 
