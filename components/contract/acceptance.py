@@ -59,6 +59,7 @@ NOT_ACCEPTABLE = frozenset(
             "records-unmarked",
             "remote-topic-recreated",
             "remote-name-too-long",
+            "heartbeats-shared",
             "order-not-proven",
             "group-left-out",
             "source-topic-recreated",

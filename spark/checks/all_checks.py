@@ -5,7 +5,7 @@ What several checks of one flow need is read once for all of them.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from components.kafka.rings import rings_of_topics
 from spark.checks.access import check_access
 from spark.checks.connectors import judge_when_reported
 from spark.checks.first_pass import FirstPass, read_first_pass
-from spark.checks.heartbeats import Observer, check_heartbeats
+from spark.checks.heartbeats import Observer, check_heartbeats, shared_with
 from spark.checks.loops import Loop, find_loops, without_loops
 from spark.checks.offsets import check_offsets, read_syncs
 from spark.checks.parity import check_parity
@@ -80,6 +80,11 @@ def check_connectors(read: SharedReadings) -> CheckOutcome:
     )
 
 
+def _check_heartbeats(read: SharedReadings) -> CheckOutcome:
+    outcome = check_heartbeats(read.flow, read.observer)
+    return replace(outcome, findings=(*outcome.findings, *shared_with(read.flow.parameters, read.flows)))
+
+
 #: The reason of a check that nobody expects to run. The report does not mention it.
 UNMENTIONED = ""
 
@@ -125,7 +130,7 @@ CHECKS = (
     Check(
         CheckName.HEARTBEATS,
         lambda flow: None if flow.heartbeats.enabled else "the flow has no heartbeats",
-        lambda read: check_heartbeats(read.flow, read.observer),
+        _check_heartbeats,
     ),
     Check(
         CheckName.PARITY,

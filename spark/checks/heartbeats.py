@@ -4,12 +4,12 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
-from components.contract.parameters import HeartbeatParameters
+from components.contract.parameters import FlowParameters, HeartbeatParameters
 from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, note
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import upstream_hops
@@ -151,6 +151,23 @@ def check_heartbeats(flow: OpenFlow, observer: Observer) -> CheckOutcome:
     (row,) = readers.rows(frame, flow.target.where, "reading heartbeats")
     beats = [Heartbeat(each.emitted_ms, each.partition, each.offset) for each in row.seen]
     return judge(parameters, beats, observation, seen_at, row.others, row.undecodable, hops)
+
+
+def shared_with(flow: FlowParameters, flows: Iterable[FlowParameters]) -> list[Finding]:
+    """A note about other flows of the document whose connectors emit or replicate the same heartbeats."""
+
+    def heartbeats_of(each: FlowParameters) -> tuple[str, str, str, bool]:
+        return each.source.alias, each.target.alias, each.heartbeats.target_topic, each.heartbeats.enabled
+
+    others = [each.name for each in flows if each.name != flow.name and heartbeats_of(each) == heartbeats_of(flow)]
+    if not others:
+        return []
+    what = (
+        f"{', '.join(others)} {'have' if len(others) > 1 else 'has'} the same source and target, and so the same "
+        "heartbeats. They show that the way is open; only `connectors-run` shows that the connectors of "
+        f"{flow.name} run"
+    )
+    return [note("heartbeats-shared", what, len(others))]
 
 
 def _window(flow: OpenFlow, partitions: Sequence[TopicPartition], now: int) -> dict[TopicPartition, OffsetRange]:

@@ -99,6 +99,7 @@ REMEDIES: Mapping[str, str] = {
     "heartbeat-topic-missing": _RUNS,
     "heartbeat-undecodable": "find out what writes other records to the heartbeat topic, and stop it",
     "heartbeats-of-workers": "",
+    "heartbeats-shared": "",
     "losses-not-visible": "give the topics on {source} a `retention.ms` that is longer than the longest interruption "
     "to survive",
     "lost-to-retention": "the records are lost on {target}. Copy them from a backup if there is one, and give the "

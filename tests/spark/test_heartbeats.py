@@ -8,9 +8,9 @@ from components.contract.report import CheckOutcome, Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
 from spark.checks import heartbeats
-from spark.checks.heartbeats import Heartbeat, Observation, gaps_ms, judge, percentile, window_records
+from spark.checks.heartbeats import Heartbeat, Observation, gaps_ms, judge, percentile, shared_with, window_records
 from tests.spark import forging
-from tests.spark.documents import a_flow
+from tests.spark.documents import a_cluster, a_flow
 from tests.spark.outcomes import Check, named
 from tests.spark.scenes import Scene, produce
 
@@ -53,6 +53,15 @@ def test_a_flow_without_heartbeats_fails_even_if_other_flows_have_some() -> None
     outcome = judge(PARAMETERS, [], Observation(), NOW, others=50)
     assert codes(outcome) == ["no-heartbeat"]
     assert outcome.counts["ofOtherFlows"] == 50
+
+
+def test_heartbeats_that_other_flows_bring_as_well_prove_only_the_way() -> None:
+    flow, same, back = a_flow(), a_flow(name="ledger"), a_flow(name="back", source=a_cluster("uswest"))
+    (shared,) = shared_with(flow, [flow, same, back])
+    assert shared.code == "heartbeats-shared"
+    assert shared.message.startswith("ledger has the same source and target, and so the same heartbeats. They show")
+    disabled = {**flow.heartbeats.model_dump(by_alias=True), "enabled": False}
+    assert shared_with(flow, [flow, back, a_flow(name="silent", heartbeats=disabled)]) == []
 
 
 def test_a_gap_in_the_past_is_a_note_with_its_times() -> None:
