@@ -14,7 +14,7 @@ REORDERED = "reordered"
 
 
 #: So many restarts within what the topic of offset syncs holds are nothing unusual.
-_RESTARTS = 2
+RESTARTS = 2
 
 
 class Difference(NamedTuple):
@@ -62,7 +62,7 @@ class Sides:
     def restarted(self) -> bool:
         """Whether a restart explains duplicates, however many. A second connector that writes the flow's offset syncs
         begins again and again."""
-        return 0 < self.sent_again <= _RESTARTS
+        return 0 < self.sent_again <= RESTARTS
 
     @property
     def remade(self) -> bool:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from components.contract.report import Severity, Verdict
+from spark.checks.meanings import RESTARTS
 from tests.model.logs import Logs, codes, healthy, missing, out_of_order, strays, verdict
 
 FEW = st.integers(1, 12)
@@ -43,6 +44,7 @@ class Parity(RuleBasedStateMachine):
         self.logs = Logs(0)
         self.kind = "none"
         self.wrong = self.anew = self.aborted = False
+        self.restarts = 0
 
     @initialize(lag_max=st.sampled_from((0, 3, 100)), data=st.data())
     def begin(self, lag_max: int, data: Any) -> None:
@@ -61,9 +63,12 @@ class Parity(RuleBasedStateMachine):
     def replicate(self, offsets: int) -> None:
         self.logs.replicate(offsets)
 
+    @precondition(lambda self: self.restarts < RESTARTS)
     @rule(again=st.integers(0, 6))
     def restart(self, again: int) -> None:
+        """More restarts within a young topic look like a second connector."""
         self.logs.restart(again)
+        self.restarts += 1
 
     @rule(data=st.data())
     def expire_on_source(self, data: Any) -> None:

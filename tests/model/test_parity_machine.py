@@ -10,7 +10,7 @@ from tests.model import logs
 from tests.model.machine import run
 from tests.model.parity_machine import Parity
 
-RUNS = 300
+RUNS = 1_000
 
 
 def nothing_is_lost(_: Any) -> Any:
