@@ -91,3 +91,8 @@ def test_quantities_are_rendered_as_strimzi_and_kubernetes_take_them() -> None:
     assert rendered["KafkaConnect"]["resources"] == {"limits": {"cpu": "0.5", "memory": "2Gi"}, "requests": {"cpu": 1}}
     assert rendered["ResourceQuota"] == {"hard": {"pods": "3"}}
     assert rendered["LimitRange"] == {"limits": [{"type": "Container", "default": {"cpu": "1.5"}}]}
+
+
+def test_checkpoints_that_are_off_are_not_reported_beside_missing_groups() -> None:
+    connectors = {"checkpoint": {"config": {"emit.checkpoints.enabled": False}}}
+    assert [code for code, _ in reported(groups=[], connectors=connectors)] == ["no-groups"]

@@ -124,3 +124,15 @@ IDEMPOTENT = "producer.override.enable.idempotence"
 )
 def test_settings_that_lose_order_are_told(config: dict[str, Any], flow: dict[str, Any], wanted: list[str]) -> None:
     assert [problem.code for problem in problems(config, **flow)] == wanted
+
+
+@pytest.mark.parametrize(
+    ("delivery", "wanted"),
+    [
+        pytest.param(30_005, [], id="enough for both"),
+        pytest.param(30_004, ["delivery-timeout-too-short"], id="too short for the time that a batch waits"),
+    ],
+)
+def test_the_delivery_timeout_covers_waiting_and_asking(delivery: int, wanted: list[str]) -> None:
+    config = {"request.timeout.ms": 30_000, "linger.ms": 5, "delivery.timeout.ms": delivery}
+    assert [each.code for each in problems({f"producer.override.{key}": config[key] for key in config})] == wanted
