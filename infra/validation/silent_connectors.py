@@ -7,8 +7,8 @@ from components.kafka.connector_status import Failure, connectors, failures
 from components.render.planned_objects import PART_OF
 
 _REMEDY = (
-    "Remedy: correct the credential that the flow logs in with, and deploy it with `replicate up`, which restarts what "
-    "reads it"
+    "Remedy: correct the credential that the flow logs in with, and deploy it with `replicate up --refresh`, which "
+    "also restores a Secret that was edited, and restarts what reads it"
 )
 Object = Mapping[str, Any]
 
@@ -20,10 +20,14 @@ def silent_connectors(objects: Iterable[Object]) -> Iterator[str]:
     of the same flow that failed to log in is the reason as far as anybody can see.
     """
     seen = list(objects)
-    refused = {_flow(live): failure for live in seen for _, failure in _failed(live) if _is_refused_login(failure)}
+    refused = {_flow(live): found for live in seen for found in _failed(live) if _is_refused_login(found[1])}
     for live in seen:
         for name, failure in _failed(live):
-            yield _login_refused(name, "is deployed", failure) if _is_refused_login(failure) else failure.of(name)
+            yield (
+                _login_refused(f"{name} is deployed", failure.reason)
+                if _is_refused_login(failure)
+                else failure.of(name)
+            )
         yield from (_without_task(name, refused.get(_flow(live))) for name in _idle(live))
 
 
@@ -48,9 +52,9 @@ def _is_refused_login(failure: Failure) -> bool:
     return "AuthenticationException" in failure.reason
 
 
-def _without_task(name: str, refused: Failure | None) -> str:
+def _without_task(name: str, refused: tuple[str, Failure] | None) -> str:
     if refused is not None:
-        return _login_refused(name, "runs", refused)
+        return _login_refused(f"{name} runs", f"{refused[0]}: {refused[1].reason}")
     return (
         f"{name} runs, but nothing arrives through it, because it has no task: nothing that it selects exists, or a "
         "cluster refuses its login. Remedy: the log of its Connect workers names the reason; correct the topology or "
@@ -58,5 +62,5 @@ def _without_task(name: str, refused: Failure | None) -> str:
     )
 
 
-def _login_refused(name: str, does: str, failure: Failure) -> str:
-    return f"{name} {does}, but nothing arrives through it: authentication failed ({failure.reason}). {_REMEDY}"
+def _login_refused(what: str, reason: str) -> str:
+    return f"{what}, but nothing arrives through it: authentication failed ({reason}). {_REMEDY}"

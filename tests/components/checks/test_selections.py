@@ -75,3 +75,12 @@ def test_a_pattern_may_match_internal_topics_beside_others(pattern: str) -> None
 def test_a_pattern_that_is_not_judged_hides_no_mistake_of_another_entry() -> None:
     found = reported(topics=[r"\p{Alpha}+", "heartbeats"])
     assert found == [("pattern-not-judged", "topics.0"), ("heartbeats-selected", "topics.1")]
+
+
+@pytest.mark.parametrize(
+    ("topics", "codes"),
+    [(["(?i)orders", "payments"], ["pattern-not-judged"]), (["payments", "(?i)orders"], [])],
+    ids=["an entry after it", "the last entry"],
+)
+def test_a_flag_matters_only_to_the_entries_after_it(topics: list[str], codes: list[str]) -> None:
+    assert [code for code, _ in reported(topics=topics)] == codes

@@ -14,8 +14,10 @@ class _Holding(KubernetesApi):
     def __init__(self, **versions: str) -> None:
         self.versions = versions
         self.applied: list[Object] = []
+        self.asked: list[str] = []
 
     def get(self, target: Reference) -> Object | None:
+        self.asked.append(target.name)
         version = self.versions.get(target.name)
         return None if version is None else {"metadata": {"resourceVersion": version}}
 
@@ -34,6 +36,13 @@ def test_a_changed_secret_restarts_its_readers_by_name() -> None:
     names = {each["metadata"]["name"] for each in api.applied}
     assert names == {"orders-source", "orders-checkpoint", "orders-heartbeat"}
     assert all(each["metadata"]["annotations"] == RESTART for each in api.applied)
+
+
+def test_only_secrets_that_connectors_name_are_asked_for() -> None:
+    """The account may read no others, and the connectors' ConfigMaps are none."""
+    api = _Holding(mirror="1", ca="1")
+    secret_versions(api, [a_resolved_flow()])
+    assert set(api.asked) == {"mirror", "ca"}
 
 
 def test_a_new_secret_and_a_deleted_one_restart_nothing() -> None:

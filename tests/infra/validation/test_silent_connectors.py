@@ -41,7 +41,7 @@ def test_a_source_connector_without_a_task_is_explained_by_the_refused_login_of_
         each["metadata"]["labels"] = labels
     said, _ = silent_connectors(both)
     assert said.startswith(
-        f"orders-source runs, but nothing arrives through it: authentication failed ({trace}). Remedy: correct the"
+        f"orders-source runs, but nothing arrives through it: authentication failed (orders-source: {trace}). Remedy:"
     )
 
 
