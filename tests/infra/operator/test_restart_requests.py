@@ -51,6 +51,12 @@ def test_a_mirrors_restart_names_its_connector(annotation: str, value: str, path
     assert [each.path for each in restart_requests(connector) if isinstance(each, RestartRequest)] == paths
 
 
+def test_a_name_that_only_contains_the_connectors_is_an_invalid_format() -> None:
+    given = {"strimzi.io/restart-connector": f"x{NAME}"}
+    connector = replace(a_connector(), name=NAME, component=KAFKA_MIRROR_MAKER_2, annotations=given)
+    assert list(restart_requests(connector)) == [Condition("Warning", "RestartConnector", "Invalid annotation format")]
+
+
 def test_the_annotation_is_removed_by_its_escaped_path() -> None:
     assert RestartRequest("strimzi.io/restart", ONE).removal == [
         {"op": "remove", "path": "/metadata/annotations/strimzi.io~1restart"}

@@ -18,11 +18,24 @@ Caused by: java.util.concurrent.ExecutionException: org.apache.kafka.common.erro
 Caused by: sun.security.provider.certpath.SunCertPathBuilderException: unable to find valid certification path
 {TIME} ERROR Something later (Other)
 """
+NOT_COMPACTED = f"""{TIME} INFO Kafka Connect starting (Connect)
+{TIME} ERROR [Worker clientId=c, groupId=g] Uncaught exception in herder work thread, exiting:  (DistributedHerder)
+org.apache.kafka.common.config.ConfigException: Topic 'g-configs-internal' supplied via the 'config.storage.topic' \
+property is required to have 'cleanup.policy=compact' to guarantee consistency
+\tat org.apache.kafka.connect.util.TopicAdmin.verifyTopicCleanupPolicyOnlyCompact(TopicAdmin.java:1)
+"""
 
 
 @pytest.mark.parametrize(
     ("log", "problem"),
     [
+        pytest.param(
+            NOT_COMPACTED,
+            "[Worker clientId=c, groupId=g] Uncaught exception in herder work thread, exiting:; ConfigException: Topic "
+            "'g-configs-internal' supplied via the 'config.storage.topic' property is required to have "
+            "'cleanup.policy=compact' to guarantee consistency",
+            id="storage-topic-that-is-not-compacted",
+        ),
         pytest.param("", None, id="empty"),
         pytest.param(f"{TIME} INFO fine (A)\n{TIME} WARN a key is deprecated (B)\n", None, id="nothing-telling"),
         pytest.param(

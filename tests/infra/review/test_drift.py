@@ -144,6 +144,19 @@ def test_a_failed_task_is_told_with_its_reason(declared: Snapshot) -> None:
     assert "`replicate restart test orders --connector 'orders-source' --task 1`" in drift.remedy
 
 
+@pytest.mark.parametrize("change", ["paused", "no report of tasks"])
+def test_a_source_connector_that_cannot_have_a_task_is_not_blamed_for_it(declared: Snapshot, change: str) -> None:
+    def idle(objects: dict[str, Manifest]) -> None:
+        status = objects["source-connector"]["status"]["connectorStatus"]
+        if change == "paused":
+            objects["source-connector"]["spec"]["state"] = "paused"
+            status["tasks"] = []
+        else:
+            del status["tasks"]
+
+    assert "connector-without-task" not in [code for code, _ in codes(found(declared, idle))]
+
+
 def test_a_source_connector_without_a_task_replicates_nothing(declared: Snapshot) -> None:
     """With a wrong password it is RUNNING and Ready, and no task of it could fail."""
 
@@ -156,18 +169,23 @@ def test_a_source_connector_without_a_task_replicates_nothing(declared: Snapshot
     assert "or a login is refused" in result.drift[0].what
 
 
-def test_a_key_of_our_secret_that_somebody_wrote_is_named_without_its_value(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("manager", "wanted"), [("kubectl-edit", ["secret-written"]), ("pulumi-kubernetes-a1b2", [])], ids=str
+)
+def test_a_key_of_our_secret_that_somebody_wrote_is_named_without_its_value(
+    tmp_path: Path, manager: str, wanted: list[str]
+) -> None:
     password = {"config": "eastPassword", "secret": None, "key": None}
     given = {"clusters": {"useast": {"authentication": {"password": password}}}, "config": {"eastPassword": "x"}}
     declared = current_snapshot("test", written(tmp_path / "stacks", given))
     (secret,) = [key for name in declared.names for key, body in declared.objects(name).items() if "values" in body]
 
     def rewritten(objects: dict[str, Manifest]) -> None:
-        objects[secret]["metadata"]["managedFields"].append(an_entry("kubectl-edit", {"f:data": {"f:password": {}}}))
+        objects[secret]["metadata"]["managedFields"].append(an_entry(manager, {"f:data": {"f:password": {}}}))
 
-    (drift,) = found(declared, rewritten).drift
-    assert (drift.code, drift.by) == ("secret-written", "kubectl-edit")
-    assert drift.what.startswith("data.password was written by hand")
+    drift = found(declared, rewritten).drift
+    assert [each.code for each in drift] == wanted
+    assert all(each.by == manager and each.what.startswith("data.password was written by hand") for each in drift)
 
 
 def test_what_the_operator_has_not_taken_up_is_not_ready(declared: Snapshot) -> None:
