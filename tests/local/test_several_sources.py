@@ -1,6 +1,8 @@
 """Several source connectors in one flow, for real: disjoint topics, one stopped leaves the other flowing."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +16,10 @@ from components.topology.transforms import Transforms
 from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import Example, make_example_traffic
 from infra.local.traffic import end_offsets
+from infra.review.live_comparison import compare_with_cluster
 from infra.settings import read_settings
 from infra.waiting import NotYetError, wait_for
+from tests.local.example.test_interventions import replicate
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, told, write_edited
 from tests.local.observed import RecordBytes, expect_records, records
 
@@ -141,3 +145,35 @@ def test_a_chain_that_the_check_refuses_fails_its_task_for_that_reason(divided: 
                 raise NotYetError(str(tasks))
 
         wait_for("the task to fail", failed, ARRIVAL_SECONDS)
+
+
+def offsets(divided: Deployed, *given: str) -> tuple[int, str]:
+    """Exit code of `replicate offsets` for the flow, and what it printed."""
+    answer = replicate(divided, "offsets", "shop", *given)
+    return answer.returncode, answer.stdout + answer.stderr
+
+
+def test_listed_offsets_can_be_edited_and_set_and_nothing_else_changes(divided: Deployed, tmp_path: Path) -> None:
+    """Both source connectors: one goes back to its first record, the other goes on where it was."""
+    source, target = (divided.endpoints.regions[alias] for alias in ("useast", "uswest"))
+    sent, carts = (sum(end_offsets(source, [topic]).values()) for topic in ("views-web", "carts"))
+    wait_for("earlier views to arrive", lambda: expect_records(target, "useast.views-web", sent), ARRIVAL_SECONDS)
+    wait_for("earlier carts to arrive", lambda: expect_records(target, "useast.carts", carts), ARRIVAL_SECONDS)
+    listed = json.loads(replicate(divided, "offsets", "shop", "list", "--json").stdout)
+    assert {(each["source"], each["topic"]) for each in listed} == {("useast", "carts"), ("useast", "views-web")}
+    for each in listed:
+        if each["topic"] == "views-web":
+            each["offset"] = "earliest"
+    file = tmp_path / "offsets.json"
+    file.write_text(json.dumps(listed))
+    code, said = offsets(divided, "plan", str(file))
+    assert (code, "views-web-0: now " in said, "nothing was changed" in said) == (0, True, True)
+    code, said = offsets(divided, "set", str(file), "--yes")
+    assert (code, "✓ shop-source-views is RUNNING" in said) == (0, True)
+    wait_for("views to arrive again", lambda: expect_records(target, "useast.views-web", 2 * sent), ARRIVAL_SECONDS)
+    assert sum(end_offsets(target, ["useast.carts"]).values()) == carts
+    connector = divided.connector("shop-source-views")
+    assert "alterOffsets" not in connector["spec"]
+    assert {each["manager"] for each in connector["metadata"]["managedFields"]}.isdisjoint({"kafka-replication"})
+    left = compare_with_cluster("local-split", divided.settings.stacks)
+    assert (left.drift, left.objects) == ((), ())
