@@ -81,7 +81,8 @@ def exact_positions(
     comes before the first common record is passed over. `copies` is filled if it is given. Raises NotProvenError.
     """
     read_source, read_target = _Counted(source), _Counted(target)
-    before, source, target = from_first_common(read_source, read_target, remembered)
+    passed: dict[bytes, int] = {}
+    before, source, target = from_first_common(read_source, read_target, remembered, passed)
     walked = _Walked(sorted(set(committed)), remembered, copies)
     for record in before:
         walked.remember(record, _NOWHERE)
@@ -94,7 +95,8 @@ def exact_positions(
             expected = next(source, None)
         elif not walked.begins_again(record):
             raise _unknown(record, expected)
-    waiting = sum(1 for _ in source) + (expected is not None)
+    rest = itertools.chain([expected] if expected is not None else [], source)
+    waiting = _waiting(rest, passed)
     return PartitionPositions(
         walked.positions(target_end), waiting, expected, walked.sent_again, read_source.count, read_target.count
     )
@@ -113,9 +115,14 @@ class _Counted(Iterator[Identified]):
 
 
 def from_first_common(
-    source: Iterator[Identified], target: Iterator[Identified], limit: int
+    source: Iterator[Identified],
+    target: Iterator[Identified],
+    limit: int,
+    passed: dict[bytes, int] | None = None,
 ) -> tuple[list[Identified], Iterator[Identified], Iterator[Identified]]:
     """The source's records before the first common one, and both sides from there on.
+
+    `passed` gets the offsets of the target's records before it, by identity.
 
     Retention may have removed more on either side, and replication may have begun with a later record. Where one side
     has no record, there is nothing to compare, and the target's are passed over.
@@ -135,11 +142,26 @@ def from_first_common(
             here, there = at_source.get(found.identity), at_target.get(found.identity)
             if here is not None and there is not None:
                 rest = itertools.chain(of_source[here:], source)
+                if passed is not None:
+                    passed |= {each.identity: each.offset for each in of_target[:there]}
                 return of_source[:here], rest, itertools.chain(of_target[there:], target)
     if of_source and of_target:
         sides = f"source from {of_source[0].offset} on and of the target from {of_target[0].offset} on"
         raise NotProvenError(f"the records of the {sides} have none in common")
     return [], itertools.chain(of_source, source), iter(())
+
+
+def _waiting(rest: Iterator[Identified], passed: Mapping[bytes, int]) -> int:
+    """How many of the source's last records are not on the target yet.
+
+    If the target has a copy of one before the first common record, a task has begun again and not caught up yet.
+    """
+    count = 0
+    for count, record in enumerate(rest, start=1):  # noqa: B007
+        if record.identity in passed:
+            copy = f"the target's record {passed[record.identity]} is the source's record {record.offset}"
+            raise NotProvenError(f"{copy}, and a task is sending the records before it again: wait until it has")
+    return count
 
 
 def _unknown(record: Identified, expected: Identified | None) -> NotProvenError:
