@@ -76,8 +76,13 @@ class ConnectFlow(Workspace):
         annotations = {"strimzi.io/use-connector-resources": "true"}
         self.apply(STRIMZI, "KafkaConnect", CONNECT, annotations=annotations, spec=ordinary | spec)
 
-    def connector(self, *, secret: str = "useast", interval: object = 1, **spec: Any) -> None:
-        """The KafkaConnector, which emits heartbeats to useast with credentials of `secret`."""
+    def connector(
+        self, *, secret: str = "useast", interval: object = 1, offsets: str | None = None, **spec: Any
+    ) -> None:
+        """The KafkaConnector, which emits heartbeats to useast with credentials of `secret`.
+
+        `offsets` is what the operator is asked to do with its offsets.
+        """
         config: dict[str, Any] = {
             **HEARTBEATS,
             "heartbeats.topic.replication.factor": -1,
@@ -96,7 +101,19 @@ class ConnectFlow(Workspace):
         heartbeat = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
         ordinary = {"class": heartbeat, "tasksMax": 1, "config": config}
         labels = {"strimzi.io/cluster": CONNECT}
-        self.apply(STRIMZI, "KafkaConnector", CONNECTOR, labels=labels, spec=ordinary | spec)
+        asked = {"strimzi.io/connector-offsets": offsets} if offsets is not None else {}
+        self.apply(STRIMZI, "KafkaConnector", CONNECTOR, labels=labels, annotations=asked, spec=ordinary | spec)
+
+    def expect_asked(self, offsets: str | None) -> None:
+        """Wait until this is what the operator is asked to do with the connector's offsets."""
+
+        def as_wanted() -> None:
+            found = self.api.get(_reference("KafkaConnector")) or {}
+            asked = (found["metadata"].get("annotations") or {}).get("strimzi.io/connector-offsets")
+            if asked != offsets:
+                raise NotYetError(f"{asked}: {found.get('status')}")
+
+        wait_for(f"the operator to be asked for {offsets}", as_wanted, DEADLINE_SECONDS, interval_seconds=0.2)
 
     def delete(self, kind: str) -> None:
         self.api.delete(_reference(kind))

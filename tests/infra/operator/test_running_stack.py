@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from typing import Any
 
 import httpx
 import pytest
@@ -112,6 +113,39 @@ def test_the_wanted_state_is_honoured(flow: ConnectFlow, state: str) -> None:
     assert status["connectorStatus"]["connector"]["state"] == state.upper()
     flow.connector(state="running")
     assert flow.expect("KafkaConnector", "Ready")["connectorStatus"]["connector"]["state"] == "RUNNING"
+
+
+def test_offsets_are_listed_altered_and_reset_when_an_annotation_asks(flow: ConnectFlow) -> None:
+    """What fails stays asked for, and is done as soon as it can be."""
+    offsets = Reference("v1", "ConfigMap", NAMESPACE, "offsets")
+    partition = {"sourceClusterAlias": "operator-source", "targetClusterAlias": "operator-target"}
+    new = json.dumps({"offsets": [{"partition": partition, "offset": {"offset": 0}}]})
+    places: dict[str, Any] = {
+        "alterOffsets": {"fromConfigMap": {"name": "new"}},
+        "listOffsets": {"toConfigMap": {"name": "offsets"}},
+    }
+    flow.connector(offsets="alter")
+    flow.expect("KafkaConnector", "Warning", "Failed to alter the connector offsets due to missing property alterOffse")
+    flow.connector(offsets="alter", **places)
+    flow.expect("KafkaConnector", "Warning", "Connector is not in STOPPED state")
+    flow.connector(offsets="alter", state="stopped", **places)
+    flow.expect("KafkaConnector", "Warning", f"ConfigMap {NAMESPACE}/new does not exist.")
+    flow.apply("v1", "ConfigMap", "new", data={"other.json": "{}"})
+    flow.expect("KafkaConnector", "Warning", "Data field offsets.json is missing.")
+    flow.apply("v1", "ConfigMap", "new", data={"offsets.json": new})
+    flow.expect_asked(None)
+    flow.apply("v1", "ConfigMap", "offsets")
+    flow.connector(offsets="list", state="stopped", **places)
+    flow.expect("KafkaConnector", "Warning", 'because "data" is null')
+    flow.api.delete(offsets)
+    flow.expect_asked(None)
+    listed = flow.api.get(offsets) or {}
+    assert json.loads(listed["data"]["offsets.json"]) == json.loads(new)
+    assert [each["kind"] for each in listed["metadata"]["ownerReferences"]] == ["KafkaConnector"]
+    for verb in ("reset", "list"):
+        flow.connector(offsets=verb, state="stopped", **places)
+        flow.expect_asked(None)
+    assert json.loads((flow.api.get(offsets) or {})["data"]["offsets.json"]) == {"offsets": []}
 
 
 def test_a_connector_without_resource_is_removed(flow: ConnectFlow) -> None:
