@@ -35,8 +35,12 @@ def failback(
     """Move consumer groups back to the source: each goes on at exactly the record that it had reached on the target.
 
     It translates positions in the flow's remote topics, such as `useast.orders`, back to `orders` on the source, by
-    comparing the records of both. Groups that run on either side are named and left alone. The point of no return is
-    the first committed offset. Interrupted anywhere, run it again.
+    comparing the records of both. It stops and starts neither consumers nor producers, and leaves a group alone that
+    runs on either side. If a precondition is not met, it changes nothing. It does not ask for confirmation. If it is
+    interrupted, run it again.
+
+    The exit code is 0 if every precondition is met, 1 if one is not or something changed meanwhile, 2 if something
+    could not be asked.
 
     Example: `replicate failback prod-us-west-2 orders --dry-run`
     """
@@ -82,7 +86,10 @@ def go_back(call: Call, scene: "Scene", writer: "Callable[[], GroupWriter]") -> 
             commit_back(scene, writer(), found.moves, status.update)
         done = f"{number(len(found.moves), 'position')} committed on {flow.source.alias} and read back"
         call.say(f"[green]✓[/] {done}")
-        call.say(escape(f"Start the consumers on {flow.source.alias}: {flow.source.bootstrap_servers}"))
+        source = f"{flow.source.alias}: {flow.source.bootstrap_servers}"
+        call.say(escape(f"Start the consumers and then the producers on {source}"))
+        resume = f"`replicate resume {scene.settings.stack} {flow.name}`"
+        call.say(f"If the failover or you stopped connectors of the flow, start them: {resume}")
     if call.as_json:
         typer.echo(json.dumps(document(found, committed=commits), indent=2))
     if found.unmet:

@@ -31,8 +31,8 @@ def failover(
     mode: Annotated[
         _Mode,
         typer.Option(
-            help="`planned`: producers are stopped, and everything has crossed. `continuous`: the flow goes on, and "
-            "idle groups move. `disaster`: the source does not answer, and the last evidence decides."
+            help="`planned`: producers are stopped, and every record has crossed. `continuous`: producers and the flow "
+            "go on, and groups that do not run move. `disaster`: the source does not answer."
         ),
     ] = "planned",
     groups: Annotated[
@@ -40,7 +40,7 @@ def failover(
         typer.Option("--group", metavar="NAME", help="Only this consumer group; may be given several times."),
     ] = None,
     watch_seconds: Annotated[
-        float, typer.Option(min=0, help="Seconds for which nothing may be written to the source, if planned.")
+        float, typer.Option(min=0, help="With `planned`: seconds for which nothing may be written to the source.")
     ] = 10,
     dry_run: DryRun = False,
     as_json: Json = False,
@@ -48,11 +48,16 @@ def failover(
 ) -> None:
     """Move consumer groups to the target: each goes on at exactly the record that it had reached on the source.
 
-    The positions are computed from the records of both clusters. First everything is looked at; if a precondition is
-    not met, nothing is changed. A planned failover then stops the checkpoint connector, so that nothing moves a group
-    back. The point of no return is the first committed offset. Interrupted anywhere, run it again.
+    It stops and starts neither consumers nor producers, and leaves running groups alone. It computes the positions
+    from the records of both clusters. If a precondition is not met, it changes nothing. It does not ask for
+    confirmation. With `planned` it also stops the checkpoint connector, which could move a group back. If it is
+    interrupted, run it again.
 
-    In a disaster nothing is computed from records: what is lost is said by topic, and what is read again by group.
+    With `disaster` positions are not exact: it says from when on records of each topic may be lost, and how many
+    records each group may read again.
+
+    The exit code is 0 if every precondition is met, 1 if one is not or something changed meanwhile, 2 if something
+    could not be asked.
 
     Example: `replicate failover prod-us-west-2 orders --dry-run`
     """
@@ -85,12 +90,18 @@ def _fail_over(call: Call) -> None:
     from infra.operations.failover_plan import refuse_unsuited
 
     mode = Mode(call.mode)
-    with failover_looking.opened(call.settings, call.flow) as scene:
+    with failover_looking.opened(call.settings, call.flow, _otherwise(call, mode)) as scene:
         refuse_unsuited(scene.parameters, mode)
         if mode is Mode.DISASTER:
             after_disaster(call, scene)
         else:
             with_both(call, scene, mode)
+
+
+def _otherwise(call: Call, mode: "Mode") -> str:
+    """What else can be done where a cluster does not answer."""
+    disaster = f"replicate failover {call.settings.stack} {call.flow} --mode disaster --dry-run"
+    return "" if mode.value == "disaster" else f"If the source is lost: `{disaster}`."
 
 
 def with_both(call: Call, scene: "Scene", mode: "Mode") -> None:
@@ -121,11 +132,11 @@ def after_disaster(call: Call, scene: "Scene") -> None:
     def carry_out() -> None:
         with err.status("failing over") as status:
             failing_over.commit(scene, found.moves, status.update)
-        call.say(f"{_DONE} {number(len(found.moves), 'position')} had to be committed on {target}")
+        call.say(f"{_DONE} {number(len(found.moves), 'position')} committed on {target}: only where a group had none")
         for line in next_steps(scene.parameters, Mode.DISASTER, consumed_topics(scene.parameters, evidence)):
             call.say(escape(line))
         stop = f"`replicate stop {call.settings.stack} {call.flow}`"
-        call.say(f"Before {source} comes back: {stop}, so that nothing moves a group meanwhile.")
+        call.say(f"Before {source} comes back, stop the flow, so that no connector moves a group: {stop}")
 
     _go_on(call, found, carry_out)
 
@@ -171,8 +182,9 @@ def _carry_out(call: Call, scene: "Scene", mode: "Mode", found: "Plan", looked: 
     for line in next_steps(scene.parameters, mode, topics_of(found.moves)):
         call.say(escape(line))
     if planned:
-        end = f"`replicate resume {call.settings.stack} {call.flow}` only when they are to go back"
-        call.say(f"Leave the checkpoint connector stopped: {end}.")
+        resume = f"`replicate resume {call.settings.stack} {call.flow}`"
+        back = f"When the groups are back on {scene.parameters.source.alias}, start it: {resume}"
+        call.say(f"Leave the checkpoint connector stopped. {back}")
 
 
 def _unmet(call: Call, found: "Plan") -> RefusedError:

@@ -44,13 +44,17 @@ def offsets(
     project: InProject,
     stack: Stack,
     flow: Flow,
-    verb: Annotated[Verb, typer.Argument(help="What to do.")],
+    verb: Annotated[Verb, typer.Argument(help="What to do; `list` and `plan` only read.")],
     file: Annotated[
-        Path | None, typer.Argument(help="For `plan` and `set`: YAML, JSON or CSV, such as `list` prints.")
+        Path | None,
+        typer.Argument(
+            metavar="FILE",
+            help="For `plan` and `set`: CSV if its name ends in `.csv`, otherwise YAML or JSON.",
+        ),
     ] = None,
     connector: Connectors = None,
     as_json: Json = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead of text.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="With `list`: print CSV instead of text.")] = False,
     yes: Yes = False,
     take_over: TakeOver = False,
     wait_seconds: WaitSeconds = 180,
@@ -59,10 +63,13 @@ def offsets(
 
     `list` prints them; with `--json` or `--csv`, as a file that `plan` and `set` read. `plan` shows what a file
     changes. `set` stops the connectors, lets the operator change the offsets, checks them, and starts the connectors
-    again. `reset` makes every partition begin anew.
+    again. `reset` does the same without a file: every partition begins at its first record.
 
-    An entry of a file has a `topic`, a `partition` (none means the whole topic), and an `offset`: that of the next
-    record to replicate, `earliest` or `latest`. Instead of `offset` it can have a `time`.
+    An entry of a file has a `topic`, a `partition`, and an `offset`: that of the next record to replicate, `earliest`
+    or `latest`. Instead of `offset` it can have a `time`. Without `partition` it is for the whole topic, and `offset`
+    cannot be a number. A partition that the file does not name stays as it is.
+
+    The exit code is 1 if the file has mistakes or the change is refused, 2 if something could not be asked or done.
 
     Example: `replicate offsets prod-us-west-2 orders plan offsets.yaml`
     """
@@ -75,6 +82,12 @@ def offsets(
     if (file is None) is (verb in (Verb.PLAN, Verb.SET)):
         said = "name the file with the offsets." if file is None else f"`{verb}` reads no file."
         raise typer.BadParameter(said, param_hint="FILE")
+    if file is not None and not file.is_file():
+        raise typer.BadParameter(f"there is no file {str(file)!r}.", param_hint="FILE")
+    if (as_json or as_csv) and verb is not Verb.LIST:
+        raise typer.BadParameter("only `list` prints JSON or CSV.", param_hint="--csv" if as_csv else "--json")
+    if as_json and as_csv:
+        raise typer.BadParameter("`--json` is given, too: choose one.", param_hint="--csv")
     settings = read_settings(stack, project.stacks)
     chosen = flow_named(flow, resolved_flows(settings), settings.stack)
     places = [place for place in chosen_places(chosen, connector or ()) if place.role == "source"]

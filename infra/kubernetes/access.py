@@ -34,7 +34,7 @@ def api_client(
         reason = str(error).rstrip(".") if isinstance(error, ConfigException | OSError) else "it is not a kubeconfig"
         raise CannotRunError(
             "kubeconfig-unusable",
-            f"no access to Kubernetes by {access.kubeconfig or os.environ.get('KUBECONFIG') or _DEFAULT}: {reason}",
+            f"no access to Kubernetes with {access.kubeconfig or os.environ.get('KUBECONFIG') or _DEFAULT}: {reason}",
             shown(stack_file(settings.stack, settings.stacks)),
             "The command reads status and Secrets from the stack's cluster.",
             "set `kubernetes:context` or `kubernetes:kubeconfig` in the stack file, or KUBECONFIG.",

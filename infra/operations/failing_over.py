@@ -106,5 +106,5 @@ def commit(scene: Scene, moves: Sequence[Move], say: Say) -> None:
 def _changed_after(scene: Scene, what: str) -> RefusedError:
     why = "Somebody moved the group while its position was committed."
     return RefusedError(
-        "read-back-differs", what, scene.parameters.target.alias, why, "stop the group, and run it again."
+        "read-back-differs", what, scene.parameters.target.alias, why, "stop the group, and run the command again."
     )

@@ -63,8 +63,8 @@ class Scene:
 
 
 @contextmanager
-def opened(settings: StackSettings, name: str) -> Iterator[Scene]:
-    """The scene of a flow. Inside, an UnaskedError becomes a CannotRunError."""
+def opened(settings: StackSettings, name: str, otherwise: str = "") -> Iterator[Scene]:
+    """The scene of a flow. Inside, an UnaskedError becomes a CannotRunError, whose remedy ends with `otherwise`."""
     environment = stack_environment(settings)
     configured = environment.configured()
     raise_mistakes(settings)
@@ -74,9 +74,15 @@ def opened(settings: StackSettings, name: str) -> Iterator[Scene]:
         try:
             yield Scene(settings, flow, flow_parameters(flow), api)
         except UnaskedError as error:
-            why = "A failover decides by what both clusters say now."
-            remedy = f"correct it and run the command again; `replicate status {settings.stack}` shows what answers."
-            raise CannotRunError("not-answered", str(error), f"flow {name}", why, remedy) from None
+            raise _not_answered(settings, name, str(error), otherwise) from None
+
+
+def _not_answered(settings: StackSettings, name: str, what: str, otherwise: str) -> CannotRunError:
+    why = "Positions are computed from what the clusters say now."
+    remedy = (
+        f"correct it and run the command again; `replicate status {settings.stack}` shows what answers. {otherwise}"
+    )
+    return CannotRunError("not-answered", what, f"flow {name}", why, remedy.strip())
 
 
 def look(scene: Scene, names: Sequence[str], watch_seconds: float, say: Say) -> Looked:

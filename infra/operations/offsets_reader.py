@@ -115,5 +115,5 @@ def _unasked(error: UnaskedError) -> CannotRunError:
         str(error),
         "a Kafka cluster of the flow",
         "Offsets are checked against the source, and Connect stores them on the target.",
-        "correct what Kafka says, and run the command again.",
+        "correct this, and run the command again.",
     )

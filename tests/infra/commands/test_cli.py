@@ -27,6 +27,8 @@ COMMANDS = ["check", "explain", "render", "diff", "acls", "schema", "preview", "
 COMMANDS += [
     "status",
     "failover",
+    "failback",
+    "offsets",
     "pause",
     "resume",
     "stop",
@@ -46,6 +48,21 @@ def test_help_shows_an_example(command: str) -> None:
     answer = CliRunner().invoke(app, [*command.split(), "--help"], terminal_width=200)
     assert answer.exit_code == 0
     assert f"replicate {command}" in answer.output.replace("`", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["list", "--json", "--csv"], "choose one"),
+        (["reset", "--json"], "only `list` prints JSON or CSV"),
+        (["plan", "nowhere.yaml"], "there is no file 'nowhere.yaml'"),
+    ],
+    ids=["two-forms", "a-form-for-a-verb-that-prints-none", "a-file-that-is-missing"],
+)
+def test_offsets_refuses_wrong_words_before_it_asks_a_cluster(words: list[str], said: str) -> None:
+    answer = replicate("offsets", "prod-us-west-2", "orders", *words)
+    assert answer.returncode == 2
+    assert said in " ".join(answer.stderr.replace("│", "").split())
 
 
 @pytest.mark.parametrize("command", ["check", "explain", "acls", "environments"])

@@ -61,6 +61,15 @@ def test_a_dry_run_shows_everything_and_changes_nothing(night: Night, capsys: py
     ]
 
 
+def test_the_next_steps_lead_back_to_a_running_flow(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+    work_on_the_target(night, {"checkout-app": 11})
+    fail_back(night)
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        f"Start the consumers and then the producers on useast: {night.parameters.source.bootstrap_servers}",
+        "If the failover or you stopped connectors of the flow, start them: `replicate resume night orders`",
+    ]
+
+
 def test_a_run_that_was_killed_is_finished_by_the_next(night: Night) -> None:
     work_on_the_target(night, {"checkout-app": 8, "checkout-web": 15})
     with pytest.raises(KilledError):

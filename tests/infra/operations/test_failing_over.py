@@ -1,5 +1,6 @@
 """A failover from the first look to the last commit, of every shape of a flow."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -9,9 +10,12 @@ from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.kafka.positions import TopicPartition
 from components.topology.parsing import parse_topology
 from infra.commands.failover import after_disaster, with_both
+from infra.operations import failover_looking
+from infra.operations.facts import UnaskedError
 from infra.operations.failover_facts import Mode
 from infra.operations.group_writer import GroupWriter
 from tests.builders import a_resolved_flow, a_topology
+from tests.commands import replicate
 from tests.infra.operations.brokers import Cluster
 from tests.infra.operations.night import KilledError, Night, a_call, a_night
 
@@ -46,7 +50,7 @@ def test_every_group_goes_on_at_its_record(night: Night, capsys: pytest.CaptureF
     assert night.operator.state("orders-source") == "RUNNING"
     said = capsys.readouterr().out
     assert "✓ 2 positions committed on uswest and read back" in said
-    assert "Leave the checkpoint connector stopped: `replicate resume night orders`" in said
+    assert "When the groups are back on useast, start it: `replicate resume night orders`" in said
 
 
 def test_a_dry_run_changes_nothing(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,9 +116,27 @@ def test_the_last_evidence_decides_when_the_source_is_gone(night: Night, capsys:
     said = " ".join(capsys.readouterr().out.split())
     assert "✓ source Kafka cluster useast does not answer: Connection refused" in said
     assert "read again checkout-web: at most 6 records" in said
-    assert "0 positions had to be committed on uswest" in said
+    assert "0 positions committed on uswest: only where a group had none" in said
+    assert "stop the flow, so that no connector moves a group: `replicate stop night orders`" in said
     assert "checkout-web subscribes to orders, useast.orders" in said
     assert night.positions(REMOTE) == {"checkout-web": 9}
+
+
+@pytest.mark.parametrize("mode", ["planned", "disaster"])
+def test_a_cluster_that_does_not_answer_is_told_with_the_way_that_is_left(
+    mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silent(*_: object) -> None:
+        raise UnaskedError("Kafka cluster useast does not answer: Connection refused")
+
+    monkeypatch.setattr(failover_looking, "api_client", lambda *_: nullcontext())
+    monkeypatch.setattr(failover_looking, "look", silent)
+    monkeypatch.setattr(failover_looking, "look_at_target", silent)
+    answer = replicate("failover", "prod-us-west-2", "orders", "--mode", mode)
+    left = "If the source is lost: `replicate failover prod-us-west-2 orders --mode disaster --dry-run`."
+    assert answer.returncode == 2
+    assert "✗ not-answered: Kafka cluster useast does not answer" in answer.stderr
+    assert (left in answer.stderr) is (mode == "planned")
 
 
 def test_a_source_that_answers_is_no_disaster(night: Night) -> None:
