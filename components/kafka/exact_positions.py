@@ -24,13 +24,15 @@ class ExactPosition:
     """Where a group at `committed` on the source goes on: at `offset` on the target.
 
     From there on it reads `read_again` records that it has consumed on the source, because they were sent again.
-    `not_there` records from `committed` on are missing on the target, although later ones are there.
+    `not_there` records from `committed` on are missing on the target, although later ones are there. `expired` records
+    before `offset` were deleted on the source, and a group that stands before its first record may not have read them.
     """
 
     committed: int
     offset: int
     read_again: int = 0
     not_there: int = 0
+    expired: int = 0
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class PartitionPositions:
     """The positions of a partition by committed offset, and what the walk saw.
 
     `waiting` records of the source are not on the target yet, the first of them at `first_waiting`. `sent_again` counts
-    the second copies on the target. `source_records` and `target_records` were read.
+    the second copies on the target, `on_target` the source's records that are there, `passed_over` the target's older
+    than these. `source_records` and `target_records` were read.
     """
 
     positions: Mapping[int, ExactPosition]
@@ -47,6 +50,8 @@ class PartitionPositions:
     sent_again: int = 0
     source_records: int = 0
     target_records: int = 0
+    on_target: int = 0
+    passed_over: int = 0
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,14 @@ def exact_positions(
     rest = itertools.chain([expected] if expected is not None else [], source)
     waiting = _waiting(rest, passed)
     return PartitionPositions(
-        walked.positions(target_end), waiting, expected, walked.sent_again, read_source.count, read_target.count
+        walked.positions(target_end),
+        waiting,
+        expected,
+        walked.sent_again,
+        read_source.count,
+        read_target.count,
+        walked.found,
+        read_target.count - walked.found - walked.sent_again,
     )
 
 
@@ -180,6 +192,7 @@ class _Walked:
     remembered: int
     copies: Copies | None = None
     sent_again: int = 0
+    found: int = 0
     _identities: bytearray = field(default_factory=bytearray)
     _offsets: "array[int]" = field(default_factory=lambda: array("q"))
     _copies: "array[int]" = field(default_factory=lambda: array("q"))
@@ -201,6 +214,7 @@ class _Walked:
         if self.copies is not None and copy != _NOWHERE:
             self.copies.source.append(record.offset)
             self.copies.target.append(copy)
+        self.found += copy != _NOWHERE
         self._segment_is_open = False
         if len(self._offsets) >= 2 * self.remembered:
             self._forget(self.remembered)
@@ -235,7 +249,9 @@ class _Walked:
         if self.copies is not None:
             self.copies.source_again.append(self._offsets[index])
             self.copies.target_again.append(copy)
-        self.sent_again += self._copies[index] != _NOWHERE
+        first = self._copies[index] == _NOWHERE
+        self.found += first
+        self.sent_again += not first
         self._copies[index] = copy
         self._again = index + 1 if index + 1 < len(self._offsets) else None
 

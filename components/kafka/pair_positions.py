@@ -8,7 +8,7 @@ everything that it has not consumed is still to come; what it has consumed and s
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from components.kafka.exact_positions import Copies, ExactPosition, PartitionPositions, exact_positions
 from components.kafka.record_identity import Identified
@@ -66,7 +66,13 @@ def _walked(wanted: list[int], sides: PairSides, source_start: int, target_start
         positions[each.committed] = ExactPosition(each.committed, offset, again, each.not_there)
     read_source = found.source_records + returned.target_records
     read_target = found.target_records + returned.source_records
-    return PartitionPositions(positions, found.waiting, found.first_waiting, found.sent_again, read_source, read_target)
+    return replace(
+        found,
+        positions=positions,
+        source_records=read_source,
+        target_records=read_target,
+        passed_over=found.passed_over + (_between(own.offsets, 0, back.source[0]) if back.source else 0),
+    )
 
 
 class _Noted(Iterator[Identified]):

@@ -5,7 +5,7 @@ that a group waits for is before the first target record with that timestamp or 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
 from confluent_kafka import Message
@@ -95,16 +95,19 @@ class _Crossing:
             target_end=self.target.log.end,
         )
 
-    def begin(self, start: int) -> int | None:
+    def begin(self, start: int, lowest: int) -> int | None:
         """Where to begin on the target if the walk begins here on the source.
 
-        None if a pair's source holds nothing of the target from here on, so that its order cannot be told.
+        None if the source holds no record from here on, or a pair's no copy: it could not be told what has crossed.
+        If the source has lost what is behind the `lowest` offset, the target may still hold it: from its first record.
         """
         kinds = [self.sides.source, *([self.sides.copies_on_source] if self.guard else [])]
-        firsts = [next(kind(start), None) for kind in kinds]
-        if self.guard and firsts[1] is None and start > self.source.log.start:
-            return None
-        return min((self.target.not_before(each) for each in firsts if each is not None), default=self.target.log.end)
+        firsts = [first for kind in kinds if (first := next(kind(start), None)) is not None]
+        if len(firsts) < len(kinds):
+            return None if start > self.source.log.start else self.target.log.start
+        if start > lowest:
+            return self.target.log.start
+        return min(self.target.not_before(each) for each in firsts)
 
     def positions(self, committed: list[int], start: int, begin: int) -> PartitionPositions:
         sides = self.sides
@@ -119,21 +122,33 @@ def _walk(crossing: _Crossing, committed: list[int]) -> PartitionPositions | Not
     for lead in _LEADS:
         start = log.start if lead is None else max(log.start, committed[0] - lead)
         start = min(start, log.end)
-        begin = crossing.begin(start)
+        begin = crossing.begin(start, committed[0])
         if begin is None:
             continue
         try:
             found = crossing.positions(committed, start, begin)
-            if any(each.not_there for each in found.positions.values()):
+            nothing_found = found.waiting and not found.on_target
+            if (
+                nothing_found or any(each.not_there for each in found.positions.values())
+            ) and begin > crossing.target.log.start:
                 # Timestamps may be out of order: only the whole log shows that a record is not there.
                 found = crossing.positions(committed, start, crossing.target.log.start)
         except NotProvenError as error:
             why = error
         else:
-            return found
+            return _with_expired(found, log.start)
         if start == log.start:
             break
     return why
+
+
+def _with_expired(found: PartitionPositions, source_start: int) -> PartitionPositions:
+    """With the target's older records, for the groups that stand before the source's first record."""
+    positions = {
+        committed: replace(each, expired=found.passed_over) if committed < source_start else each
+        for committed, each in found.positions.items()
+    }
+    return replace(found, positions=positions)
 
 
 def _every(headers: Headers) -> Headers:

@@ -71,6 +71,10 @@ def _position(partition: TopicPartition, committed: int, looked: Looked) -> Exac
     if position.not_there:
         missing = number(position.not_there, "record")
         raise _LeftAloneError(f"{missing} of {partition} that it has not consumed are not on the target any more")
+    if position.expired:
+        older = number(position.expired, "older record")
+        why = f"it is at {committed} in {partition}, but the source has deleted records from there on"
+        raise _LeftAloneError(f"{why}, and {older} on the target may be unread: set its position by hand")
     return position
 
 
@@ -128,7 +132,7 @@ def _waiting(looked: Looked) -> str:
 
 def _drained(flow: FlowParameters, looked: Looked) -> Precondition:
     waiting = _waiting(looked)
-    compared = sum(each.source_records for each in _walks(looked).values())
+    compared = sum(each.on_target for each in _walks(looked).values())
     value = f"each of the last {number(compared, 'record')} of {flow.source.alias} is on {flow.target.alias}"
     return Precondition("drained", waiting or value, met=not waiting)
 

@@ -1,6 +1,6 @@
 """Positions are computed from what two brokers hold, which librdkafka runs within this process."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import cast
@@ -109,3 +109,56 @@ def test_offsets_are_committed_with_their_tag(regions: Regions) -> None:
     with closing(consumer):
         (found,) = consumer.committed([Place(place.topic, place.partition)], timeout=10)
     assert (found.offset, found.metadata) == (2, "replicate failover orders")
+
+
+def test_the_targets_own_records_that_never_came_here_are_not_skipped(regions: Regions) -> None:
+    """The half from the target to the source has copied nothing yet, and the target's records are older."""
+    flow = FLOW.model_copy(update={"policy": Policy.IDENTITY, "guard": MARKS})
+    regions.source.hold("accounts", [(50, "")])
+    regions.target.hold("accounts", [(0, ""), (1, ""), (50, MARKS.mark)])
+    found = regions.positions("accounts", [1], flow)
+    assert isinstance(found, PartitionPositions), found
+    assert found.positions == {1: ExactPosition(1, 0, 1)}
+
+
+def test_what_waits_before_a_long_run_of_copies_is_counted(regions: Regions) -> None:
+    flow = FLOW.model_copy(update={"policy": Policy.IDENTITY, "guard": MARKS})
+    copies = range(1_100)
+    regions.source.hold("entries", [(5_000, ""), (5_001, ""), *((each, MARKS.filter) for each in copies)])
+    regions.target.hold("entries", [*((each, "") for each in copies), (5_000, MARKS.mark)])
+    found = regions.positions("entries", [1_102], flow)
+    assert isinstance(found, PartitionPositions), found
+    assert found.waiting == 1
+
+
+def test_a_record_dated_in_the_future_that_the_target_has_lost_hides_none_behind_it(regions: Regions) -> None:
+    regions.source.hold("dated", plain([9_999, 1, 2, 3]))
+    regions.target.hold("useast.dated", plain([1, 2, 3]))
+    found = regions.positions("dated", [1, 4])
+    assert isinstance(found, PartitionPositions), found
+    assert found.positions == {1: ExactPosition(1, 0), 4: ExactPosition(4, 3)}
+    assert found.waiting == 0
+
+
+def test_a_group_before_the_sources_first_record_is_told_what_only_the_target_holds(regions: Regions) -> None:
+    regions.source.hold("short", plain([5, 6]))
+    regions.target.hold("useast.short", plain(range(7)))
+    source, target = Late("useast", regions.source.config), Reader("uswest", regions.target.config)
+    partition = TopicPartition("short", 0)
+    found = read_positions(FLOW, source, target, {partition: [0, 1, 2]}, lambda _: None)[partition]
+    assert isinstance(found, PartitionPositions), found
+    assert found.positions == {
+        0: ExactPosition(0, 6, expired=6),
+        1: ExactPosition(1, 6),
+        2: ExactPosition(2, 7),
+    }
+
+
+class Late(Reader):
+    """A cluster that has deleted each first record."""
+
+    def logs(
+        self, partitions: Iterable[TopicPartition], *, committed: bool = False
+    ) -> dict[TopicPartition, OffsetRange]:
+        found = super().logs(partitions, committed=committed)
+        return {each: OffsetRange(log.start + 1, log.end) for each, log in found.items()}

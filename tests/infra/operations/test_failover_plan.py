@@ -33,7 +33,7 @@ def a_connector(**given: Any) -> ConnectorFacts:
 
 
 def walked(**given: Any) -> PartitionPositions:
-    found = {"positions": {412: ExactPosition(412, 398), 500: ExactPosition(500, 486)}, "source_records": 88}
+    found = {"positions": {412: ExactPosition(412, 398), 500: ExactPosition(500, 486)}, "on_target": 88}
     return PartitionPositions(**{**found, **given})
 
 
@@ -138,6 +138,25 @@ def test_what_the_target_has_lost_keeps_a_group_where_it_is() -> None:
     lost = walked(positions={412: ExactPosition(412, 398, not_there=5)})
     (alone,) = plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: lost}), NOW_MS).left_alone
     assert alone.why == "5 records of orders-0 that it has not consumed are not on the target any more"
+
+
+def test_what_only_the_target_still_holds_is_not_skipped() -> None:
+    older = walked(positions={412: ExactPosition(412, 398, expired=5)})
+    (alone,) = plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: older}), NOW_MS).left_alone
+    assert alone.why == (
+        "it is at 412 in orders-0, but the source has deleted records from there on, and 5 older records on the target "
+        "may be unread: set its position by hand"
+    )
+
+
+def test_what_the_target_never_held_is_not_said_to_be_there() -> None:
+    gone = walked(source_records=1_000, on_target=100)
+    (drained,) = [
+        each.value
+        for each in plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: gone}), NOW_MS).preconditions
+        if each.name == "drained"
+    ]
+    assert drained == "each of the last 100 records of useast is on uswest"
 
 
 def test_a_stopped_checkpoint_connector_keeps_only_a_continuous_failover_back() -> None:
