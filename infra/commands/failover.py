@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from components.changes.effect import number
-from components.contract.problems import RefusedError
+from components.contract.problems import CannotRunError, RefusedError
 from infra.commands.console import err, out
 from infra.commands.intervention import DryRun, Flow, WaitSeconds, who
 from infra.commands.options import InProject, Json, Stack
@@ -161,6 +161,7 @@ def _go_on(call: Call, found: "Plan", carry_out: Callable[[], None]) -> None:
 def _carry_out(call: Call, scene: "Scene", mode: "Mode", found: "Plan", looked: "Looked") -> None:
     """Stop what would move groups back, look a last time, commit."""
     from infra.operations import failing_over
+    from infra.operations.facts import UnaskedError
     from infra.operations.failover_facts import Mode
     from infra.operations.failover_text import next_steps, topics_of
 
@@ -172,7 +173,7 @@ def _carry_out(call: Call, scene: "Scene", mode: "Mode", found: "Plan", looked: 
             call.say(f"{_DONE} {escape(place.name)} is STOPPED, so that it moves no group back")
         try:
             failing_over.expect_unchanged(scene, found, looked, ends=planned)
-        except RefusedError:
+        except (CannotRunError, UnaskedError):
             failing_over.resume_checkpoints(scene, by, stopped, status.update)
             raise
         call.say("point of no return: committing positions; if this is interrupted, run the command again")

@@ -15,7 +15,7 @@ from infra.operations.failover_facts import Looked, Move, Plan
 from infra.operations.failover_looking import Scene, read_groups
 from infra.operations.flow_connectors import ConnectorPlace, connector_places
 from infra.operations.intervening import carry_out, read_live
-from infra.operations.interventions import Request, planned
+from infra.operations.interventions import Change, Request, planned
 from infra.operations.restarts import connector_in
 
 #: What a checkpoint connector is when it writes nothing.
@@ -31,14 +31,18 @@ class Who:
 
 
 def stop_checkpoints(scene: Scene, who: Who, say: Say) -> tuple[ConnectorPlace, ...]:
-    """Stop the flow's checkpoint connectors that run, so that none moves a group back; returns those stopped now."""
+    """Stop the flow's checkpoint connectors that run, so that none moves a group back; returns those stopped now.
+
+    One that was told to stop already, such as by a run that was killed, is waited for.
+    """
     places = [place for place in connector_places(scene.flow) if place.role == "checkpoint"]
     with scene.kubernetes() as api:
         live = read_live(api, places)
-        running = [place for place in places if connector_in(place, live[place.resource])[0] not in _QUIET]
-        if running:
-            changes = planned(_request(scene, who, "stopped"), running, live)
-            carry_out(api, changes, running, who.seconds, say)
+        wanted = {place: connector_in(place, live[place.resource])[0] for place in places}
+        running = [place for place, state in wanted.items() if state not in _QUIET]
+        changes = planned(_request(scene, who, "stopped"), running, live)
+        told = [Change(place.resource, (), {place.name: wanted[place]}) for place in places if place not in running]
+        carry_out(api, [*changes, *told], places, who.seconds, say)
     return tuple(running)
 
 
@@ -71,7 +75,12 @@ def expect_unchanged(scene: Scene, plan: Plan, looked: Looked, *, ends: bool) ->
     names = sorted({move.group for move in plan.moves})
     now_groups = read_groups(scene.parameters, source, target, names, frozenset(looked.ends))
     before = {group.name: group for group in looked.groups}
+    positions = {(move.group, move.target): move.offset for move in plan.moves}
     for group in now_groups:
+        ahead = [at for at, offset in group.on_target.items() if offset > positions.get((group.name, at), offset)]
+        if ahead:
+            what = f"group {group.name} is at {group.on_target[ahead[0]]} in {ahead[0]}, after its position"
+            raise _changed(scene, what, "find out who moved it")
         if group.committed != before[group.name].committed or group.members_on_source or group.members_on_target:
             raise _changed(scene, f"group {group.name} runs, or has committed offsets meanwhile", "stop it")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from components.contract.problems import RefusedError
+from components.contract.problems import CannotRunError, RefusedError
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.kafka.positions import TopicPartition
 from components.topology.parsing import parse_topology
@@ -71,6 +71,31 @@ def test_a_group_that_starts_after_the_look_undoes_everything(night: Night) -> N
     with pytest.raises(RefusedError, match="group checkout-web runs"):
         with_both(a_call(night), night, Mode.PLANNED)
     assert (night.positions(REMOTE), night.operator.state(night.checkpoint)) == ({}, "RUNNING")
+
+
+def test_a_source_that_dies_after_the_look_undoes_the_stop(night: Night) -> None:
+    night.operator.before_patch = lambda: night.dead.add("useast")
+    with pytest.raises(UnaskedError, match="useast does not answer"):
+        with_both(a_call(night), night, Mode.PLANNED)
+    assert (night.positions(REMOTE), night.operator.state(night.checkpoint)) == ({}, "RUNNING")
+
+
+def test_a_group_that_was_moved_on_the_target_after_the_look_is_not_moved_back(night: Night) -> None:
+    writer = GroupWriter("uswest", night.target.config)
+    night.operator.before_patch = lambda: writer.commit("checkout-web", {REMOTE: 14}, "")
+    with pytest.raises(RefusedError, match="group checkout-web is at 14 in useast"):
+        with_both(a_call(night), night, Mode.PLANNED)
+    assert night.positions(REMOTE) == {"checkout-web": 14}
+
+
+def test_a_checkpoint_connector_that_was_told_to_stop_and_runs_is_waited_for(night: Night) -> None:
+    """A run before was killed, and the operator is down: the connector would move groups back."""
+    for body in night.operator.objects.values():
+        if body["metadata"]["name"] == night.checkpoint:
+            body["spec"]["state"] = "stopped"
+    with pytest.raises(CannotRunError, match="orders-checkpoint is RUNNING"):
+        with_both(a_call(night, wait_seconds=0), night, Mode.PLANNED)
+    assert night.positions(REMOTE) == {}
 
 
 def test_a_run_that_was_killed_is_finished_by_the_next(night: Night) -> None:
