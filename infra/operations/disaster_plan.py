@@ -41,13 +41,19 @@ def _source(flow: FlowParameters, found: Evidence) -> Precondition:
 
 def last_sign_ms(found: Evidence) -> int | None:
     """When something last came from the source, in ms since 1970: a heartbeat or a record."""
+    # A producer may date its records in the future, which says nothing of when they came.
     times = [each.newest_ms for each in found.tails.values() if each.newest_ms is not None]
-    return max([*times, *([found.heartbeat_ms] if found.heartbeat_ms is not None else [])], default=None)
+    beat = [] if found.heartbeat_ms is None else [min(found.heartbeat_ms, found.now_ms)]
+    return max([*(each for each in times if each <= found.now_ms), *beat], default=None)
 
 
 def _lost(flow: FlowParameters, found: Evidence) -> Iterator[Precondition]:
     """For each topic, from when on records may be missing, and about how many."""
     sign = last_sign_ms(found)
+    if sign is None and any(each.newest_ms is not None for each in found.tails.values()):
+        value = "not known: the newest records are dated in the future, and there is no heartbeat"
+        yield Precondition("lost", value, met=None)
+        return
     if sign is None:
         yield Precondition("lost", f"nothing of {flow.source.alias} was ever replicated", met=False)
         return
@@ -56,11 +62,19 @@ def _lost(flow: FlowParameters, found: Evidence) -> Iterator[Precondition]:
     for partition, tail in sorted(found.tails.items()):
         by_topic.setdefault(partition.topic, []).append(tail)
     for topic, tails in by_topic.items():
-        newest = max((each.newest_ms for each in tails if each.newest_ms is not None), default=None)
-        seen = f"its newest record is {_age(found, newest)} old" if newest is not None else "it holds no record"
-        yield Precondition(
-            "lost", f"{topic}: what came in the last {duration(silent)}{_about(tails, silent)}; {seen}", met=None
-        )
+        least = f"{topic}: at least what came in the last {duration(silent)}{_about(tails, silent)}"
+        yield Precondition("lost", f"{least}; {_if_behind(found, tails)}", met=None)
+
+
+def _if_behind(found: Evidence, tails: list[Tail]) -> str:
+    """What is lost at most: a task may have been far behind while heartbeats and other partitions came."""
+    newest = [each.newest_ms for each in tails if each.newest_ms is not None]
+    if not newest:
+        return "it holds no record"
+    oldest = min(newest)
+    old = f"{_age(found, oldest)} old" if oldest <= found.now_ms else "dated in the future"
+    where = "its newest record, which is" if len(newest) == 1 else "the newest record of each partition, the oldest"
+    return f"if replication was behind, everything after {where} {old}"
 
 
 def _about(tails: list[Tail], seconds: float) -> str:
@@ -75,7 +89,11 @@ def _age(found: Evidence, at_ms: int) -> str:
 def _read_again(flow: FlowParameters, found: Evidence, group: Group) -> Iterator[Precondition]:
     """What a group may read again at most, and how old that knowledge is."""
     starts = {partition: _start(flow, found, group, partition) for partition in found.tails}
-    known = {partition: start for partition, start in starts.items() if start is not None}
+    known = {
+        partition: start
+        for partition, start in starts.items()
+        if start is not None and start <= found.tails[partition].end
+    }
     if not known:
         value = f"{group.name}: it has no position on {flow.target.alias}, and begins at its `auto.offset.reset`"
         yield Precondition("read again", value, met=None)
@@ -87,7 +105,12 @@ def _read_again(flow: FlowParameters, found: Evidence, group: Group) -> Iterator
         if (key := (group.name, flow.replication_policy.remote_partition(partition))) in found.checkpoints
     ]
     age = f"; its offsets are known as of {_age(found, min(written))} ago" if written else ""
-    yield Precondition("read again", f"{group.name}: at most {number(again, 'record')}{age}", met=None)
+    topics = {each.topic for each in known}
+    unknown = [each for each in starts if each not in known and each.topic in topics and found.tails[each].end]
+    others = ""
+    if unknown:
+        others = f"; it begins at its `auto.offset.reset` in {number(len(unknown), 'partition')} without a position"
+    yield Precondition("read again", f"{group.name}: at most {number(again, 'record')}{age}{others}", met=None)
 
 
 def consumed_topics(flow: FlowParameters, found: Evidence) -> dict[str, list[str]]:
@@ -115,5 +138,8 @@ def _needed(flow: FlowParameters, found: Evidence, group: Group) -> Iterator[Mov
         translated = found.checkpoints.get((group.name, remote))
         if translated is not None and remote not in group.on_target:
             checkpoint = translated.checkpoint
+            # After the end, it is of an earlier topic of this name: a consumer would jump to its reset.
+            if checkpoint.downstream > found.tails[partition].end:
+                continue
             again = max(0, found.tails[partition].end - checkpoint.downstream)
             yield Move(group.name, partition, checkpoint.upstream, remote, checkpoint.downstream, again, exact=False)

@@ -42,7 +42,8 @@ class Looked:
     """Everything that a planned or continuous failover looks at.
 
     `positions` and the source's `ends` are by source partition; an end is among the committed offsets. `missing` are
-    remote partitions that do not exist. `watched_seconds` is how long the source's ends were watched.
+    remote partitions that do not exist. `open` are source partitions with an open transaction, of which the flow may
+    still have to copy records. `watched_seconds` is how long the source's ends were watched.
     """
 
     connectors: tuple[ConnectorFacts, ...] | Unasked
@@ -52,6 +53,7 @@ class Looked:
     ends: Mapping[TopicPartition, int]
     missing: tuple[TopicPartition, ...] = ()
     grown: tuple[Growth, ...] = ()
+    open: tuple[TopicPartition, ...] = ()
     watched_seconds: float = 0
 
 

@@ -98,6 +98,8 @@ def look(scene: Scene, names: Sequence[str], watch_seconds: float, say: Say) -> 
     groups = read_groups(parameters, source, target, names, frozenset(there))
     positions = read_positions(parameters, source, target, _wanted(groups, there, before), say)
     _wait(watch_seconds - (time.monotonic() - began), say)
+    # A flow with `exactlyOnce` copies nothing of a transaction before it is committed. The stable ends come first.
+    stable = source.logs(partitions, committed=parameters.exactly_once)
     after = source.logs(partitions)
     grown = (Growth(each, before[each].end, after[each].end) for each in partitions)
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -110,6 +112,7 @@ def look(scene: Scene, names: Sequence[str], watch_seconds: float, say: Say) -> 
         {each: log.end for each, log in after.items()},
         tuple(policy.remote_partition(each) for each in partitions if each not in there),
         tuple(each for each in grown if each.before != each.after),
+        tuple(each for each, log in after.items() if stable[each].end < log.end),
         round(time.monotonic() - began, 1),
     )
 

@@ -110,6 +110,9 @@ def _producers(looked: Looked) -> Precondition:
     if looked.grown:
         grown = ", ".join(f"{each.partition} grew from {each.before} to {each.after}" for each in looked.grown[:_NAMED])
         return Precondition("producers", f"a producer still writes: {grown}{_more(len(looked.grown))}", met=False)
+    if looked.open:
+        named = ", ".join(map(str, looked.open[:_NAMED])) + _more(len(looked.open))
+        return Precondition("producers", f"a transaction is open, or something is written, on {named}", met=False)
     return Precondition("producers", f"nothing was written for {looked.watched_seconds:g} s")
 
 

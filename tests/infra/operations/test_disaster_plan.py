@@ -41,7 +41,8 @@ def test_what_is_lost_is_said_by_topic_and_what_is_read_again_by_group() -> None
     assert found.unmet == ()
     assert values(found, "source") == [SILENT]
     assert values(found, "lost") == [
-        "orders: what came in the last 61.0 s, about 31 records at its last rate; its newest record is 75.0 s old"
+        "orders: at least what came in the last 61.0 s, about 31 records at its last rate; if replication was behind, "
+        "everything after its newest record, which is 75.0 s old"
     ]
     assert values(found, "read again") == ["checkout-web: at most 40 records; its offsets are known as of 90.0 s ago"]
     assert found.moves == ()
@@ -80,5 +81,39 @@ def test_a_flow_that_never_replicated_is_refused() -> None:
 
 def test_a_topic_without_records_says_so() -> None:
     assert values(disaster_plan(FLOW, evidence(tails={ORDERS: Tail(0)})), "lost") == [
-        "orders: what came in the last 61.0 s; it holds no record"
+        "orders: at least what came in the last 61.0 s; it holds no record"
+    ]
+
+
+def test_a_partition_that_was_behind_is_not_hidden_by_another() -> None:
+    tails = {ORDERS: Tail(430, NOW_MS - 75_000), TopicPartition("orders", 1): Tail(9, NOW_MS - 7_200_000)}
+    assert values(disaster_plan(FLOW, evidence(tails=tails)), "lost") == [
+        "orders: at least what came in the last 61.0 s; if replication was behind, everything after the newest record "
+        "of each partition, the oldest 2 h old"
+    ]
+
+
+def test_a_record_dated_in_the_future_does_not_say_that_nothing_is_lost() -> None:
+    tails = {ORDERS: Tail(430, NOW_MS + 3_600_000)}
+    (lost,) = values(disaster_plan(FLOW, evidence(tails=tails)), "lost")
+    assert lost.startswith("orders: at least what came in the last 61.0 s; ")
+    assert values(disaster_plan(FLOW, evidence(tails=tails, heartbeat_ms=None)), "lost") == [
+        "not known: the newest records are dated in the future, and there is no heartbeat"
+    ]
+
+
+def test_a_checkpoint_after_the_end_is_not_committed() -> None:
+    """The topic was created again: a consumer would not find the offset, and jump to its reset."""
+    found = disaster_plan(FLOW, evidence(groups=(Group("checkout-web", 0, 0, {}, {}),), tails={ORDERS: Tail(397, 0)}))
+    assert found.moves == ()
+    assert values(found, "read again") == [
+        "checkout-web: it has no position on uswest, and begins at its `auto.offset.reset`"
+    ]
+
+
+def test_partitions_without_a_position_are_said() -> None:
+    tails = {ORDERS: Tail(430, NOW_MS - 75_000), TopicPartition("orders", 1): Tail(9, NOW_MS - 75_000)}
+    assert values(disaster_plan(FLOW, evidence(tails=tails)), "read again") == [
+        "checkout-web: at most 40 records; its offsets are known as of 90.0 s ago; it begins at its "
+        "`auto.offset.reset` in 1 partition without a position"
     ]

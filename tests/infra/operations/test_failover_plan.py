@@ -98,6 +98,12 @@ DIFFERENT = NotProvenError(
             id="producer",
         ),
         pytest.param(
+            {"open": (ORDERS,)},
+            "producers",
+            "a transaction is open, or something is written, on orders-0",
+            id="open transaction",
+        ),
+        pytest.param(
             {"positions": {ORDERS: walked(waiting=3)}},
             "drained",
             "3 records not on the target yet: 3 of orders-0",
