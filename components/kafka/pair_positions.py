@@ -21,7 +21,7 @@ From = Callable[[int], Iterator[Identified]]
 class PairSides:
     """A partition of a pair: what was produced on the source or the target, and the copies of it on the other side.
 
-    `target_end` was asked for before the source's end.
+    `target_end` was asked for before the source's end; `target_first` is the target's log start.
     """
 
     source: From
@@ -29,6 +29,7 @@ class PairSides:
     target: From
     copies_on_source: From
     target_end: int
+    target_first: int = 0
 
 
 def pair_positions(
@@ -55,6 +56,9 @@ def _walked(wanted: list[int], sides: PairSides, source_start: int, target_start
     own = _Noted(sides.target(target_start))
     back = Copies()
     returned = exact_positions([], own, sides.copies_on_source(source_start), 0, copies=back)
+    if returned.passed_over and target_start > sides.target_first:
+        # Timestamps may be out of order: only the whole log shows that the target has lost what these are copies of.
+        return _walked(wanted, sides, source_start, sides.target_first)
     # The first of the target's own records that has no copy on the source.
     lacking = sides.target_end if returned.first_waiting is None else returned.first_waiting.offset
     positions = {}

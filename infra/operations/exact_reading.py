@@ -93,6 +93,7 @@ class _Crossing:
             target=lambda start: self.target.records(start, _without(adds)),
             copies_on_source=lambda start: self.source.records(start, _with(drops)),
             target_end=self.target.log.end,
+            target_first=self.target.log.start,
         )
 
     def begin(self, start: int, lowest: int) -> int | None:

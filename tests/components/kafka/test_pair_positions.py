@@ -1,7 +1,7 @@
 """Positions in a prefixless pair against their definition: nothing skipped, and read again exactly as announced."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -111,6 +111,15 @@ def test_a_walk_from_the_middle_skips_nothing(pair: Pair, data: st.DataObject) -
         return
     for each in wanted:
         assert found.positions[each].offset <= pair.position_of(each).offset
+
+
+def test_what_the_target_has_lost_hides_none_of_its_own_records() -> None:
+    """It has lost the original of the source's first copy, and time led the reader past a record dated earlier."""
+    pair = Pair()
+    pair.produce(3, on_source=False)
+    pair.cross(9, back=True)
+    sides = replace(pair.sides(), target=lambda start: pair.sides().target(max(start, 1)), target_first=1)
+    assert pair_positions([0], sides, 0, 2).positions == {0: ExactPosition(0, 1)}
 
 
 def test_a_group_that_reached_the_end_reads_nothing_again() -> None:
