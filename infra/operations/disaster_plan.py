@@ -142,4 +142,4 @@ def _needed(flow: FlowParameters, found: Evidence, group: Group) -> Iterator[Mov
             if checkpoint.downstream > found.tails[partition].end:
                 continue
             again = max(0, found.tails[partition].end - checkpoint.downstream)
-            yield Move(group.name, partition, checkpoint.upstream, remote, checkpoint.downstream, again, exact=False)
+            yield Move(group.name, partition, checkpoint.upstream, remote, checkpoint.downstream, again, "at most")

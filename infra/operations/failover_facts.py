@@ -3,10 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal, TypeAlias
 
 from components.kafka.exact_positions import NotProvenError, PartitionPositions
 from components.kafka.positions import TopicPartition
 from infra.operations.facts import ConnectorFacts, Unasked, VerdictFacts
+
+#: How a number of records that are read again is meant.
+Bound: TypeAlias = Literal["exactly", "at least", "at most"]
 
 
 class Mode(StrEnum):
@@ -70,7 +74,8 @@ class Precondition:
 class Move:
     """A position to commit: the group is at `committed` on the source and goes on at `offset` on the target.
 
-    `exact` says that `read_again` is the number of records, and not only the highest possible one.
+    `bound` says whether `read_again` is the number of records or a bound of it. In a pair, records that were sent again
+    before the records that were compared, and copies that the source no longer holds, are not counted.
     """
 
     group: str
@@ -79,7 +84,7 @@ class Move:
     target: TopicPartition
     offset: int
     read_again: int = 0
-    exact: bool = True
+    bound: Bound = "exactly"
 
 
 @dataclass(frozen=True)

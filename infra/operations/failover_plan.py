@@ -10,7 +10,7 @@ from components.kafka.exact_positions import ExactPosition, NotProvenError, Part
 from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Policy
 from infra.operations.facts import ConnectorFacts, Unasked, VerdictFacts
-from infra.operations.failover_facts import Group, LeftAlone, Looked, Mode, Move, Plan, Precondition
+from infra.operations.failover_facts import Bound, Group, LeftAlone, Looked, Mode, Move, Plan, Precondition
 from infra.operations.flow_status import duration
 
 #: How many partitions a value names.
@@ -47,6 +47,7 @@ def _moves(flow: FlowParameters, group: Group, looked: Looked) -> Iterator[Move]
         if members:
             raise _LeftAloneError(f"it runs on {side.alias} with {number(members, 'member')}: stop it there first")
     found = []
+    bound: Bound = "at least" if flow.guard else "exactly"
     for partition, committed in sorted(group.committed.items()):
         position = _position(partition, committed, looked)
         remote = flow.replication_policy.remote_partition(partition)
@@ -55,7 +56,7 @@ def _moves(flow: FlowParameters, group: Group, looked: Looked) -> Iterator[Move]
             past = f"it is at {current} in {remote}, past its position {position.offset}"
             why = f"it has worked on {flow.target.alias}, or was set back on {flow.source.alias}"
             raise _LeftAloneError(f"{past}: {why}. Delete the group on {flow.target.alias} to move it")
-        found.append(Move(group.name, partition, committed, remote, position.offset, position.read_again))
+        found.append(Move(group.name, partition, committed, remote, position.offset, position.read_again, bound))
     yield from found
 
 

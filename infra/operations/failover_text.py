@@ -38,9 +38,14 @@ def _title(each: Precondition) -> str:
 
 def position_line(move: Move) -> str:
     """Such as "checkout-web: orders-0 at 412 -> useast.orders-0 at 398, nothing read again"."""
-    most = "" if move.exact else "at most "
-    again = f"{most}{number(move.read_again, 'record')} read again" if move.read_again else "nothing read again"
-    return f"{move.group}: {move.source} at {move.committed} -> {move.target} at {move.offset}, {again}"
+    return f"{move.group}: {move.source} at {move.committed} -> {move.target} at {move.offset}, {_read_again(move)}"
+
+
+def _read_again(move: Move) -> str:
+    if not move.read_again:
+        return "perhaps records read again" if move.bound == "at least" else "nothing read again"
+    bound = "" if move.bound == "exactly" else f"{move.bound} "
+    return f"{bound}{number(move.read_again, 'record')} read again"
 
 
 def topics_of(moves: Iterable[Move]) -> dict[str, list[str]]:
@@ -77,7 +82,7 @@ def document(plan: Plan, *, committed: bool) -> dict[str, object]:
                 "target": str(each.target),
                 "targetOffset": each.offset,
                 "readAgain": each.read_again,
-                "exact": each.exact,
+                "readAgainIs": each.bound,
             }
             for each in plan.moves
         ],

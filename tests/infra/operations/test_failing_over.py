@@ -198,4 +198,4 @@ def test_a_pair_announces_what_is_read_again(capsys: pytest.CaptureFixture[str])
     night = a_night(flow, source, target, {"app": {ORDERS: 4}, "web": {ORDERS: 5}})
     with_both(a_call(night), night, Mode.PLANNED)
     assert night.positions(ORDERS) == {"app": 1, "web": 5}
-    assert "app: orders-0 at 4 -> orders-0 at 1, 3 records read again" in capsys.readouterr().out
+    assert "app: orders-0 at 4 -> orders-0 at 1, at least 3 records read again" in capsys.readouterr().out

@@ -203,7 +203,7 @@ def test_the_document_lists_every_position() -> None:
             "target": "useast.orders-0",
             "targetOffset": 398,
             "readAgain": 0,
-            "exact": True,
+            "readAgainIs": "exactly",
         }
     ]
 
