@@ -1,7 +1,6 @@
 """The job on two real clusters that hold what MirrorMaker would have written, intact and with every fault."""
 
 from collections.abc import Iterator
-from threading import Event, Thread
 
 import pytest
 from confluent_kafka import Consumer
@@ -10,7 +9,7 @@ from components.contract.report import CheckOutcome, Severity, Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
 from infra.waiting import NotYetError, wait_for
-from tests.spark.outcomes import Check, failures, named
+from tests.spark.outcomes import Check, CheckWhile, failures, named
 from tests.spark.scenes import CALL_SECONDS, RECORDS, Scene, produce, remove_records
 
 
@@ -109,20 +108,17 @@ def forge_a_record(scene: Scene, topic: str) -> None:
     scene.sync(topic, 0, (0, 0), (10, 10))
 
 
-def test_the_job_waits_for_a_checkpoint_that_is_on_its_way(check: Check, endpoints: Endpoints) -> None:
+def test_the_job_waits_for_a_checkpoint_that_is_on_its_way(check_while: CheckWhile, endpoints: Endpoints) -> None:
     scene = Scene(endpoints, "early").replicate()
     scene.commit("early-a", 45)
 
-    def late() -> None:
-        Event().wait(3)
+    def arrive() -> None:
         scene.checkpoint("early-a", 45, 41)
         scene.commit_on_target("early-a", 41)
 
     slow = {**scene.parameters().checkpoints.model_dump(by_alias=True), "intervalSeconds": 10}
-    writer = Thread(target=late)
-    writer.start()
-    outcome = named(check(scene.parameters(checkpoints=slow)), "offsets-translate")
-    writer.join()
+    flow = scene.parameters(checkpoints=slow)
+    outcome = named(check_while(flow, "translations may still arrive", arrive), "offsets-translate")
     assert (outcome.verdict, outcome.counts["proven"]) == (Verdict.PASS, 1)
 
 

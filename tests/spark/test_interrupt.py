@@ -41,6 +41,7 @@ def test_an_interrupted_job_prints_no_trace_and_leaves_no_jvm(tmp_path: Path, ja
                 break
         running = psutil.Process(process.pid).children(recursive=True)
         assert running, "\n".join(said)
+        assert "WARNING:" not in "\n".join(said), "the JVM warns of modules that Spark's launcher chose"
         process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
     assert (process.returncode, rest) == (-signal.SIGINT, "")

@@ -2,11 +2,13 @@
 
 from contextlib import AbstractContextManager
 
-from components.contract.report import Severity, Verdict
+import pytest
+
+from components.contract.report import CheckOutcome, Severity, Verdict
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.local.endpoints import Endpoints, Region
 from spark.checks.open_transactions import open_transaction_findings, unread
-from tests.spark.outcomes import Check, CheckWhile, Doing, failures, named
+from tests.spark.outcomes import Check, CheckWhile, Doing, codes_of, failures, named
 from tests.spark.scenes import RECORDS, Scene, transaction
 
 ORDERS = TopicPartition("orders", 0)
@@ -55,15 +57,39 @@ def test_transactions_that_stay_open_on_the_source_are_an_error(check: Check, en
     assert counts["unreadOffsets"] == 2 * OPEN
 
 
-def test_an_open_transaction_does_not_hide_what_is_wrong_before_it(check: Check, endpoints: Endpoints) -> None:
-    scene = Scene(endpoints, "open-and-lost").replicate(records=0, partitions=1)
-    scene.write(scene.source, scene.name, 0, range(RECORDS))
-    scene.write(scene.target, scene.remote(scene.name), 0, [*range(10), *range(13, RECORDS)])
-    with open_transaction(scene, scene.source, scene.name):
-        outcome = named(check(scene.parameters()), "parity")
-    assert "partition 0 offsets 10 to 12" in failures(outcome)["missing-records"]
-    assert "open-transaction" in {each.code for each in outcome.findings}
-    assert (outcome.counts["sourceRecords"], outcome.counts["targetRecords"]) == (RECORDS, RECORDS - 3)
+@pytest.fixture(scope="module")
+def hidden(check: Check, endpoints: Endpoints) -> CheckOutcome:
+    """A topic with an open transaction on the source, after records that are missing, and one with an open transaction
+    on the target that hides records, judged once."""
+    scene = Scene(endpoints, "hidden")
+    lost, waiting = "hidden.lost", "hidden.waiting"
+    scene.replicate(lost, records=0)
+    scene.write(scene.source, lost, 0, range(RECORDS))
+    scene.write(scene.target, scene.remote(lost), 0, [*range(10), *range(13, RECORDS)])
+    scene.replicate(waiting)
+    scene.write(scene.source, waiting, 1, range(RECORDS, RECORDS + OPEN))
+    on_source = open_transaction(scene, scene.source, lost)
+    with on_source, open_transaction(scene, scene.target, scene.remote(waiting), 1):
+        return named(check(scene.parameters()), "parity")
+
+
+def test_an_open_transaction_does_not_hide_what_is_wrong_before_it(hidden: CheckOutcome) -> None:
+    assert "hidden.lost: 3 records" in failures(hidden)["missing-records"]
+    assert "partition 0 offsets 10 to 12" in failures(hidden)["missing-records"]
+    where = f"hidden.lost on useast: {OPEN} offsets in 1 partitions cannot be read"
+    assert [each.code for each in hidden.findings if each.message.startswith(where)] == ["open-transaction"]
+
+
+def test_a_transaction_that_stays_open_on_the_target_is_reported_with_what_it_hides(hidden: CheckOutcome) -> None:
+    assert set(failures(hidden)) == {"missing-records", "not-replicated-yet"}
+    assert codes_of(hidden, "hidden.waiting") == {"not-replicated-yet": OPEN}
+    where = f"useast.hidden.waiting on uswest: {OPEN} offsets in 1 partitions cannot be read (partition 1 from"
+    assert [each.code for each in hidden.findings if each.message.startswith(where)] == ["open-transaction"]
+
+
+def test_records_before_an_open_transaction_are_counted_and_those_in_it_are_not(hidden: CheckOutcome) -> None:
+    both = RECORDS + 2 * RECORDS
+    assert (hidden.counts["sourceRecords"], hidden.counts["targetRecords"]) == (both + OPEN, both - 3)
 
 
 def test_a_transaction_that_is_committed_in_time_is_counted_whole(
@@ -81,21 +107,6 @@ def test_a_transaction_that_is_committed_in_time_is_counted_whole(
     counts, records = outcome.counts, 2 * RECORDS + OPEN
     assert (counts["sourceRecords"], counts["targetRecords"], counts["agreeingPartitions"]) == (records, records, 2)
     assert counts["unreadOffsets"] == 0
-
-
-def test_a_transaction_that_stays_open_on_the_target_is_reported_with_what_it_hides(
-    check: Check, endpoints: Endpoints
-) -> None:
-    scene = Scene(endpoints, "target-open").replicate()
-    scene.write(scene.source, scene.name, 1, range(RECORDS, RECORDS + OPEN))
-    with open_transaction(scene, scene.target, scene.remote(scene.name), 1):
-        outcome = named(check(scene.parameters()), "parity")
-    assert list(failures(outcome)) == ["not-replicated-yet"]
-    (told,) = [each.message for each in outcome.findings if each.code == "open-transaction"]
-    where = f"{scene.remote(scene.name)} on uswest: {OPEN} offsets in 1 partitions cannot be read (partition 1 from"
-    assert told.startswith(where)
-    counts, records = outcome.counts, 2 * RECORDS + OPEN
-    assert (counts["sourceRecords"], counts["targetRecords"]) == (records, records - OPEN)
 
 
 def test_the_job_waits_for_and_counts_records_that_the_target_commits_in_time(

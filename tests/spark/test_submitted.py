@@ -1,4 +1,4 @@
-"""The job as a user starts it: a process of its own, by spark-submit or by Python."""
+"""The job as a user starts it: by spark-submit in a process of its own, and by its command line."""
 
 import json
 import os
@@ -14,9 +14,11 @@ import pyspark
 import pytest
 from jsonschema import Draft202012Validator
 from kubernetes import client, config
+from pyspark.sql import SparkSession
 
 from infra.local.endpoints import Endpoints
 from infra.machine.jdk import find_jdk
+from spark.command_line import entry
 from tests.spark.scenes import Scene, passwords
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -96,8 +98,14 @@ def test_spark_submit_proves_a_flow_in_an_empty_folder_and_shows_no_password(
 
 
 def test_a_problem_exits_with_one_and_is_published_as_a_failure(
-    endpoints: Endpoints, environment: Mapping[str, str], jars: Path, tmp_path: Path
+    spark: SparkSession,
+    endpoints: Endpoints,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """In the tests' own session, because a JVM takes longer to start than the job runs."""
+    assert spark
     scene = Scene(endpoints, "injured").replicate()
     scene.translate("injured-a", 45, 41)
     scene.write(scene.target, scene.remote("injured"), 1, [777])
@@ -105,14 +113,13 @@ def test_a_problem_exits_with_one_and_is_published_as_a_failure(
     core = client.CoreV1Api(api)
     named = client.V1Namespace(metadata=client.V1ObjectMeta(name=NAMESPACE))
     core.create_namespace(named, _request_timeout=CALL_SECONDS)
-    command = [
-        sys.executable, JOB, "--parameters", a_document(scene, tmp_path), "--json", "--publish",
-        "--kubeconfig", endpoints.kubeconfig, "--jars-dir", jars, "--master", "local[2]", "--catch-up-seconds", "2",
-    ]  # fmt: skip
-    answer = run_job(command, tmp_path, environment)
-    assert answer.returncode == 1, answer.stderr
-    assert "WARNING:" not in answer.stderr, "the JVM warns of modules that Spark's launcher chose"
-    (flow,) = json.loads(answer.stdout)["flows"]
+    for name, password in passwords(endpoints).items():
+        monkeypatch.setenv(name, password)
+    arguments = ["--parameters", a_document(scene, tmp_path), "--json", "--publish"]
+    code = entry([*map(str, arguments), "--kubeconfig", str(endpoints.kubeconfig), "--catch-up-seconds", "2"])
+    printed = capsys.readouterr()
+    assert code == 1, printed.err
+    (flow,) = json.loads(printed.out)["flows"]
     codes = {finding["code"] for check in flow["checks"] for finding in check["findings"]}
     assert codes == {"extra-records"}
     published = core.read_namespaced_config_map("injured-validation", NAMESPACE, _request_timeout=CALL_SECONDS).data
