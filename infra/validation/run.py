@@ -5,7 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -94,10 +94,15 @@ def run_validation(run: ValidationRun, console: Console) -> int:
     variables |= kubernetes_variables(access, folder) | quick_start(jdk, jars)
     command = [sys.executable, str(JOB), "--parameters", str(parameters), *run.arguments]
     known = set(_say(console, _about_connectors(run, access)))
-    code = subprocess.run(command, env=variables, check=False).returncode
+    code = run_job(command, variables)
     if code != 0:
         _say(console, (each for each in _about_connectors(run, access) if each not in known))
     return code
+
+
+def run_job(command: Sequence[str], variables: Mapping[str, str]) -> int:
+    """Exit code of the job as a process of its own with these environment variables."""
+    return subprocess.run(command, env=variables, check=False).returncode
 
 
 def _say(console: Console, sentences: Iterable[str]) -> list[str]:

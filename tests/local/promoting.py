@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 import yaml
 from rich.console import Console
@@ -19,7 +20,7 @@ from infra.kubernetes.api import KubernetesApi, reference
 from infra.promotion.rule.plan import required_plan
 from infra.promotion.run.promotion import Promotion, Request, promote
 from infra.settings import StackSettings, read_settings
-from infra.validation.run import ValidationRun, run_validation
+from infra.validation.run import JOB, ValidationRun, run_validation
 from tests.repository import ROOT
 
 FIRST, SECOND = "local-useast", "local-uswest"
@@ -70,7 +71,7 @@ class Regions:
 
 
 def killed_at(marker: str, stacks: Path) -> str:
-    """What a promotion printed until it printed the marker and was killed."""
+    """What a promotion printed until it printed the marker and was killed, with the job that it may have started."""
     command = [sys.executable, "-c", PROGRAM, str(stacks), FIRST]
     printed = ""
     with subprocess.Popen(
@@ -80,9 +81,18 @@ def killed_at(marker: str, stacks: Path) -> str:
         for line in process.stdout:
             printed += line
             if marker in line:
+                alone = _job_of(psutil.Process(process.pid))
                 process.send_signal(signal.SIGKILL)
+                for each in alone:
+                    each.kill()
                 break
     return printed
+
+
+def _job_of(promotion: psutil.Process) -> list[psutil.Process]:
+    """The validation job that a promotion runs, and its JVM, which would work on for nobody."""
+    jobs = [each for each in promotion.children() if str(JOB) in each.cmdline()]
+    return [each for job in jobs for each in (job, *job.children(recursive=True))]
 
 
 @contextmanager

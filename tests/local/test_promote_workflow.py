@@ -1,5 +1,6 @@
 """The commands of the workflow that promotes, run on the local stack: one environment, and only that one."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,7 +48,10 @@ def test_a_job_promotes_its_environment_and_the_next_waits_for_the_soak_time(rep
 
     def promoted(environment: str) -> tuple[int, str]:
         values = {"matrix.environment": environment, "secrets.PULUMI_ACCESS_TOKEN": "", "github.actor": "ann"}
-        runner = Runner(repository, repository.parent, values, {"REPLICATE_LOCAL": str(local_folder())})
+        # With Spark's settings of the tests, under which few records are judged in half the time.
+        settings = {name: os.environ[name] for name in ("SPARK_SUBMIT_OPTS", "PYSPARK_SUBMIT_ARGS")}
+        given = {"REPLICATE_LOCAL": str(local_folder()), **settings}
+        runner = Runner(repository, repository.parent, values, given)
         answer = runner.run_job({"steps": [step]})["Promote"]
         return answer.returncode, answer.stdout + answer.stderr
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from pyspark.sql import SparkSession
 
 from components.contract.problems import ReplicationError
 from components.flows.digest import model_digest
@@ -28,6 +29,7 @@ from infra.promotion.rule.cluster import StackCluster
 from infra.review.live_comparison import compare_with_cluster
 from infra.settings import ALLOW_UNPROVEN, PROJECT
 from tests.local.flows import Deployed
+from tests.local.jobs import jobs_in_this_process
 from tests.local.promoting import (
     CATCH_UP_SECONDS,
     FIRST,
@@ -52,6 +54,13 @@ POINTS = {
     "in the validation": "watching heartbeats arrive",
     "before the evidence is written": f"{FIRST}: recording the evidence",
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _jobs_in_this_process(spark: SparkSession) -> Iterator[None]:
+    assert spark
+    with jobs_in_this_process():
+        yield
 
 
 @pytest.fixture(scope="module")
