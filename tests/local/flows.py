@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import yaml
 from kubernetes import client, config
+from pyspark.sql import SparkSession
 
 from components.contract.parameters import Parameters
 from components.contract.report import CheckOutcome, FlowOutcome
@@ -20,7 +21,10 @@ from infra.local.endpoints import Endpoints
 from infra.settings import StackSettings, stack_file
 from infra.stack_checks import resolved_flows
 from infra.waiting import NotYetError, wait_for
+from spark.checks.heartbeats import Observer, check_heartbeats
+from spark.credentials import resolver
 from spark.documents import chosen_flows
+from spark.flows import open_flow
 from spark.job import Options, run
 from tests.local.observed import Watch
 from tests.repository import STACKS
@@ -120,6 +124,17 @@ class Deployed:
     def validate(self, flow: str = "orders", catch_up_seconds: float = 45) -> FlowOutcome:
         """Outcome of the validation job for one flow, run in this process."""
         return validate(self.document, flow, self.endpoints.kubeconfig, catch_up_seconds)
+
+    def heartbeats(self, flow: str = "orders", catch_up_seconds: float = 0) -> CheckOutcome:
+        """Outcome of the check of heartbeats alone, which takes a tenth of a validation."""
+        spark = SparkSession.getActiveSession()
+        assert spark is not None
+        (parameters,) = chosen_flows(Parameters.model_validate(self.document), flow)
+        with (
+            open_flow(parameters, spark, resolver(self.endpoints.kubeconfig), lambda _: None) as opened,
+            Observer(opened.target, parameters.heartbeats, catch_up_seconds) as observer,
+        ):
+            return check_heartbeats(opened, observer)
 
 
 def validate(document: dict[str, Any], flow: str, kubeconfig: Path, catch_up_seconds: float = 45) -> FlowOutcome:

@@ -49,7 +49,7 @@ def test_a_switch_of_the_api_version_updates_in_place(
         produce(source, topic, 200, seed=1)
         before = _uids(older, topic)
         if operator == "0.45":
-            arriving = check_named(older.validate(topic, catch_up_seconds=60), "heartbeats-arrive")
+            arriving = older.heartbeats(topic, catch_up_seconds=60)
             assert arriving.verdict is Verdict.PASS, arriving.findings
             assert before.pop(f"kafkaconnects/{topic}-heartbeats", None) is not None
         with pytest.raises(CannotRunError, match="api-switch-in-one-step"):

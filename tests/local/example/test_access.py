@@ -1,6 +1,7 @@
 """Least access, for real: flows run with nothing but the ACLs that are derived for them, and each is missed by name
 when it is taken away, which most resources would not show: they stay Ready."""
 
+import shlex
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from components.kafka.acls import CLUSTER_NAME
 from components.render.acls import Acl, flow_acls, merged_acls
 from infra.local.acls import apply_acls, bindings
 from infra.local.endpoints import ADMIN, MIRROR, VALIDATOR, Region
+from infra.local.parts.part import java_command
 from infra.local.traffic import create_topics, end_offsets, produce
 from infra.machine import jars as maven
 from infra.machine.jdk import find_jdk
@@ -253,7 +255,8 @@ def test_the_printed_commands_grant_what_is_derived(deployed: Deployed, tmp_path
         f"ssl.truststore.location={region.ca_file}\n"
         f"sasl.jaas.config=org.apache.kafka.common.security.plain.{login}\n"
     )
-    tool = f'"{find_jdk().java}" -cp "{maven.CONNECT.directory}/*" org.apache.kafka.tools.AclCommand'
+    jars = [maven.CONNECT.directory / "*"]
+    tool = shlex.join(map(str, java_command(find_jdk(), jars, "org.apache.kafka.tools.AclCommand", heap_mib=128)))
     script = "\n".join([f'kafka-acls.sh() {{ {tool} "$@"; }}', *acl_commands(acls, deployed.settings.topology)])
     environment = {"USEAST_SERVERS": region.bootstrap_servers, "USEAST_CONFIG": str(properties)}
     try:
