@@ -1,0 +1,90 @@
+"""Consumer groups that move, and what they read: every record has a header `trace` that no other has."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from infra.local.endpoints import ADMIN, Region
+from infra.waiting import NotYetError, wait_for
+from tests.local.flows import ARRIVAL_SECONDS, Deployed
+from tests.local.observed import committed, contents, trace
+from tests.repository import ROOT
+
+_CALL_SECONDS = 60.0
+
+
+def failover_command(deployed: Deployed, flow: str, *options: str) -> list[str]:
+    """The command as a user calls it."""
+    code = "from infra.commands.app import main; main()"
+    named = ["failover", deployed.settings.stack, flow, *options, "--stacks", str(deployed.settings.stacks)]
+    return [sys.executable, "-c", code, *named]
+
+
+def fail_over(deployed: Deployed, flow: str, *options: str) -> "subprocess.CompletedProcess[str]":
+    """Run the command in a pipe, and show what it printed."""
+    answer = subprocess.run(
+        failover_command(deployed, flow, *options),
+        cwd=ROOT,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        capture_output=True,
+        text=True,
+        timeout=ARRIVAL_SECONDS,
+        check=False,
+    )
+    print(f"$ replicate failover {deployed.settings.stack} {flow} {' '.join(options)}\n{answer.stdout}{answer.stderr}")
+    return answer
+
+
+def stand_at(region: Region, group: str, topic: str, offsets: Mapping[int, int]) -> None:
+    """Let a group that does not run have committed exactly these offsets, by partition."""
+    places = [TopicPartition(topic, partition, offset) for partition, offset in offsets.items()]
+    admin = AdminClient(region.client_config(ADMIN))
+    admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])[group].result(_CALL_SECONDS)
+
+
+def forget(region: Region, groups: Iterable[str]) -> None:
+    """Delete groups that do not run; the client has to live until it has its answers."""
+    names = list(groups)
+    admin = AdminClient(region.client_config(ADMIN))
+    for future in admin.delete_consumer_groups(names).values():
+        future.result(_CALL_SECONDS)
+
+
+def read_on(region: Region, group: str, topic: str, ends: Mapping[int, int]) -> Counter[bytes]:
+    """What an application of the group reads from where it stands to the ends; a partition without offset fails."""
+    starts = committed(region, group, topic)
+    assert set(starts) == set(ends), f"{group} has no position in {sorted(set(ends) - set(starts))} of {topic}"
+    config = {"group.id": group, "enable.auto.commit": False, "auto.offset.reset": "error"}
+    consumer = Consumer({**region.client_config(ADMIN), **config})
+    found: Counter[bytes] = Counter()
+    reached = dict(starts)
+
+    def read() -> None:
+        for message in consumer.consume(1000, timeout=0.5):
+            if message.error() is not None:
+                continue
+            found[trace(message.headers() or [])] += 1  # type: ignore[arg-type]
+            reached[message.partition() or 0] = (message.offset() or 0) + 1
+        if behind := {each: end for each, end in ends.items() if reached[each] < end}:
+            raise NotYetError(f"{group} is at {reached}, before {behind}")
+
+    try:
+        consumer.subscribe([topic])
+        wait_for(f"{group} to read {topic}", read, _CALL_SECONDS, interval_seconds=0.01)
+    finally:
+        consumer.close()
+    return found
+
+
+def skipped_and_again(source: Region, offsets: Mapping[int, int], topic: str, read: Counter[bytes]) -> tuple[int, int]:
+    """How many records a group at `offsets` on the source did not read, and how many that it had consumed it did."""
+    every = contents(source, topic)
+    rest = contents(source, topic, {(topic, partition): offset for partition, offset in offsets.items()})
+    left = Counter(each for partition in rest.values() for each in partition)
+    consumed = Counter(each for partition in every.values() for each in partition) - left
+    return sum((left - read).values()), sum(count for each, count in read.items() if each in consumed)
