@@ -1,0 +1,65 @@
+"""`replicate failback` of the deployed flow, with groups that worked on the target: skipped 0, read twice 0."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from components.render.acls import Acl
+from infra.local.acls import apply_acls
+from infra.local.traffic import create_topics, produce
+from infra.waiting import wait_for
+from tests.local.example.test_interventions import replicate
+from tests.local.flows import ARRIVAL_SECONDS, Deployed
+from tests.local.moving import forget, read_on, stand_at
+from tests.local.observed import committed, contents, expect_records
+
+TOPIC, REMOTE = "payments-failback", "useast.payments-failback"
+RECORDS = 1_500
+#: The share of its partitions that each group has consumed on the target.
+SHARES = {"checkout-fb-none": 0.0, "checkout-fb-half": 0.5, "checkout-fb-all": 1.0}
+MAY_COMMIT = Acl("useast", "User:mirror", "group", "prefixed", "checkout-fb-", ("READ",))
+
+
+@pytest.fixture(scope="module")
+def worked(deployed: Deployed) -> Iterator[None]:
+    """Groups that stand at different offsets of the remote topic, and records that only the source has."""
+    source, target = deployed.endpoints.regions["useast"], deployed.endpoints.regions["uswest"]
+    create_topics(source, {TOPIC: 3})
+    produce(source, TOPIC, RECORDS, seed=5)
+    wait_for("records to cross", lambda: expect_records(target, REMOTE, RECORDS), ARRIVAL_SECONDS)
+    ends = {number: len(each) for number, each in contents(target, REMOTE).items()}
+    for name, share in SHARES.items():
+        stand_at(target, name, REMOTE, {each: int(end * share) for each, end in ends.items()})
+    assert replicate(deployed, "stop", "orders", "--connector", "orders-source").returncode == 0
+    produce(source, TOPIC, 60, seed=5, first=RECORDS)
+    yield
+    assert replicate(deployed, "resume", "orders").returncode == 0
+    forget(target, SHARES)
+    forget(source, [name for name in SHARES if committed(source, name, TOPIC)])
+
+
+def options() -> list[str]:
+    return [part for name in SHARES for part in ("--group", name)]
+
+
+@pytest.mark.usefixtures("worked")
+def test_groups_go_back_to_exactly_the_record_that_they_had_reached(deployed: Deployed) -> None:
+    source, target = deployed.endpoints.regions["useast"], deployed.endpoints.regions["uswest"]
+    tried = replicate(deployed, "failback", "orders", *options(), "--dry-run")
+    assert (tried.returncode, "nothing was changed" in tried.stdout) == (0, True)
+    assert f"records that uswest never got, which groups now read: {TOPIC}-0 from " in tried.stdout
+    refused = replicate(deployed, "failback", "orders", *options())
+    assert (refused.returncode, "commit-refused" in refused.stderr) == (2, True)
+    apply_acls(source, (MAY_COMMIT,))
+    answer = replicate(deployed, "failback", "orders", *options())
+    assert (answer.returncode, "9 positions committed on useast and read back" in answer.stdout) == (0, True)
+    every = Counter(each for partition in contents(source, TOPIC).values() for each in partition)
+    ends = {number: len(each) for number, each in contents(source, TOPIC).items()}
+    for name in SHARES:
+        at = committed(target, name, REMOTE)
+        consumed = Counter(each for number, found in contents(target, REMOTE).items() for each in found[: at[number]])
+        read = read_on(source, name, TOPIC, ends)
+        skipped, twice = (every - consumed) - read, read & consumed
+        print(f"{name}: skipped {skipped.total()}, twice {twice.total()} of {read.total()}")
+        assert (skipped.total(), twice.total()) == (0, 0)
