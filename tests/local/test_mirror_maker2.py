@@ -1,6 +1,8 @@
 """A KafkaMirrorMaker2 for real, in either API version: all that it replicates arrives, and a second up does nothing."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,3 +80,19 @@ def test_a_connector_of_the_resource_is_paused_and_restarted_by_its_name(mirror:
         assert (answer.returncode, f"{source} is {seen}" in answer.stdout) == (0, True), answer.stderr
         drift = compare_with_cluster("local-mirrormaker2", mirror.settings.stacks).drift
         assert [each.code for each in drift] == (["temporary-state"] if verb == "pause" else [])
+
+
+def test_its_offsets_can_be_set_and_nothing_of_it_stays(mirror: Deployed, tmp_path: Path) -> None:
+    """Its connectors are items of a list that is written as a whole, and that the next deployment must own again."""
+    listed = json.loads(replicate(mirror, "offsets", "stock", "list", "--json").stdout)
+    first = next(each for each in listed if isinstance(each["offset"], int))
+    first["offset"] -= 1
+    file = tmp_path / "offsets.json"
+    file.write_text(json.dumps(listed))
+    answer = replicate(mirror, "offsets", "stock", "set", str(file), "--yes")
+    assert (answer.returncode, "replicates up to 1 record again" in answer.stdout) == (0, True)
+    assert "useast->uswest.MirrorSourceConnector is RUNNING" in answer.stdout
+    left = compare_with_cluster("local-mirrormaker2", mirror.settings.stacks)
+    assert (left.drift, left.objects) == ((), ())
+    changes = deployment.up(mirror.settings, lambda _: None)
+    assert set(changes) == {"same"}, changes
