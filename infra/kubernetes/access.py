@@ -14,7 +14,7 @@ from infra.settings import StackSettings, stack_file
 from infra.workspace import KubernetesAccess
 
 _DEFAULT = "~/.kube/config"
-_FIELD_MANAGER = "kafka-replication"
+FIELD_MANAGER = "kafka-replication"
 _UNAUTHORIZED = 401
 _LOGIN = "renew the certificate or token of the stack's Kubernetes context: it expired or belongs to another cluster."
 _REMEDY = "correct `kubernetes:context` or `kubernetes:kubeconfig` in the stack file or KUBECONFIG, or run it again."
@@ -28,7 +28,7 @@ def api_client(
     `seconds` are those to connect, and for the answer to each call.
     """
     try:
-        return KubernetesApi(access.kubeconfig, context=access.context, field_manager=_FIELD_MANAGER, seconds=seconds)
+        return KubernetesApi(access.kubeconfig, context=access.context, field_manager=FIELD_MANAGER, seconds=seconds)
     except (ConfigException, OSError, ValueError, TypeError, yaml.YAMLError) as error:
         # Only these two say what is wrong without quoting the file, which holds credentials.
         reason = str(error).rstrip(".") if isinstance(error, ConfigException | OSError) else "it is not a kubeconfig"

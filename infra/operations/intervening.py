@@ -12,10 +12,10 @@ from components.properties.definitions import nearest
 from components.render.acls import flows_without_addresses
 from infra.environment import stack_environment
 from infra.flow_choice import flow_named
-from infra.kubernetes.access import api_client, asking_kubernetes
+from infra.kubernetes.access import FIELD_MANAGER, api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.operations.flow_connectors import ConnectorPlace, connector_places
-from infra.operations.interventions import Change
+from infra.operations.interventions import Change, disowned
 from infra.operations.restarts import Restart, connector_in
 from infra.settings import StackSettings
 from infra.stack_checks import raise_mistakes
@@ -24,6 +24,7 @@ from infra.waiting import DeadlineError, NotYetError, wait_for
 _WHY = "The command changes the state of connectors in their resources."
 _PERMISSION = "let the account of the stack's Kubernetes context get and patch KafkaConnectors and KafkaMirrorMaker2s."
 _POLL_SECONDS = 0.5
+_ATTEMPTS = 5
 
 Say = Callable[[str], object]
 
@@ -79,12 +80,15 @@ def cluster_of(settings: StackSettings, permission: str = _PERMISSION) -> Iterat
 
 def read_live(api: KubernetesApi, places: Sequence[ConnectorPlace]) -> dict[Reference, Object]:
     """The resource of each connector. Raises CannotRunError if one does not exist."""
-    found = {place.resource: api.get(place.resource) for place in places}
-    for resource, live in found.items():
-        if live is None:
-            what, why = "there is no such object", "The stack is not deployed, or somebody deleted the object."
-            raise CannotRunError("not-deployed", what, str(resource), why, "deploy the stack with `replicate up`.")
-    return {resource: live for resource, live in found.items() if live is not None}
+    return {resource: _existing(api, resource) for resource in dict.fromkeys(place.resource for place in places)}
+
+
+def _existing(api: KubernetesApi, resource: Reference) -> Object:
+    live = api.get(resource)
+    if live is None:
+        what, why = "there is no such object", "The stack is not deployed, or somebody deleted the object."
+        raise CannotRunError("not-deployed", what, str(resource), why, "deploy the stack with `replicate up`.")
+    return live
 
 
 def carry_out(
@@ -92,13 +96,14 @@ def carry_out(
 ) -> list[Seen]:
     """Make the changes, and return what the operator reports when every connector is in its state.
 
-    A change without a patch only waits.
+    A change without a patch only waits. Where nothing stays announced, the next deployment owns every field again.
 
     Raises CannotRunError at the deadline; the changes stay.
     """
     for change in changes:
         if change.patch:
             _patch(api, change.resource, list(change.patch))
+            disown(api, change.resource)
     wanted = {name: state.upper() for change in changes for name, state in change.states.items()}
     waiting = [place for place in places if place.name in wanted]
 
@@ -176,6 +181,30 @@ def _awaited(what: str, probe: Callable[[float], list[Seen] | None], seconds: fl
             "The change is made, and the operator has not reported its effect.",
             "`replicate status` shows when it does; if it does not, read the operator's log.",
         ) from error
+
+
+def disown(api: KubernetesApi, resource: Reference) -> None:
+    """Leave every field to whoever deploys, unless a state is still announced. Raises ApiError."""
+    patch_live(api, resource, lambda live: disowned(live, FIELD_MANAGER))
+
+
+def patch_live(api: KubernetesApi, resource: Reference, patch: Callable[[Object], Sequence[Object]]) -> bool:
+    """Patch an object as it is by then: the operator writes its status at any time.
+
+    Returns whether there was anything to change. Raises ApiError.
+    """
+    for attempt in range(1, _ATTEMPTS + 1):
+        operations = list(patch(_existing(api, resource)))
+        if not operations:
+            return False
+        try:
+            api.patch(resource, operations)
+        except ApiError as error:
+            if not error.conflict or attempt == _ATTEMPTS:
+                raise
+        else:
+            break
+    return True
 
 
 def _patch(api: KubernetesApi, resource: Reference, patch: list[Object]) -> None:

@@ -166,6 +166,18 @@ def version_of(body: Object) -> tuple[Object, ...]:
     return ({"op": "replace", "path": "/metadata/resourceVersion", "value": body["metadata"]["resourceVersion"]},)
 
 
+def disowned(live: Object, manager: str) -> list[Object]:
+    """The JSON patch after which this manager owns no field, so that no deployment conflicts with it.
+
+    It is empty while another announcement needs its owner.
+    """
+    entries = live["metadata"].get("managedFields") or []
+    kept = [each for each in entries if each.get("manager") != manager or each.get("subresource")]
+    if ANNOTATION in (live["metadata"].get("annotations") or {}) or kept == entries:
+        return []
+    return [*version_of(live), {"op": "replace", "path": "/metadata/managedFields", "value": kept}]
+
+
 def _annotation(body: Object, states: Mapping[str, TemporaryState]) -> tuple[Object, ...]:
     annotations = dict(body["metadata"].get("annotations") or {})
     annotations.pop(ANNOTATION, None)

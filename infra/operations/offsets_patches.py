@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from components.contract.problems import RefusedError
-from components.contract.temporary_states import ANNOTATION, temporary_states
+from components.contract.temporary_states import temporary_states
 from components.kafka.connector_offsets import offsets_document
 from infra.kubernetes.api import Object, Reference
 from infra.operations.flow_connectors import ConnectorPlace
@@ -121,18 +121,6 @@ def _refused(place: ConnectorPlace, code: str, what: str, why: str, keys: str) -
     command = f"kubectl annotate {resource.kind.lower()} {resource.name} -n {resource.namespace} {keys}"
     remedy = f"if nobody needs it, remove it: `{command}`."
     return RefusedError(code, f"{what} {place.name}", str(resource), why, remedy)
-
-
-def disowned(live: Object, manager: str) -> list[Object]:
-    """The JSON patch after which this manager owns no field, so that no deployment conflicts with it.
-
-    It is empty while another announcement needs its owner.
-    """
-    entries = live["metadata"].get("managedFields") or []
-    kept = [each for each in entries if each.get("manager") != manager or each.get("subresource")]
-    if ANNOTATION in _annotations(live) or kept == entries:
-        return []
-    return [*version_of(live), {"op": "replace", "path": "/metadata/managedFields", "value": kept}]
 
 
 def names_our_file(place: ConnectorPlace, live: Object) -> bool:

@@ -11,14 +11,13 @@ from itertools import groupby
 from components.contract.problems import CannotRunError
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.operations.flow_connectors import ConnectorPlace
-from infra.operations.intervening import Say, Seen, carry_out, read_live
+from infra.operations.intervening import Say, Seen, carry_out, disown, patch_live, read_live
 from infra.operations.interventions import Change, Request, planned, wanted_state
 from infra.operations.offsets_patches import (
     arm,
     config_map,
     config_map_reference,
     disarm,
-    disowned,
     interrupted,
     names_our_file,
     pending,
@@ -29,9 +28,7 @@ from infra.operations.offsets_plan import Move
 from infra.operations.offsets_reader import OffsetsReader
 from infra.waiting import DeadlineError, NotYetError, wait_for
 
-FIELD_MANAGER = "kafka-replication"
 _POLL_SECONDS = 0.5
-_ATTEMPTS = 5
 
 #: What is to be changed, as it is once the connectors are stopped.
 Plan = Callable[[], Sequence[Move]]
@@ -73,27 +70,9 @@ class Run:
     def _mended(self, places: Sequence[ConnectorPlace]) -> dict[Reference, Object]:
         """Take back what this or an interrupted call asked of the operator."""
         for place in places:
-            if self._patched(place, partial(disarm, place)):
+            if patch_live(self.api, place.resource, partial(disarm, place)):
                 self.say(f"removed the request to the operator from {place.resource}")
         return read_live(self.api, places)
-
-    def _patched(self, place: ConnectorPlace, patch: Callable[[Object], Sequence[Object]]) -> bool:
-        """Patch the resource of a connector as it is by then: the operator writes its status at any time.
-
-        Returns whether there was anything to change. Raises ApiError.
-        """
-        for attempt in range(1, _ATTEMPTS + 1):
-            operations = list(patch(read_live(self.api, [place])[place.resource]))
-            if not operations:
-                return False
-            try:
-                self.api.patch(place.resource, operations)
-            except ApiError as error:
-                if not error.conflict or attempt == _ATTEMPTS:
-                    raise
-            else:
-                break
-        return True
 
     def _stop(self, places: Sequence[ConnectorPlace], changes: Sequence[Change]) -> None:
         names = {place.name: "stopped" for place in places}
@@ -130,7 +109,7 @@ class Run:
         if self.verb == "alter":
             self.api.apply(config_map(place, live, self.reader.source, moves))
         before = warnings(live)
-        self._patched(place, lambda now: arm(place, now, self.verb))
+        patch_live(self.api, place.resource, lambda now: arm(place, now, self.verb))
 
         def probe() -> str:
             now = read_live(self.api, [place])[place.resource]
@@ -158,10 +137,10 @@ class Run:
             ours = [place for place in stopped if interrupted(place, live[place.resource])]
             states = {place: planned(back, [place], live)[0].states for place in ours}
             for place in ours:
-                self._patched(place, partial(_state_patch, back, place))
+                patch_live(self.api, place.resource, partial(_state_patch, back, place))
             for place in places:
                 self.api.delete(config_map_reference(place))
-                self._patched(place, lambda now: disowned(now, FIELD_MANAGER))
+                disown(self.api, place.resource)
             if not (wait and ours):
                 return []
             self.say(f"waiting for {', '.join(place.name for place in ours)} to be as before")

@@ -13,7 +13,7 @@ from components.flows.resolved import resolve_flows
 from components.topology.parsing import parse_topology
 from infra.kubernetes.api import Object, Reference
 from infra.operations.flow_connectors import ConnectorPlace, connector_places
-from infra.operations.interventions import Change, Request, concerned, planned
+from infra.operations.interventions import Change, Request, concerned, disowned, planned
 from infra.operations.kubernetes_reader import connector_facts
 from infra.operations.restarts import Restart, planned_restarts
 from tests.builders import a_cluster, a_resolved_flow, a_topology
@@ -255,3 +255,11 @@ def test_the_annotations_are_those_of_the_operator() -> None:
         ("strimzi.io/restart", "true"),
         ("strimzi.io/restart-task", "0"),
     ]
+
+
+def test_no_field_stays_with_the_command() -> None:
+    body = a_connector(SOURCE)
+    ours = {"manager": "kafka-replication", "operation": "Update"}
+    body["metadata"]["managedFields"] = [ours, {**ours, "subresource": "status"}, {"manager": "pulumi-kubernetes"}]
+    kept = disowned(body, "kafka-replication")[-1]["value"]
+    assert kept == [{**ours, "subresource": "status"}, {"manager": "pulumi-kubernetes"}]

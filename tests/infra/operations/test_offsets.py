@@ -12,7 +12,7 @@ from components.kafka.mirror_records import OffsetSync
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.kubernetes.api import Object
 from infra.operations.offsets_file import Entry, OffsetsFile, as_csv, as_json, entries
-from infra.operations.offsets_patches import CONNECTOR, PURPOSE, arm, disarm, disowned, interrupted, refuse
+from infra.operations.offsets_patches import CONNECTOR, PURPOSE, arm, disarm, interrupted, refuse
 from infra.operations.offsets_plan import Known, mistakes, moves, resets
 from tests.infra.operations.test_interventions import PLACES, SOURCE, a_connector, a_request, announce, applied
 
@@ -243,11 +243,3 @@ def test_an_interrupted_call_of_ones_own_is_gone_on_with() -> None:
     body = a_connector(SOURCE, left)
     assert interrupted(SOURCE, body)
     refuse(a_request("stopped", by=f"ann{PURPOSE}"), [SOURCE], {SOURCE.resource: body})
-
-
-def test_no_field_stays_with_the_command() -> None:
-    body = a_connector(SOURCE)
-    ours = {"manager": "kafka-replication", "operation": "Update"}
-    body["metadata"]["managedFields"] = [ours, {**ours, "subresource": "status"}, {"manager": "pulumi-kubernetes"}]
-    kept = disowned(body, "kafka-replication")[-1]["value"]
-    assert kept == [{**ours, "subresource": "status"}, {"manager": "pulumi-kubernetes"}]

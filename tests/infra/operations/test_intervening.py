@@ -1,0 +1,31 @@
+"""Interventions carried out on a resource in memory, whose operator works before each answer."""
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from infra.kubernetes.api import KubernetesApi, Object
+from infra.operations.intervening import carry_out
+from infra.operations.interventions import Request, planned
+from tests.infra.operations.test_interventions import a_request
+from tests.infra.operations.test_offsets_run import OURS, OWNERS, Cluster, of_each_kind
+
+
+def brought(cluster: Cluster, request: Request) -> None:
+    live = {cluster.place.resource: cluster.body}
+    changes = planned(request, [cluster.place], live)
+    carry_out(cast(KubernetesApi, cluster), changes, [cluster.place], 5, lambda _: None)
+
+
+def owners(cluster: Cluster) -> Sequence[Object]:
+    found: Sequence[Object] = cluster.body["metadata"]["managedFields"]
+    return found
+
+
+@of_each_kind
+def test_after_a_resume_the_next_deployment_owns_every_field(make: Callable[[], Cluster]) -> None:
+    """The mirrors of a KafkaMirrorMaker2 are one field: while the command owns it, no deployment may change it."""
+    cluster = make()
+    brought(cluster, a_request("paused"))
+    assert OURS in owners(cluster)
+    brought(cluster, a_request("running"))
+    assert owners(cluster) == OWNERS
