@@ -82,8 +82,12 @@ def test_a_connector_of_the_resource_is_paused_and_restarted_by_its_name(mirror:
         assert [each.code for each in drift] == (["temporary-state"] if verb == "pause" else [])
 
 
+@pytest.mark.parametrize("mirror", ["0.45"], indirect=True)
 def test_its_offsets_can_be_set_and_nothing_of_it_stays(mirror: Deployed, tmp_path: Path) -> None:
-    """Its connectors are items of a list that is written as a whole, and that the next deployment must own again."""
+    """Its connectors are items of a list that is written as a whole, and that the next deployment must own again.
+
+    It replicates a record twice, so it comes after everything that counts records.
+    """
     listed = json.loads(replicate(mirror, "offsets", "stock", "list", "--json").stdout)
     first = next(each for each in listed if isinstance(each["offset"], int))
     first["offset"] -= 1
