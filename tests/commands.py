@@ -7,6 +7,7 @@ from io import StringIO
 
 import pytest
 
+from infra.commands import console
 from infra.commands.app import main
 from tests.repository import ROOT
 
@@ -29,6 +30,9 @@ def replicate(*arguments: object, answer: str = "", **variables: str) -> Answer:
         patch.delenv("COLUMNS", raising=False)
         for name, value in variables.items():
             patch.setenv(name, value)
+        # Consoles take their width when they are imported, which another test may have done in a terminal.
+        for each in (console.out, console.err):
+            patch.setattr(each, "_width", console.width_of(out))
         patch.setattr(sys, "stdin", StringIO(answer))
         patch.setattr(sys, "argv", ["replicate", *map(str, arguments)])
         try:

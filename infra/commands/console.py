@@ -16,12 +16,13 @@ from components.contract.problems import CannotRunError, Problem, Severity
 _UNFOLDED = 1000
 
 
-def _width(stream: TextIO | None) -> int | None:
+def width_of(stream: TextIO | None) -> int | None:
+    """The width to print with; None is that of the terminal, or the one that the environment says."""
     return None if stream is None or stream.isatty() or "COLUMNS" in os.environ else _UNFOLDED
 
 
-out = Console(highlight=False, width=_width(sys.stdout))
-err = Console(stderr=True, highlight=False, width=_width(sys.stderr))
+out = Console(highlight=False, width=width_of(sys.stdout))
+err = Console(stderr=True, highlight=False, width=width_of(sys.stderr))
 
 
 def print_problems(items: Iterable[Problem], console: Console) -> None:

@@ -82,7 +82,8 @@ def init(
         out.print(f"[green]✓[/] {escape(shown(folder / path))}", soft_wrap=True)
     if package is None:
         out.print(
-            f"\nrequirements.txt installs {answers.package}. Name a wheel or a Git URL there if pip does not find it."
+            f"\nrequirements.txt installs {answers.package}. Name a wheel or a Git URL there if pip does not find it.",
+            soft_wrap=True,
         )
     where = shown(folder)
     out.print("\nWhat to do next:")
