@@ -11,6 +11,7 @@ from components.kafka.positions import TopicPartition
 from components.kafka.positions_back import PartitionBack
 from components.kafka.replication_policy import Policy
 from infra.operations.failover_facts import Group, LeftAlone, Move, Plan, Precondition
+from infra.operations.failover_plan import LeftAloneError, refuse_running
 
 #: How many partitions a value names.
 _NAMED = 3
@@ -36,7 +37,7 @@ def plan_back(flow: FlowParameters, looked: LookedBack, reverse: Sequence[str]) 
     for group in looked.groups:
         try:
             moves += list(_moves(flow, group, looked))
-        except _LeftAloneError as error:
+        except LeftAloneError as error:
             left_alone.append(LeftAlone(group.name, str(error)))
     moving = len({move.group for move in moves})
     alone = f", {len(left_alone)} left alone" if left_alone else ""
@@ -49,15 +50,9 @@ def plan_back(flow: FlowParameters, looked: LookedBack, reverse: Sequence[str]) 
     return Plan(preconditions, tuple(moves), tuple(left_alone))
 
 
-class _LeftAloneError(Exception):
-    """Why nothing is done to a group."""
-
-
 def _moves(flow: FlowParameters, group: Group, looked: LookedBack) -> Iterator[Move]:
-    """The positions of a group. Raises _LeftAloneError before any if one of them must not be committed."""
-    for members, side in ((group.members_on_source, flow.source), (group.members_on_target, flow.target)):
-        if members:
-            raise _LeftAloneError(f"it runs on {side.alias} with {number(members, 'member')}: stop it there first")
+    """The positions of a group. Raises LeftAloneError before any if one of them must not be committed."""
+    refuse_running(flow, group)
     policy, found = flow.replication_policy, []
     for partition, back in sorted(looked.positions.items()):
         remote = policy.remote_partition(partition)
@@ -70,11 +65,11 @@ def _moves(flow: FlowParameters, group: Group, looked: LookedBack) -> Iterator[M
 
 def _offset(partition: TopicPartition, committed: int, back: PartitionBack | NotProvenError) -> int:
     if isinstance(back, NotProvenError):
-        raise _LeftAloneError(f"its position in {partition} is not proven")
+        raise LeftAloneError(f"its position in {partition} is not proven")
     position = back.positions[committed]
     if position.deleted:
         deleted = number(position.deleted, "record")
-        raise _LeftAloneError(f"{deleted} of {partition} that it has not consumed are deleted on the source")
+        raise LeftAloneError(f"{deleted} of {partition} that it has not consumed are deleted on the source")
     return position.offset
 
 

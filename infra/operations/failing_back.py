@@ -4,15 +4,14 @@ Nothing is remembered between two runs: what an interrupted one did is found by 
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from components.contract.problems import RefusedError
-from components.kafka.positions import TopicPartition
 from components.render.job_parameters import connector_login
 from infra.kafka_login import Purpose, client_config, secrets_reader
 from infra.operations.exact_reading import Say
 from infra.operations.failover_facts import Move
 from infra.operations.failover_looking import Scene
+from infra.operations.group_moves import commit_moves
 from infra.operations.group_writer import GroupWriter
 
 _WRITING = Purpose("The command commits offsets on the source with the login of the connectors.")
@@ -41,17 +40,5 @@ def source_writer(scene: Scene) -> GroupWriter:
 
 def commit_back(scene: Scene, writer: GroupWriter, moves: Sequence[Move], say: Say) -> None:
     """Commit the positions on the source, one group after the other, and read them back."""
-    by_group: dict[str, dict[TopicPartition, int]] = {}
-    for move in moves:
-        by_group.setdefault(move.group, {})[move.target] = move.offset
-    tag = f"replicate failback {scene.flow.name} at {datetime.now(UTC).isoformat(timespec='seconds')}"
-    for number, (group, offsets) in enumerate(by_group.items(), start=1):
-        say(f"committing for {group} ({number} of {len(by_group)})")
-        writer.commit(group, offsets, tag)
-    found = scene.reader(scene.parameters.source).committed(by_group)
-    for move in moves:
-        if (now := found.get(move.group, {}).get(move.target)) != move.offset:
-            what = f"{move.group} is at {now} in {move.target}, not at {move.offset}"
-            why = "Somebody moved the group while its position was committed."
-            remedy = "stop the group, and run the command again."
-            raise RefusedError("read-back-differs", what, scene.parameters.source.alias, why, remedy)
+    source = scene.reader(scene.parameters.source)
+    commit_moves(writer, source, moves, f"replicate failback {scene.flow.name}", say)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from components.contract.problems import RefusedError
-from components.kafka.positions import TopicPartition
 from infra.operations.exact_reading import Say
 from infra.operations.failover_facts import Looked, Move, Plan
 from infra.operations.failover_looking import Scene, read_groups
 from infra.operations.flow_connectors import ConnectorPlace, connector_places
+from infra.operations.group_moves import commit_moves
 from infra.operations.intervening import carry_out, read_live
 from infra.operations.interventions import Change, Request, planned
 from infra.operations.restarts import connector_in
@@ -96,24 +96,5 @@ def commit(scene: Scene, moves: Sequence[Move], say: Say) -> None:
     """Commit the positions on the target, one group after the other, and read them back."""
     if not moves:
         return
-    writer, target = scene.writer(), scene.reader(scene.parameters.target)
-    by_group: dict[str, dict[TopicPartition, int]] = {}
-    for move in moves:
-        by_group.setdefault(move.group, {})[move.target] = move.offset
-    tag = f"replicate failover {scene.flow.name} at {datetime.now(UTC).isoformat(timespec='seconds')}"
-    for number, (group, offsets) in enumerate(by_group.items(), start=1):
-        say(f"committing for {group} ({number} of {len(by_group)})")
-        writer.commit(group, offsets, tag)
-    found = target.committed(by_group)
-    for group, offsets in by_group.items():
-        for partition, offset in offsets.items():
-            if found.get(group, {}).get(partition) != offset:
-                what = f"{group} is at {found.get(group, {}).get(partition)} in {partition}, not at {offset}"
-                raise _changed_after(scene, what)
-
-
-def _changed_after(scene: Scene, what: str) -> RefusedError:
-    why = "Somebody moved the group while its position was committed."
-    return RefusedError(
-        "read-back-differs", what, scene.parameters.target.alias, why, "stop the group, and run the command again."
-    )
+    target = scene.reader(scene.parameters.target)
+    commit_moves(scene.writer(), target, moves, f"replicate failover {scene.flow.name}", say)

@@ -23,7 +23,7 @@ def plan(flow: FlowParameters, mode: Mode, looked: Looked, now_ms: int) -> Plan:
     for group in looked.groups:
         try:
             moves += list(_moves(flow, group, looked))
-        except _LeftAloneError as error:
+        except LeftAloneError as error:
             left_alone.append(LeftAlone(group.name, str(error)))
     stops = (_producers(looked), _drained(flow, looked)) if mode is Mode.PLANNED else (_behind(looked),)
     preconditions = (
@@ -37,15 +37,20 @@ def plan(flow: FlowParameters, mode: Mode, looked: Looked, now_ms: int) -> Plan:
     return Plan(preconditions, tuple(moves), tuple(left_alone))
 
 
-class _LeftAloneError(Exception):
+class LeftAloneError(Exception):
     """Why nothing is done to a group."""
 
 
-def _moves(flow: FlowParameters, group: Group, looked: Looked) -> Iterator[Move]:
-    """The positions of a group. Raises _LeftAloneError before any if one of them must not be committed."""
+def refuse_running(flow: FlowParameters, group: Group) -> None:
+    """Raise LeftAloneError if the group has members on either side: only they may commit for it."""
     for members, side in ((group.members_on_source, flow.source), (group.members_on_target, flow.target)):
         if members:
-            raise _LeftAloneError(f"it runs on {side.alias} with {number(members, 'member')}: stop it there first")
+            raise LeftAloneError(f"it runs on {side.alias} with {number(members, 'member')}: stop it there first")
+
+
+def _moves(flow: FlowParameters, group: Group, looked: Looked) -> Iterator[Move]:
+    """The positions of a group. Raises LeftAloneError before any if one of them must not be committed."""
+    refuse_running(flow, group)
     found = []
     bound: Bound = "at least" if flow.guard else "exactly"
     for partition, committed in sorted(group.committed.items()):
@@ -55,7 +60,7 @@ def _moves(flow: FlowParameters, group: Group, looked: Looked) -> Iterator[Move]
         if current is not None and current > position.offset:
             past = f"it is at {current} in {remote}, past its position {position.offset}"
             why = f"it has worked on {flow.target.alias}, or was set back on {flow.source.alias}"
-            raise _LeftAloneError(f"{past}: {why}. Delete the group on {flow.target.alias} to move it")
+            raise LeftAloneError(f"{past}: {why}. Delete the group on {flow.target.alias} to move it")
         found.append(Move(group.name, partition, committed, remote, position.offset, position.read_again, bound))
     yield from found
 
@@ -63,19 +68,19 @@ def _moves(flow: FlowParameters, group: Group, looked: Looked) -> Iterator[Move]
 def _position(partition: TopicPartition, committed: int, looked: Looked) -> ExactPosition:
     found = looked.positions.get(partition)
     if found is None:
-        raise _LeftAloneError(f"{partition} is not on the target")
+        raise LeftAloneError(f"{partition} is not on the target")
     if isinstance(found, NotProvenError):
-        raise _LeftAloneError(f"its position in {partition} is not proven")
+        raise LeftAloneError(f"its position in {partition} is not proven")
     if committed not in found.positions:
-        raise _LeftAloneError(f"it is at {committed} in {partition}, after the end of the source")
+        raise LeftAloneError(f"it is at {committed} in {partition}, after the end of the source")
     position = found.positions[committed]
     if position.not_there:
         missing = number(position.not_there, "record")
-        raise _LeftAloneError(f"{missing} of {partition} that it has not consumed are not on the target any more")
+        raise LeftAloneError(f"{missing} of {partition} that it has not consumed are not on the target any more")
     if position.expired:
         older = number(position.expired, "older record")
         why = f"it is at {committed} in {partition}, but the source has deleted records from there on"
-        raise _LeftAloneError(f"{why}, and {older} on the target may be unread: set its position by hand")
+        raise LeftAloneError(f"{why}, and {older} on the target may be unread: set its position by hand")
     return position
 
 
