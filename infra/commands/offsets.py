@@ -129,6 +129,7 @@ def _change(call: _Call, *, carry_out: bool) -> None:
     from infra.operations.intervening import read_live
     from infra.operations.interventions import Request
     from infra.operations.offsets_patches import PURPOSE, refuse
+    from infra.operations.offsets_plan import of_those
     from infra.operations.offsets_run import Run, left_behind
 
     moves = call.moves()
@@ -145,7 +146,8 @@ def _change(call: _Call, *, carry_out: bool) -> None:
         confirm_or_end(f"Stop {', '.join(each.name for each in concerned)}, and set the offsets?")
     with err.status("asking the operator") as status:
         verb = "reset" if call.file is None else "alter"
-        done, seen = Run(call.api, call.reader, request, verb, call.seconds, status.update).set(concerned, call.moves)
+        run = Run(call.api, call.reader, request, verb, call.seconds, status.update)
+        done, seen = run.set(concerned, lambda: of_those(call.moves(), moves))
     if done != moves:
         _say("The connectors had gone on until they were stopped:")
         _print_moves(done)

@@ -42,7 +42,9 @@ class Seen:
     @property
     def text(self) -> str:
         failed = "".join(f"; {each}" for each in self.failures)
-        return f"{self.name} is {self.state or 'not reported'}, {self.running_tasks} of {self.tasks} tasks run{failed}"
+        starting = self.state == "RUNNING" and not self.tasks
+        tasks = "no task has started yet" if starting else f"{self.running_tasks} of {self.tasks} tasks run"
+        return f"{self.name} is {self.state or 'not reported'}, {tasks}{failed}"
 
 
 def flow_of_stack(settings: StackSettings, name: str) -> ResolvedFlow:

@@ -154,6 +154,16 @@ def resets(known: Known) -> list[Move]:
     return [_move(each, log.start, None, known) for each, log in sorted(known.logs.items())]
 
 
+def of_those(found: Iterable[Move], agreed: Iterable[Move]) -> list[Move]:
+    """The moves of partitions that the user agreed to move.
+
+    A running connector passes the offsets of a file that was listed earlier, so an entry that changed nothing when the
+    plan was shown would take its partition back once the connector is stopped.
+    """
+    partitions = {each.partition for each in agreed}
+    return [each for each in found if each.partition in partitions]
+
+
 def _move(partition: TopicPartition, then: int, stored: int | None, known: Known) -> Move:
     last = next((sync.upstream for sync in reversed(known.syncs.get(partition, ()))), None)
     return Move(known.connectors[partition.topic], partition, known.next_of(partition), then, stored, last)

@@ -18,6 +18,7 @@ from components.render.acls import Acl, flow_acls
 from infra.engine import deployment
 from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
+from infra.review.live_comparison import compare_with_cluster
 from infra.settings import StackSettings, stack_file
 from infra.stack_checks import resolved_flows
 from infra.waiting import NotYetError, wait_for
@@ -69,6 +70,12 @@ class Deployed:
 
     def flow(self, name: str = "orders") -> ResolvedFlow:
         return next(flow for flow in resolved_flows(self.settings) if flow.name == name)
+
+    def expect_no_drift(self) -> None:
+        """Raise NotYetError until the cluster is as the stack deployed it, and every task runs."""
+        left = compare_with_cluster(self.settings.stack, self.settings.stacks)
+        if left.drift or left.objects:
+            raise NotYetError(str((left.drift, left.objects)))
 
     def connector(self, name: str) -> dict[str, Any]:
         """The KafkaConnector of this name, in the namespace of its flow."""

@@ -13,7 +13,7 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from infra.kubernetes.api import Object
 from infra.operations.offsets_file import Entry, OffsetsFile, as_csv, as_json, entries
 from infra.operations.offsets_patches import CONNECTOR, PURPOSE, arm, disarm, interrupted, refuse
-from infra.operations.offsets_plan import Known, mistakes, moves, resets
+from infra.operations.offsets_plan import Known, mistakes, moves, of_those, resets
 from tests.infra.operations.test_interventions import PLACES, SOURCE, a_connector, a_request, announce, applied
 
 ZERO, ONE, STOCK = TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("stock", 0)
@@ -73,6 +73,14 @@ def test_what_list_prints_changes_nothing_when_it_is_given_back() -> None:
     assert moved(as_json("useast", positions)) == moved(as_csv("useast", positions), "o.csv") == []
     at_the_end = known(start_from="latest").positions()
     assert moved(as_json("useast", at_the_end), start_from="latest") == []
+
+
+def test_what_stayed_when_it_was_shown_is_not_taken_back_when_its_connector_has_gone_on() -> None:
+    both = read("[{topic: orders, partition: 0, offset: 42}, {topic: orders, partition: 1, offset: 20}]")
+    agreed, _ = moves(both, known(stored={("orders-source", ZERO): 41, ("orders-source", ONE): 30}), lambda _, __: 0)
+    later, _ = moves(both, known(stored={("orders-source", ZERO): 90, ("orders-source", ONE): 40}), lambda _, __: 0)
+    assert [each.partition for each in later] == [ZERO, ONE]
+    assert [(each.partition, each.now, each.then) for each in of_those(later, agreed)] == [(ONE, 41, 20)]
 
 
 def test_a_plan_says_what_is_replicated_again_or_left_out() -> None:
