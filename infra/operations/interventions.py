@@ -13,7 +13,7 @@ from components.contract.temporary_states import ANNOTATION, TemporaryState, ann
 from infra.kubernetes.api import Object, Reference
 from infra.kubernetes.managed_fields import owner_of
 from infra.operations.flow_connectors import ConnectorPlace
-from infra.review.drift_findings import PAUSE
+from infra.review.running_drift import PAUSE
 
 #: Annotations by which the operator changes offsets as soon as a connector is stopped. Source: ResourceAnnotations.
 OFFSETS = "strimzi.io/connector-offsets"

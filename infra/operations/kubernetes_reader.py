@@ -15,7 +15,7 @@ from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.kubernetes.readiness import readiness_of
 from infra.operations.facts import ConnectorFacts, Task, Unasked, VerdictFacts
 from infra.operations.flow_connectors import ConnectorPlace, connector_places
-from infra.review.drift_findings import PAUSE, wanted_connectors
+from infra.review.running_drift import PAUSE, wanted_connectors
 
 #: Objects by their address: None for one that does not exist.
 Objects: TypeAlias = Mapping[Reference, Object | Unasked | None]

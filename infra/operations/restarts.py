@@ -12,7 +12,7 @@ from components.contract.problems import RefusedError
 from components.kafka.connector_status import failures
 from infra.kubernetes.api import Object, Reference
 from infra.operations.flow_connectors import ConnectorPlace
-from infra.review.drift_findings import wanted_connectors
+from infra.review.running_drift import wanted_connectors
 
 _CONNECTOR = {"KafkaConnector": "strimzi.io/restart", "KafkaMirrorMaker2": "strimzi.io/restart-connector"}
 _TASK = {"KafkaConnector": "strimzi.io/restart-task", "KafkaMirrorMaker2": "strimzi.io/restart-connector-task"}

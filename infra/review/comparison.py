@@ -10,19 +10,11 @@ from components.changes.deployment_state import DeploymentState
 from components.changes.effect import Effect, Severity, gravest
 from components.contract.problems import CannotRunError
 from infra.review.bases import Base
+from infra.review.drift import Drift
 from infra.review.grants import needed_grants
 from infra.review.object_changes import ObjectChange, object_changes
 from infra.review.snapshots import Snapshot, current_snapshot, earlier_snapshot
 from infra.settings import stack_file, stack_names
-
-
-@dataclass(frozen=True)
-class Drift(Effect):
-    """One thing that no longer matches the stack; `by` and `since` are empty if they are unknown."""
-
-    by: str
-    since: str
-    remedy: str
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What runs differently from what a stack declares although no deployment changed it. Pure.
+"""Objects and fields that are not as a stack declares them although no deployment changed them. Pure.
 
 The owner of a field tells an edit from a change that is not deployed yet: a deployer owns what it declared.
 The engine creates an object after the objects that it waits for, so an object that exists as declared shows that those
@@ -9,10 +9,8 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from components.changes.deployed_objects import deployment_state
 from components.changes.effect import Severity
 from components.contract.temporary_states import temporary_states
-from components.kafka.connector_status import failures, is_observed
 from components.kafka.mirror_connectors import ROLE_OF_CLASS
 from components.render.planned_objects import PART_OF, Manifest
 from infra.kubernetes.api import reference
@@ -20,34 +18,19 @@ from infra.kubernetes.managed_fields import (
     Owner,
     Path,
     is_deployed,
-    newest_writer,
     owner_of,
     owners,
-    status_time,
 )
-from infra.kubernetes.readiness import readiness_of
-from infra.kubernetes.status import condition
-from infra.review.comparison import Drift
+from infra.review.drift import Drift, drift_at, kubectl
 from infra.review.live_objects import STRIMZI_GROUP
 from infra.review.object_changes import FieldChange, field_changes
 from infra.review.report_text import value_text
 from infra.review.snapshots import Objects
 
-PAUSE = "strimzi.io/pause-reconciliation"
-_WANTED = {"running": "RUNNING", "paused": "PAUSED", "stopped": "STOPPED"}
-
 
 def redeploy(stack: str) -> str:
     """The remedy for an object that is not as it was deployed."""
     return f"`replicate up {stack} --refresh`: without it, Pulumi compares with its state and sees nothing to do."
-
-
-def _drift(
-    severity: Severity, code: str, flow: str, live: Manifest, what: str, remedy: str, by: Owner | None = None
-) -> Drift:
-    """A finding at an object, and who caused it if Kubernetes knows."""
-    who, since = (by.manager, by.since) if by is not None else ("", "")
-    return Drift(severity, code, flow, str(reference(live)), what, who, since, remedy)
 
 
 def undeclared(live: Manifest) -> Iterator[Drift]:
@@ -58,7 +41,7 @@ def undeclared(live: Manifest) -> Iterator[Drift]:
     metadata = live["metadata"]
     flow = metadata["labels"].get(PART_OF, "")
     what = f"has the labels of {flow}, which does not declare it, and nobody deployed it"
-    remedy = f"delete it: `{_kubectl('delete', live)}`, or remove our labels from it."
+    remedy = f"delete it: `{kubectl('delete', live)}`, or remove our labels from it."
     since = metadata.get("creationTimestamp", "")
     yield Drift(Severity.RESTART, "object-undeclared", flow, str(reference(live)), what, by, since, remedy)
 
@@ -88,7 +71,7 @@ def written_by_hand(stack: str, flow: str, live: Manifest, keys: Collection[str]
         owner = owner_of(live, ("data", key))
         if owner is not None and not owner.deploys:
             what = f"data.{key} was written by hand, so its value may differ from the stack's (values are not compared)"
-            yield _drift(Severity.DATA, "secret-written", flow, live, what, redeploy(stack), owner)
+            yield drift_at(Severity.DATA, "secret-written", flow, live, what, redeploy(stack), owner)
 
 
 def _announced(stack: str, flow: str, live: Manifest, change: FieldChange) -> Drift | None:
@@ -118,7 +101,7 @@ def _edit(stack: str, flow: str, live: Manifest, change: FieldChange, owner: Own
     seen = f"is {value_text(change.after)}" if change.after is not None else "was removed"
     wanted = f"declares {value_text(change.before)}" if change.before is not None else "does not declare it"
     what = f"{change.path} {seen}, and the stack {wanted}"
-    return _drift(Severity.RESTART, "field-edited", flow, live, what, redeploy(stack), owner)
+    return drift_at(Severity.RESTART, "field-edited", flow, live, what, redeploy(stack), owner)
 
 
 def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner: Owner) -> Drift:
@@ -129,113 +112,10 @@ def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner:
         if owner.yields
         else "No deployment removes it, because somebody else owns the field."
     )
-    command = f"{_kubectl('patch', live)} --type=json -p '{patch}'"
+    command = f"{kubectl('patch', live)} --type=json -p '{patch}'"
     remedy = f"remove it: `{command}`, or declare it in the topology. {otherwise}"
     what = f"{change.path} is {value_text(change.after)}, and the stack does not declare it"
-    return _drift(Severity.RESTART, "field-added", flow, live, what, remedy, owner)
-
-
-def running_otherwise(stack: str, flow: str, live: Manifest, flows: Mapping[str, str]) -> Iterator[Drift]:
-    """What the status of a resource reports: connectors in another state than the spec wants, failures, not Ready.
-
-    `flows` names the flows of a KafkaMirrorMaker2 by the alias of their source.
-    """
-    paused = (live["metadata"].get("annotations") or {}).get(PAUSE) == "true"
-    if paused:
-        yield _paused(flow, live)
-    found = [
-        drift
-        for name, wanted, status in wanted_connectors(live)
-        for drift in (
-            *_other_state(flow, live, name, wanted, status),
-            *_failed(flow, live, name, status, _restart(stack, flow, name, flows)),
-            *_without_task(flow, live, name, wanted, status, _restart(stack, flow, name, flows)),
-        )
-    ]
-    yield from found
-    if not paused:
-        yield from _not_ready(flow, live, explained=bool(found))
-
-
-def _paused(flow: str, live: Manifest) -> Drift:
-    owner = owner_of(live, ("metadata", "annotations", PAUSE))
-    what = f"the annotation {PAUSE} stops the operator: no change takes effect, and the status is not updated"
-    remedy = f"`{_kubectl('annotate', live)} {PAUSE}-`."
-    return _drift(Severity.DATA, "reconciliation-paused", flow, live, what, remedy, owner)
-
-
-def wanted_connectors(live: Manifest) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Name, wanted state and status of the connectors that a resource runs."""
-    status = live.get("status") or {}
-    if live["kind"] == "KafkaConnector":
-        yield live["metadata"]["name"], live["spec"].get("state", "running"), status.get("connectorStatus") or {}
-    elif live["kind"] == "KafkaMirrorMaker2":
-        wanted = {each.name: each.state for each in deployment_state("", {"": live}).connectors}
-        for each in status.get("connectors") or []:
-            yield each["name"], wanted.get(each["name"], "running"), each
-
-
-def _other_state(flow: str, live: Manifest, name: str, wanted: str, status: Mapping[str, Any]) -> Iterator[Drift]:
-    seen = (status.get("connector") or {}).get("state", "")
-    if seen not in _WANTED.values() or seen == _WANTED[wanted] or not is_observed(live):
-        return
-    what = f"connector {name} is {seen}, and its spec says {wanted}: it was changed through Connect's REST interface"
-    remedy = (
-        "wait for the next reconciliation: the operator has asked Connect to correct the state, and asks again then. "
-        "If the state stays, read the logs of the operator and the Connect workers."
-    )
-    by, since = "Connect's REST interface", status_time(live)
-    yield Drift(Severity.DATA, "connector-state", flow, str(reference(live)), what, by, since, remedy)
-
-
-def _failed(flow: str, live: Manifest, name: str, status: Mapping[str, Any], restart: str) -> Iterator[Drift]:
-    for each in failures(status):
-        what = f"connector {each.of(name)}"
-        task = "" if each.task is None else f" --task {each.task}"
-        remedy = f"correct the cause, then restart it: `{restart}{task}`."
-        yield _drift(Severity.DATA, "connector-failed", flow, live, what, remedy)
-
-
-def _without_task(
-    flow: str, live: Manifest, name: str, wanted: str, status: Mapping[str, Any], restart: str
-) -> Iterator[Drift]:
-    """A source connector has no task if nothing that it selects exists, which includes heartbeats unless they are off.
-
-    MirrorMaker starts without a task, too, if it cannot list the topics.
-    """
-    source = "MirrorSourceConnector" in (live["spec"].get("class") or name)
-    state = (status.get("connector") or {}).get("state")
-    if source and wanted == "running" and state == "RUNNING" and "tasks" in status and not status["tasks"]:
-        what = (
-            f"connector {name} runs without a task, so it replicates nothing: no topic that it selects exists, or a "
-            "login is refused"
-        )
-        remedy = (
-            "check the address and login of the source, and that its topics exist; the Connect workers' log names a "
-            f"refused login. Then restart it: `{restart}`."
-        )
-        yield _drift(Severity.DATA, "connector-without-task", flow, live, what, remedy)
-
-
-def _restart(stack: str, flow: str, name: str, flows: Mapping[str, str]) -> str:
-    alias, arrow, _ = name.partition("->")
-    return f"replicate restart {stack} {flows[alias] if arrow and alias in flows else flow} --connector '{name}'"
-
-
-def _not_ready(flow: str, live: Manifest, *, explained: bool) -> Iterator[Drift]:
-    """A resource that is not Ready, unless another finding has already explained why."""
-    where = str(reference(live))
-    readiness = readiness_of(where, live)
-    if readiness.ready:
-        return
-    if not is_observed(live):
-        writer = newest_writer(live, "spec")
-        remedy = "wait some seconds; if it stays so, check that the operator runs and watches this namespace."
-        yield _drift(Severity.DATA, "not-ready", flow, live, readiness.message, remedy, writer)
-    elif not explained:
-        remedy = "read the object's status and the operator's log."
-        since = condition(live, "NotReady").get("lastTransitionTime", "")
-        yield Drift(Severity.DATA, "not-ready", flow, where, readiness.message, "", since, remedy)
+    return drift_at(Severity.RESTART, "field-added", flow, live, what, remedy, owner)
 
 
 def _differing(declared: Any, live: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
@@ -256,12 +136,6 @@ def _added(declared: Any, live: Any, path: Path) -> Iterator[tuple[Path, Any]]:
             yield (*path, key), seen
         else:
             yield from _added(declared[key], seen, (*path, key))
-
-
-def _kubectl(verb: str, live: Manifest) -> str:
-    namespace = live["metadata"].get("namespace")
-    place = f" -n {namespace}" if namespace else ""
-    return f"kubectl {verb} {live['kind'].lower()} {live['metadata']['name']}{place}"
 
 
 #: The kinds that the digest of a flow covers: a validation of the flow has seen them all.
@@ -301,7 +175,7 @@ def missing_objects(
 
 def _deleted(stack: str, flow: str, body: Manifest, why: str) -> Drift:
     what = f"was deleted: {why}"
-    return _drift(Severity.DATA, "object-missing", flow, body, what, redeploy(stack))
+    return drift_at(Severity.DATA, "object-missing", flow, body, what, redeploy(stack))
 
 
 def _incomplete(stack: str, deployment: str, objects: Objects, unknown: list[Manifest]) -> Drift:

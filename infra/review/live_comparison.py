@@ -14,10 +14,12 @@ from components.render.planned_objects import OURS, PART_OF, Manifest
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import KubernetesApi, reference
-from infra.review.comparison import Comparison, Drift, compare
-from infra.review.drift_findings import edited, missing_objects, running_otherwise, undeclared, written_by_hand
+from infra.review.comparison import Comparison, compare
+from infra.review.drift import Drift
+from infra.review.drift_findings import edited, missing_objects, undeclared, written_by_hand
 from infra.review.live_objects import as_declared, former, seen, whole
 from infra.review.object_changes import Identity, identity
+from infra.review.running_drift import running_otherwise
 from infra.review.snapshots import Objects, Snapshot, current_snapshot
 from infra.review.topic_drift import by_flow, topic_drift, validated
 from infra.settings import read_settings, stack_names

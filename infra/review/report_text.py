@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from components.changes.effect import Severity
-from infra.review.comparison import Comparison, Drift
+from infra.review.comparison import Comparison
+from infra.review.drift import Drift
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
 from infra.review.printed_lines import print_fact
 from infra.review.what_to_do import told_once

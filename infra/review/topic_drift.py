@@ -10,7 +10,7 @@ from components.contract.problems import CannotRunError
 from components.contract.published_verdict import PublishedVerdict, config_map_name, read_verdict
 from components.contract.report import Verdict
 from components.render.planned_objects import Manifest
-from infra.review.comparison import Drift
+from infra.review.drift import Drift
 
 
 def by_flow(flows: Mapping[str, str], config_maps: Iterable[Manifest]) -> dict[str, Manifest]:

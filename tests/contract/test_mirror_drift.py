@@ -12,7 +12,8 @@ from components.render.deployments import deployment_objects, deployments
 from components.render.planned_objects import Manifest
 from components.topology.parsing import parse_topology
 from infra.kubernetes.api import KubernetesApi, reference
-from infra.review.comparison import Drift, compare
+from infra.review.comparison import compare
+from infra.review.drift import Drift
 from infra.review.live_comparison import running
 from infra.review.snapshots import Snapshot
 from tests.builders import a_cluster, a_topology

@@ -13,7 +13,8 @@ from components.contract.problems import CannotRunError
 from components.contract.report import CheckOutcome, fail, note
 from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value
 from components.render.planned_objects import Manifest
-from infra.review.comparison import Drift, compare
+from infra.review.comparison import compare
+from infra.review.drift import Drift
 from infra.review.live_comparison import Running, running, with_known_contents
 from infra.review.snapshots import Snapshot, current_snapshot
 from infra.review.topic_drift import by_flow, topic_drift

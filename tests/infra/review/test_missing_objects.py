@@ -6,7 +6,8 @@ import pytest
 
 from components.changes.effect import Severity
 from components.render.planned_objects import Manifest
-from infra.review.comparison import Drift, compare
+from infra.review.comparison import compare
+from infra.review.drift import Drift
 from infra.review.live_comparison import running
 from infra.review.snapshots import Snapshot, current_snapshot
 from infra.review.topic_drift import by_flow, validated

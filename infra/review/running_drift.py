@@ -1,0 +1,120 @@
+"""What the operator reports of a resource that runs otherwise than it declares. Pure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from components.changes.deployed_objects import deployment_state
+from components.changes.effect import Severity
+from components.kafka.connector_status import failures, is_observed
+from components.render.planned_objects import Manifest
+from infra.kubernetes.api import reference
+from infra.kubernetes.managed_fields import newest_writer, owner_of, status_time
+from infra.kubernetes.readiness import readiness_of
+from infra.kubernetes.status import condition
+from infra.review.drift import Drift, drift_at, kubectl
+
+PAUSE = "strimzi.io/pause-reconciliation"
+_WANTED = {"running": "RUNNING", "paused": "PAUSED", "stopped": "STOPPED"}
+
+
+def running_otherwise(stack: str, flow: str, live: Manifest, flows: Mapping[str, str]) -> Iterator[Drift]:
+    """What the status of a resource reports: connectors in another state than the spec wants, failures, not Ready.
+
+    `flows` names the flows of a KafkaMirrorMaker2 by the alias of their source.
+    """
+    paused = (live["metadata"].get("annotations") or {}).get(PAUSE) == "true"
+    if paused:
+        yield _paused(flow, live)
+    found = [
+        drift
+        for name, wanted, status in wanted_connectors(live)
+        for drift in (
+            *_other_state(flow, live, name, wanted, status),
+            *_failed(flow, live, name, status, _restart(stack, flow, name, flows)),
+            *_without_task(flow, live, name, wanted, status, _restart(stack, flow, name, flows)),
+        )
+    ]
+    yield from found
+    if not paused:
+        yield from _not_ready(flow, live, explained=bool(found))
+
+
+def _paused(flow: str, live: Manifest) -> Drift:
+    owner = owner_of(live, ("metadata", "annotations", PAUSE))
+    what = f"the annotation {PAUSE} stops the operator: no change takes effect, and the status is not updated"
+    remedy = f"`{kubectl('annotate', live)} {PAUSE}-`."
+    return drift_at(Severity.DATA, "reconciliation-paused", flow, live, what, remedy, owner)
+
+
+def wanted_connectors(live: Manifest) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Name, wanted state and status of the connectors that a resource runs."""
+    status = live.get("status") or {}
+    if live["kind"] == "KafkaConnector":
+        yield live["metadata"]["name"], live["spec"].get("state", "running"), status.get("connectorStatus") or {}
+    elif live["kind"] == "KafkaMirrorMaker2":
+        wanted = {each.name: each.state for each in deployment_state("", {"": live}).connectors}
+        for each in status.get("connectors") or []:
+            yield each["name"], wanted.get(each["name"], "running"), each
+
+
+def _other_state(flow: str, live: Manifest, name: str, wanted: str, status: Mapping[str, Any]) -> Iterator[Drift]:
+    seen = (status.get("connector") or {}).get("state", "")
+    if seen not in _WANTED.values() or seen == _WANTED[wanted] or not is_observed(live):
+        return
+    what = f"connector {name} is {seen}, and its spec says {wanted}: it was changed through Connect's REST interface"
+    remedy = (
+        "wait for the next reconciliation: the operator has asked Connect to correct the state, and asks again then. "
+        "If the state stays, read the logs of the operator and the Connect workers."
+    )
+    by, since = "Connect's REST interface", status_time(live)
+    yield Drift(Severity.DATA, "connector-state", flow, str(reference(live)), what, by, since, remedy)
+
+
+def _failed(flow: str, live: Manifest, name: str, status: Mapping[str, Any], restart: str) -> Iterator[Drift]:
+    for each in failures(status):
+        what = f"connector {each.of(name)}"
+        task = "" if each.task is None else f" --task {each.task}"
+        remedy = f"correct the cause, then restart it: `{restart}{task}`."
+        yield drift_at(Severity.DATA, "connector-failed", flow, live, what, remedy)
+
+
+def _without_task(
+    flow: str, live: Manifest, name: str, wanted: str, status: Mapping[str, Any], restart: str
+) -> Iterator[Drift]:
+    """A source connector has no task if nothing that it selects exists, which includes heartbeats unless they are off.
+
+    MirrorMaker starts without a task, too, if it cannot list the topics.
+    """
+    source = "MirrorSourceConnector" in (live["spec"].get("class") or name)
+    state = (status.get("connector") or {}).get("state")
+    if source and wanted == "running" and state == "RUNNING" and "tasks" in status and not status["tasks"]:
+        what = (
+            f"connector {name} runs without a task, so it replicates nothing: no topic that it selects exists, or a "
+            "login is refused"
+        )
+        remedy = (
+            "check the address and login of the source, and that its topics exist; the Connect workers' log names a "
+            f"refused login. Then restart it: `{restart}`."
+        )
+        yield drift_at(Severity.DATA, "connector-without-task", flow, live, what, remedy)
+
+
+def _restart(stack: str, flow: str, name: str, flows: Mapping[str, str]) -> str:
+    alias, arrow, _ = name.partition("->")
+    return f"replicate restart {stack} {flows[alias] if arrow and alias in flows else flow} --connector '{name}'"
+
+
+def _not_ready(flow: str, live: Manifest, *, explained: bool) -> Iterator[Drift]:
+    """A resource that is not Ready, unless another finding has already explained why."""
+    where = str(reference(live))
+    readiness = readiness_of(where, live)
+    if readiness.ready:
+        return
+    if not is_observed(live):
+        writer = newest_writer(live, "spec")
+        remedy = "wait some seconds; if it stays so, check that the operator runs and watches this namespace."
+        yield drift_at(Severity.DATA, "not-ready", flow, live, readiness.message, remedy, writer)
+    elif not explained:
+        remedy = "read the object's status and the operator's log."
+        since = condition(live, "NotReady").get("lastTransitionTime", "")
+        yield Drift(Severity.DATA, "not-ready", flow, where, readiness.message, "", since, remedy)
