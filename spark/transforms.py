@@ -94,7 +94,8 @@ def record_digest(compared_headers: Column) -> Column:
 def digests(
     records: DataFrame, side: str, prefix: str, guard: GuardParameters | None = None, prefixed: str = ""
 ) -> DataFrame:
-    """Records as side, role (see `guards`), topic (the source's name), partition, offset, time_ms, digest.
+    """Records as side, role (see `guards`), topic (the source's name), partition, offset, time_ms, digest, key_digest
+    (null without a key) and tombstone (whether there is no value).
 
     On the target, topics that end in `prefixed` have `prefix` before the source's name; `prefix` is empty on the
     source.
@@ -107,6 +108,8 @@ def digests(
         _source_topic(prefix, prefixed).alias("topic"),
         *columns,
         record_digest(F.col("compared")).alias("digest"),
+        F.when(F.col("key").isNotNull(), F.xxhash64("key")).alias("key_digest"),
+        F.col("value").isNull().alias("tombstone"),
     )
 
 
@@ -244,6 +247,14 @@ def differences(pairs: DataFrame, judged: DataFrame) -> DataFrame:
         "time_ms",
         "digest",
     )
+    return summed(named)
+
+
+def summed(named: DataFrame) -> DataFrame:
+    """Records that have a kind, counted: key topic, partition, kind; columns records, first, last (offsets), samples.
+
+    `named` has topic, partition, kind, offset, time_ms and digest.
+    """
     order = Window.partitionBy("topic", "partition", "kind").orderBy("offset")
     sample = F.when(F.col("rank") <= SAMPLES, F.struct("offset", "time_ms", F.hex("digest").alias("digest")))
     return (

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.meanings import EXTRA, ON_TARGET_ONLY, REPLACED, Difference, Sides, meaning
+from spark.checks.meanings import EXTRA, NEWEST, ON_TARGET_ONLY, REPLACED, Difference, Sides, meaning
 from spark.checks.translation import SyncHistory
 
 #: How far the clocks of producers and of the Connect workers may differ.
@@ -62,6 +62,34 @@ def with_expired(
         return each.kind == "extra" and all(guess is not None and guess.offset < start for guess in guesses)
 
     return [each._replace(kind="extra-head") if expired(each) else each for each in differences]
+
+
+def by_newest(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> list[Difference]:
+    """`differences`, where the newest record of each key decides what the target of a compacted topic still owes.
+
+    If all of them agree, the target has removed what it lacks at the end, such as old tombstones. Otherwise records
+    that are still due explain their keys.
+    """
+    newest: dict[TopicPartition, list[Difference]] = {}
+    for each in differences:
+        if each.kind in NEWEST:
+            newest.setdefault(each.partition, []).append(each)
+    found: list[Difference] = []
+    explained: set[Difference] = set()
+    for each in differences:
+        side, keys = sides[each.partition], newest.get(each.partition, [])
+        if not side.compacted or each.kind not in ("missing", "missing-tail"):
+            found.append(each)
+        elif not keys or (each.kind == "missing" and side.target.size and not any(map(_is_outdated, keys))):
+            found.append(each._replace(kind="missing-hole"))
+        else:
+            found.append(each)
+            explained |= {key for key in keys if each.kind == "missing" or key.first >= each.first}
+    return [each for each in found if each not in explained]
+
+
+def _is_outdated(difference: Difference) -> bool:
+    return difference.kind == "newest-outdated"
 
 
 def times_sent_again(history: SyncHistory) -> int:

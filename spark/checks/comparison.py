@@ -1,20 +1,21 @@
 """The comparison record by record of the partitions that differ in the first pass, once what is due has arrived."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark import readers, transforms
 from spark.checks.beginnings import known_starts, owed_ends, without_start
-from spark.checks.causes import made_anew, times_sent_again, with_expired, with_replaced
+from spark.checks.causes import by_newest, made_anew, times_sent_again, with_expired, with_replaced
 from spark.checks.first_pass import STILL_SECONDS, FirstPass, both_clusters, both_sides, logs_on_target
 from spark.checks.meanings import Difference, Sides
 from spark.checks.open_transactions import settled, unread
 from spark.checks.translation import SyncHistory
 from spark.flows import OpenFlow
 from spark.guards import SOURCE
+from spark.newest import newest_by_key
 from spark.waiting import wait_until
 
 
@@ -31,6 +32,7 @@ def compared(
     if not first_pass.disagreeing:
         return [], {}
     differences, sides = _after_waiting(flow, first_pass, catch_up_seconds, syncs)
+    differences = by_newest(differences, sides)
     newest = {each: syncs[each].latest for each in sides if each in syncs}
     written = {each: sync.downstream + 1 for each, sync in newest.items() if sync is not None}
     known = {
@@ -95,7 +97,12 @@ def _differing(
         rows = readers.rows(frame, both_clusters(flow), "comparing records")
     finally:
         pairs.unpersist()
-    sides = _sides_now(flow, first_pass, partitions, at_source.unread, target_unread)
+    compacted = _compacted(flow, partitions)
+    if compacted:
+        logs = [{each: at[each] for each in compacted} for at in (at_source.logs, target_logs)]
+        newest = newest_by_key(both_sides(flow, *logs), judged)
+        rows += readers.rows(newest, both_clusters(flow), "comparing the newest record of each key")
+    sides = _sides_now(flow, first_pass, compacted, partitions, at_source.unread, target_unread)
     found = [
         Difference(
             TopicPartition(row.topic, row.partition),
@@ -111,23 +118,29 @@ def _differing(
     return without_start(found, sides, starts, newest, first_pass.began_ms), sides
 
 
+def _compacted(flow: OpenFlow, partitions: Collection[TopicPartition]) -> set[TopicPartition]:
+    """Those of a topic that the source compacts."""
+    policies = flow.source.cleanup_policies({each.topic for each in partitions})
+    return {each for each in partitions if "compact" in policies.get(each.topic, "")}
+
+
 def _sides_now(
     flow: OpenFlow,
     first_pass: FirstPass,
+    compacted: Collection[TopicPartition],
     partitions: list[TopicPartition],
     source_unread: Mapping[TopicPartition, OffsetRange],
     target_unread: Mapping[TopicPartition, OffsetRange],
 ) -> dict[TopicPartition, Sides]:
     """Both logs as they are now: they show whether retention removed records during the comparison."""
     source_logs, target_logs = flow.source.offsets(partitions), logs_on_target(flow, partitions)
-    policies = flow.source.cleanup_policies({each.topic for each in partitions})
     return {
         each: Sides(
             source_logs[each],
             target_logs[each],
             first_pass.source[each].records,
             first_pass.target[each].records,
-            "compact" in policies.get(each.topic, ""),
+            each in compacted,
             flow.parameters.source.alias,
             flow.parameters.target.alias,
             source_unread.get(each),

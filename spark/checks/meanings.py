@@ -136,7 +136,7 @@ _REORDERED = Meaning(
     "records stand on {target} in another order than on {source}, so no offset on {target} continues where a consumer "
     "of {source} stopped: it would skip records or read again",
 )
-# Of records that were sent again, retention may have removed the first copies and left those of later records.
+# Of records that were sent again, retention or compaction may have removed the first copies of some only.
 _ORDER_NOT_PROVEN = Meaning(
     "order-not-proven",
     Severity.ERROR,
@@ -155,7 +155,38 @@ _UNMARKED = Meaning(
     "guard, and nothing stops the records from going back",
 )
 COMPACTED = Meaning(
-    "compacted", Severity.ERROR, "records are on one side only, which is not judged: each side compacts at its own pace"
+    "compacted",
+    Severity.ERROR,
+    "keys of a compacted topic have another newest record on {target} than on {source}, which is not judged: records "
+    "were also deleted by age or by hand, the key is written on both sides, or the flow's start is unknown",
+)
+_COMPACTED_APART = Meaning(
+    "compacted-apart",
+    Severity.NOTE,
+    "older records of keys are on one side only, because each side compacts at its own pace. The newest record of each "
+    "key was compared",
+)
+_NEWEST_MISSING = Meaning(
+    "missing-records",
+    Severity.FAIL,
+    "records of {source} are missing on {target}, each the newest of its key in a compacted topic",
+)
+_NEWEST_OUTDATED = Meaning(
+    "keys-outdated",
+    Severity.FAIL,
+    "keys have another value on {target} than on {source}: the newest record of each key, which compaction never "
+    "removes, is not the same",
+)
+_NEWEST_UNDELETED = Meaning(
+    "keys-undeleted",
+    Severity.FAIL,
+    "keys still have a value on {target}, although {source} has deleted them: their tombstones never arrived",
+)
+_NEWEST_FOREIGN = Meaning(
+    "keys-undeleted",
+    Severity.FAIL,
+    "keys have a value on {target}, although {source} has no record of them: their tombstones never arrived and have "
+    "expired on {source}, or something other than the flow wrote the keys",
 )
 # A source connector reads uncommitted records unless its consumer is configured otherwise.
 _UNDECIDED = Meaning(
@@ -187,10 +218,24 @@ _UNPROVEN = Meaning(
     "from before the flow's start or lost. Remedy: write a record to each of these partitions and validate again; if "
     "this error returns, no task replicates them",
 )
+#: What a difference means if the source topic was made anew.
+_OF_ANOTHER_SOURCE: Mapping[Meaning, Meaning] = {
+    **dict.fromkeys((_MISSING, _DIFFERENT, _NEWEST_MISSING), _NOT_OF_NEW_SOURCE),
+    **dict.fromkeys((EXTRA, _NEWEST_OUTDATED, _NEWEST_UNDELETED, _NEWEST_FOREIGN), _OF_OLD_SOURCE),
+}
 ON_TARGET_ONLY = frozenset({"extra", "extra-head"})
 REPLACED = frozenset({"missing", "missing-head", "missing-hole"})
 
 UNREPLICATED = frozenset({BEFORE_START, NOT_BEGUN, UNPROVEN})
+#: Kinds of keys of a compacted topic, by the newest record of each key (see `newest`).
+NEWEST: Mapping[str, Callable[[Sides], Meaning]] = {
+    "newest-missing": lambda sides: COMPACTED if sides.target.start > 0 else _NEWEST_MISSING,
+    "newest-outdated": lambda _: _NEWEST_OUTDATED,
+    "newest-undeleted": lambda _: _NEWEST_UNDELETED,
+    "newest-foreign": lambda sides: COMPACTED if sides.source.start > 0 else _NEWEST_FOREIGN,
+    "newest-unproven": lambda _: COMPACTED,
+}
+_NEWEST_ON_TARGET = NEWEST.keys() - {"newest-missing"}
 # Compaction keeps the newest record of each key, so it does not explain these kinds.
 _JUDGED_WHEN_COMPACTED = UNREPLICATED | {"missing", "missing-tail", "duplicated", "aborted", "unmarked", REORDERED}
 
@@ -216,8 +261,6 @@ def _missing_head(difference: Difference, sides: Sides) -> Meaning:
 
 
 def _nothing_equal(sides: Sides) -> Meaning:
-    if sides.compacted and sides.target.size and (sides.source.start > 0 or not sides.target_records):
-        return COMPACTED
     if sides.target_records:
         return _DIFFERENT
     if sides.remade:
@@ -225,24 +268,34 @@ def _nothing_equal(sides: Sides) -> Meaning:
     return _EXPIRED_ON_TARGET if sides.target.start > 0 and not sides.target.size else LAGGING
 
 
+def _of_newest(difference: Difference, sides: Sides) -> Meaning:
+    if sides.source_unread is not None and difference.kind in _NEWEST_ON_TARGET:
+        return _UNDECIDED
+    if sides.remade and difference.kind == "newest-missing":
+        return _REMADE
+    return NEWEST[difference.kind](sides)
+
+
 def meaning(difference: Difference, sides: Sides) -> Meaning:
     """What a difference means, given what both logs still hold, and what explains it."""
     found = _of_both_logs(difference, sides)
     if sides.source_anew:
-        return {_MISSING: _NOT_OF_NEW_SOURCE, _DIFFERENT: _NOT_OF_NEW_SOURCE, EXTRA: _OF_OLD_SOURCE}.get(found, found)
+        return _OF_ANOTHER_SOURCE.get(found, found)
     return _DIFFERENT if sides.replaced and found == _MISSING else found
 
 
 def _of_both_logs(difference: Difference, sides: Sides) -> Meaning:
+    if difference.kind in NEWEST:
+        return _of_newest(difference, sides)
     if sides.compacted and difference.kind not in _JUDGED_WHEN_COMPACTED:
-        return COMPACTED
+        return _COMPACTED_APART
     if sides.source_unread is not None and difference.kind in ON_TARGET_ONLY:
         return _UNDECIDED
     if difference.kind == "missing-head":
         return _missing_head(difference, sides)
     if difference.kind == "duplicated" and 2 * difference.records >= sides.target.size and not sides.restarted:
         return _REPEATED
-    if difference.kind == REORDERED and sides.restarted and sides.target.start > 0:
+    if difference.kind == REORDERED and sides.restarted and (sides.compacted or sides.target.start > 0):
         return _ORDER_NOT_PROVEN
     if difference.kind == "duplicated" and sides.exactly_once:
         return _DUPLICATED_EXACTLY_ONCE

@@ -21,7 +21,7 @@ from spark.checks import parts
 from spark.checks.comparison import compared
 from spark.checks.first_pass import FirstPass
 from spark.checks.loops import Loop, loop_findings
-from spark.checks.meanings import BEFORE_START, NOT_BEGUN, REORDERED, UNPROVEN, Difference, Sides
+from spark.checks.meanings import BEFORE_START, NEWEST, NOT_BEGUN, REORDERED, UNPROVEN, Difference, Sides
 from spark.checks.missing_topics import absent_from_target, foreign_topic_findings
 from spark.checks.open_transactions import open_transaction_findings
 from spark.checks.parity_findings import (
@@ -170,6 +170,7 @@ _COUNTS = {
     "aborted": ("aborted",),
     "unmarked": ("unmarked",),
     "reordered": (REORDERED,),
+    "keysDiffering": tuple(NEWEST),
 }
 
 

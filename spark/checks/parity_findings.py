@@ -9,6 +9,7 @@ from spark.checks.causes import is_replaced
 from spark.checks.meanings import (
     COMPACTED,
     LAGGING,
+    NEWEST,
     ON_TARGET_ONLY,
     REORDERED,
     UNREPLICATED,
@@ -38,7 +39,7 @@ def target_records(source_records: int, differences: Iterable[Difference]) -> in
     return source_records + sum(
         -each.records if each.kind.startswith("missing") or each.kind in UNREPLICATED | {"unmarked"} else each.records
         for each in differences
-        if each.kind != REORDERED
+        if each.kind != REORDERED and each.kind not in NEWEST
     )
 
 
@@ -49,7 +50,7 @@ def unread_on_source(
     return {
         each.partition: offsets
         for each in differences
-        if each.kind in ON_TARGET_ONLY and (offsets := sides[each.partition].source_unread) is not None
+        if each.kind in ON_TARGET_ONLY | NEWEST.keys() and (offsets := sides[each.partition].source_unread) is not None
     }
 
 
@@ -60,7 +61,8 @@ def unread_on_target(
     return {
         each.partition: offsets
         for each in differences
-        if each.kind.startswith("missing") and (offsets := sides[each.partition].target_unread) is not None
+        if (each.kind.startswith("missing") or each.kind in NEWEST)
+        and (offsets := sides[each.partition].target_unread) is not None
     }
 
 

@@ -75,7 +75,8 @@ REMEDIES: Mapping[str, str] = {
     "clocks-differ": "synchronize the clocks of this machine and of the Connect workers (NTP), and " + _AGAIN,
     "committed-past-end": "let a consumer of the group commit an offset on {source}, or reset the group there, and "
     + _AGAIN,
-    "compacted": "compare the newest record of each key yourself: the cleaner removes older ones at different times",
+    "compacted": "compare the newest record of these keys yourself; report.json has samples with their offsets",
+    "compacted-apart": "",
     "duplicated-records": "nothing, if consumers tolerate duplicates; otherwise set `exactlyOnce`",
     "duplicated-exactly-once": "compare the time of the duplicates in report.json with that of the change to "
     "`exactlyOnce: enabled`. If they are younger, look for a second connector that replicates the topic",
@@ -100,6 +101,10 @@ REMEDIES: Mapping[str, str] = {
     "heartbeat-undecodable": "find out what writes other records to the heartbeat topic, and stop it",
     "heartbeats-of-workers": "",
     "heartbeats-shared": "",
+    "keys-outdated": "write the newest record of each of these keys to the topic on {source} again. "
+    "`replicate diff {stack} --against cluster` shows whether the flow runs as declared",
+    "keys-undeleted": "write a tombstone of each of these keys (a record without a value) to the topic on {source}. If "
+    "the keys were never there, " + _FIND_WRITER,
     "losses-not-visible": "give the topics on {source} a `retention.ms` that is longer than the longest interruption "
     "to survive",
     "lost-to-retention": "the records are lost on {target}. Copy them from a backup if there is one, and give the "

@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from components.contract.report import Severity, Verdict, worst
-from spark.checks.causes import made_anew, times_sent_again, with_expired, with_replaced
+from spark.checks.causes import by_newest, made_anew, times_sent_again, with_expired, with_replaced
 from spark.checks.first_pass import Sums, same_places
 from spark.checks.meanings import Difference, Sides
 from spark.checks.parity_findings import parity_findings
@@ -26,11 +26,13 @@ Log = list[tuple[int, int]]
 class Logs(Partition):
     """A partition whose records have numbers that are never used again, also if a topic is made anew.
 
-    `dropped` never arrive, `filtered` are dropped by a transform, `written` has ever stood on the target, and `lost`
-    was removed before it was replicated, after the flow had begun.
+    With `compacted`, each has one of a few keys, and some are tombstones. `dropped` never arrive, `filtered` are
+    dropped by a transform, `written` has ever stood on the target, and `lost` was removed before it was replicated,
+    after the flow had begun.
     """
 
     number: int = 0
+    compacted: bool = False
     dropped: set[int] = field(default_factory=set)
     filtered: set[int] = field(default_factory=set)
     written: set[int] = field(default_factory=set)
@@ -69,10 +71,51 @@ class Logs(Partition):
     def make_target_anew(self) -> None:
         self.target, self.target_start = [], 0
 
+    def compact(self, side: str, before: int, *, tombstones: bool) -> None:
+        """What the cleaner does to the part of a log before an offset; `tombstones`: those there have expired."""
+        log = self.source if side == "source" else self.target
+        newest = {key_of(number): at for at, number in self.held(side) if at < before}
+        for at, number in self.held(side):
+            if at < before and (at < newest[key_of(number)] or (tombstones and is_tombstone(number))):
+                log[at] = None
+
     def held(self, side: str) -> Log:
         """The records that a side holds, as (offset, number)."""
         log, start = (self.source, self.source_start) if side == "source" else (self.target, self.target_start)
         return [(at, each) for at, each in enumerate(log) if each is not None and at >= start]
+
+
+def key_of(number: int) -> int:
+    return number % 4
+
+
+def is_tombstone(number: int) -> bool:
+    return number % 3 == 0
+
+
+def newest_of(log: Log) -> dict[int, tuple[int, int]]:
+    """The newest record of each key, as (offset, number)."""
+    return {key_of(number): (at, number) for at, number in log}
+
+
+def by_key(source: Log, target: Log) -> list[Difference]:
+    """What `newest.newest_by_key` finds in two logs."""
+    here, there = newest_of(source), newest_of(target)
+    found: dict[str, list[int]] = defaultdict(list)
+    for key in here.keys() | there.keys():
+        kind = _kind_of_key(here.get(key), there.get(key))
+        if kind is not None:
+            found[kind].append((here.get(key) or there[key])[0])
+    return [Difference(ORDERS, kind, len(each), min(each), max(each)) for kind, each in sorted(found.items())]
+
+
+def _kind_of_key(here: tuple[int, int] | None, there: tuple[int, int] | None) -> str | None:
+    deleted = here is None or is_tombstone(here[1])
+    if there is None:
+        return None if deleted else "newest-missing"
+    if (here is not None and here[1] == there[1]) or (deleted and is_tombstone(there[1])):
+        return None
+    return "newest-foreign" if here is None else "newest-undeleted" if deleted else "newest-outdated"
 
 
 def sums(log: Log) -> Sums:
@@ -135,15 +178,18 @@ def codes(logs: Logs) -> dict[str, Severity]:
             logs.target_log,
             len(source),
             len(target),
-            compacted=False,
+            compacted=logs.compacted,
             written_end=latest.downstream + 1 if latest else 0,
             source_anew=made_anew(logs.history, logs.source_log, here.oldest_ms),
             sent_again=times_sent_again(logs.history),
         )
-        kinds = with_expired(differences(source, target), {ORDERS: side}, {ORDERS: logs.history})
+        keys = by_key(source, target) if logs.compacted else []
+        kinds = by_newest([*differences(source, target), *keys], {ORDERS: side})
+        kinds = with_expired(kinds, {ORDERS: side}, {ORDERS: logs.history})
         found += [(each.code, each.severity) for each in parity_findings(kinds, with_replaced(kinds, {ORDERS: side}))]
     dense = len(source) == logs.source_log.size and not logs.filtered
-    replicated = Replicated(ORDERS, logs.history, logs.source_log, logs.target_log, dense, "delete")
+    policy = "compact" if logs.compacted else "delete"
+    replicated = Replicated(ORDERS, logs.history, logs.source_log, logs.target_log, dense, policy)
     found += [(each.code, each.severity) for each in judge([replicated]).findings]
     return dict(found)
 
@@ -184,6 +230,15 @@ def strays(logs: Logs) -> set[int]:
     held, here = logs.held("target"), {number for _, number in logs.held("source")}
     begins = min((at for at, number in held if number in here), default=len(logs.target)) if logs.source_start else 0
     return {number for at, number in held if number < 0 and at >= begins}
+
+
+def keys_that_differ(logs: Logs) -> set[int]:
+    """The keys of a compacted topic with another value on the target than on the source, or on one of them only."""
+    here, there = (
+        {key: number for key, (_, number) in newest_of(logs.held(side)).items() if not is_tombstone(number)}
+        for side in ("source", "target")
+    )
+    return {key for key in here.keys() | there.keys() if here.get(key) != there.get(key)}
 
 
 def healthy(logs: Logs) -> Logs:

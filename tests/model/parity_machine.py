@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from components.contract.report import Severity, Verdict
 from spark.checks.meanings import RESTARTS
-from tests.model.logs import Logs, codes, healthy, missing, out_of_order, strays, verdict
+from tests.model.logs import Logs, codes, healthy, keys_that_differ, missing, out_of_order, strays, verdict
 
 FEW = st.integers(1, 12)
 #: What goes on in a run besides what a healthy flow does; a filter is nothing wrong.
@@ -46,9 +46,10 @@ class Parity(RuleBasedStateMachine):
         self.wrong = self.anew = self.aborted = False
         self.restarts = 0
 
-    @initialize(lag_max=st.sampled_from((0, 3, 100)), data=st.data())
-    def begin(self, lag_max: int, data: Any) -> None:
-        self.logs, self.kind = Logs(lag_max), data.draw(st.sampled_from(self.kinds))
+    @initialize(lag_max=st.sampled_from((0, 3, 100)), compacted=st.booleans(), data=st.data())
+    def begin(self, lag_max: int, compacted: bool, data: Any) -> None:
+        self.logs = Logs(lag_max, compacted=compacted)
+        self.kind = data.draw(st.sampled_from(self.kinds))
 
     @rule(records=FEW)
     def produce(self, records: int) -> None:
@@ -81,6 +82,13 @@ class Parity(RuleBasedStateMachine):
     @rule(data=st.data())
     def expire_on_target(self, data: Any) -> None:
         self.logs.target_start = data.draw(st.integers(self.logs.target_start, len(self.logs.target)))
+
+    @precondition(lambda self: self.logs.compacted)
+    @rule(side=st.sampled_from(("source", "target")), tombstones=st.booleans(), data=st.data())
+    def compact(self, side: str, tombstones: bool, data: Any) -> None:
+        """A tombstone is kept for a day, so it is replicated before it is removed."""
+        end = self.logs.position if side == "source" else len(self.logs.target)
+        self.logs.compact(side, data.draw(st.integers(0, end)), tombstones=tombstones)
 
     @only_if("filtered")
     @rule()
@@ -125,6 +133,10 @@ class Parity(RuleBasedStateMachine):
     def nothing_wrong_passes(self) -> None:
         logs = self.logs
         if verdict(logs) is not Verdict.PASS:
+            return
+        if logs.compacted:
+            expired = logs.target_start and not logs.target_log.size
+            assert expired or not keys_that_differ(logs), f"keys {keys_that_differ(logs)} differ"
             return
         assert not missing(logs), f"{missing(logs)} are missing"
         assert not strays(logs), f"{strays(logs)} are of somebody else"

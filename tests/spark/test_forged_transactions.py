@@ -1,4 +1,4 @@
-"""Sources with ended transactions: offsets without a record, and aborted records. One topic for each case."""
+"""Sources with offsets without a record: ended transactions, aborted records, compaction. One topic for each case."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
 from infra.waiting import NotYetError, wait_for
 from tests.spark.outcomes import Check, codes_of, failures, named
-from tests.spark.scenes import CALL_SECONDS, Scene, remove_records, transaction
+from tests.spark.scenes import CALL_SECONDS, Headers, Scene, produce, remove_records, transaction
 
 #: Numbers of records with a key, which a compacted topic takes only.
 KEYED = range(8, 14)
@@ -66,7 +66,18 @@ def ended(check: Check, endpoints: Endpoints) -> FlowOutcome:
         create_topics(scene.target, {scene.remote(topic): 1}, compact)
         scene.write(scene.source, topic, 0, KEYED)
     scene.write(scene.target, scene.remote("ended.changed"), 0, (number + 98 for number in KEYED))
+    whole = ["a1", "a2", "c1", "c", "b1"]
+    compacted_sides(scene, "ended.apart", source=whole, target=["a2", "c", "b1"])
+    compacted_sides(scene, "ended.behind", source=["a2", "b1", "c"], target=["a1", "c1", "b1", "d1"])
     return check(scene.parameters())
+
+
+def compacted_sides(scene: Scene, topic: str, source: list[str], target: list[str]) -> None:
+    """Two sides of a compacted topic; each record is a letter for its key and a digit for its value, if it has one."""
+    for region, name, held in ((scene.source, topic, source), (scene.target, scene.remote(topic), target)):
+        create_topics(region, {name: 1}, {"cleanup.policy": "compact"})
+        rows = [(each[:1].encode(), each[1:].encode() or None, scene.began_ms, Headers()) for each in held]
+        produce(region, name, 0, rows)
 
 
 def translate_past_gap(scene: Scene, name: str, aborted: int = 0, skipped: int = 0) -> None:
@@ -138,5 +149,16 @@ def test_a_compacted_topic_that_was_never_replicated_is_reported(ended: FlowOutc
     """Compaction keeps the newest record of each key, so it never explains why there is none."""
     parity = named(ended, "parity")
     assert codes_of(parity, "ended.absent") == {"not-replicated-yet": 6}
-    assert codes_of(parity, "ended.changed").get("records-differ") == 6
-    assert failures(parity).keys() >= {"not-replicated-yet", "records-differ"}
+    assert codes_of(parity, "ended.changed") == {"compacted-apart": 6, "keys-undeleted": 6, "missing-records": 6}
+    assert failures(parity).keys() >= {"not-replicated-yet", "missing-records"}
+
+
+def test_sides_that_compacted_differently_are_judged_by_the_newest_record_of_each_key(ended: FlowOutcome) -> None:
+    parity = named(ended, "parity")
+    assert codes_of(parity, "ended.apart") == {"compacted-apart": 2}
+    behind = {each.code: each.message for each in parity.findings if each.message.startswith("ended.behind:")}
+    assert behind.keys() == {"compacted-apart", "keys-outdated", "keys-undeleted"}
+    assert "ended.behind: 1 keys have another value on uswest than on useast" in behind["keys-outdated"]
+    assert "partition 0 offsets 0 to 0" in behind["keys-outdated"]
+    undeleted = [each.message for each in parity.findings if each.code == "keys-undeleted"]
+    assert sum("ended.behind: 1 keys" in each for each in undeleted) == 2

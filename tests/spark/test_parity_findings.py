@@ -6,7 +6,7 @@ import pytest
 
 from components.contract.report import Severity
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.causes import made_anew, with_expired, with_replaced
+from spark.checks.causes import by_newest, made_anew, with_expired, with_replaced
 from spark.checks.meanings import Difference, Sides
 from spark.checks.parity_findings import (
     parity_findings,
@@ -112,7 +112,37 @@ def sides(
         ),
         pytest.param("missing", sides(held=0), "not-replicated-yet", Severity.FAIL, id="nothing arrived"),
         pytest.param("missing", sides(held=5), "records-differ", Severity.FAIL, id="nothing is equal"),
-        pytest.param("missing-hole", sides(compacted=True), "compacted", Severity.ERROR, id="compaction"),
+        pytest.param("missing-hole", sides(compacted=True), "compacted-apart", Severity.NOTE, id="compaction"),
+        pytest.param("extra", sides(compacted=True), "compacted-apart", Severity.NOTE, id="compaction of the source"),
+        pytest.param("newest-missing", sides(compacted=True), "missing-records", Severity.FAIL, id="a key is missing"),
+        pytest.param(
+            "newest-missing",
+            sides(target=(9, 100), compacted=True),
+            "compacted",
+            Severity.ERROR,
+            id="a key has expired",
+        ),
+        pytest.param("newest-outdated", sides(compacted=True), "keys-outdated", Severity.FAIL, id="an older value"),
+        pytest.param("newest-undeleted", sides(compacted=True), "keys-undeleted", Severity.FAIL, id="no tombstone"),
+        pytest.param("newest-foreign", sides(compacted=True), "keys-undeleted", Severity.FAIL, id="a key of its own"),
+        pytest.param(
+            "newest-foreign", sides(source=(9, 100), compacted=True), "compacted", Severity.ERROR, id="expired or stray"
+        ),
+        pytest.param("newest-unproven", sides(compacted=True), "compacted", Severity.ERROR, id="written on both sides"),
+        pytest.param(
+            "newest-outdated",
+            replace(sides(compacted=True), source_unread=OffsetRange(100, 120)),
+            "records-not-judged",
+            Severity.NOTE,
+            id="an open transaction may hold the newest",
+        ),
+        pytest.param(
+            "newest-missing",
+            replace(sides(compacted=True), source_anew=True),
+            "source-topic-recreated",
+            Severity.FAIL,
+            id="keys of a source made anew",
+        ),
         pytest.param(
             "missing-tail", sides(compacted=True), "not-replicated-yet", Severity.FAIL, id="lag in a compacted"
         ),
@@ -125,12 +155,6 @@ def sides(
         ),
         pytest.param(
             "missing", sides(compacted=True), "records-differ", Severity.FAIL, id="nothing is equal in a compacted"
-        ),
-        pytest.param(
-            "missing", sides(held=0, compacted=True), "compacted", Severity.ERROR, id="tombstones alone are gone"
-        ),
-        pytest.param(
-            "missing", sides(source=(9, 100), compacted=True), "compacted", Severity.ERROR, id="deleted and compacted"
         ),
     ],
 )
@@ -223,3 +247,44 @@ def test_records_sent_again_from_what_the_source_has_removed_are_not_somebody_el
     again, stray = Difference(ORDERS, "extra", 10, 100, 109), Difference(ORDERS, "extra", 1, 120, 120)
     given = {ORDERS: sides(source=(90, 130), target=(0, 150))}
     assert with_expired([again, stray], given, {ORDERS: history}) == [again._replace(kind="extra-head"), stray]
+
+
+def keys(kind: str, first: int = 5) -> Difference:
+    return Difference(ORDERS, kind, 1, first, first)
+
+
+@pytest.mark.parametrize(
+    ("given", "side", "kinds"),
+    [
+        pytest.param([keys("missing-tail")], sides(compacted=True), ["missing-hole"], id="old tombstones at the end"),
+        pytest.param([keys("missing-tail")], sides(), ["missing-tail"], id="not compacted"),
+        pytest.param(
+            [keys("missing-tail"), keys("newest-outdated", 6)], sides(compacted=True), ["missing-tail"], id="lag"
+        ),
+        pytest.param(
+            [keys("missing-tail"), keys("newest-missing", 4)],
+            sides(compacted=True),
+            ["missing-tail", "newest-missing"],
+            id="lag, and a key that was lost before",
+        ),
+        pytest.param(
+            [keys("missing"), keys("newest-missing")], sides(target=(0, 0), compacted=True), ["missing"], id="nothing"
+        ),
+        pytest.param(
+            [keys("missing"), keys("newest-missing")],
+            sides(compacted=True),
+            ["missing-hole", "newest-missing"],
+            id="other keys",
+        ),
+        pytest.param(
+            [keys("missing"), keys("newest-outdated")],
+            sides(compacted=True),
+            ["missing"],
+            id="every record was changed",
+        ),
+    ],
+)
+def test_the_newest_records_decide_what_a_compacted_topic_still_owes(
+    given: list[Difference], side: Sides, kinds: list[str]
+) -> None:
+    assert [each.kind for each in by_newest(given, {ORDERS: side})] == kinds
