@@ -27,17 +27,24 @@ def role(side: str, guard: GuardParameters | None) -> Column:
 
 
 def headers(side: str, guard: GuardParameters | None) -> Column:
-    """The headers to compare: on the target, without the mark that the guard appended.
+    """The headers to compare: without the marks that the guards of both directions appended on the way.
 
-    The mark is the last header of its name and has no value. If the last one has a value, it is not the guard's and
+    A mark is the last header of its name and has no value. If the last one has a value, it is not the guard's and
     stays.
     """
     given = F.col("headers")
-    if guard is None or side == SOURCE:
+    if guard is None:
         return given
-    before = F.size(given) - F.array_position(F.reverse(given["key"]), guard.mark).cast("int")
+    newest, older = (guard.filter, guard.mark) if side == SOURCE else (guard.mark, guard.filter)
+    once = F.when(_carries(newest), _without_last(given, newest)).otherwise(given)
+    return F.when(_carries(newest) & _carries(older), _without_last(once, older)).otherwise(once)
+
+
+def _without_last(given: Column, name: str) -> Column:
+    """Headers that include `name` without the last header of that name, if it has no value."""
+    before = F.size(given) - F.array_position(F.reverse(given["key"]), name).cast("int")
     unmarked = F.concat(F.slice(given, F.lit(1), before), F.slice(given, before + 2, F.size(given)))
-    return F.when(_carries(guard.mark) & F.get(given, before)["value"].isNull(), unmarked).otherwise(given)
+    return F.when(F.get(given, before)["value"].isNull(), unmarked).otherwise(given)
 
 
 def without_marks(marks: Sequence[str]) -> Column:

@@ -136,19 +136,22 @@ def partition_sums(digests: DataFrame) -> DataFrame:
 
     The digest is the sum of the records' digests, kept as sums of 32-bit halves, which 2^31 records cannot overflow.
     low_placed and high_placed add up each half times the record's offset, both modulo PLACED_MODULUS, and first is the
-    offset of the first record. Columns looped and aside count the records that the other columns leave out; oldest_ms
-    and newest_ms are times.
+    offset of the first record. Columns looped and aside count the records that the other columns leave out; low_aside
+    and high_aside are the digest of those set aside. oldest_ms and newest_ms are times.
     """
     compared = F.col("role") == COMPARED
     time_ms = F.when(compared, F.col("time_ms"))
-    low = F.when(compared, F.col("digest").bitwiseAND(F.lit(_LOW_HALF))).otherwise(0)
-    high = F.when(compared, F.shiftrightunsigned("digest", 32)).otherwise(0)
+    aside = F.col("role") == ASIDE
+    low_half, high_half = F.col("digest").bitwiseAND(F.lit(_LOW_HALF)), F.shiftrightunsigned("digest", 32)
+    low, high = F.when(compared, low_half).otherwise(0), F.when(compared, high_half).otherwise(0)
     offset = F.when(compared, F.col("offset"))
     return (
         digests.select(
             *("side", "topic", "partition", "role"),
             low.alias("low"),
             high.alias("high"),
+            F.when(aside, low_half).otherwise(0).alias("low_aside"),
+            F.when(aside, high_half).otherwise(0).alias("high_aside"),
             time_ms.alias("time_ms"),
             offset.alias("offset"),
             _placed(low, offset).alias("low_placed"),
@@ -161,6 +164,8 @@ def partition_sums(digests: DataFrame) -> DataFrame:
             F.sum("high").alias("high"),
             F.count(F.when(F.col("role") == LOOPED, 1)).alias("looped"),
             F.count(F.when(F.col("role") == ASIDE, 1)).alias("aside"),
+            F.sum("low_aside").alias("low_aside"),
+            F.sum("high_aside").alias("high_aside"),
             F.min("time_ms").alias("oldest_ms"),
             F.max("time_ms").alias("newest_ms"),
             F.coalesce(F.sum("low_placed"), F.lit(0)).alias("low_placed"),

@@ -32,7 +32,7 @@ def with_replaced(
 
 def is_replaced(difference: Difference, sides: Sides) -> bool:
     """Whether the record is the other face of one that is missing, so that one finding says both."""
-    return sides.replaced and meaning(difference, sides) == EXTRA
+    return sides.replaced and meaning(difference, replace(sides, guarded=False)) == EXTRA
 
 
 def made_anew(history: SyncHistory, log: OffsetRange, oldest_ms: int | None) -> bool:
@@ -84,8 +84,13 @@ def by_newest(differences: Sequence[Difference], sides: Mapping[TopicPartition, 
             found.append(each._replace(kind="missing-hole"))
         else:
             found.append(each)
-            explained |= {key for key in keys if each.kind == "missing" or key.first >= each.first}
+            explained |= {key for key in keys if each.kind == "missing" or _is_due(key, each)}
     return [each for each in found if each not in explained]
+
+
+def _is_due(key: Difference, tail: Difference) -> bool:
+    """Whether the records that are due explain the key. Of a foreign key, the source holds no record."""
+    return key.kind != "newest-foreign" and key.first >= tail.first
 
 
 def _is_outdated(difference: Difference) -> bool:

@@ -100,8 +100,8 @@ def _differing(
     compacted = _compacted(flow, partitions)
     if compacted:
         logs = [{each: at[each] for each in compacted} for at in (at_source.logs, target_logs)]
-        newest = newest_by_key(both_sides(flow, *logs), judged)
-        rows += readers.rows(newest, both_clusters(flow), "comparing the newest record of each key")
+        frame = newest_by_key(both_sides(flow, *logs), judged)
+        rows += readers.rows(frame, both_clusters(flow), "comparing the newest record of each key")
     sides = _sides_now(flow, first_pass, compacted, partitions, at_source.unread, target_unread)
     found = [
         Difference(
@@ -146,6 +146,7 @@ def _sides_now(
             source_unread.get(each),
             target_unread.get(each),
             flow.parameters.exactly_once,
+            guarded=flow.parameters.guard is not None,
         )
         for each in partitions
     }

@@ -37,8 +37,8 @@ class Sums:
     """Count and order-free digest of the compared records of one side of a partition.
 
     `low_placed` and `high_placed` are sums of each record's digest times its offset, modulo PLACED_MODULUS; `first` is
-    the offset of the first record. The other fields are not compared: records that the guard sets `aside`, records that
-    have gone both ways (`looped`), and times.
+    the offset of the first record. The other fields are not compared: records that the guard sets `aside` and their
+    digest, records that carry both marks (`looped`), and times.
     """
 
     records: int = 0
@@ -51,6 +51,8 @@ class Sums:
     low_placed: int = field(default=0, compare=False)
     high_placed: int = field(default=0, compare=False)
     first: int | None = field(default=None, compare=False)
+    low_aside: int = field(default=0, compare=False)
+    high_aside: int = field(default=0, compare=False)
 
 
 def same_places(source: Sums, target: Sums) -> bool:
@@ -88,6 +90,18 @@ class FirstPass:
             for each in self.source_logs
             if self.source[each] != self.target[each] or not same_places(self.source[each], self.target[each])
         ]
+
+    @property
+    def with_other_marks(self) -> list[TopicPartition]:
+        """The partitions in which a record may carry a mark that no guard appended: what came from the target differs
+        from what the target wrote, or a record carries both marks."""
+        found = []
+        for each, here in self.source.items():
+            there = self.target[each]
+            came, wrote = ((at.aside, at.low_aside, at.high_aside) for at in (here, there))
+            if (here.aside and came != wrote) or there.looped:
+                found.append(each)
+        return found
 
     def dense(self, partition: TopicPartition) -> bool:
         """Whether the source holds a record at each of its offsets: no transactions, nothing compacted."""
@@ -139,6 +153,8 @@ def read_first_pass(
             row.low_placed,
             row.high_placed,
             row.first,
+            row.low_aside,
+            row.high_aside,
         )
     seconds = time.monotonic() - began
     return FirstPass(source_logs, target_logs, found[SOURCE], found[TARGET], seconds, at_source.unread)

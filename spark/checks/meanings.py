@@ -40,7 +40,8 @@ class Sides:
     `exactly_once`, the flow sends nothing twice. `written_end` is an end offset that the target's log has had: the
     offset after that of the newest offset sync; 0 without one. `source_anew`: the source's log is not the one of which
     records were replicated. `replaced`: as many records are surplus on the target as it lacks, and in the same place.
-    `sent_again`: how often the flow began again at an earlier offset.
+    `sent_again`: how often the flow began again at an earlier offset. `guarded`: the records of the target that are
+    compared carry the flow's mark.
     """
 
     source: OffsetRange
@@ -57,6 +58,7 @@ class Sides:
     source_anew: bool = False
     replaced: bool = False
     sent_again: int = 0
+    guarded: bool = False
 
     @property
     def restarted(self) -> bool:
@@ -81,6 +83,12 @@ EXTRA = Meaning(
     "extra-records",
     Severity.FAIL,
     "records on {target} do not exist on {source}: something other than the flow wrote them",
+)
+_MARKED_ELSEWHERE = Meaning(
+    "marked-elsewhere",
+    Severity.FAIL,
+    "records on {target} carry the mark of {source}, which has no such record. The guard of the other direction takes "
+    "them for copies, so they never cross to {source}",
 )
 _EXPIRED_ON_TARGET = Meaning("expired-on-target", Severity.NOTE, "records have already expired on {target}")
 _EXPIRED_ON_SOURCE = Meaning("expired-on-source", Severity.NOTE, "records on {target} have already expired on {source}")
@@ -281,6 +289,8 @@ def meaning(difference: Difference, sides: Sides) -> Meaning:
     found = _of_both_logs(difference, sides)
     if sides.source_anew:
         return _OF_ANOTHER_SOURCE.get(found, found)
+    if sides.guarded and found == EXTRA:
+        return _MARKED_ELSEWHERE
     return _DIFFERENT if sides.replaced and found == _MISSING else found
 
 

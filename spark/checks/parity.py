@@ -14,13 +14,13 @@ reading, and surplus records. The first pass counts records that are set aside.
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from components.contract.parameters import GuardParameters
-from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, note
+from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, note
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks import parts
 from spark.checks.comparison import compared
 from spark.checks.first_pass import FirstPass
 from spark.checks.loops import Loop, loop_findings
+from spark.checks.marks import mark_findings, read_marks
 from spark.checks.meanings import BEFORE_START, NEWEST, NOT_BEGUN, REORDERED, UNPROVEN, Difference, Sides
 from spark.checks.missing_topics import absent_from_target, foreign_topic_findings
 from spark.checks.open_transactions import open_transaction_findings
@@ -57,8 +57,11 @@ def check_parity(
         flow.parameters, flow.source_topics, flow.target_topics, flow.partitions, flow.remote_partitions
     )
     if flow.parameters.guard is not None:
-        findings += went_both_ways(
-            first_pass, flow.parameters.guard, flow.parameters.source.alias, flow.parameters.target.alias
+        findings += mark_findings(
+            read_marks(flow, first_pass),
+            flow.parameters.guard,
+            flow.parameters.source.alias,
+            flow.parameters.target.alias,
         )
     differences: list[Difference] = []
     sides: Mapping[TopicPartition, Sides] = {}
@@ -113,24 +116,6 @@ def _summary(counts: Mapping[str, int | float], *, guarded: bool) -> str:
     if counts.get("beforeStart"):
         summary += f"; {counts['beforeStart']} before the flow's start"
     return summary
-
-
-def went_both_ways(first_pass: FirstPass, guard: GuardParameters, source: str, target: str) -> list[Finding]:
-    """One finding per topic for records on the target that carry the marks of both directions."""
-    found: dict[str, dict[int, int]] = {}
-    for partition, sums in sorted(first_pass.target.items()):
-        if sums.looped:
-            found.setdefault(partition.topic, {})[partition.partition] = sums.looped
-    return [
-        fail(
-            "records-loop",
-            f"{topic}: {sum(looped.values())} records on {target} carry both {guard.filter} and {guard.mark}. They "
-            f"went {target} -> {source} -> {target}, although the guard should have dropped them (partitions "
-            f"{', '.join(map(str, looped))})",
-            sum(looped.values()),
-        )
-        for topic, looped in found.items()
-    ]
 
 
 def not_compared(first_pass: FirstPass) -> list[Finding]:

@@ -109,6 +109,8 @@ REMEDIES: Mapping[str, str] = {
     "to survive",
     "lost-to-retention": "the records are lost on {target}. Copy them from a backup if there is one, and give the "
     "topics on {source} a `retention.ms` that is longer than the longest interruption to survive",
+    "marked-elsewhere": "find the producer that writes records with this header, which is reserved for the guards, and "
+    "let it write them again without the header",
     "missing-records": "`replicate diff {stack} --against cluster` shows whether the flow runs as declared. The "
     "connector does not send these records a second time by itself; to get them, " + _RESEND + ". Records that arrived "
     "before will then be there twice",

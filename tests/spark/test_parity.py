@@ -4,17 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from components.contract.parameters import GuardParameters
 from components.contract.report import Severity
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.first_pass import FirstPass, Sums, same_places
 from spark.checks.meanings import Difference
 from spark.checks.missing_topics import absent_topics, young_topics
-from spark.checks.parity import counted_records, final_records, not_compared, nothing_to_compare, went_both_ways
+from spark.checks.parity import counted_records, final_records, not_compared, nothing_to_compare
 from spark.transforms import PLACED_MODULUS
 
 LEDGER = TopicPartition("ledger", 0)
-GUARD = GuardParameters(filter="replicated-from-uswest", mark="replicated-from-useast")
 
 
 def a_pass(source: Sums, target: Sums) -> FirstPass:
@@ -72,14 +70,6 @@ def test_a_topic_that_may_be_younger_than_the_refresh_interval_is_not_a_failure(
     assert young_topics({LEDGER, other}, {LEDGER, other}) == {"ledger"}
 
 
-def test_records_with_both_marks_are_reported_with_their_path() -> None:
-    (finding,) = went_both_ways(a_pass(Sums(5), Sums(5, looped=3)), GUARD, "useast", "uswest")
-    assert (finding.code, finding.severity, finding.count) == ("records-loop", Severity.FAIL, 3)
-    assert "3 records on uswest" in finding.message
-    assert "uswest -> useast -> uswest" in finding.message
-    assert went_both_ways(a_pass(Sums(5), Sums(5)), GUARD, "useast", "uswest") == []
-
-
 def test_an_empty_source_is_an_error_but_one_that_only_received_is_not() -> None:
     (empty,) = nothing_to_compare(a_pass(Sums(), Sums()))
     assert (empty.code, empty.severity) == ("empty-range", Severity.ERROR)
@@ -118,3 +108,11 @@ def test_a_partition_that_could_not_be_read_to_its_end_is_not_called_equal() -> 
 def test_records_that_were_only_counted_keep_their_counts() -> None:
     counts = counted_records(a_pass(Sums(100, 1, 1), Sums(40, 2, 2)))
     assert counts == {"sourceRecords": 100, "targetRecords": 40, "agreeingPartitions": 0}
+
+
+def test_marked_records_are_compared_only_where_they_may_be_of_somebody_else() -> None:
+    came = Sums(5, 1, 1, aside=3, low_aside=9)
+    assert a_pass(came, came).with_other_marks == []
+    assert a_pass(Sums(5, 1, 1), came).with_other_marks == []
+    assert a_pass(came, Sums(5, 1, 1, aside=3, low_aside=8)).with_other_marks == [LEDGER]
+    assert a_pass(Sums(5, 1, 1), Sums(5, 1, 1, looped=1)).with_other_marks == [LEDGER]

@@ -128,6 +128,9 @@ def sides(
         pytest.param(
             "newest-foreign", sides(source=(9, 100), compacted=True), "compacted", Severity.ERROR, id="expired or stray"
         ),
+        pytest.param(
+            "extra", replace(sides(), guarded=True), "marked-elsewhere", Severity.FAIL, id="a mark from elsewhere"
+        ),
         pytest.param("newest-unproven", sides(compacted=True), "compacted", Severity.ERROR, id="written on both sides"),
         pytest.param(
             "newest-outdated",
@@ -266,6 +269,12 @@ def keys(kind: str, first: int = 5) -> Difference:
             sides(compacted=True),
             ["missing-tail", "newest-missing"],
             id="lag, and a key that was lost before",
+        ),
+        pytest.param(
+            [keys("missing-tail"), keys("newest-foreign", 9)],
+            sides(compacted=True),
+            ["missing-tail", "newest-foreign"],
+            id="lag, and a key that the source never had",
         ),
         pytest.param(
             [keys("missing"), keys("newest-missing")], sides(target=(0, 0), compacted=True), ["missing"], id="nothing"

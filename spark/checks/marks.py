@@ -1,0 +1,69 @@
+"""Records of a guarded flow that carry a mark, but did not get it from the guard of the other direction."""
+
+from collections.abc import Mapping, Sequence
+
+from components.contract.parameters import GuardParameters
+from components.contract.report import SAMPLES, Finding, Severity
+from components.kafka.positions import TopicPartition
+from spark import readers
+from spark.checks.first_pass import FirstPass, both_clusters, both_sides
+from spark.checks.meanings import Difference, Meaning
+from spark.flows import OpenFlow
+from spark.marked import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND, marked_elsewhere
+
+_MEANINGS: Mapping[str, Meaning] = {
+    MARKED_ON_SOURCE: Meaning(
+        "marked-elsewhere",
+        Severity.FAIL,
+        "records on {source} carry the mark of {target} ({filter}), but {target} has no such record. The guard takes "
+        "them for copies, so they never cross to {target}",
+    ),
+    MARKED_ON_TARGET: Meaning(
+        "marked-elsewhere",
+        Severity.FAIL,
+        "records on {target} carry both {filter} and {mark}, but {source} has no such record. The guard of the other "
+        "direction takes them for copies, so they never cross to {source}",
+    ),
+    WENT_ROUND: Meaning(
+        "records-loop",
+        Severity.FAIL,
+        "records on {target} carry both {filter} and {mark}. They went {target} -> {source} -> {target}, although the "
+        "guard should have dropped them",
+    ),
+}
+
+
+def read_marks(flow: OpenFlow, first_pass: FirstPass) -> list[Difference]:
+    """The records with a mark in partitions in which not all of them came by the other direction."""
+    partitions = first_pass.with_other_marks
+    if flow.parameters.guard is None or not partitions:
+        return []
+    flow.progress(f"{flow.name}: comparing the marked records of {len(partitions)} partitions")
+    source = {each: first_pass.source_logs[each] for each in partitions}
+    target = {each: first_pass.target_logs[each] for each in partitions}
+    starts = flow.spark.createDataFrame(
+        [(each.topic, each.partition, source[each].start, target[each].start) for each in partitions],
+        "topic string, partition int, source_start bigint, target_start bigint",
+    )
+    frame = marked_elsewhere(both_sides(flow, source, target), starts)
+    return [
+        Difference(TopicPartition(row.topic, row.partition), row.kind, row.records, row.first, row.last)
+        for row in readers.rows(frame, both_clusters(flow), "comparing marked records")
+    ]
+
+
+def mark_findings(marked: Sequence[Difference], guard: GuardParameters, source: str, target: str) -> list[Finding]:
+    """One finding per topic and kind. `source` and `target` are aliases."""
+    grouped: dict[tuple[str, str], list[Difference]] = {}
+    for each in sorted(marked):
+        grouped.setdefault((each.partition.topic, each.kind), []).append(each)
+    findings = []
+    for (topic, kind), members in grouped.items():
+        what = _MEANINGS[kind]
+        text = what.text.format(source=source, target=target, filter=guard.filter, mark=guard.mark)
+        count = sum(each.records for each in members)
+        where = "; ".join(
+            f"partition {each.partition.partition} offsets {each.first} to {each.last}" for each in members[:SAMPLES]
+        )
+        findings.append(Finding(what.code, what.severity, f"{topic}: {count} {text} ({where})", count))
+    return findings
