@@ -69,10 +69,13 @@ def records(
 
 
 def layered(
-    spark: SparkSession, options: ClientOptions, ranges: Iterable[tuple[TopicPartition, OffsetRange]]
+    spark: SparkSession,
+    options: ClientOptions,
+    ranges: Iterable[tuple[TopicPartition, OffsetRange]],
+    isolation: str = "read_committed",
 ) -> DataFrame:
     """The records of many ranges, several per partition. A record in two ranges comes once."""
-    frames = [records(spark, options, layer) for layer in layers(ranges)]
+    frames = [records(spark, options, layer, isolation) for layer in layers(ranges)]
     if not frames:
         return records(spark, options, {})
     result = frames[0]

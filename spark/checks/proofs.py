@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from components.contract.report import SAMPLES, Scalar
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark import readers, transforms
+from spark.checks.landings import Around, is_unknown, landing_past, proof_at
 from spark.checks.translation import (
     TARGET_REACH,
     Candidates,
@@ -16,7 +18,6 @@ from spark.checks.translation import (
     Record,
     SyncHistory,
     landing,
-    prove,
     source_range,
 )
 from spark.clusters import Cluster
@@ -62,27 +63,75 @@ def prove_all(flow: OpenFlow, positions: Sequence[Position], syncs: Mapping[Topi
     expected = _expected(flow, positions, syncs, on_target, source_logs)
     ranges = [(each.partition, expected[each].range) for each in positions]
     on_source = _records(flow, flow.source, ranges)
-    inexact = {
-        topic
-        for topic, policy in flow.source.cleanup_policies({each.partition.topic for each in positions}).items()
-        if "compact" in policy or flow.parameters.transformed
-    }
+    aborted = _aborted(flow, positions, expected, on_source)
+    if aborted:
+        again = _past_aborted(positions, expected, on_target, aborted)
+        expected |= _expected(flow, list(again), syncs, on_target, source_logs, again)
+        more = [(each.partition, expected[each].range) for each in again]
+        on_source = _joined(on_source, _records(flow, flow.source, more))
+        ranges += more
+    policies = flow.source.cleanup_policies({each.partition.topic for each in positions})
     return Proofs(
         {
-            each: prove(
+            each: proof_at(
                 each,
-                target_logs[each],
-                source_logs[each.partition],
-                expected[each].found,
-                Candidates(expected[each].range, on_source.get(each.partition, [])),
-                expected[each].guess,
-                each.partition.topic in inexact,
+                Around(
+                    target_logs[each],
+                    source_logs[each.partition],
+                    on_target.get(each.partition, []),
+                    Candidates(expected[each].range, on_source.get(each.partition, [])),
+                    expected[each].found,
+                    expected[each].guess,
+                    "compact" in policies.get(each.partition.topic, ""),
+                    flow.parameters.transformed or each.partition in aborted,
+                ),
             )
             for each in positions
         },
         sum(1 for _, offsets in (*around, *ranges) if offsets.size),
         sum(len(found) for found in (*on_target.values(), *on_source.values())),
     )
+
+
+def _aborted(
+    flow: OpenFlow,
+    positions: Sequence[Position],
+    expected: Mapping[Position, "_Expected"],
+    on_source: Mapping[TopicPartition, Sequence[Record]],
+) -> dict[TopicPartition, frozenset[str]]:
+    """The digests of records that the source aborted, near the landings that it does not hold as committed ones."""
+    unknown = [each for each in positions if is_unknown(expected[each].found, on_source.get(each.partition, []))]
+    ranges = [(each.partition, expected[each].range) for each in unknown]
+    found: dict[TopicPartition, frozenset[str]] = {}
+    for partition, every in _records(flow, flow.source, ranges, "read_uncommitted").items():
+        committed = {each.digest for each in on_source.get(partition, [])}
+        found[partition] = frozenset(each.digest for each in every) - committed
+    return {partition: digests for partition, digests in found.items() if digests}
+
+
+def _past_aborted(
+    positions: Sequence[Position],
+    expected: Mapping[Position, "_Expected"],
+    on_target: Mapping[TopicPartition, Sequence[Record]],
+    aborted: Mapping[TopicPartition, frozenset[str]],
+) -> dict[Position, Landing]:
+    """The landings on committed records, of the positions that landed on aborted ones."""
+    landings = {}
+    for each in positions:
+        found, gone = expected[each].found, aborted.get(each.partition, frozenset())
+        if each.checkpoint is None or found is None or found.record.digest not in gone:
+            continue
+        past = landing_past(each.checkpoint.downstream, on_target.get(each.partition, []), gone)
+        if past is not None:
+            landings[each] = past
+    return landings
+
+
+def _joined(
+    one: Mapping[TopicPartition, Sequence[Record]], other: Mapping[TopicPartition, Sequence[Record]]
+) -> dict[TopicPartition, list[Record]]:
+    """The records of both readings, each once."""
+    return {each: sorted({*one.get(each, []), *other.get(each, [])}) for each in one.keys() | other.keys()}
 
 
 def _around(position: Position) -> OffsetRange:
@@ -97,11 +146,13 @@ def _expected(
     syncs: Mapping[TopicPartition, SyncHistory],
     on_target: Mapping[TopicPartition, Sequence[Record]],
     source_logs: Mapping[TopicPartition, OffsetRange],
+    landings: Mapping[Position, Landing] = MappingProxyType({}),
 ) -> dict[Position, _Expected]:
+    """Where each position's record should be on the source. `landings` are known ones."""
     found: dict[Position, tuple[Landing | None, Guess | None]] = {}
     for each in positions:
         assert each.checkpoint is not None
-        landed = landing(each.checkpoint.downstream, on_target.get(each.partition, []))
+        landed = landings.get(each) or landing(each.checkpoint.downstream, on_target.get(each.partition, []))
         history = syncs.get(each.partition, SyncHistory())
         found[each] = landed, history.guess(landed.record.offset) if landed is not None else None
     unsure = {
@@ -133,12 +184,14 @@ def _offsets_by_time(source: Cluster, times: Mapping[Position, int]) -> dict[Pos
     return found
 
 
-def _records(flow: OpenFlow, cluster: Cluster, ranges: Ranges) -> dict[TopicPartition, list[Record]]:
+def _records(
+    flow: OpenFlow, cluster: Cluster, ranges: Ranges, isolation: str = "read_committed"
+) -> dict[TopicPartition, list[Record]]:
     """The records of the ranges without their content, by source partition."""
     if not any(offsets.size for _, offsets in ranges):
         return {}
     side = SOURCE if cluster is flow.source else TARGET
-    frame = transforms.positions(flow.digests(flow.read_layered(cluster, ranges), side))
+    frame = transforms.positions(flow.digests(flow.read_layered(cluster, ranges, isolation), side))
     found: dict[TopicPartition, list[Record]] = {}
     for row in readers.rows(frame, cluster.where, "reading records around translated offsets"):
         partition = TopicPartition(row.topic, row.partition)

@@ -58,6 +58,7 @@ def ended(check: Check, endpoints: Endpoints) -> FlowOutcome:
     translate_past_gap(scene, "abort", aborted=40)
     translate_past_gap(scene, "skip", skipped=2)
     replicate_aborted(scene, "ended.replicated")
+    scene.translate("ended-aborted", 16, 12, topic="ended.replicated")
     for topic, removed in (("ended.emptied", 10), ("ended.removed", 11)):
         expire(scene, topic, removed)
     compact = {"cleanup.policy": "compact"}
@@ -111,10 +112,12 @@ def expire(scene: Scene, topic: str, removed: int) -> None:
     remove_records(scene.source, topic, 0, removed)
 
 
-@pytest.mark.parametrize("name", ["marker", "abort"], ids=["a marker", "an aborted transaction"])
+@pytest.mark.parametrize(
+    "name", ["marker", "abort", "aborted"], ids=["a marker", "an aborted transaction", "a replicated aborted record"]
+)
 def test_offsets_without_a_record_are_not_skipped(ended: FlowOutcome, name: str) -> None:
     outcome = named(ended, "offsets-translate")
-    assert (outcome.counts["proven"], outcome.counts["readAgain"]) == (2, 0), outcome
+    assert (outcome.counts["proven"], outcome.counts["readAgain"]) == (3, 0), outcome
     assert not [each.message for each in outcome.findings if f"group ended-{name} " in each.message]
 
 
