@@ -36,6 +36,7 @@ INFRA = (
     "validation",
     "review",
     "operations",
+    "rehearsal",
     "promotion.run",
     "new_project",
     "commands",

@@ -65,12 +65,13 @@ class _User:
 
 
 def flows_without_addresses(topology: Topology, region: str | None = None) -> tuple[ResolvedFlow, ...]:
-    """Return the flows of a region (of all without one); addresses that only a stack's configuration has stay empty.
+    """Return the flows of a region (of all without one), for what no address decides, such as ACLs and names.
 
-    No ACL depends on an address.
+    An address that only a stack's configuration has is a sentence that names its key.
     """
     addresses = [cluster.bootstrap_servers for cluster in topology.clusters.values()]
-    return resolve_flows(topology, region, {each.config: "" for each in addresses if isinstance(each, ConfigValue)})
+    keys = [each.config for each in addresses if isinstance(each, ConfigValue)]
+    return resolve_flows(topology, region, {key: f"the address in configuration key `{key}`" for key in keys})
 
 
 def flow_acls(flow: ResolvedFlow) -> tuple[Acl, ...]:

@@ -29,6 +29,7 @@ COMMANDS += [
     "failover",
     "failback",
     "offsets",
+    "runbook",
     "pause",
     "resume",
     "stop",

@@ -13,7 +13,9 @@ from components.contract.report import Verdict
 from components.contract.temporary_states import TemporaryState
 from components.kafka.connector_status import Failure
 from components.kafka.positions import TopicPartition
+from components.render.acls import flows_without_addresses
 from components.render.job_parameters import flow_parameters
+from components.topology.parsing import parse_topology
 from infra.operations.facts import (
     ConnectorFacts,
     FlowFacts,
@@ -27,7 +29,7 @@ from infra.operations.facts import (
 from infra.operations.flow_status import flow_status
 from infra.operations.status_document import FlowStatus, Kind, StackStatus, StatusDocument
 from infra.operations.status_text import print_status
-from tests.builders import a_resolved_flow
+from tests.builders import a_cluster, a_resolved_flow, a_topology
 from tests.infra.readmes import READMES
 
 NOW = datetime(2026, 1, 31, 3, 0, tzinfo=UTC)
@@ -232,3 +234,15 @@ def test_the_readme_shows_what_the_command_prints() -> None:
     (shown,) = [each.text for readme in READMES for each in readme.blocks() if " orders verdict " in each.text]
     status = StackStatus(stack="prod-us-west-2", flows=(flow_status(FLOW, found),))
     assert " ".join(shown.split()) == " ".join(text_of(StatusDocument(asked_at="", stacks=(status,))).split())
+
+
+def test_a_flow_with_an_address_in_the_configuration_can_be_unasked() -> None:
+    """As with a stack on a local stack that does not run: nothing is known of its clusters."""
+    clusters = {
+        "useast": a_cluster(bootstrapServers={"config": "useastBootstrap"}),
+        "uswest": a_cluster("us-west-2"),
+    }
+    (flow,) = flows_without_addresses(parse_topology(a_topology(clusters=clusters)))
+    nothing = Unasked("the local stack does not run")
+    found = flow_status(flow_parameters(flow), FlowFacts(0, nothing, nothing, nothing, nothing, nothing))
+    assert not found.could_fail_over

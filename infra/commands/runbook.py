@@ -1,0 +1,39 @@
+"""The command `replicate runbook`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from infra.commands.console import out
+from infra.commands.options import InProject, Stack
+from infra.settings import read_settings
+
+
+def runbook(
+    project: InProject,
+    stack: Stack,
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE", help="File to write to; without it, print the page.")
+    ] = None,
+) -> None:
+    """Write one page for whoever is woken: what to type in each situation, with the names of this stack.
+
+    It is written from the model alone and needs no cluster, so print it before it is needed. Durations are those of the
+    last `replicate drill`. It holds no credential, only where each one is kept.
+
+    Example: `replicate runbook prod-us-west-2 --output runbook.md`
+    """
+    from infra.rehearsal.model import runbook_model
+    from infra.rehearsal.page import runbook as page
+
+    settings = read_settings(stack, project.stacks)
+    file = settings.topology_file.resolve()
+    shown = file.relative_to(project.folder) if file.is_relative_to(project.folder) else file
+    text = page(runbook_model(settings, shown.as_posix()))
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    output.write_text(text)
+    out.print(f"[green]✓[/] {escape(str(output))}", soft_wrap=True)

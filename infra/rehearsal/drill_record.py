@@ -1,0 +1,76 @@
+"""What a drill measured, in a JSON file beside the stack files.
+
+A file of the project, so that the runbook needs no cluster, the whole team has the durations on the night when
+Kubernetes does not answer, and git keeps the earlier ones.
+"""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from components.contract.clusters import Model, Name
+from components.contract.problems import CannotRunError
+from infra.files.positions import shown
+from infra.settings import StackSettings
+
+
+class Step(Model):
+    """A step of a drill, and how many seconds it took."""
+
+    name: Name
+    seconds: float
+
+
+class DrillRecord(Model):
+    """One drill of a flow; `at` is in ISO 8601. The other numbers are records.
+
+    `announced` is how many were to be read again, and is a lower bound if `announced_at_least`.
+    """
+
+    schema_version: int = 1
+    flow: Name
+    at: Name
+    passed: bool
+    partitions: int
+    expected: int
+    skipped: int
+    announced: int
+    announced_at_least: bool
+    read_again: int
+    steps: tuple[Step, ...]
+
+    @property
+    def seconds(self) -> float:
+        return sum(step.seconds for step in self.steps)
+
+
+def record_file(settings: StackSettings, flow: str) -> Path:
+    """The file of a flow's newest drill."""
+    return settings.stacks / "drills" / f"{settings.stack}.{flow}.json"
+
+
+def read_record(settings: StackSettings, flow: str) -> DrillRecord | None:
+    """The newest drill; None if there was none. Raises CannotRunError for a file in another form."""
+    path = record_file(settings, flow)
+    if not path.is_file():
+        return None
+    try:
+        return DrillRecord.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        at = ".".join(map(str, first["loc"]))
+        raise CannotRunError(
+            "drill-record-unreadable",
+            f"the file is not what a drill writes: {at or 'the file'}: {first['msg']}",
+            shown(path),
+            "The runbook takes the expected durations from it.",
+            f"delete the file, or run `replicate drill {settings.stack} {flow}` again.",
+        ) from None
+
+
+def write_record(settings: StackSettings, record: DrillRecord) -> Path:
+    """Replace the record of a flow's drill."""
+    path = record_file(settings, record.flow)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(record.model_dump_json(by_alias=True, indent=2) + "\n")
+    return path

@@ -1,0 +1,160 @@
+"""What the runbook says of moving groups: a region is left or lost, and the way back."""
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from components.contract.parameters import FlowParameters
+from components.contract.problems import RefusedError
+from components.kafka.replication_policy import Policy
+from components.render.acls import flows_without_addresses
+from infra.operations.failback_plan import refuse_unsuited_back
+from infra.operations.failover_facts import Mode
+from infra.operations.failover_plan import refuse_unsuited
+from infra.rehearsal.drill_record import DrillRecord
+from infra.rehearsal.model import RunbookModel
+from infra.rehearsal.section import Do, Section, code, commands, steps
+
+LEAVE = "Leave a region that answers"
+LOST = "The source does not answer"
+TARGET_DOWN = "The target does not answer"
+BACK = "Go back"
+
+#: What one flow needs in a section.
+_Part: TypeAlias = Callable[[RunbookModel, FlowParameters], Iterator[str]]
+
+
+def sections(model: RunbookModel) -> Iterator[Section]:
+    """The sections, each with a part for every flow."""
+    yield Section(LEAVE, "a region has to be left, and both regions answer?", _parts(model, _leave))
+    yield Section(LOST, "the source of a flow does not answer?", _parts(model, _lost))
+    yield Section(TARGET_DOWN, "the target of a flow does not answer?", tuple(_target_down()))
+    yield Section(BACK, "the groups have to go back to the source?", _parts(model, _back))
+
+
+def flow_title(flow: FlowParameters) -> str:
+    return f"### {flow.name}: {flow.source.alias} to {flow.target.alias}"
+
+
+def _parts(model: RunbookModel, part: _Part) -> tuple[str, ...]:
+    lines: list[str] = []
+    for flow in model.parameters():
+        lines += [flow_title(flow), "", *part(model, flow), ""]
+    return tuple(lines)
+
+
+def _leave(model: RunbookModel, flow: FlowParameters) -> Iterator[str]:
+    if refusal := _refusal(flow, Mode.PLANNED):
+        yield from _cannot(refusal)
+        return
+    call = f"replicate failover {model.stack} {flow.name}"
+    yield from (_duration(model, flow), "")
+    yield from steps(
+        Do(f"Stop the consumers on {flow.source.alias}, and then the producers."),
+        Do("Look. This changes nothing:", (f"{call} --dry-run",)),
+        Do("Correct every line with `✗`, and look again. Then move the groups:", (call,)),
+        Do(f"{_start_there(flow)}"),
+    )
+    yield ""
+    yield "**Undo it:** as long as nothing has started on the target, start everything on the source again."
+    if flow.checkpoints.enabled:
+        yield f"Then start the checkpoint connector again: `replicate resume {model.stack} {flow.name}`."
+    yield ""
+    if flow.policy is Policy.DEFAULT:
+        yield f"**The producers stay on {flow.source.alias}:** stop only the consumers. Look, and then move the groups:"
+        yield ""
+        yield from commands(f"{call} --mode continuous --dry-run", f"{call} --mode continuous")
+    else:
+        yield f"**The producers cannot stay on {flow.source.alias}:** topics have the same names on both sides."
+    if flow.guard:
+        yield ""
+        yield "The order of records differs on both sides of this pair. A group that has not reached the end therefore"
+        yield "reads some records again."
+
+
+def _lost(model: RunbookModel, flow: FlowParameters) -> Iterator[str]:
+    call = f"replicate failover {model.stack} {flow.name} --mode disaster"
+    yield from steps(
+        Do(
+            f"See what is lost. For each topic it says from when on records may be missing on {flow.target.alias}, and "
+            "for each group how many records it may read again. This changes nothing:",
+            (f"{call} --dry-run",),
+        ),
+        Do("Give groups that have no position on the target their newest checkpoint:", (call,)),
+        Do(_start_there(flow)),
+        Do(
+            f"Before {flow.source.alias} comes back, stop the flow, so that no connector moves a group:",
+            (f"replicate stop {model.stack} {flow.name}",),
+        ),
+    )
+    if not flow.checkpoints.enabled:
+        yield ""
+        yield "This flow writes no checkpoints. A group without a position on the target begins there at its"
+        yield "`auto.offset.reset`: `earliest` reads everything again, and `latest` skips records."
+
+
+def _target_down() -> Iterator[str]:
+    yield "Nothing has to be typed. Replication goes on by itself when the target is back, from the offsets that it had"
+    yield "committed. Groups cannot move meanwhile. Make sure that the source's retention is longer than the outage:"
+    yield "the source deletes records even if they were never replicated."
+
+
+def _back(model: RunbookModel, flow: FlowParameters) -> Iterator[str]:
+    reverse = [
+        each.name
+        for each in flows_without_addresses(model.settings.topology)
+        if (each.alias("source"), each.alias("target")) == (flow.target.alias, flow.source.alias)
+    ]
+    try:
+        refuse_unsuited_back(flow, reverse)
+    except RefusedError as error:
+        yield from _cannot(error)
+        return
+    call = f"replicate failback {model.stack} {flow.name}"
+    yield from steps(
+        Do(
+            f"Stop the producers on {flow.target.alias}. Let the consumers read what was written there to the end: "
+            "unless a flow leads back, these records never reach the source."
+        ),
+        Do(f"Stop the consumers on {flow.target.alias}."),
+        Do("Look. This changes nothing:", (f"{call} --dry-run",)),
+        Do("Move the groups:", (call,)),
+        Do(f"Start the consumers on {flow.source.alias} at {flow.source.bootstrap_servers}, and then the producers."),
+        Do("Start the connectors that were stopped:", (f"replicate resume {model.stack} {flow.name}",)),
+    )
+
+
+def _start_there(flow: FlowParameters) -> str:
+    policy, topics = flow.replication_policy, flow.topics
+    names = sorted({name for topic in topics for name in (policy.remote(topic), topic)})
+    where = f"Start the consumers on {flow.target.alias} at {flow.target.bootstrap_servers}. They read {code(names)}."
+    return f"{where} Then start the producers there; they write to {code(topics)}."
+
+
+def _refusal(flow: FlowParameters, mode: Mode) -> RefusedError | None:
+    try:
+        refuse_unsuited(flow, mode)
+    except RefusedError as error:
+        return error
+    return None
+
+
+def _cannot(error: RefusedError) -> Iterator[str]:
+    yield f"**Not possible for this flow:** {error.what}. {error.why}"
+    yield ""
+    yield f"Instead: {error.remedy}"
+    yield ""
+
+
+def _duration(model: RunbookModel, flow: FlowParameters) -> str:
+    record = model.drills.get(flow.name)
+    if record is None:
+        return "Expected duration: not measured."
+    return f"Expected duration: {measured(record)}"
+
+
+def measured(record: DrillRecord) -> str:
+    """What the last drill measured, as a sentence."""
+    steps_taken = ", ".join(f"{step.name} {step.seconds:.1f} s" for step in record.steps)
+    result = f"skipped {record.skipped}, read again {record.read_again}"
+    verdict = "" if record.passed else " **The drill failed: find out why before you rely on it.**"
+    return f"{record.seconds:.1f} s in the drill of {record.at[:10]} ({steps_taken}; {result}).{verdict}"
