@@ -37,15 +37,23 @@ class Translated:
 
 
 @dataclass(frozen=True)
+class Silence:
+    """Why the source could not be asked; `refused` if it is there, and refuses the login or the right."""
+
+    reason: str
+    refused: bool = False
+
+
+@dataclass(frozen=True)
 class Evidence:
-    """Everything that the target says. `source` says why the source does not answer; "" if it does.
+    """Everything that the target says. `source` says why the source cannot be asked; None if it can.
 
     `tails` are by source partition, `checkpoints` by group and remote partition. The `committed` offsets of the groups
     are empty: they were on the source.
     """
 
     now_ms: int
-    source: str
+    source: Silence | None
     verdict: VerdictFacts | Unasked | None
     heartbeat_ms: int | None
     tails: Mapping[TopicPartition, Tail]
@@ -53,20 +61,20 @@ class Evidence:
     checkpoints: Mapping[tuple[str, TopicPartition], Translated]
 
 
-def why_silent(source: KafkaReader) -> str:
-    """Why a cluster does not answer; "" if it does."""
+def why_silent(flow: FlowParameters, source: KafkaReader) -> Silence | None:
+    """Why the source does not say where its logs end; None if it does."""
     try:
-        source.topics()
+        source.logs(source.partitions(flow.replicated(source.topics())))
     except UnaskedError as error:
-        return str(error)
-    return ""
+        return Silence(str(error), error.refused)
+    return None
 
 
 def read_evidence(
     flow: FlowParameters,
     target: KafkaReader,
     names: Sequence[str],
-    source: str,
+    source: Silence | None,
     verdict: VerdictFacts | Unasked | None,
     now_ms: int,
 ) -> Evidence:

@@ -33,8 +33,11 @@ def disaster_plan(flow: FlowParameters, found: Evidence) -> Plan:
 
 
 def _source(flow: FlowParameters, found: Evidence) -> Precondition:
-    if found.source:
-        return Precondition("source", found.source)
+    if found.source is not None and found.source.refused:
+        value = f"{found.source.reason}. That is not a lost source: correct the login, and look again"
+        return Precondition("source", value, met=False)
+    if found.source is not None:
+        return Precondition("source", found.source.reason)
     value = f"{flow.source.alias} answers, so exact positions can be computed: use `--mode planned` or `continuous`"
     return Precondition("source", value, met=False)
 

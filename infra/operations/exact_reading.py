@@ -4,21 +4,17 @@ Where the target is read from is found by time: a copy has the timestamp of its 
 that a group waits for is before the first target record with that timestamp or a later one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias, cast
-
-from confluent_kafka import Message
 
 from components.contract.parameters import FlowParameters, GuardParameters
 from components.kafka.exact_positions import NotProvenError, PartitionPositions, exact_positions
 from components.kafka.pair_positions import PairSides, pair_positions
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.record_identity import Headers, Identified, identity, without_mark
+from components.kafka.positions import TopicPartition
+from components.kafka.record_identity import without_mark
 from infra.operations.kafka_reader import KafkaReader
-from infra.operations.record_stream import RecordStream
+from infra.operations.partition_logs import Compared, PartitionLog, Say, every, walk_partitions
 
-Say: TypeAlias = Callable[[str], object]
 #: How many source offsets before the lowest position the walk begins: what was sent again may begin there. The next
 #: number is tried if a record is not found among them; None is the beginning of the log.
 _LEADS = (1_000, 100_000, None)
@@ -35,44 +31,11 @@ def read_positions(
 
     Each partition is read once, however many offsets there are. Raises UnaskedError.
     """
-    remote = {each: flow.replication_policy.remote_partition(each) for each in committed}
-    # The target's ends first: every record below them is below the source's ends.
-    targets = target.logs(remote.values(), committed=flow.exactly_once)
-    sources = source.logs(committed, committed=flow.exactly_once)
-    found: dict[TopicPartition, PartitionPositions | NotProvenError] = {}
-    isolation = flow.exactly_once
-    with source.stream(committed=isolation) as on_source, target.stream(committed=isolation) as on_target:
-        for number, (partition, offsets) in enumerate(committed.items(), start=1):
-            say(f"computing positions: partition {number} of {len(committed)}, {partition}")
-            ours = _Log(source, on_source, partition, sources[partition])
-            theirs = _Log(target, on_target, remote[partition], targets[remote[partition]])
-            found[partition] = _walk(_Crossing(flow.guard, ours, theirs), sorted(offsets))
-    return found
 
+    def walk(ours: PartitionLog, theirs: PartitionLog, offsets: list[int]) -> PartitionPositions | NotProvenError:
+        return _walk(_Crossing(flow.guard, ours, theirs), offsets)
 
-#: The headers to compare of a record that counts; None for one that does not.
-Compared: TypeAlias = Callable[[Headers], Headers | None]
-
-
-@dataclass(frozen=True)
-class _Log:
-    """One side of a partition."""
-
-    reader: KafkaReader
-    stream: RecordStream
-    partition: TopicPartition
-    log: OffsetRange
-
-    def records(self, start: int, compared: Compared) -> Iterator[Identified]:
-        for message in self.stream.messages(self.partition, OffsetRange(start, self.log.end)):
-            headers = compared(cast(Headers, message.headers() or ()))
-            if headers is not None:
-                yield _identified(message, headers)
-
-    def not_before(self, first: Identified) -> int:
-        """An offset before which no copy of the record is."""
-        found = self.reader.offset_at(self.partition, first.time_ms)
-        return self.log.end if found is None else max(found, self.log.start)
+    return walk_partitions(flow, source, target, committed, say, walk)
 
 
 @dataclass(frozen=True)
@@ -80,8 +43,8 @@ class _Crossing:
     """A source partition and its remote partition. A pair's guard tells what was produced here from what came here."""
 
     guard: GuardParameters | None
-    source: _Log
-    target: _Log
+    source: PartitionLog
+    target: PartitionLog
 
     @property
     def sides(self) -> PairSides:
@@ -89,7 +52,7 @@ class _Crossing:
         drops, adds = (self.guard.filter, self.guard.mark) if self.guard else ("", "")
         return PairSides(
             source=lambda start: self.source.records(start, _without(drops)),
-            copies_on_target=lambda start: self.target.records(start, _with(adds) if adds else _every),
+            copies_on_target=lambda start: self.target.records(start, _with(adds) if adds else every),
             target=lambda start: self.target.records(start, _without(adds)),
             copies_on_source=lambda start: self.source.records(start, _with(drops)),
             target_end=self.target.log.end,
@@ -152,10 +115,6 @@ def _with_expired(found: PartitionPositions, source_start: int) -> PartitionPosi
     return replace(found, positions=positions)
 
 
-def _every(headers: Headers) -> Headers:
-    return headers
-
-
 def _without(name: str) -> Compared:
     """Records without a header of this name."""
     return lambda headers: None if name and any(each == name for each, _ in headers) else headers
@@ -164,8 +123,3 @@ def _without(name: str) -> Compared:
 def _with(mark: str) -> Compared:
     """Records with a guard's mark, as they were before it was appended."""
     return lambda headers: without_mark(headers, mark) if any(each == mark for each, _ in headers) else None
-
-
-def _identified(message: Message, headers: Headers) -> Identified:
-    time_ms = message.timestamp()[1]
-    return Identified(message.offset() or 0, identity(message.key(), message.value(), headers, time_ms), time_ms)

@@ -27,7 +27,14 @@ class Unasked:
 
 
 class UnaskedError(Exception):
-    """A question got no answer; the message says which, and why."""
+    """A question got no answer; the message says which, and why.
+
+    `refused` means that the cluster is there, and refuses the login or the right to ask.
+    """
+
+    def __init__(self, message: str, *, refused: bool = False) -> None:
+        super().__init__(message)
+        self.refused = refused
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,20 @@
 """Looks at a flow before a failback: groups on the target, and the records that prove where they go back to."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import cast
-
-from confluent_kafka import Message
+from collections.abc import Iterable, Mapping, Sequence
 
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
 from components.kafka.exact_positions import NotProvenError
-from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.positions import TopicPartition
 from components.kafka.positions_back import PartitionBack, positions_back
-from components.kafka.record_identity import Headers, Identified, identity
 from components.properties.definitions import nearest
 from components.render.acls import flows_without_addresses
-from infra.operations.exact_reading import Say
 from infra.operations.failback_plan import LookedBack
 from infra.operations.failover_facts import Group
 from infra.operations.failover_looking import Scene
 from infra.operations.kafka_reader import KafkaReader
-from infra.operations.record_stream import RecordStream
+from infra.operations.partition_logs import PartitionLog, Say, walk_partitions
 
 #: How many copies before the lowest position the walk begins: one of them has to equal a record of the source, and what
 #: was sent again may begin there. The next number is tried if that is not enough; None is the beginning of the log.
@@ -100,41 +94,10 @@ def read_positions_back(
 
     Each partition is read once, however many offsets there are. Raises UnaskedError.
     """
-    remote = {each: flow.replication_policy.remote_partition(each) for each in committed}
-    targets = target.logs(remote.values(), committed=flow.exactly_once)
-    sources = source.logs(committed, committed=flow.exactly_once)
-    found: dict[TopicPartition, PartitionBack | NotProvenError] = {}
-    with (
-        source.stream(committed=flow.exactly_once) as on_source,
-        target.stream(committed=flow.exactly_once) as on_target,
-    ):
-        for number, (partition, offsets) in enumerate(committed.items(), start=1):
-            say(f"computing positions: partition {number} of {len(committed)}, {partition}")
-            origin = _Log(on_source, source, partition, sources[partition])
-            copies = _Log(on_target, target, remote[partition], targets[remote[partition]])
-            found[partition] = _walk(origin, copies, sorted(offsets))
-    return found
+    return walk_partitions(flow, source, target, committed, say, _walk)
 
 
-@dataclass(frozen=True)
-class _Log:
-    """The records of a partition."""
-
-    stream: RecordStream
-    reader: KafkaReader
-    partition: TopicPartition
-    log: OffsetRange
-
-    def records(self, start: int) -> Iterator[Identified]:
-        return map(_identified, self.stream.messages(self.partition, OffsetRange(start, self.log.end)))
-
-    def not_before(self, first: Identified) -> int:
-        """An offset before which no record with this timestamp is."""
-        found = self.reader.offset_at(self.partition, first.time_ms)
-        return self.log.end if found is None else max(found, self.log.start)
-
-
-def _walk(origin: _Log, copies: _Log, committed: list[int]) -> PartitionBack | NotProvenError:
+def _walk(origin: PartitionLog, copies: PartitionLog, committed: list[int]) -> PartitionBack | NotProvenError:
     """Walk from a little before the lowest position; where nothing is proven, from further before."""
     why = NotProvenError("the remote partition has no record any more")
     for lead in _LEADS:
@@ -153,9 +116,3 @@ def _walk(origin: _Log, copies: _Log, committed: list[int]) -> PartitionBack | N
         if start == copies.log.start:
             break
     return why
-
-
-def _identified(message: Message) -> Identified:
-    time_ms = message.timestamp()[1]
-    headers = cast(Headers, message.headers() or ())
-    return Identified(message.offset() or 0, identity(message.key(), message.value(), headers, time_ms), time_ms)

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from components.contract.problems import RefusedError
 from components.render.job_parameters import connector_login
 from infra.kafka_login import Purpose, client_config, secrets_reader
-from infra.operations.exact_reading import Say
 from infra.operations.failover_facts import Move
 from infra.operations.failover_looking import Scene
 from infra.operations.group_moves import commit_moves
 from infra.operations.group_writer import GroupWriter
+from infra.operations.partition_logs import Say
 
 _WRITING = Purpose("The command commits offsets on the source with the login of the connectors.")
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from components.contract.problems import RefusedError
-from infra.operations.exact_reading import Say
 from infra.operations.failover_facts import Looked, Move, Plan
 from infra.operations.failover_looking import Scene, read_groups
 from infra.operations.flow_connectors import ConnectorPlace, connector_places
 from infra.operations.group_moves import commit_moves
 from infra.operations.intervening import carry_out, read_live
 from infra.operations.interventions import Change, Request, planned
+from infra.operations.partition_logs import Say
 from infra.operations.restarts import connector_in
 
 #: What a checkpoint connector is when it writes nothing.
@@ -70,8 +70,11 @@ def expect_unchanged(scene: Scene, plan: Plan, looked: Looked, *, ends: bool) ->
         grown = [each for each, log in now.items() if log.end != looked.ends[each]]
         if grown:
             partition = min(grown)
-            what = f"a producer wrote to {partition}: it ends at {now[partition].end}, and ended at "
-            raise _changed(scene, f"{what}{looked.ends[partition]}", "stop it")
+            was, end = looked.ends[partition], now[partition].end
+            told = f"it ends at {end}, and ended at {was}"
+            if end < was:
+                raise _changed(scene, f"{partition} lost records: {told}", "find out why")
+            raise _changed(scene, f"a producer wrote to {partition}: {told}", "stop it")
     names = sorted({move.group for move in plan.moves})
     now_groups = read_groups(scene.parameters, source, target, names, frozenset(looked.ends))
     before = {group.name: group for group in looked.groups}

@@ -19,7 +19,7 @@ from infra.kafka_login import Purpose, client_config, secrets_reader
 from infra.kubernetes.access import api_client
 from infra.kubernetes.api import KubernetesApi
 from infra.operations.disaster_facts import Evidence, read_evidence, why_silent
-from infra.operations.exact_reading import Say, read_positions
+from infra.operations.exact_reading import read_positions
 from infra.operations.facts import UnaskedError
 from infra.operations.failover_facts import Group, Growth, Looked
 from infra.operations.group_writer import GroupWriter
@@ -27,6 +27,7 @@ from infra.operations.intervening import cluster_of
 from infra.operations.kafka_reader import KafkaReader
 from infra.operations.kubernetes_reader import connector_facts, needed_objects, read_objects, verdict_facts
 from infra.operations.looking import KUBERNETES_SECONDS
+from infra.operations.partition_logs import Say
 from infra.settings import StackSettings
 from infra.stack_checks import raise_mistakes
 from infra.waiting import NotYetError, wait_for
@@ -120,7 +121,7 @@ def look(scene: Scene, names: Sequence[str], watch_seconds: float, say: Say) -> 
 def look_at_target(scene: Scene, names: Sequence[str]) -> Evidence:
     """Look at what is left when the source is gone."""
     parameters = scene.parameters
-    silent = why_silent(scene.reader(parameters.source))
+    silent = why_silent(parameters, scene.reader(parameters.source))
     with ThreadPoolExecutor(_THREADS) as pool:
         objects = read_objects(scene.api, needed_objects([scene.flow]), pool)
     verdict = verdict_facts(scene.flow, objects)

@@ -25,13 +25,14 @@ def plan(flow: FlowParameters, mode: Mode, looked: Looked, now_ms: int) -> Plan:
             moves += list(_moves(flow, group, looked))
         except LeftAloneError as error:
             left_alone.append(LeftAlone(group.name, str(error)))
-    stops = (_producers(looked), _drained(flow, looked)) if mode is Mode.PLANNED else (_behind(looked),)
+    stops = (_producers(flow, looked), _drained(flow, looked)) if mode is Mode.PLANNED else (_behind(looked),)
     preconditions = (
         _connectors(looked.connectors, checkpoint_may_stand=mode is Mode.PLANNED),
         _topics(flow, looked),
         *stops,
         _proof(looked),
         _groups(moves, left_alone),
+        *_without_offset(flow, looked, {move.group for move in moves}),
         verdict_precondition(looked.verdict, now_ms),
     )
     return Plan(preconditions, tuple(moves), tuple(left_alone))
@@ -112,7 +113,12 @@ def _topics(flow: FlowParameters, looked: Looked) -> Precondition:
     return Precondition("topics", value, met=topics > 0)
 
 
-def _producers(looked: Looked) -> Precondition:
+def _producers(flow: FlowParameters, looked: Looked) -> Precondition:
+    if cut := [each for each in looked.grown if each.after < each.before]:
+        named = ", ".join(f"{each.partition} ends at {each.after}, and ended at {each.before}" for each in cut[:_NAMED])
+        return Precondition(
+            "producers", f"{flow.source.alias} lost records while it was watched: {named}{_more(len(cut))}", met=False
+        )
     if looked.grown:
         grown = ", ".join(f"{each.partition} grew from {each.before} to {each.after}" for each in looked.grown[:_NAMED])
         return Precondition("producers", f"a producer still writes: {grown}{_more(len(looked.grown))}", met=False)
@@ -164,6 +170,29 @@ def _groups(moves: list[Move], left_alone: list[LeftAlone]) -> Precondition:
     found = len({move.group for move in moves})
     alone = f", {len(left_alone)} left alone" if left_alone else ""
     return Precondition("groups", f"{number(found, 'group')} to move{alone}", met=found > 0)
+
+
+def _without_offset(flow: FlowParameters, looked: Looked, moving: set[str]) -> Iterator[Precondition]:
+    """Where the groups that move start in partitions of their topics in which they have no offset on the source."""
+    found: dict[str, list[str]] = {}
+    for group in looked.groups:
+        topics = {each.topic for each in group.committed}
+        silent = [each for each, end in sorted(looked.ends.items()) if each.topic in topics and end]
+        if group.name in moving and (
+            starts := [_start(flow, group, each) for each in silent if each not in group.committed]
+        ):
+            found[group.name] = starts
+    for name, starts in list(found.items())[:_NAMED]:
+        yield Precondition("no offset", f"{name} begins {', '.join(starts[:_NAMED])}{_more(len(starts))}", met=None)
+    if others := list(found)[_NAMED:]:
+        yield Precondition("no offset", f"in some partitions, neither have: {', '.join(others)}", met=None)
+
+
+def _start(flow: FlowParameters, group: Group, partition: TopicPartition) -> str:
+    remote = flow.replication_policy.remote_partition(partition)
+    there = group.on_target.get(remote)
+    start = "its `auto.offset.reset`" if there is None else f"{there}, its offset on {flow.target.alias}"
+    return f"in {remote} at {start}"
 
 
 def verdict_precondition(found: VerdictFacts | Unasked | None, now_ms: int) -> Precondition:

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 from components.contract.problems import RefusedError
 from components.kafka.positions import TopicPartition
-from infra.operations.exact_reading import Say
 from infra.operations.failover_facts import Move
 from infra.operations.group_writer import GroupWriter
 from infra.operations.kafka_reader import KafkaReader
+from infra.operations.partition_logs import Say
 
 
 def commit_moves(writer: GroupWriter, reader: KafkaReader, moves: Sequence[Move], command: str, say: Say) -> None:

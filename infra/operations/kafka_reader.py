@@ -23,6 +23,17 @@ from infra.kafka_login import ClientConfig
 from infra.operations.facts import UnaskedError
 from infra.operations.record_stream import HARMLESS, NO_ANSWER, STREAM_CONFIG, RecordStream
 
+#: What a client hears whose connection a broker accepted and whose login or certificate it refused.
+_REFUSED_LOGIN = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
+#: What a broker answers to a login without the right.
+_REFUSED_RIGHT = frozenset(
+    {
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    }
+)
+
 #: Seconds for one request, and for reading one of MirrorMaker's own topics.
 REQUEST_SECONDS, READ_SECONDS = 5.0, 10.0
 _POLL_SECONDS, _BATCH = 0.2, 10_000
@@ -49,7 +60,7 @@ class KafkaReader:
     def __init__(self, alias: str, config: ClientConfig) -> None:
         self.alias = alias
         self._config = config
-        self._last_error = ""
+        self._last_error, self._refusal = "", ""
         self._lock = threading.Lock()
         self._topics: dict[str, int] | UnaskedError | None = None
         try:
@@ -238,15 +249,21 @@ class KafkaReader:
         if isinstance(error, KafkaError) and error.code() in NO_ANSWER:
             # Only then does the client hand over why it cannot reach a broker or is refused.
             self._admin.poll(0)
+            if self._refusal:
+                return UnaskedError(f"Kafka cluster {self.alias} refuses the login: {self._refusal}", refused=True)
             why = self._last_error or f"no broker answered within {REQUEST_SECONDS:g} s"
             return UnaskedError(f"Kafka cluster {self.alias} does not answer: {why}")
-        return UnaskedError(f"Kafka cluster {self.alias}: {what}: {told}")
+        refused = isinstance(error, KafkaError) and error.code() in _REFUSED_RIGHT
+        return UnaskedError(f"Kafka cluster {self.alias}: {what}: {told}", refused=refused)
 
     def _heard_config(self, own: ClientConfig) -> dict[str, Any]:
         return {**self._config, **own, "error_cb": self._heard}
 
     def _heard(self, error: KafkaError) -> None:
-        if error.code() != KafkaError._ALL_BROKERS_DOWN:
+        if error.code() in _REFUSED_LOGIN:
+            # One broker that refuses says more than another that is down.
+            self._refusal = _short(error.str())
+        elif error.code() != KafkaError._ALL_BROKERS_DOWN:
             self._last_error = _short(error.str())
 
 

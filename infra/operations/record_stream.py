@@ -56,12 +56,20 @@ class RecordStream:
                 if (message.topic(), message.partition()) != partition:
                     continue
                 if self._is_end(partition, message):
+                    self._expect_no_loss(partition, offsets, message)
                     return
                 offset = message.offset() or 0
                 if message.error() is None and offset < offsets.end:
                     yield message
                 if message.error() is None and offset + 1 >= offsets.end:
                     return
+
+    def _expect_no_loss(self, partition: Partition, offsets: OffsetRange, end: Message) -> None:
+        """A log never ends before an end that it had, unless it was cut or its topic was created again."""
+        now = end.offset()
+        if now is not None and now < offsets.end:
+            why = "an unclean leader election lost records, or the topic was created again"
+            raise self._failed(f"{partition} ends at {now}, and ended at {offsets.end} before", why)
 
     def _is_end(self, partition: Partition, message: Message) -> bool:
         error = message.error()

@@ -6,7 +6,7 @@ from typing import Any
 from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import TopicPartition
 from components.render.job_parameters import flow_parameters
-from infra.operations.disaster_facts import Evidence, Tail, Translated
+from infra.operations.disaster_facts import Evidence, Silence, Tail, Translated
 from infra.operations.disaster_plan import consumed_topics, disaster_plan
 from infra.operations.failover_facts import Group, LeftAlone, Move, Plan
 from tests.builders import a_resolved_flow
@@ -22,7 +22,7 @@ def evidence(**given: Any) -> Evidence:
     group = Group("checkout-web", 0, 0, {}, {REMOTE: 390})
     found = {
         "now_ms": NOW_MS,
-        "source": SILENT,
+        "source": Silence(SILENT),
         "verdict": None,
         "heartbeat_ms": NOW_MS - 61_000,
         "tails": {ORDERS: Tail(430, NOW_MS - 75_000, 0.5)},
@@ -70,8 +70,14 @@ def test_a_group_without_a_trace_begins_at_its_reset() -> None:
 
 
 def test_a_source_that_answers_is_refused() -> None:
-    (unmet,) = disaster_plan(FLOW, evidence(source="")).unmet
+    (unmet,) = disaster_plan(FLOW, evidence(source=None)).unmet
     assert unmet.value == "useast answers, so exact positions can be computed: use `--mode planned` or `continuous`"
+
+
+def test_a_source_that_refuses_the_login_is_not_lost() -> None:
+    told = "Kafka cluster useast refuses the login: SASL authentication error: Authentication failed"
+    (unmet,) = disaster_plan(FLOW, evidence(source=Silence(told, refused=True))).unmet
+    assert unmet.value == f"{told}. That is not a lost source: correct the login, and look again"
 
 
 def test_a_flow_that_never_replicated_is_refused() -> None:

@@ -91,6 +91,17 @@ def test_a_range_that_has_expired_is_an_error_and_not_empty(regions: Regions) ->
         list(stream.messages(TopicPartition("young", 0), OffsetRange(1_000, 2_000)))
 
 
+def test_a_log_that_lost_its_end_is_an_error_and_not_shorter(regions: Regions) -> None:
+    regions.source.hold("cut", plain(range(3)))
+    reader = KafkaReader("useast", regions.source.config)
+    with reader.stream(committed=False) as stream, pytest.raises(UnaskedError) as caught:
+        list(stream.messages(TopicPartition("cut", 0), OffsetRange(0, 5)))
+    assert str(caught.value) == (
+        "Kafka cluster useast: cut-0 ends at 3, and ended at 5 before: an unclean leader election lost records, or the "
+        "topic was created again"
+    )
+
+
 def test_identity_is_what_the_broker_keeps(regions: Regions) -> None:
     regions.source.hold("kept", [(3, "")])
     reader = KafkaReader("useast", regions.source.config)

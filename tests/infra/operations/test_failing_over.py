@@ -169,6 +169,13 @@ def test_a_source_that_answers_is_no_disaster(night: Night) -> None:
         after_disaster(a_call(night, mode="disaster"), night)
 
 
+def test_a_refused_login_is_no_disaster(night: Night) -> None:
+    login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "v"}
+    night.source.config = {**night.source.config, **login, "sasl.password": "not-the-one"}
+    with pytest.raises(RefusedError, match=r"useast refuses the login: .* That is not a lost source"):
+        after_disaster(a_call(night, mode="disaster"), night)
+
+
 ONE_WAY = {"source": "useast", "target": "uswest", **SELECTED}
 PARTS = {**ONE_WAY, "topics": [], "connectors": {"sources": {"all": {"topics": ["orders"]}}}}
 

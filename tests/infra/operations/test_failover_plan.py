@@ -98,6 +98,12 @@ DIFFERENT = NotProvenError(
             id="producer",
         ),
         pytest.param(
+            {"grown": (Growth(ORDERS, 500, 480),)},
+            "producers",
+            "useast lost records while it was watched: orders-0 ends at 480, and ended at 500",
+            id="cut",
+        ),
+        pytest.param(
             {"open": (ORDERS,)},
             "producers",
             "a transaction is open, or something is written, on orders-0",
@@ -138,6 +144,26 @@ def test_a_group_that_must_not_be_moved_is_left_alone(given: dict[str, Any], why
     assert found.left_alone == (LeftAlone("checkout-web", why),)
     assert [move.group for move in found.moves] == ["checkout-app"]
     assert found.unmet == ()
+
+
+def test_where_a_group_without_an_offset_begins_is_said() -> None:
+    groups = (a_group(on_target={TopicPartition("useast.orders", 2): 7}), a_group(name="idle", members_on_source=1))
+    ends = {ORDERS: 500, TopicPartition("orders", 1): 9, TopicPartition("orders", 2): 9, TopicPartition("orders", 3): 0}
+    found = plan(FLOW, Mode.PLANNED, looked(groups=groups, ends=ends | {TopicPartition("other", 0): 5}), NOW_MS)
+    assert [(each.value, each.met) for each in found.preconditions if each.name == "no offset"] == [
+        (
+            "checkout-web begins in useast.orders-1 at its `auto.offset.reset`, in useast.orders-2 at 7, its offset on "
+            "uswest",
+            None,
+        )
+    ]
+
+
+def test_groups_without_an_offset_are_all_named() -> None:
+    groups = tuple(a_group(name=name) for name in "abcde")
+    found = plan(FLOW, Mode.PLANNED, looked(groups=groups, ends={ORDERS: 500, TopicPartition("orders", 1): 9}), NOW_MS)
+    said = [each.value for each in found.preconditions if each.name == "no offset"]
+    assert (len(said), said[-1]) == (4, "in some partitions, neither have: d, e")
 
 
 def test_what_the_target_has_lost_keeps_a_group_where_it_is() -> None:

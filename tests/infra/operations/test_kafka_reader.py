@@ -8,6 +8,7 @@ import pytest
 from infra.kafka_login import ClientConfig
 from infra.operations.facts import UnaskedError
 from infra.operations.kafka_reader import REQUEST_SECONDS, KafkaReader
+from tests.infra.operations.brokers import Cluster
 
 LOGIN: ClientConfig = {
     "security.protocol": "SASL_PLAINTEXT",
@@ -35,6 +36,15 @@ def test_a_cluster_that_does_not_answer_is_asked_once(listens: bool) -> None:
     assert set(told) == {told[0]}
     assert told[0].startswith("Kafka cluster useast does not answer: ")
     assert "not-to-be-shown" not in told[0]
+
+
+def test_a_login_that_a_broker_refuses_is_not_a_broker_that_is_silent() -> None:
+    cluster = Cluster()
+    reader = KafkaReader("useast", {**cluster.config, **LOGIN, "sasl.password": "not-the-one"})
+    with pytest.raises(UnaskedError, match="Kafka cluster useast refuses the login: ") as caught:
+        reader.topics()
+    assert caught.value.refused
+    assert "not-the-one" not in str(caught.value)
 
 
 def test_a_configuration_that_the_client_refuses_is_a_reason() -> None:
