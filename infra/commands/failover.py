@@ -1,5 +1,6 @@
 """The command `replicate failover`."""
 
+import contextlib
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ from infra.commands.console import err, out
 from infra.commands.intervention import DryRun, Flow, WaitSeconds, who
 from infra.commands.options import InProject, Json, Stack
 from infra.settings import StackSettings, read_settings
+from infra.waiting import DeadlineError, NotYetError, wait_for
 
 if TYPE_CHECKING:
     from infra.operations.failover_facts import Looked, Mode, Plan
@@ -42,6 +44,14 @@ def failover(
     watch_seconds: Annotated[
         float, typer.Option(min=0, help="With `planned`: seconds for which nothing may be written to the source.")
     ] = 10,
+    max_lag: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="RECORDS",
+            help="With `planned`: if no more records than these have to cross, wait for them, at most --wait-seconds.",
+        ),
+    ] = 0,
     dry_run: DryRun = False,
     as_json: Json = False,
     wait_seconds: WaitSeconds = 180,
@@ -61,8 +71,10 @@ def failover(
 
     Example: `replicate failover prod-us-west-2 orders --dry-run`
     """
+    if max_lag and mode != "planned":
+        raise typer.BadParameter("only `--mode planned` waits until every record has crossed.", param_hint="--max-lag")
     settings = read_settings(stack, project.stacks)
-    _fail_over(Call(settings, flow, mode, groups or (), watch_seconds, wait_seconds, dry_run, as_json))
+    _fail_over(Call(settings, flow, mode, groups or (), watch_seconds, wait_seconds, dry_run, as_json, max_lag))
 
 
 @dataclass(frozen=True)
@@ -77,6 +89,7 @@ class Call:
     wait_seconds: float
     dry_run: bool
     as_json: bool
+    max_lag: int = 0
 
     def say(self, text: str) -> None:
         if not self.as_json:
@@ -110,11 +123,33 @@ def with_both(call: Call, scene: "Scene", mode: "Mode") -> None:
     from infra.operations.failover_facts import Mode
     from infra.operations.failover_plan import plan
 
+    planned = mode is Mode.PLANNED
     with err.status("asking Kubernetes and Kafka") as status:
-        watched = call.watch_seconds if mode is Mode.PLANNED else 0
-        looked = failover_looking.look(scene, call.groups, watched, status.update)
-    found = plan(scene.parameters, mode, looked, time.time_ns() // 1_000_000)
+        if planned and call.max_lag and not call.dry_run:
+            _wait_until_drained(call, scene, status.update)
+        looked = failover_looking.look(scene, call.groups, call.watch_seconds if planned else 0, status.update)
+    found = plan(scene.parameters, mode, looked, time.time_ns() // 1_000_000, call.max_lag if call.dry_run else 0)
     _go_on(call, found, lambda: _carry_out(call, scene, mode, found, looked))
+
+
+def _wait_until_drained(call: Call, scene: "Scene", say: Callable[[str], object]) -> None:
+    """Wait until what has to cross is on the target; not if it is too much, or something else is unmet.
+
+    The preconditions are looked at afterwards, so that running out of time is not an error of its own.
+    """
+    from infra.operations import failover_looking
+    from infra.operations.failover_facts import Mode
+    from infra.operations.failover_plan import only_waits, plan
+
+    def probe() -> None:
+        looked = failover_looking.look(scene, call.groups, 0, say)
+        found = plan(scene.parameters, Mode.PLANNED, looked, time.time_ns() // 1_000_000, call.max_lag)
+        if waiting := only_waits(found, looked):
+            say(f"{number(waiting, 'record')} still to cross")
+            raise NotYetError(f"{number(waiting, 'record')} still to cross")
+
+    with contextlib.suppress(DeadlineError):
+        wait_for("every record to cross", probe, call.wait_seconds, interval_seconds=1)
 
 
 def after_disaster(call: Call, scene: "Scene") -> None:

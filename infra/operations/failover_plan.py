@@ -17,15 +17,15 @@ from infra.operations.flow_status import duration
 _NAMED = 3
 
 
-def plan(flow: FlowParameters, mode: Mode, looked: Looked, now_ms: int) -> Plan:
-    """The plan of a planned or continuous failover."""
+def plan(flow: FlowParameters, mode: Mode, looked: Looked, now_ms: int, max_lag: int = 0) -> Plan:
+    """The plan of a planned or continuous failover; up to `max_lag` records may still have to cross."""
     moves, left_alone = [], []
     for group in looked.groups:
         try:
             moves += list(_moves(flow, group, looked))
         except LeftAloneError as error:
             left_alone.append(LeftAlone(group.name, str(error)))
-    stops = (_producers(flow, looked), _drained(flow, looked)) if mode is Mode.PLANNED else (_behind(looked),)
+    stops = (_producers(flow, looked), _drained(flow, looked, max_lag)) if mode is Mode.PLANNED else (_behind(looked),)
     preconditions = (
         _connectors(looked.connectors, checkpoint_may_stand=mode is Mode.PLANNED),
         _topics(flow, looked),
@@ -137,6 +137,11 @@ def _walks(looked: Looked) -> dict[TopicPartition, PartitionPositions]:
     return {partition: each for partition, each in found if not isinstance(each, NotProvenError)}
 
 
+def only_waits(plan: Plan, looked: Looked) -> int:
+    """How many records have to cross, if nothing else keeps the plan back; otherwise 0."""
+    return 0 if plan.unmet else sum(each.waiting for each in _walks(looked).values())
+
+
 def _waiting(looked: Looked) -> str:
     waiting = {partition: each.waiting for partition, each in sorted(_walks(looked).items()) if each.waiting}
     if not waiting:
@@ -145,8 +150,12 @@ def _waiting(looked: Looked) -> str:
     return f"{number(sum(waiting.values()), 'record')} not on the target yet: {named}{_more(len(waiting))}"
 
 
-def _drained(flow: FlowParameters, looked: Looked) -> Precondition:
+def _drained(flow: FlowParameters, looked: Looked, max_lag: int) -> Precondition:
     waiting = _waiting(looked)
+    if waiting and max_lag:
+        count = sum(each.waiting for each in _walks(looked).values())
+        more = "which the command waits for" if count <= max_lag else f"and `--max-lag` is {max_lag}"
+        return Precondition("drained", f"{waiting}, {more}", met=None if count <= max_lag else False)
     compared = sum(each.on_target for each in _walks(looked).values())
     value = f"each of the last {number(compared, 'record')} of {flow.source.alias} is on {flow.target.alias}"
     return Precondition("drained", waiting or value, met=not waiting)

@@ -107,6 +107,8 @@ class Night(Scene):
     members: dict[str, int]
     dead: set[str]
     killed_before: list[str]
+    #: Called before each reader of the target is made, the first one first.
+    on_target: list[Callable[[], object]] = field(default_factory=list)
 
     def kubernetes(self) -> AbstractContextManager[KubernetesApi]:
         @contextmanager
@@ -118,6 +120,8 @@ class Night(Scene):
     def reader(self, cluster: ClusterParameters) -> KafkaReader:
         if cluster.alias in self.dead:
             return Silent(cluster.alias, self.source.config)
+        if cluster.alias == "uswest" and self.on_target:
+            self.on_target.pop(0)()
         broker = self.source if cluster.alias == "useast" else self.target
         return Reader(cluster.alias, broker.config, self.members)
 

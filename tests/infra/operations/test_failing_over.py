@@ -123,6 +123,32 @@ def test_what_has_not_crossed_keeps_the_groups_where_they_are(night: Night) -> N
     assert night.operator.state(night.checkpoint) == "RUNNING"
 
 
+def test_what_still_crosses_is_waited_for(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+    night.source.hold("orders", [(12, "")])
+    with_both(a_call(night, max_lag=1, dry_run=True), night, Mode.PLANNED)
+    assert "! drained       1 record not on the target yet: 1 of orders-0, which the command waits for" in (
+        capsys.readouterr().out
+    )
+    # At its second look, it has crossed.
+    night.on_target[:] = [lambda: None, lambda: night.target.hold(REMOTE.topic, [(12, "")])]
+    with_both(a_call(night, max_lag=1), night, Mode.PLANNED)
+    assert night.positions(REMOTE) == {"checkout-app": 4, "checkout-web": 13}
+
+
+def test_more_than_may_cross_is_refused_before_anything_is_touched(night: Night) -> None:
+    night.source.hold("orders", [(12, ""), (13, "")])
+    with pytest.raises(RefusedError, match="drained: 2 records not on the target yet: 2 of orders-0"):
+        with_both(a_call(night, max_lag=1, wait_seconds=600), night, Mode.PLANNED)
+    assert (night.positions(REMOTE), night.operator.state(night.checkpoint)) == ({}, "RUNNING")
+
+
+def test_what_does_not_cross_in_time_is_refused(night: Night) -> None:
+    night.source.hold("orders", [(12, "")])
+    with pytest.raises(RefusedError, match="drained: 1 record not on the target yet: 1 of orders-0"):
+        with_both(a_call(night, max_lag=5, wait_seconds=0), night, Mode.PLANNED)
+    assert night.positions(REMOTE) == {}
+
+
 def test_a_group_that_has_worked_on_the_target_is_left_alone(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
     GroupWriter("uswest", night.target.config).commit("checkout-web", {REMOTE: 14}, "")
     with_both(a_call(night), night, Mode.PLANNED)
