@@ -15,6 +15,7 @@ from infra.operations.failover_facts import Group
 from infra.operations.failover_looking import Scene
 from infra.operations.kafka_reader import KafkaReader
 from infra.operations.partition_logs import PartitionLog, Say, walk_partitions
+from infra.operations.source_only import source_only
 
 #: How many copies before the lowest position the walk begins: one of them has to equal a record of the source, and what
 #: was sent again may begin there. The next number is tried if that is not enough; None is the beginning of the log.
@@ -30,15 +31,23 @@ def look_back(scene: Scene, names: Sequence[str], say: Say) -> LookedBack:
     existing = {each: remote[each] for each in target.partitions({each.topic for each in remote}) if each in remote}
     say("asking for the groups on both sides")
     groups = groups_on_target(flow, source, target, names, existing)
-    wanted: dict[TopicPartition, set[int]] = {}
+    # Also partitions without a group have records that only the source has.
+    wanted: dict[TopicPartition, set[int]] = {each: set() for each in existing.values()}
     for group in groups:
         for partition, offset in group.on_target.items():
-            wanted.setdefault(existing[partition], set()).add(offset)
+            wanted[existing[partition]].add(offset)
     own = target.logs(target.partitions(topics))
     own_records: dict[str, int] = {}
     for partition, log in own.items():
         own_records[partition.topic] = own_records.get(partition.topic, 0) + log.size
-    return LookedBack(groups, read_positions_back(flow, source, target, wanted, say), own_records)
+    found = read_positions_back(flow, source, target, wanted, say)
+    backs = {each: back for each, back in found.items() if isinstance(back, PartitionBack)}
+    tails = {each: back.only_here for each, back in backs.items()}
+    gaps = {each: back.gaps for each, back in backs.items()}
+    alone = source_only(source, tails, gaps, say, committed=flow.exactly_once)
+    unknown = {each: why for each, why in found.items() if isinstance(why, NotProvenError) and not wanted[each]}
+    positions = {each: back for each, back in found.items() if wanted[each]}
+    return LookedBack(groups, positions, own_records, alone, unknown)
 
 
 def reverse_flows(scene: Scene) -> list[str]:
@@ -99,9 +108,12 @@ def read_positions_back(
 
 def _walk(origin: PartitionLog, copies: PartitionLog, committed: list[int]) -> PartitionBack | NotProvenError:
     """Walk from a little before the lowest position; where nothing is proven, from further before."""
+    if not committed and not copies.log.end:
+        return PartitionBack({}, origin.log)
     why = NotProvenError("the remote partition has no record any more")
+    lowest = committed[0] if committed else copies.log.end
     for lead in _LEADS:
-        start = copies.log.start if lead is None else max(copies.log.start, committed[0] - lead)
+        start = copies.log.start if lead is None else max(copies.log.start, lowest - lead)
         records = copies.records(min(start, copies.log.end))
         first = next(records, None)
         if first is not None:

@@ -1,7 +1,7 @@
 """What the facts mean for a failback: its preconditions, and the positions to commit on the source. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from components.changes.effect import number
 from components.contract.parameters import FlowParameters
@@ -12,6 +12,7 @@ from components.kafka.positions_back import PartitionBack
 from components.kafka.replication_policy import Policy
 from infra.operations.failover_facts import Group, LeftAlone, Move, Plan, Precondition
 from infra.operations.failover_plan import LeftAloneError, refuse_running
+from infra.operations.source_only import SourceOnly
 
 #: How many partitions a value names.
 _NAMED = 3
@@ -22,12 +23,15 @@ class LookedBack:
     """Everything that a failback looks at; positions are by source partition.
 
     `committed` of a group is on the source, and `on_target` on the target. `own_records` counts, by topic, the records
-    that producers wrote on the target into topics of the source's names.
+    that producers wrote on the target into topics of the source's names. `source_only` never reached the target.
+    `unknown` are partitions without a moving group of which that cannot be told, and why.
     """
 
     groups: tuple[Group, ...]
     positions: Mapping[TopicPartition, PartitionBack | NotProvenError]
     own_records: Mapping[str, int]
+    source_only: tuple[SourceOnly, ...] = ()
+    unknown: Mapping[TopicPartition, NotProvenError] = field(default_factory=dict)
 
 
 def plan_back(flow: FlowParameters, looked: LookedBack, reverse: Sequence[str]) -> Plan:
@@ -73,11 +77,6 @@ def _offset(partition: TopicPartition, committed: int, back: PartitionBack | Not
     return position.offset
 
 
-def _walks(looked: LookedBack) -> dict[TopicPartition, PartitionBack]:
-    found = looked.positions.items()
-    return {partition: each for partition, each in found if not isinstance(each, NotProvenError)}
-
-
 def _proof(looked: LookedBack) -> Precondition:
     unproven = {each: why for each, why in looked.positions.items() if isinstance(why, NotProvenError)}
     if unproven:
@@ -89,20 +88,18 @@ def _proof(looked: LookedBack) -> Precondition:
 
 def _only_on_source(flow: FlowParameters, looked: LookedBack) -> Iterator[Precondition]:
     """Records that never reached the target: groups get those after the last common one on the source."""
-    tails = [
-        f"{each} from {walk.only_here.start}" for each, walk in sorted(_walks(looked).items()) if walk.only_here.size
-    ]
-    if tails:
-        value = f"records that {flow.target.alias} never got, which groups now read: {_named(tails)}"
+    for passed, name, groups in ((False, "only source", "groups now read them"), (True, "never sent", "groups do not")):
+        found = [each for each in looked.source_only if each.passed is passed]
+        for each in found[:_NAMED]:
+            verb = f"{number(each.records, 'record')} never reached {flow.target.alias}, and {groups}"
+            yield Precondition(name, f"{verb}: {each.text}", met=None)
+        if others := found[_NAMED:]:
+            records = number(sum(each.records for each in others), "record")
+            yield Precondition(name, f"{records} more, which `--json` lists and `--export` writes to a file", met=None)
+    for partition, why in sorted(looked.unknown.items())[:1]:
+        more = f", nor in {number(len(looked.unknown) - 1, 'other partition')}" if len(looked.unknown) > 1 else ""
+        value = f"not known in {partition}{more}, where no group has an offset: {why}"
         yield Precondition("only source", value, met=None)
-    gaps = [
-        f"{each} from {gap.start} to {gap.end - 1}"
-        for each, walk in sorted(_walks(looked).items())
-        for gap in walk.gaps
-    ]
-    if gaps:
-        value = f"records that {flow.target.alias} never got, and groups have passed: {_named(gaps)}"
-        yield Precondition("never sent", value, met=None)
 
 
 def _only_on_target(flow: FlowParameters, looked: LookedBack, reverse: Sequence[str]) -> Iterator[Precondition]:

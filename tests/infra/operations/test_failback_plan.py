@@ -12,6 +12,7 @@ from components.kafka.replication_policy import Policy
 from components.render.job_parameters import flow_parameters
 from infra.operations.failback_plan import LookedBack, plan_back, refuse_unsuited_back
 from infra.operations.failover_facts import Group, LeftAlone, Move
+from infra.operations.source_only import SourceOnly
 from tests.builders import a_resolved_flow
 
 ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("useast.orders", 0)
@@ -67,12 +68,22 @@ def test_nothing_is_committed_where_the_records_prove_nothing() -> None:
 
 
 def test_records_that_only_one_side_has_are_named() -> None:
-    walk = back(only_here=OffsetRange(500, 520), gaps=(OffsetRange(7, 9),))
-    one_way = plan_back(FLOW, looked(positions={ORDERS: walk}, own_records={"orders": 30}), ())
+    alone = (
+        SourceOnly(ORDERS, OffsetRange(7, 8), 1, 0, 0, passed=True),
+        SourceOnly(ORDERS, OffsetRange(500, 520), 20, 0, 61_000, passed=False),
+    )
+    one_way = plan_back(FLOW, looked(source_only=alone, own_records={"orders": 30}), ())
     both_ways = plan_back(FLOW, looked(own_records={"orders": 30}), ("orders-back",))
     assert [(each.name, each.value) for each in (*one_way.preconditions[2:], *both_ways.preconditions[2:])] == [
-        ("only source", "records that uswest never got, which groups now read: orders-0 from 500"),
-        ("never sent", "records that uswest never got, and groups have passed: orders-0 from 7 to 8"),
+        (
+            "only source",
+            "20 records never reached uswest, and groups now read them: orders-0, offsets 500 to 519, written "
+            "1970-01-01T00:00:00Z to 1970-01-01T00:01:01Z",
+        ),
+        (
+            "never sent",
+            "1 record never reached uswest, and groups do not: orders-0, offset 7, written 1970-01-01T00:00:00Z",
+        ),
         ("only target", "30 records in orders were written on uswest: no flow of the stack takes them to useast"),
         (
             "only target",
@@ -80,6 +91,24 @@ def test_records_that_only_one_side_has_are_named() -> None:
             "positions there",
         ),
     ]
+
+
+def test_what_is_not_known_of_a_partition_without_groups_is_said_and_keeps_nothing_back() -> None:
+    unknown = {TopicPartition("orders", 3): NotProvenError("they differ")}
+    found = plan_back(FLOW, looked(unknown=unknown), ())
+    assert found.unmet == ()
+    assert [each.value for each in found.preconditions if each.name == "only source"] == [
+        "not known in orders-3, where no group has an offset: they differ"
+    ]
+
+
+def test_ranges_that_are_not_named_are_counted() -> None:
+    alone = tuple(
+        SourceOnly(TopicPartition("orders", each), OffsetRange(5, 7), 2, 0, 0, passed=False) for each in range(5)
+    )
+    found = plan_back(FLOW, looked(source_only=alone), ())
+    said = [each.value for each in found.preconditions if each.name == "only source"]
+    assert (len(said), said[-1]) == (4, "4 records more, which `--json` lists and `--export` writes to a file")
 
 
 @pytest.mark.parametrize(

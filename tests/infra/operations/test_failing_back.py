@@ -1,6 +1,8 @@
 """A failback from the first look to the last commit, between two brokers within this process."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -28,10 +30,10 @@ def on_source(night: Night) -> dict[str, int]:
     return {group: offsets[ORDERS] for group, offsets in found.items()}
 
 
-def fail_back(night: Night, *, dry_run: bool = False, killed_before: str = "") -> None:
+def fail_back(night: Night, *, dry_run: bool = False, killed_before: str = "", export: Path | None = None) -> None:
     writer = Writer("useast", night.source.config)
     writer.killed_before = killed_before
-    go_back(Call((), dry_run, as_json=False), night, lambda: writer)
+    go_back(Call((), dry_run, as_json=False, export=export), night, lambda: writer)
 
 
 @pytest.mark.parametrize("came_to", [5, 8, 10, 11, 13, 15])
@@ -53,12 +55,41 @@ def test_a_dry_run_shows_everything_and_changes_nothing(night: Night, capsys: py
     assert capsys.readouterr().out.splitlines() == [
         "✓ positions     computed from records of 1 partition",
         "✓ groups        2 groups to move",
-        "! only source   records that uswest never got, which groups now read: orders-0 from 12",
+        "! only source   3 records never reached uswest, and groups now read them: orders-0, offsets 12 to 14, written "
+        "1970-01-01T00:00:01Z",
         "! only target   3 records in orders were written on uswest: no flow of the stack takes them to useast",
         "checkout-app: useast.orders-0 at 11 -> orders-0 at 8, nothing read again",
         "checkout-web: useast.orders-0 at 15 -> orders-0 at 12, nothing read again",
         "nothing was changed",
     ]
+
+
+def test_records_that_only_the_source_has_are_exported_whole(night: Night, tmp_path: Path) -> None:
+    work_on_the_target(night, {"checkout-app": 11})
+    night.source.hold("orders", [(each, "") for each in range(12, 15)])
+    night.source.producer.produce("orders", None, b"\xff\x00", 0, headers=[("h", None), ("h", b"\xfe")], timestamp=5)
+    assert night.source.producer.flush(10) == 0
+    file = tmp_path / "lost.jsonl"
+    fail_back(night, dry_run=True, export=file)
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [each["offset"] for each in lines] == [12, 13, 14, 15]
+    assert lines[-1] == {
+        **{"topic": "orders", "partition": 0, "offset": 15, "timestamp": 5, "key": "/wA=", "value": None},
+        "headers": [["h", None], ["h", "/g=="]],
+    }
+    assert file.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(RefusedError, match="file-exists"):
+        fail_back(night, export=file)
+    assert on_source(night) == GROUPS
+
+
+def test_a_partition_that_never_crossed_is_only_on_the_source(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+    work_on_the_target(night, {"checkout-app": 11})
+    night.source.producer.produce("orders", b"v", b"k", 2, timestamp=1_000)
+    assert night.source.producer.flush(10) == 0
+    fail_back(night, dry_run=True)
+    said = capsys.readouterr().out
+    assert "1 record never reached uswest, and groups now read them: orders-2, offset 0, written 1970-01-01" in said
 
 
 def test_the_next_steps_lead_back_to_a_running_flow(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
