@@ -1,4 +1,4 @@
-"""What each flow's newest published validation reports: that it failed, and topics that somebody created by hand. Pure.
+"""What each flow's newest published validation reports: that it did not pass, and topics made by hand. Pure.
 
 Only the validation job sees Kafka: it has the clusters' credentials, and its ACLs already let it describe the topics.
 """
@@ -47,21 +47,28 @@ def topic_drift(stack: str, published: Mapping[str, Manifest]) -> Iterator[Drift
                 "It was edited by hand, or written by another version of this project.",
                 "delete it and validate the stack again.",
             ) from error
-        if verdict.verdict is Verdict.FAIL:
-            yield _failed(stack, flow, where, verdict)
+        if verdict.verdict is not Verdict.PASS:
+            yield _not_passed(stack, flow, where, verdict)
         for finding in (each for check in verdict.checks for each in check.findings if each.code in _CODES):
             seen = finding.message.partition(" Remedy: ")[0].rstrip(".")
             what = f"{seen} (seen by the validation of {verdict.time})"
             yield Drift(Severity.NONE, finding.code, flow, where, what, "", "", _REMEDY.format(stack=stack))
 
 
-def _failed(stack: str, flow: str, where: str, verdict: PublishedVerdict) -> Drift:
-    """A flow that runs as declared and whose records, offsets or heartbeats were not in order when last looked at."""
+def _not_passed(stack: str, flow: str, where: str, verdict: PublishedVerdict) -> Drift:
+    """A flow that runs as declared and whose records, offsets or heartbeats were not in order when last looked at, or
+    could not be judged."""
+    failed = verdict.verdict is Verdict.FAIL
+    severity = verdict.verdict.value
     codes = [
-        f"{check.name} ({', '.join(dict.fromkeys(each.code for each in check.findings if each.severity == 'fail'))})"
+        f"{check.name} ({', '.join(dict.fromkeys(each.code for each in check.findings if each.severity == severity))})"
         for check in verdict.checks
-        if check.verdict is Verdict.FAIL
+        if check.verdict is verdict.verdict
     ]
-    what = f"the newest published validation failed: {'; '.join(codes)}"
+    said = "failed" if failed else "could not judge everything" if codes else "could not run"
+    what = f"the newest published validation {said}{': ' if codes else ''}{'; '.join(codes)}"
     remedy = f"`replicate validate {stack} --flow {flow} --publish` says what to do, and replaces this verdict."
-    return Drift(Severity.DATA, "validation-failed", flow, where, what, "the validation job", verdict.time, remedy)
+    code = "validation-failed" if failed else "validation-unproven"
+    return Drift(
+        Severity.DATA if failed else Severity.NONE, code, flow, where, what, "the validation job", verdict.time, remedy
+    )

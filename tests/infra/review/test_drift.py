@@ -10,7 +10,7 @@ import pytest
 
 from components.changes.effect import Severity
 from components.contract.problems import CannotRunError
-from components.contract.report import CheckOutcome, fail, note
+from components.contract.report import CheckOutcome, error, fail, note
 from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value
 from components.render.planned_objects import Manifest
 from infra.review.comparison import compare
@@ -259,6 +259,23 @@ def test_a_topic_made_by_hand_is_told_as_the_validation_saw_it() -> None:
     assert (drift.code, drift.flow) == ("foreign-topic", "orders")
     assert drift.what == "foreign-topic of useast.x (seen by the validation of 2026-01-02T00:00:00+00:00)"
     assert "replicate validate test --publish" in drift.remedy
+
+
+@pytest.mark.parametrize(
+    ("checks", "what"),
+    [
+        pytest.param(
+            [CheckOutcome("parity", "", {}, (error("compacted", "…"), note("n", "…")))],
+            "the newest published validation could not judge everything: parity (compacted)",
+            id="a check",
+        ),
+        pytest.param([], "the newest published validation could not run", id="the whole flow"),
+    ],
+)
+def test_a_validation_that_could_not_judge_is_drift(checks: list[CheckOutcome], what: str) -> None:
+    report = json.dumps({"checks": [each.document() for each in checks]})
+    (drift,) = topic_drift("test", {"orders": published(report, "error")})
+    assert (drift.severity, drift.code, drift.what) == (Severity.NONE, "validation-unproven", what)
 
 
 def test_a_failed_validation_is_drift_however_well_the_objects_look() -> None:
