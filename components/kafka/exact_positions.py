@@ -41,7 +41,8 @@ class PartitionPositions:
 
     `waiting` records of the source are not on the target yet, the first of them at `first_waiting`. `sent_again` counts
     the second copies on the target, `on_target` the source's records that are there, `passed_over` the target's older
-    than these. `source_records` and `target_records` were read.
+    than these. `source_records` and `target_records` were read. `foreign` records of the target among these are not the
+    source's.
     """
 
     positions: Mapping[int, ExactPosition]
@@ -52,6 +53,7 @@ class PartitionPositions:
     target_records: int = 0
     on_target: int = 0
     passed_over: int = 0
+    foreign: int = 0
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,12 @@ def exact_positions(
     target_end: int,
     remembered: int = REMEMBERED,
     copies: Copies | None = None,
+    *,
+    shared: bool = False,
 ) -> PartitionPositions:
     """Walk both logs once, and return the position of each committed offset.
 
+    With `shared`, others wrote to the target, too, and their records are counted; without it, one proves nothing.
     `source` are the records that cross, in order, from at or before the lowest committed offset on. `target` are those
     of the target up to `target_end`, which was asked for before the source's end. They may begin at any record: what
     comes before the first common record is passed over. `copies` is filled if it is given. Raises NotProvenError.
@@ -91,15 +96,22 @@ def exact_positions(
     walked = _Walked(sorted(set(committed)), remembered, copies)
     for record in before:
         walked.remember(record, _NOWHERE)
-    expected = next(source, None)
+    expected, foreign = next(source, None), 0
     for record in target:
         if walked.goes_on(record):
             continue
+        # What a task had sent twice to a shared source does not return, so that no copy of it is to be expected.
+        while shared and expected is not None and expected.identity != record.identity and walked.knows(expected):
+            expected = next(source, None)
         if expected is not None and expected.identity == record.identity:
             walked.remember(expected, record.offset)
             expected = next(source, None)
         elif not walked.begins_again(record):
-            raise _unknown(record, expected)
+            if not shared:
+                raise _unknown(record, expected)
+            foreign += 1
+    while shared and expected is not None and walked.knows(expected):
+        expected = next(source, None)
     rest = itertools.chain([expected] if expected is not None else [], source)
     waiting = _waiting(rest, passed)
     return PartitionPositions(
@@ -110,7 +122,8 @@ def exact_positions(
         read_source.count,
         read_target.count,
         walked.found,
-        read_target.count - walked.found - walked.sent_again,
+        read_target.count - walked.found - walked.sent_again - foreign,
+        foreign,
     )
 
 
@@ -231,13 +244,20 @@ class _Walked:
 
     def begins_again(self, record: Identified) -> bool:
         """Whether the record is a remembered one, from which on records are sent again."""
+        index = self._index(record)
+        if index is not None:
+            self._sent_again(index, record.offset)
+        return index is not None
+
+    def knows(self, record: Identified) -> bool:
+        """Whether a remembered record equals it."""
+        return self._index(record) is not None
+
+    def _index(self, record: Identified) -> int | None:
         found = self._identities.find(record.identity)
         while found % IDENTITY_BYTES and found >= 0:
             found = self._identities.find(record.identity, found + 1)
-        if found < 0:
-            return False
-        self._sent_again(found // IDENTITY_BYTES, record.offset)
-        return True
+        return None if found < 0 else found // IDENTITY_BYTES
 
     def _sent_again(self, index: int, copy: int) -> None:
         at_or_below = bisect_right(self.wanted, self._offsets[index])

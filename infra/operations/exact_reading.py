@@ -12,6 +12,7 @@ from components.kafka.exact_positions import NotProvenError, PartitionPositions,
 from components.kafka.pair_positions import PairSides, pair_positions
 from components.kafka.positions import TopicPartition
 from components.kafka.record_identity import without_mark
+from components.kafka.replication_policy import Policy
 from infra.operations.kafka_reader import KafkaReader
 from infra.operations.partition_logs import Compared, PartitionLog, Say, every, walk_partitions
 
@@ -32,8 +33,11 @@ def read_positions(
     Each partition is read once, however many offsets there are. Raises UnaskedError.
     """
 
+    # Producers write to the same topic after a failover, and the records stay there when the groups are back.
+    shared = flow.policy is Policy.IDENTITY
+
     def walk(ours: PartitionLog, theirs: PartitionLog, offsets: list[int]) -> PartitionPositions | NotProvenError:
-        return _walk(_Crossing(flow.guard, ours, theirs), offsets)
+        return _walk(_Crossing(flow.guard, ours, theirs, shared), offsets)
 
     return walk_partitions(flow, source, target, committed, say, walk)
 
@@ -45,6 +49,7 @@ class _Crossing:
     guard: GuardParameters | None
     source: PartitionLog
     target: PartitionLog
+    shared: bool = False
 
     @property
     def sides(self) -> PairSides:
@@ -77,7 +82,8 @@ class _Crossing:
         sides = self.sides
         if self.guard:
             return pair_positions(committed, sides, start, begin)
-        return exact_positions(committed, sides.source(start), sides.copies_on_target(begin), sides.target_end)
+        source, target = sides.source(start), sides.copies_on_target(begin)
+        return exact_positions(committed, source, target, sides.target_end, shared=self.shared)
 
 
 def _walk(crossing: _Crossing, committed: list[int]) -> PartitionPositions | NotProvenError:

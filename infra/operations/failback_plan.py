@@ -130,13 +130,7 @@ def refuse_unsuited_back(flow: FlowParameters, reverse: Sequence[str]) -> None:
         why = "Positions are found by comparing records, and a changed record equals none of the source's."
         remedy = "give each group a position on the source by hand, from the time of its last record."
         raise RefusedError("records-not-comparable", what, where, why, remedy)
-    if flow.policy is not Policy.DEFAULT:
-        what = f"the flow has the policy `{flow.policy.value}`"
-        why = (
-            "After a failover, producers write into the topics that the flow replicated, which then hold both origins."
-        )
-        if flow.shape == "prefixlessPair" and reverse:
-            remedy = f"fail over with the half of the pair that leads back: `replicate failover` of `{reverse[0]}`."
-        else:
-            remedy = "deploy a `prefixlessPair` for these topics, and fail over with the half that leads back."
-        raise RefusedError("failback-unsuited", what, where, why, remedy)
+    if flow.policy is Policy.IDENTITY and flow.guard is not None:
+        what, why = "the flow is half of a pair", "The other half leads back, and has taken the records back already."
+        way = f"`replicate failover` of `{reverse[0]}`." if reverse else "fail over with a flow that leads back."
+        raise RefusedError("failback-unsuited", what, where, why, way)

@@ -32,6 +32,7 @@ def plan(flow: FlowParameters, mode: Mode, looked: Looked, now_ms: int, max_lag:
         *stops,
         _proof(looked),
         _groups(moves, left_alone),
+        *_foreign(flow, looked),
         *_without_offset(flow, looked, {move.group for move in moves}),
         verdict_precondition(looked.verdict, now_ms),
     )
@@ -179,6 +180,15 @@ def _groups(moves: list[Move], left_alone: list[LeftAlone]) -> Precondition:
     found = len({move.group for move in moves})
     alone = f", {len(left_alone)} left alone" if left_alone else ""
     return Precondition("groups", f"{number(found, 'group')} to move{alone}", met=found > 0)
+
+
+def _foreign(flow: FlowParameters, looked: Looked) -> Iterator[Precondition]:
+    """Records that others wrote to topics of the same name on the target, of which a group may read some."""
+    found = {partition: each.foreign for partition, each in sorted(_walks(looked).items()) if each.foreign}
+    if found:
+        named = ", ".join(f"{count} of {partition}" for partition, count in list(found.items())[:_NAMED])
+        value = f"{number(sum(found.values()), 'record')} on {flow.target.alias} did not come from {flow.source.alias}"
+        yield Precondition("only target", f"{value}: {named}{_more(len(found))}", met=None)
 
 
 def _without_offset(flow: FlowParameters, looked: Looked, moving: set[str]) -> Iterator[Precondition]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
+from components.contract.clusters import ClusterParameters
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError, RefusedError, ReplicationError
 from components.flows.naming import storage_topic_name
@@ -14,9 +16,16 @@ from infra.kubernetes.api import KubernetesApi
 from infra.operations.facts import UnaskedError
 from infra.operations.flow_connectors import ConnectorPlace, connector_places
 from infra.operations.kafka_facts import read_syncs
+from infra.operations.kafka_reader import KafkaReader
 from infra.operations.looking import Readers
 from infra.operations.offsets_file import OffsetsFile, entries
 from infra.operations.offsets_plan import Known, Move, Stored, mistakes, moves, resets
+
+
+class Clusters(Protocol):
+    """Gives the reader of a cluster."""
+
+    def of(self, cluster: ClusterParameters) -> KafkaReader: ...
 
 
 @dataclass(frozen=True)
@@ -25,7 +34,7 @@ class OffsetsReader:
 
     flow: ResolvedFlow
     parameters: FlowParameters
-    readers: Readers
+    readers: Clusters
 
     @classmethod
     def of(cls, flow: ResolvedFlow, api: KubernetesApi) -> "OffsetsReader":

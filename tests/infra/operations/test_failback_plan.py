@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from components.contract.parameters import GuardParameters
 from components.contract.problems import RefusedError
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import OffsetRange, TopicPartition
@@ -115,14 +116,13 @@ def test_ranges_that_are_not_named_are_counted() -> None:
     ("given", "code", "remedy"),
     [
         ({"transformed": True}, "records-not-comparable", "by hand"),
-        ({"policy": Policy.IDENTITY}, "failback-unsuited", "deploy a `prefixlessPair`"),
         (
-            {"policy": Policy.IDENTITY, "shape": "prefixlessPair"},
+            {"policy": Policy.IDENTITY, "guard": GuardParameters(filter="from-b", mark="from-a")},
             "failback-unsuited",
             "`replicate failover` of `orders-back`",
         ),
     ],
-    ids=["transforms", "identity policy", "pair"],
+    ids=["transforms", "pair"],
 )
 def test_what_cannot_work_is_refused_with_the_way_that_does(given: dict[str, Any], code: str, remedy: str) -> None:
     with pytest.raises(RefusedError) as caught:

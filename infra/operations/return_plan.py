@@ -1,0 +1,118 @@
+"""Where a flow with the identity policy begins that leads back after a failover: preconditions and offsets. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from components.changes.effect import number
+from components.contract.parameters import FlowParameters
+from components.contract.problems import RefusedError
+from components.kafka.connector_offsets import can_resume_at, stored_for
+from components.kafka.exact_positions import NotProvenError
+from components.kafka.positions import TopicPartition
+from components.kafka.return_beginning import Beginning
+from infra.operations.failover_facts import Precondition
+from infra.operations.offsets_plan import Known, Move
+from infra.operations.source_only import SourceOnly
+
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class LookedReturn:
+    """Everything that decides where a flow back begins; `beginnings` are by partition of the new origin.
+
+    `known` is what Connect has stored for the flow. `old_only` are the old origin's records that never crossed.
+    """
+
+    known: Known
+    beginnings: Mapping[TopicPartition, Beginning | NotProvenError]
+    old_only: tuple[SourceOnly, ...]
+
+
+@dataclass(frozen=True)
+class ReturnPlan:
+    """The preconditions, and the offsets to set if all are met; none if Connect has them already."""
+
+    preconditions: tuple[Precondition, ...]
+    moves: tuple[Move, ...]
+
+    @property
+    def unmet(self) -> tuple[Precondition, ...]:
+        return tuple(each for each in self.preconditions if each.met is False)
+
+
+def plan_return(flow: FlowParameters, looked: LookedReturn, running: tuple[str, ...]) -> ReturnPlan:
+    """The plan; `running` names the source connectors that are not stopped.
+
+    Raises RefusedError for a flow that has replicated already.
+    """
+    known, begins = looked.known, _begins(looked)
+    moves = []
+    for partition, begin in sorted(begins.items()):
+        stored, wanted = known.stored_of(partition), stored_for(begin.offset)
+        if stored not in (None, wanted):
+            raise _has_run(flow, f"{partition} is replicated up to {stored}")
+        if stored != wanted and not known.stays(partition, begin.offset):
+            connector = known.connectors[partition.topic]
+            moves.append(Move(connector, partition, known.next_of(partition), begin.offset, wanted))
+    return ReturnPlan((_stopped(flow, running), *_proof(flow, looked), *_old_only(flow, looked)), tuple(moves))
+
+
+def _begins(looked: LookedReturn) -> dict[TopicPartition, Beginning]:
+    return {each: begin for each, begin in looked.beginnings.items() if isinstance(begin, Beginning)}
+
+
+def _has_run(flow: FlowParameters, what: str) -> RefusedError:
+    source, target = flow.source.alias, flow.target.alias
+    remedy = (
+        f"if it is the flow that failed over, deploy one from {target} to {source} in its place, with its source "
+        f"connector `stopped`, and name that one. If it leads back already, `replicate failover` moves the groups."
+    )
+    why = "Only before the flow back has copied anything can it be told to leave out what came from the other side."
+    return RefusedError("failback-unsuited", f"flow {flow.name} has run: {what}", f"flow {flow.name}", why, remedy)
+
+
+def _stopped(flow: FlowParameters, running: tuple[str, ...]) -> Precondition:
+    if not running:
+        return Precondition("connectors", "every source connector is stopped")
+    named = ", ".join(running)
+    return Precondition(
+        "connectors", f"{named} not stopped: it may copy back what came from {flow.target.alias}", met=False
+    )
+
+
+def _proof(flow: FlowParameters, looked: LookedReturn) -> Iterator[Precondition]:
+    unproven = {each: why for each, why in looked.beginnings.items() if isinstance(why, NotProvenError)}
+    if unproven:
+        partition, why = min(unproven.items())
+        others = f", and {number(len(unproven) - 1, 'other partition')}" if len(unproven) > 1 else ""
+        yield Precondition("beginning", f"not proven in {partition}: {why}{others}", met=False)
+        return
+    begins = _begins(looked)
+    back = number(sum(each.records for each in begins.values()), "record")
+    partitions = number(len(begins), "partition")
+    yield Precondition("beginning", f"{back} of {flow.source.alias} to take back, in {partitions}", met=bool(begins))
+    apart = [str(each) for each, begin in sorted(begins.items()) if begin.last_common is None and begin.records]
+    if apart:
+        value = f"{_named(apart)}: {flow.source.alias} has no record of {flow.target.alias}, so all its records go back"
+        yield Precondition("beginning", value, met=None)
+    late = [str(each) for each, begin in sorted(begins.items()) if not can_resume_at(begin.offset, flow.start_from)]
+    if late:
+        value = f"{_named(late)} cannot begin at offset 0 with `startFrom: latest`: deploy `startFrom: earliest`"
+        yield Precondition("beginning", value, met=False)
+
+
+def _old_only(flow: FlowParameters, looked: LookedReturn) -> Iterator[Precondition]:
+    """Groups go on after these records: their positions follow what the new origin wrote."""
+    for each in looked.old_only[:_NAMED]:
+        value = f"{number(each.records, 'record')} of {flow.target.alias} never reached {flow.source.alias}"
+        yield Precondition("old only", f"{value}: {each.text}", met=None)
+    if others := looked.old_only[_NAMED:]:
+        records = number(sum(each.records for each in others), "record")
+        yield Precondition(
+            "old only", f"{records} more, which `--json` lists and `--export` writes to a file", met=None
+        )
+
+
+def _named(found: list[str]) -> str:
+    return ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")

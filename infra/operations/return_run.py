@@ -1,0 +1,43 @@
+"""Sets where a flow begins that leads back after a failover; it can be run again at any time."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from infra.operations.failing_over import Who
+from infra.operations.failover_looking import Scene
+from infra.operations.flow_connectors import ConnectorPlace
+from infra.operations.intervening import disown, read_live, seen
+from infra.operations.interventions import Request
+from infra.operations.offsets_patches import PURPOSE, config_map_reference
+from infra.operations.offsets_plan import Move
+from infra.operations.offsets_run import Run, left_behind
+from infra.operations.partition_logs import Say
+from infra.operations.return_looking import offsets_reader
+
+
+def not_stopped(scene: Scene, places: Sequence[ConnectorPlace]) -> tuple[str, ...]:
+    """The connectors that do not stand still. Raises CannotRunError for one that is not deployed."""
+    with scene.kubernetes() as api:
+        live = read_live(api, places)
+    states = {place.name: seen(place, live[place.resource]).state for place in places}
+    return tuple(name for name, state in states.items() if state != "STOPPED")
+
+
+def set_beginning(scene: Scene, who: Who, moves: Sequence[Move], say: Say) -> None:
+    """Set the offsets of the stopped source connectors, and read them back; without moves, remove what was left.
+
+    Raises CannotRunError.
+    """
+    reader = offsets_reader(scene)
+    moved = {each.connector for each in moves}
+    by, now = f"{who.name}{PURPOSE}", datetime.now(UTC)
+    request = Request(scene.settings.stack, scene.flow.name, "stopped", by, now)
+    with scene.kubernetes() as api:
+        left = left_behind(api, reader.places)
+        if concerned := [place for place in reader.places if place.name in moved or place in left]:
+            Run(api, reader, request, "alter", who.seconds, say).set(concerned, lambda: moves)
+            return
+        # A call that was killed at its very end leaves these two.
+        for place in reader.places:
+            api.delete(config_map_reference(place))
+            disown(api, place.resource)
