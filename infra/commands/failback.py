@@ -52,6 +52,10 @@ def failback(
     group alone that runs on either side. If a precondition is not met, it changes nothing. It does not ask for
     confirmation. If it is interrupted, run it again.
 
+    With the policy `identity`, name the flow that is to lead back, deployed with a stopped source connector: the
+    command sets the offsets at which it begins, so that nothing is copied twice. `replicate failover` of that flow then
+    moves the groups.
+
     The exit code is 0 if every precondition is met, 1 if one is not or something changed meanwhile, 2 if something
     could not be asked.
 

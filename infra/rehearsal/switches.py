@@ -109,6 +109,9 @@ def _back(model: RunbookModel, flow: FlowParameters) -> Iterator[str]:
     except RefusedError as error:
         yield from _cannot(error)
         return
+    if flow.policy is Policy.IDENTITY:
+        yield from _back_after_records(flow)
+        return
     call = f"replicate failback {model.stack} {flow.name}"
     yield from steps(
         Do(
@@ -120,6 +123,23 @@ def _back(model: RunbookModel, flow: FlowParameters) -> Iterator[str]:
         Do("Move the groups:", (call,)),
         Do(f"Start the consumers on {flow.source.alias} at {flow.source.bootstrap_servers}, and then the producers."),
         Do("Start the connectors that were stopped:", (f"replicate resume {model.stack} {flow.name}",)),
+    )
+
+
+def _back_after_records(flow: FlowParameters) -> Iterator[str]:
+    """Topics have the same name on both sides, so a flow of the other direction takes the records back first."""
+    ends = f"from {flow.target.alias} to {flow.source.alias}"
+    yield from steps(
+        Do(
+            f"Replace this flow in the topology by one {ends}, with `connectors: {{source: {{state: stopped}}}}`, and "
+            "deploy it. It copies nothing yet."
+        ),
+        Do(
+            "Type `replicate failback` with the stack and the name of that flow. It sets the offsets at which the flow "
+            f"begins: at the first record that did not come from {flow.source.alias}."
+        ),
+        Do("Remove `state: stopped` from the topology, and deploy. The records return."),
+        Do("Leave the region with that flow: `replicate failover` moves the groups."),
     )
 
 
