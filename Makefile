@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test check format bench schema catalogue model properties lock touched-stacks review environments promote drift
+.PHONY: help setup demo test check format bench schema catalogue model faults properties lock touched-stacks review environments promote drift
 
-# Recipes read these, ENVIRONMENT, TO and STACKS as environment variables, so that neither make nor a shell runs what a
-# value contains.
+# Recipes read these, ENVIRONMENT, TO, STACKS and FAULTS as environment variables, so that neither make nor a shell runs
+# what a value contains.
 BASE ?= origin/main
 OUT ?= review
 export BASE OUT
@@ -21,6 +21,7 @@ help:
 	@echo "make drift   compare the clusters with the stacks: STACKS=…"
 	@echo "make bench   measure checks, deployments and validation"
 	@echo "make model   look for a wrong verdict in 10,000 random histories of a partition"
+	@echo "make faults  make faults on running flows and print what the validation says of each: FAULTS='--only acl'"
 
 setup: $(READY)
 
@@ -58,6 +59,9 @@ bench: $(READY)
 
 model: $(READY)
 	$(BIN)/python -m tests.bench.model
+
+faults: $(READY)
+	@$(BIN)/python -m tests.bench.faults $$FAULTS
 
 touched-stacks: $(READY)
 	@$(BIN)/replicate touched --against "$$BASE"

@@ -1,0 +1,50 @@
+"""The same faults in each shape: a flow, a split, a mirrorMaker2 and a pair, whatever the policy and the delivery."""
+
+from collections.abc import Iterator
+
+from components.contract.report import Verdict
+from tests.bench.fault_makers import held, lost, nothing, running, written
+from tests.bench.fault_places import COMMITTED, EVERY
+from tests.bench.fault_rows import Fault, at
+from tests.bench.fault_stack import PAIR, SHAPES, Variant
+
+PASS, FAIL, ERROR = Verdict.PASS, Verdict.FAIL, Verdict.ERROR
+
+
+def shape_faults(variant: Variant) -> Iterator[Fault]:
+    """What a pair cannot know, as where its groups stand, is no fault of it."""
+    for shape, (flow, _, _) in SHAPES.items():
+        if shape == "filtered":
+            continue
+        paired = shape == PAIR
+        repeated = ("records-repeated", "duplicated-exactly-once")
+        again = ("duplicated-exactly-once",) if variant.exactly_once else ("duplicated-records",)
+        restarted = "" if variant.exactly_once else ", as after a restart: no fault"
+        given = [
+            ("healthy", "no fault", PASS, running(nothing), (), ()),
+            ("hole", "one record is missing", FAIL, running(held(range(40), range(41, 100))), ("missing-records",),
+             at("1 records of useast are missing on uswest")),
+            ("neighbours", "two records stand in the other order", FAIL,
+             running(held(range(40), range(41, 42), range(40, 41), range(42, 100))), ("records-reordered",),
+             at()),
+            ("all-twice", "every record is sent again by somebody else", FAIL, running(written("west", *EVERY)),
+             repeated, at("100 records")),
+            ("sent-twice", f"5 records are sent again{restarted}", ERROR if variant.exactly_once else PASS,
+             running(written("west", *range(95, 100))), again, at("5 records")),
+            ("lost-fifty", "retention removes 50 records before the connector reads them", ERROR if paired else FAIL,
+             running(lost(150, 20)), ("losses-not-visible",) if paired else ("lost-to-retention",),
+             () if paired else at("100 to 149")),
+        ]  # fmt: skip
+        if not paired:
+            forged = running(lambda place: place.forge_checkpoint(COMMITTED, 90))
+            given += [
+                ("stray", "somebody produces a record to the remote topic", FAIL, running(written("west", 7_000)),
+                 ("extra-records",), at("1 records on uswest do not exist on useast")),
+                ("checkpoint", "a checkpoint translates 60 to 90", FAIL, forged, ("offset-skips-records",),
+                 ("{group}", "{topic}-0", f"skip {90 - COMMITTED} records")),
+            ]  # fmt: skip
+        for name, what, verdict, making, codes, words in given:
+            yield Fault(
+                f"{shape.lower()}-{name}", f"{shape}: {what}", verdict, making, codes, words, flow=flow, shape=shape,
+                prepares=True, stops=name == "lost-fifty",
+            )  # fmt: skip
