@@ -16,6 +16,8 @@ from infra.operations.source_only import SourceOnly
 
 #: How many partitions a value names.
 _NAMED = 3
+#: How many ranges of records that only the source has are listed.
+LISTED = 20
 
 
 @dataclass(frozen=True)
@@ -90,10 +92,10 @@ def _only_on_source(flow: FlowParameters, looked: LookedBack) -> Iterator[Precon
     """Records that never reached the target: groups get those after the last common one on the source."""
     for passed, name, groups in ((False, "only source", "groups now read them"), (True, "never sent", "groups do not")):
         found = [each for each in looked.source_only if each.passed is passed]
-        for each in found[:_NAMED]:
+        for each in found[:LISTED]:
             verb = f"{number(each.records, 'record')} never reached {flow.target.alias}, and {groups}"
             yield Precondition(name, f"{verb}: {each.text}", met=None)
-        if others := found[_NAMED:]:
+        if others := found[LISTED:]:
             records = number(sum(each.records for each in others), "record")
             yield Precondition(name, f"{records} more, which `--json` lists and `--export` writes to a file", met=None)
     for partition, why in sorted(looked.unknown.items())[:1]:

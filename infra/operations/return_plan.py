@@ -10,6 +10,7 @@ from components.kafka.connector_offsets import can_resume_at, stored_for
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import TopicPartition
 from components.kafka.return_beginning import Beginning
+from infra.operations.failback_plan import LISTED
 from infra.operations.failover_facts import Precondition
 from infra.operations.offsets_plan import Known, Move
 from infra.operations.source_only import SourceOnly
@@ -104,10 +105,10 @@ def _proof(flow: FlowParameters, looked: LookedReturn) -> Iterator[Precondition]
 
 def _old_only(flow: FlowParameters, looked: LookedReturn) -> Iterator[Precondition]:
     """Groups go on after these records: their positions follow what the new origin wrote."""
-    for each in looked.old_only[:_NAMED]:
+    for each in looked.old_only[:LISTED]:
         value = f"{number(each.records, 'record')} of {flow.target.alias} never reached {flow.source.alias}"
         yield Precondition("old only", f"{value}: {each.text}", met=None)
-    if others := looked.old_only[_NAMED:]:
+    if others := looked.old_only[LISTED:]:
         records = number(sum(each.records for each in others), "record")
         yield Precondition(
             "old only", f"{records} more, which `--json` lists and `--export` writes to a file", met=None
