@@ -1,14 +1,11 @@
 """From a declared replication to registered Pulumi resources: resolve and check it, then register its objects."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any, TypeVar
 
 import pulumi
-from pulumi_kubernetes.apiextensions import CustomResource
-from pulumi_kubernetes.core.v1 import ConfigMap, LimitRange, Namespace, ResourceQuota, Secret
-from pulumi_kubernetes.rbac.v1 import Role, RoleBinding
-from pydantic.alias_generators import to_snake
 
 from components.checks import check_topology
 from components.contract.problems import Problem, ReplicationError, raise_errors
@@ -21,10 +18,11 @@ from components.topology.clusters import Cluster
 from components.topology.model import Replication, Topology
 
 T = TypeVar("T")
-#: The resources of Kubernetes' own kinds; every other kind is a custom resource.
-_KUBERNETES: Mapping[str, Callable[..., pulumi.Resource]] = {
-    each.__name__: each for each in (ConfigMap, LimitRange, Namespace, ResourceQuota, Role, RoleBinding, Secret)
-}
+#: The engine loads the provider of this version.
+_PROVIDER = version("pulumi_kubernetes")
+#: A Secret as the provider reads it back holds its values in both.
+_SECRET_OUTPUTS = ["data", "stringData"]
+_STRIMZI = "kafka.strimzi.io/"
 #: The resources that own pods.
 _RUN_WORKERS = ("KafkaConnect", "KafkaMirrorMaker2")
 
@@ -90,16 +88,30 @@ def register_objects(
 def register_object(
     name: str, planned: PlannedObject, secrets: Mapping[str, pulumi.Input[str]], options: pulumi.ResourceOptions
 ) -> pulumi.Resource:
-    """Register one object under a Pulumi name; `secrets` holds the values of Secrets."""
-    body = {to_snake(key): value for key, value in planned.manifest.items()}
+    """Register one object under a Pulumi name; `secrets` holds the values of Secrets.
+
+    The classes of `pulumi_kubernetes` would register the same, but importing those of Kubernetes' own kinds takes half
+    a second of processor time in every preview and deployment.
+    """
+    api_version, kind = planned.manifest["apiVersion"], planned.kind
+    inputs, own = dict(planned.manifest), pulumi.ResourceOptions(version=_PROVIDER)
     if planned.secret_values:
-        values = {key: pulumi.Output.secret(secrets[config]) for key, config in planned.secret_values.items()}
-        body["string_data"] = values
-    if planned.kind in _RUN_WORKERS and planned.manifest["apiVersion"].endswith(f"/{StrimziApi.V1BETA2}"):
-        body["metadata"] = _deleted_in_background(body["metadata"])
-    if planned.kind not in _KUBERNETES:
-        options = pulumi.ResourceOptions.merge(options, _other_versions(body["api_version"], planned.kind))
-    return _KUBERNETES.get(planned.kind, CustomResource)(name, **body, opts=options)
+        values = {key: secrets[config] for key, config in planned.secret_values.items()}
+        inputs["stringData"] = pulumi.Output.secret(values)
+    if kind == "Secret":
+        own.additional_secret_outputs = _SECRET_OUTPUTS
+    if kind in _RUN_WORKERS and api_version.endswith(f"/{StrimziApi.V1BETA2}"):
+        inputs["metadata"] = _deleted_in_background(inputs["metadata"])
+    if api_version.startswith(_STRIMZI):
+        own.aliases = _other_versions(api_version, kind)
+    options = pulumi.ResourceOptions.merge(options, own)
+    return pulumi.CustomResource(_type(api_version, kind), name, inputs, options)
+
+
+def _type(api_version: str, kind: str) -> str:
+    """Return the resource type of the Kubernetes provider."""
+    group = api_version if "/" in api_version else f"core/{api_version}"
+    return f"kubernetes:{group}:{kind}"
 
 
 def _deleted_in_background(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,12 +124,11 @@ def _deleted_in_background(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {**metadata, "annotations": annotations}
 
 
-def _other_versions(api_version: str, kind: str) -> pulumi.ResourceOptions:
+def _other_versions(api_version: str, kind: str) -> list[pulumi.Alias]:
     """Return aliases for the kind's other API versions.
 
     The API version is part of a custom resource's type and so of its URN: without aliases, a change of version would
     delete a running connector and create it again.
     """
-    group, version = api_version.split("/")
-    others = [each for each in StrimziApi if each != version]
-    return pulumi.ResourceOptions(aliases=[pulumi.Alias(type_=f"kubernetes:{group}/{each}:{kind}") for each in others])
+    group, own = api_version.split("/")
+    return [pulumi.Alias(type_=_type(f"{group}/{each}", kind)) for each in StrimziApi if each != own]

@@ -30,15 +30,19 @@ class ReplicationFlow(pulumi.ComponentResource):
     """
 
     outputs: pulumi.Output[FlowOutputs]
-    validation: pulumi.Output[JsonObject]
 
     def __init__(self, name: str, args: ReplicationFlowArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         (flow,) = resolve_replication(name, args.flow, args)
         super().__init__(FLOW_TYPE, name, None, _with_alias(MIRROR_MAKER2_TYPE, opts))
         outputs = register_objects([flow], args.secrets, self)[flow.name]
+        self._flow = flow
         self.outputs = known_output(outputs)
-        self.validation = known_output(flow_parameters(flow).document())
         self.register_outputs(dict(outputs))
+
+    @property
+    def validation(self) -> pulumi.Output[JsonObject]:
+        """The parameters of the validation job, made only for a program that reads them."""
+        return known_output(flow_parameters(self._flow).document())
 
 
 @dataclass(frozen=True, kw_only=True)

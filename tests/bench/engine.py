@@ -6,6 +6,7 @@ definitions and no operator: nothing starts a worker. Only the ratios of one run
 
 import json
 import os
+import resource
 import secrets
 import statistics
 import subprocess
@@ -13,10 +14,10 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 # Read when infra.local.paths is imported: the bench's control plane keeps its state, ports and processes to itself.
 _OWN = Path(__file__).resolve().parents[2] / ".local" / "bench"
@@ -27,67 +28,18 @@ from pulumi import automation
 from rich.console import Console
 
 from components.contract.problems import CannotRunError
-from components.flows.resolved import resolve_flows
-from components.render.deployments import deployment_objects, deployments
-from components.render.planned_objects import waits
-from components.topology.parsing import parse_topology
 from infra.local import paths, stack
 from infra.local.provider import serve
 from infra.machine.locks import exclusive
+from tests.bench.engine_objects import CLUSTERS, a_topology, plain_objects
 from tests.bench.engine_stacks import OBJECTS, PROGRAMS, PROJECT, select
-from tests.builders import a_cluster
 
-CLUSTERS = 20
 FLOWS = 100
 ROUNDS = 2
 #: What is measured, by the engine's command for it; the second `up` has nothing to do.
 STEPS = {"preview": "preview", "up": "up", "up again": "up"}
 _OTHER_RUN_SECONDS = 3600.0
 _COMMAND_SECONDS = 3600.0
-
-
-def a_topology() -> dict[str, Any]:
-    """Flows from ten clusters to ten others, whose credentials are Secrets of our making."""
-    half = CLUSTERS // 2
-    clusters = {
-        f"c{number}": a_cluster(
-            f"region-{number}",
-            bootstrapServers=f"c{number}:9093",
-            tls={"trust": {"config": f"c{number}Ca"}},
-            authentication={
-                "type": "scram-sha-512",
-                "username": "mirror",
-                "password": {"config": f"c{number}Password"},
-            },
-        )
-        for number in range(CLUSTERS)
-    }
-    flows = {
-        f"f{number}": {
-            "kind": "flow",
-            "source": f"c{number % half}",
-            "target": f"c{half + (number + number // half) % half}",
-            "topics": [f"team{number}-.*", f"orders-{number}"],
-            "groups": [f"app{number}-.*"],
-        }
-        for number in range(FLOWS)
-    }
-    return {"strimzi": "1.2", "clusters": clusters, "replications": flows}
-
-
-def plain_objects(topology: dict[str, Any]) -> list[dict[str, Any]]:
-    """The objects of the topology as `bare_program` takes them, under the Pulumi names that they have with us."""
-    return [
-        {
-            "name": f"{deployment.name}-{planned.key}",
-            "manifest": planned.manifest,
-            "after": [f"{deployment.name}-{key}" for key in earlier[planned.key]],
-            "secretValues": dict(planned.secret_values),
-        }
-        for deployment in deployments(resolve_flows(parse_topology(topology), None, {}))
-        for earlier in [waits(deployment_objects(deployment))]
-        for planned in deployment_objects(deployment)
-    ]
 
 
 @contextmanager
@@ -106,7 +58,7 @@ def control_plane() -> Iterator[None]:
 @contextmanager
 def stack_of(name: str) -> Iterator[Path]:
     """A folder with the stack, its topology and objects and its state; the provider runs beside the engine."""
-    topology = a_topology()
+    topology = a_topology(FLOWS)
     with tempfile.TemporaryDirectory() as temporary, serve(paths.kubeconfig()) as port:
         folder = Path(temporary)
         (folder / "state").mkdir()
@@ -129,30 +81,47 @@ def stack_of(name: str) -> Iterator[Path]:
         yield folder
 
 
-def measured(name: str, command: str, folder: Path) -> tuple[float, Mapping[str, int]]:
-    """Seconds of a Python of its own, and the number of resources by kind of change."""
+@dataclass(frozen=True)
+class Cost:
+    """What a command took; `processor_seconds` are those of the program, the engine and a provider that it started.
+
+    On a busy machine they say more than `seconds`.
+    """
+
+    seconds: float
+    processor_seconds: float
+
+
+def measured(name: str, command: str, folder: Path) -> tuple[Cost, Mapping[str, int]]:
+    """The cost of a Python of its own, and the number of resources by kind of change."""
     arguments = [sys.executable, "-m", "tests.bench.engine_stacks", name, command, str(folder)]
-    began = time.perf_counter()
+    began, used = time.perf_counter(), _processor_seconds()
     answer = subprocess.run(arguments, check=True, stdout=subprocess.PIPE, text=True, timeout=_COMMAND_SECONDS)
-    return time.perf_counter() - began, json.loads(answer.stdout)
+    return Cost(time.perf_counter() - began, _processor_seconds() - used), json.loads(answer.stdout)
 
 
-def a_round(name: str) -> Iterator[tuple[str, float]]:
-    """Each step of one program with its seconds, in a cluster of its own."""
+def _processor_seconds() -> float:
+    """Of all processes that have ended below this one."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def a_round(name: str) -> Iterator[tuple[str, Cost]]:
+    """Each step of one program with its cost, in a cluster of its own."""
     with control_plane(), stack_of(name) as folder:
         yield from _steps(name, folder)
 
 
-def _steps(name: str, folder: Path) -> Iterator[tuple[str, float]]:
+def _steps(name: str, folder: Path) -> Iterator[tuple[str, Cost]]:
     objects = len(json.loads((folder / OBJECTS).read_text()))
     # Pulumi counts its stack as a resource, and each flow of ours is a component.
     resources = objects + 1 + (FLOWS if name == "ours" else 0)
     for step, command in STEPS.items():
-        seconds, changes = measured(name, command, folder)
+        cost, changes = measured(name, command, folder)
         expected = {"same" if step == "up again" else "create": resources}
         if changes != expected:
             raise SystemExit(f"{step} of the program `{name}` was to be {expected}, and was {changes}")
-        yield step, seconds
+        yield step, cost
 
 
 def main() -> int:
@@ -162,22 +131,38 @@ def main() -> int:
         f"load average {os.getloadavg()[0]:.1f}",
         soft_wrap=True,
     )
-    seconds: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    costs: dict[str, dict[str, list[Cost]]] = defaultdict(lambda: defaultdict(list))
     try:
         with exclusive(_OWN / "bench.lock", console, "running the bench", _OTHER_RUN_SECONDS):
             for number in range(ROUNDS):
                 # Each is first in turn: what the machine does beside the bench shall favour neither.
                 for name in sorted(PROGRAMS, reverse=number % 2 == 0):
-                    for step, took in a_round(name):
-                        seconds[step][name].append(took)
-                        console.print(f"  round {number + 1}, {name}: {step} {took:.1f} s")
+                    for step, cost in a_round(name):
+                        costs[step][name].append(cost)
+                        console.print(f"  round {number + 1}, {name}: {step} {_shown(cost)}")
     except CannotRunError as error:
         console.print(str(error), style="red", markup=False)
         return 2
     for step in STEPS:
-        ours, bare = (statistics.median(seconds[step][name]) for name in ("ours", "bare"))
-        console.print(f"{step:>8} {FLOWS} flows: ours {ours:.1f} s, bare {bare:.1f} s, {ours / bare:.2f} times")
+        ours, bare = (_median(costs[step][name]) for name in ("ours", "bare"))
+        ratio = ours.seconds / bare.seconds
+        of_processor = ours.processor_seconds / bare.processor_seconds
+        console.print(
+            f"{step:>8} {FLOWS} flows: ours {_shown(ours)}, bare {_shown(bare)}; "
+            f"{ratio:.2f} times the time, {of_processor:.2f} times the processor time",
+            soft_wrap=True,
+        )
     return 0
+
+
+def _shown(cost: Cost) -> str:
+    return f"{cost.seconds:.1f} s ({cost.processor_seconds:.1f} s of the processor)"
+
+
+def _median(costs: Sequence[Cost]) -> Cost:
+    return Cost(
+        statistics.median(each.seconds for each in costs), statistics.median(each.processor_seconds for each in costs)
+    )
 
 
 if __name__ == "__main__":

@@ -15,7 +15,10 @@ _SECRET = "1b47061264138c4ac30d75fd1eb44270"
 
 @dataclass(frozen=True)
 class Registered:
-    """One registered resource, as the engine is told of it; a secret input reads `{"secret": value}`."""
+    """One registered resource, as the engine is told of it; a secret input reads `{"secret": value}`.
+
+    `aliases` are types, `hooks` names of hooks before an update. `size` is in bytes, without the lines of the program.
+    """
 
     token: str
     name: str
@@ -24,6 +27,9 @@ class Registered:
     dependencies: tuple[str, ...]
     inputs: dict[str, Any]
     provider: str = ""
+    aliases: tuple[str, ...] = ()
+    hooks: tuple[str, ...] = ()
+    size: int = 0
 
 
 @dataclass
@@ -71,7 +77,16 @@ class _Monitor(mocks.MockMonitor):
             dependencies = tuple(sorted(request.dependencies))
             self._recorder.resources.append(
                 Registered(
-                    request.type, request.name, answer.urn, request.parent, dependencies, inputs, request.provider
+                    request.type,
+                    request.name,
+                    answer.urn,
+                    request.parent,
+                    dependencies,
+                    inputs,
+                    request.provider,
+                    tuple(alias.spec.type for alias in request.aliases),
+                    tuple(request.hooks.before_update),
+                    request.ByteSize() - request.sourcePosition.ByteSize() - request.stackTrace.ByteSize(),
                 )
             )
         return answer

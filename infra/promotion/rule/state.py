@@ -6,17 +6,19 @@ Inside `pulumi up`, a stack refuses a model that its predecessors have not prove
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from components.contract.problems import Problem
 from components.flows.digest import model_digest
 from components.flows.expansion import expand
 from components.topology.model import Topology
-from infra.promotion.rule.cluster import StackCluster
 from infra.promotion.rule.evidence import Evidence, FlowEvidence
 from infra.promotion.rule.plan import Plan, Predecessor, predecessors, read_plan
 from infra.promotion.rule.rules import PASS, FlowState, StackState, reasons_against
 from infra.settings import StackSettings, read_settings
+
+if TYPE_CHECKING:
+    from infra.promotion.rule.cluster import StackCluster
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class KnownStack:
 
 
 def known_from_outputs(
-    settings: StackSettings, outputs: Mapping[str, Any], cluster: StackCluster, evidence_namespace: str
+    settings: StackSettings, outputs: Mapping[str, Any], cluster: "StackCluster", evidence_namespace: str
 ) -> KnownStack:
     """What Pulumi's outputs and the cluster say about a stack; a stack without outputs is not deployed."""
     deployed = outputs.get("replications", {})
@@ -38,7 +40,7 @@ def known_from_outputs(
     return _known(state, evidence, cluster, accepted_findings(settings.topology))
 
 
-def known_from_evidence(settings: StackSettings, cluster: StackCluster, evidence_namespace: str) -> KnownStack:
+def known_from_evidence(settings: StackSettings, cluster: "StackCluster", evidence_namespace: str) -> KnownStack:
     """What the cluster alone says about a stack, without Pulumi's state."""
     stack, evidence = settings.stack, cluster.evidence(evidence_namespace)
     if evidence is None:
@@ -54,7 +56,7 @@ def accepted_findings(topology: Topology) -> dict[str, frozenset[str]]:
 
 
 def _known(
-    state: StackState, evidence: Evidence | None, cluster: StackCluster, accepted: Mapping[str, frozenset[str]]
+    state: StackState, evidence: Evidence | None, cluster: "StackCluster", accepted: Mapping[str, frozenset[str]]
 ) -> KnownStack:
     """Complete the state with what the cluster says about its flows, and with what each accepts."""
     proofs = {flow.name: cluster.validation(flow.name, flow.namespace) for flow in state.flows}
@@ -105,6 +107,9 @@ def unproven(settings: StackSettings) -> tuple[Problem, ...]:
 
 
 def _problems(before: Predecessor, plan: Plan, settings: StackSettings) -> tuple[Problem, ...]:
+    # The client of Kubernetes is 240 modules, and most deployments have no predecessor.
+    from infra.promotion.rule.cluster import StackCluster
+
     theirs = read_settings(before.stack, settings.stacks)
     state = known_from_evidence(theirs, StackCluster(theirs), plan.evidence_namespace).state
     return reasons_against(state, model_digest(settings.topology), before.soak_minutes, datetime.now(UTC))

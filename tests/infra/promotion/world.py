@@ -12,7 +12,7 @@ from rich.console import Console
 
 from components.flows.digest import flow_digests, model_digest
 from infra.engine import deployment
-from infra.promotion.rule import state
+from infra.promotion.rule import cluster, state
 from infra.promotion.rule.cluster import SpecChange
 from infra.promotion.rule.evidence import Evidence
 from infra.promotion.rule.plan import required_plan
@@ -52,7 +52,7 @@ class World:
         self.plan()
         for name in ("preview", "up", "wait_ready", "outputs", "outputs_if_deployed"):
             monkeypatch.setattr(deployment, name, getattr(self, name))
-        for module in (run, state):
+        for module in (run, cluster):
             monkeypatch.setattr(module, "StackCluster", lambda settings: Cluster(self.stacks[settings.stack]))
         monkeypatch.setattr(run, "run_validation", self._validate)
         monkeypatch.setattr(run, "datetime", self._clock())
