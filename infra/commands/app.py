@@ -36,6 +36,7 @@ COMMANDS = {
     "stop": "Stop connectors of a flow for a while.",
     "restart": "Restart what failed of a flow, or the named connectors.",
     "offsets": "List or set the offsets at which the connectors of a flow go on.",
+    "drill": "Rehearse a failover on live data, with a group that nobody uses.",
     "runbook": "Write the page for a night: what to type in each situation.",
     "promote": "Deploy a model stack by stack, each after the stacks before it have proven it.",
     "environments": "Print the environments of the promotion plan.",

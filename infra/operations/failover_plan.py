@@ -22,7 +22,7 @@ def plan(flow: FlowParameters, mode: Mode, looked: Looked, now_ms: int, max_lag:
     moves, left_alone = [], []
     for group in looked.groups:
         try:
-            moves += list(_moves(flow, group, looked))
+            moves += list(group_moves(flow, group, looked))
         except LeftAloneError as error:
             left_alone.append(LeftAlone(group.name, str(error)))
     stops = (_producers(flow, looked), _drained(flow, looked, max_lag)) if mode is Mode.PLANNED else (_behind(looked),)
@@ -50,7 +50,7 @@ def refuse_running(flow: FlowParameters, group: Group) -> None:
             raise LeftAloneError(f"it runs on {side.alias} with {number(members, 'member')}: stop it there first")
 
 
-def _moves(flow: FlowParameters, group: Group, looked: Looked) -> Iterator[Move]:
+def group_moves(flow: FlowParameters, group: Group, looked: Looked) -> Iterator[Move]:
     """The positions of a group. Raises LeftAloneError before any if one of them must not be committed."""
     refuse_running(flow, group)
     found = []

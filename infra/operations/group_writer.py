@@ -1,4 +1,4 @@
-"""Commits offsets of consumer groups that do not run. Nothing else in infra/operations writes to Kafka."""
+"""Commits offsets of consumer groups that do not run, and deletes such groups. Nothing else here writes to Kafka."""
 
 from collections.abc import Mapping
 
@@ -35,6 +35,28 @@ class GroupWriter:
         for each in answered:
             if each.error is not None:
                 raise self._refused(group, each.error)
+
+    def delete(self, group: str) -> None:
+        """Delete a group without members; one that does not exist is no error. Raises CannotRunError."""
+        try:
+            self._admin.delete_consumer_groups([group], request_timeout=_SECONDS)[group].result(_SECONDS + 1)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
+                raise self._not_deleted(group, error.args[0]) from None
+        except TimeoutError:
+            raise self._not_deleted(group, None) from None
+
+    def _not_deleted(self, group: str, error: KafkaError | None) -> CannotRunError:
+        told = error.str() if error is not None else "no answer in time"
+        why, remedy = "Kafka did not delete it.", "run the command again."
+        if error is not None and error.code() in _ACTIVE:
+            why, remedy = "Kafka deletes no group that runs.", "find out who uses this group, and stop it."
+        elif error is not None and error.code() in _FORBIDDEN:
+            why = "The connectors' user needs Read and Delete on the group."
+            allowed = "--operation Read --operation Delete"
+            remedy = f"allow it: `kafka-acls --add --allow-principal … {allowed} --group '{group}'`."
+        what = f"the group {group} was not deleted: {told}"
+        return CannotRunError("delete-refused", what, self._alias, why, remedy)
 
     def _refused(self, group: str, error: KafkaError | None) -> CannotRunError:
         told = error.str() if error is not None else "no answer in time"

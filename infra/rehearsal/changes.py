@@ -88,8 +88,9 @@ def _switch_on(model: RunbookModel, key: str, now: ExactlyOnce) -> Iterator[str]
     yield from steps(
         *([] if now is ExactlyOnce.PREPARING else _step(model, key, ExactlyOnce.PREPARING)),
         Do(
-            "Prove that every worker is prepared: `up` ended without an error, and nothing differs.",
-            (f"replicate diff {model.stack} --against cluster",),
+            "Every worker is prepared if `up` ended without an error. Are you not sure? Run it again: it changes "
+            "nothing, and waits until the operator reports every worker ready.",
+            (f"replicate up {model.stack}",),
         ),
         *_step(model, key, ExactlyOnce.ENABLED),
         Do(

@@ -75,7 +75,7 @@ def _rows(model: RunbookModel, flow: ResolvedFlow, parameters: FlowParameters) -
     if parameters.heartbeats.enabled:
         yield "heartbeats", f"`{parameters.heartbeats.target_topic}` on {parameters.target.alias}"
     record = model.drills.get(flow.name)
-    yield "last drill", measured(record) if record else "none"
+    yield "last drill", measured(record) if record else f"none: run `replicate drill {model.stack} {flow.name}`"
 
 
 def _topics(flow: FlowParameters) -> Iterator[tuple[str, str]]:

@@ -168,7 +168,7 @@ def _cannot(error: RefusedError) -> Iterator[str]:
 def _duration(model: RunbookModel, flow: FlowParameters) -> str:
     record = model.drills.get(flow.name)
     if record is None:
-        return "Expected duration: not measured."
+        return f"Expected duration: not measured: run `replicate drill {model.stack} {flow.name}`."
     return f"Expected duration: {measured(record)}"
 
 

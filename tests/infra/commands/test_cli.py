@@ -29,6 +29,7 @@ COMMANDS += [
     "failover",
     "failback",
     "offsets",
+    "drill",
     "runbook",
     "pause",
     "resume",

@@ -1,0 +1,81 @@
+"""The command `replicate drill`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from components.changes.effect import number
+from components.contract.problems import RefusedError
+from infra.commands.console import err, out
+from infra.commands.intervention import Flow
+from infra.commands.options import CatchUpSeconds, InProject, Stack
+from infra.files.positions import shown
+from infra.settings import StackSettings, read_settings
+
+if TYPE_CHECKING:
+    from infra.rehearsal.drill import Drill
+
+
+def drill(
+    project: InProject,
+    stack: Stack,
+    flow: Flow,
+    records: Annotated[
+        int, typer.Option(min=1, help="How many of the newest records of each partition the group has not read.")
+    ] = 1000,
+    catch_up_seconds: CatchUpSeconds = 30,
+) -> None:
+    """Rehearse a failover on live data, with a group that nobody uses. Real groups and connectors do not change.
+
+    It commits offsets for the group `replication-drill-FLOW` on the source, computes and commits its positions on the
+    target as `failover` does, reads from there, and counts what is skipped and what is read again. Then it removes the
+    group on both sides. If it is interrupted, run it again: it begins by removing the group. Do not run two drills of a
+    flow at a time.
+
+    It writes what it measured to `drills/STACK.FLOW.json` beside the stack files, where `runbook` reads it.
+
+    The connectors' users need `Read` and `Delete` on that group on both clusters, and `Read` on the topics.
+
+    The exit code is 0 if nothing was skipped and as much was read again as announced, 1 if not, 2 if something could
+    not be asked.
+
+    Example: `replicate drill prod-us-west-2 orders`
+    """
+    # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
+    from infra.operations import failing_back, failover_looking
+    from infra.rehearsal.drill import Drill
+
+    settings = read_settings(stack, project.stacks)
+    with failover_looking.opened(settings, flow) as scene:
+        on_source, on_target = failing_back.source_writer(scene), scene.writer()
+        rehearse(Drill(scene, on_source, on_target, records, catch_up_seconds), settings)
+
+
+def rehearse(drill: "Drill", settings: StackSettings) -> None:
+    """Run the drill, and print and keep what it measured. Raises RefusedError if records were skipped."""
+    from infra.rehearsal.drill import run
+    from infra.rehearsal.drill_record import write_record
+
+    flow = drill.flow
+    if drill.group in flow.group_selection:
+        out.print(f"[yellow]![/] the flow also selects the group {escape(drill.group)}, and may sync its offsets")
+    with err.status("rehearsing") as status:
+        found = run(drill, status.update)
+    for step in found.steps:
+        out.print(f"[green]✓[/] {step.name:<10} {step.seconds:.1f} s")
+    mark = "[green]✓[/]" if found.passed else "[red]✗[/]"
+    bound = "at least " if found.announced_at_least else ""
+    read = f"{number(found.expected, 'record')} in {number(found.partitions, 'partition')} to read"
+    result = f"{found.skipped} skipped, {found.read_again} read again, {bound}{found.announced} announced"
+    out.print(f"{mark} {read}: {result}", soft_wrap=True)
+    out.print(escape(f"written to {shown(write_record(settings, found))}"), soft_wrap=True)
+    if not found.passed:
+        raise RefusedError(
+            "drill-failed",
+            f"{found.skipped} records skipped, {found.read_again} read again, {bound}{found.announced} announced",
+            f"flow {flow.name}",
+            f"On {flow.target.alias}, a group has to read every record that it has not consumed.",
+            f"see with `replicate status {settings.stack}` whether the flow keeps up, and raise `--catch-up-seconds` "
+            f"if it does not; otherwise `replicate validate {settings.stack}` names what is missing.",
+        )
