@@ -58,7 +58,7 @@ def ended(check: Check, endpoints: Endpoints) -> FlowOutcome:
     translate_past_gap(scene, "abort", aborted=40)
     translate_past_gap(scene, "skip", skipped=2)
     replicate_aborted(scene, "ended.replicated")
-    scene.translate("ended-aborted", 16, 12, topic="ended.replicated")
+    scene.translate("ended-aborted", 15, 12, topic="ended.replicated")
     for topic, removed in (("ended.emptied", 10), ("ended.removed", 11)):
         expire(scene, topic, removed)
     compact = {"cleanup.policy": "compact"}
