@@ -1,11 +1,13 @@
 """One thing that no longer matches a stack, and the words that all drift shares. Pure."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from components.changes.effect import Effect, Severity
 from components.render.planned_objects import Manifest
-from infra.kubernetes.api import reference
-from infra.kubernetes.managed_fields import Owner
+
+if TYPE_CHECKING:
+    from infra.kubernetes.managed_fields import Owner
 
 
 @dataclass(frozen=True)
@@ -18,9 +20,12 @@ class Drift(Effect):
 
 
 def drift_at(
-    severity: Severity, code: str, flow: str, live: Manifest, what: str, remedy: str, by: Owner | None = None
+    severity: Severity, code: str, flow: str, live: Manifest, what: str, remedy: str, by: "Owner | None" = None
 ) -> Drift:
     """A finding at an object, and who caused it if Kubernetes knows."""
+    # `diff` needs the type alone, and TAB must not wait for the client of Kubernetes.
+    from infra.kubernetes.api import reference
+
     who, since = (by.manager, by.since) if by is not None else ("", "")
     return Drift(severity, code, flow, str(reference(live)), what, who, since, remedy)
 
