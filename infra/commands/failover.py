@@ -60,7 +60,7 @@ def failover(
 
     It stops and starts neither consumers nor producers, and leaves running groups alone. It computes the positions
     from the records of both clusters. If a precondition is not met, it changes nothing. It does not ask for
-    confirmation. With `planned` it also stops the checkpoint connector, which could move a group back. If it is
+    confirmation. Except with `disaster`, it stops the checkpoint connector, which could move a group back. If it is
     interrupted, run it again.
 
     With `disaster` positions are not exact: it says from when on records of each topic may be lost, and how many
@@ -203,7 +203,7 @@ def _carry_out(call: Call, scene: "Scene", mode: "Mode", found: "Plan", looked: 
     by = failing_over.Who(who(), call.wait_seconds)
     planned = mode is Mode.PLANNED
     with err.status("failing over") as status:
-        stopped = failing_over.stop_checkpoints(scene, by, status.update) if planned else ()
+        stopped = failing_over.stop_checkpoints(scene, by, status.update)
         for place in stopped:
             call.say(f"{_DONE} {escape(place.name)} is STOPPED, so that it moves no group back")
         try:
@@ -217,10 +217,14 @@ def _carry_out(call: Call, scene: "Scene", mode: "Mode", found: "Plan", looked: 
     call.say(f"{_DONE} {committed}")
     for line in next_steps(scene.parameters, mode, topics_of(found.moves)):
         call.say(escape(line))
+    resume = f"`replicate resume {call.settings.stack} {call.flow}`"
     if planned:
-        resume = f"`replicate resume {call.settings.stack} {call.flow}`"
         back = f"When the groups are back on {scene.parameters.source.alias}, start it: {resume}"
         call.say(f"Leave the checkpoint connector stopped. {back}")
+    else:
+        left = f"If groups are left on {scene.parameters.source.alias}"
+        running = f"the consumers run on {scene.parameters.target.alias}"
+        call.say(f"{left}, start the checkpoint connector for them once {running}: {resume}")
 
 
 def _unmet(call: Call, found: "Plan") -> RefusedError:

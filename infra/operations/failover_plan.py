@@ -27,7 +27,7 @@ def plan(flow: FlowParameters, mode: Mode, looked: Looked, now_ms: int, max_lag:
             left_alone.append(LeftAlone(group.name, str(error)))
     stops = (_producers(flow, looked), _drained(flow, looked, max_lag)) if mode is Mode.PLANNED else (_behind(looked),)
     preconditions = (
-        _connectors(looked.connectors, checkpoint_may_stand=mode is Mode.PLANNED),
+        _connectors(looked.connectors),
         _topics(flow, looked),
         *stops,
         _proof(looked),
@@ -86,19 +86,18 @@ def _position(partition: TopicPartition, committed: int, looked: Looked) -> Exac
     return position
 
 
-def _connectors(found: tuple[ConnectorFacts, ...] | Unasked, *, checkpoint_may_stand: bool) -> Precondition:
+def _connectors(found: tuple[ConnectorFacts, ...] | Unasked) -> Precondition:
     if isinstance(found, Unasked):
         return Precondition("connectors", f"not known: {found.reason}", met=False)
-    wrong = [each for each in found if not _works(each, checkpoint_may_stand)]
+    wrong = [each for each in found if not _works(each)]
     shown = wrong or found
     told = ", ".join(f"{each.name} {each.state or 'in no reported state'}{_tasks(each)}" for each in shown)
     return Precondition("connectors", told, met=not wrong)
 
 
-def _works(each: ConnectorFacts, checkpoint_may_stand: bool) -> bool:
-    if each.role == "heartbeat" or (each.role == "checkpoint" and checkpoint_may_stand):
-        return True
-    return each.state == "RUNNING" and not each.failures and not each.problem and each.running_tasks > 0
+def _works(each: ConnectorFacts) -> bool:
+    runs = each.state == "RUNNING" and not each.failures and not each.problem and each.running_tasks > 0
+    return each.role != "source" or runs
 
 
 def _tasks(each: ConnectorFacts) -> str:

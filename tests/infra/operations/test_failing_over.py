@@ -114,13 +114,15 @@ def test_a_run_that_was_killed_is_finished_by_the_next(night: Night) -> None:
     assert night.positions(REMOTE) == {"checkout-app": 4, "checkout-web": 13}
 
 
-def test_what_has_not_crossed_keeps_the_groups_where_they_are(night: Night) -> None:
+def test_what_has_not_crossed_keeps_the_groups_where_they_are(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
     night.source.hold("orders", [(12, "")])
     with pytest.raises(RefusedError, match="drained: 1 record not on the target yet: 1 of orders-0"):
         with_both(a_call(night), night, Mode.PLANNED)
     with_both(a_call(night, mode="continuous"), night, Mode.CONTINUOUS)
     assert night.positions(REMOTE) == {"checkout-app": 4, "checkout-web": 13}
-    assert night.operator.state(night.checkpoint) == "RUNNING"
+    assert night.operator.state(night.checkpoint) == "STOPPED"
+    said = " ".join(capsys.readouterr().out.split())
+    assert "If groups are left on useast, start the checkpoint connector for them once the consumers run" in said
 
 
 def test_what_still_crosses_is_waited_for(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
