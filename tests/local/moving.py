@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from infra.local.endpoints import ADMIN, Region
@@ -59,17 +59,25 @@ def read_on(region: Region, group: str, topic: str, ends: Mapping[int, int]) -> 
     """What an application of the group reads from where it stands to the ends; a partition without offset fails."""
     starts = committed(region, group, topic)
     assert set(starts) == set(ends), f"{group} has no position in {sorted(set(ends) - set(starts))} of {topic}"
-    config = {"group.id": group, "enable.auto.commit": False, "auto.offset.reset": "error"}
+    # After a transaction, no record is at the end: only the end itself is reported there.
+    config = {
+        "group.id": group,
+        "enable.auto.commit": False,
+        "auto.offset.reset": "error",
+        "enable.partition.eof": True,
+    }
     consumer = Consumer({**region.client_config(ADMIN), **config})
     found: Counter[bytes] = Counter()
     reached = dict(starts)
 
     def read() -> None:
         for message in consumer.consume(1000, timeout=0.5):
-            if message.error() is not None:
-                continue
-            found[trace(message.headers() or [])] += 1  # type: ignore[arg-type]
-            reached[message.partition() or 0] = (message.offset() or 0) + 1
+            error, partition, offset = message.error(), message.partition() or 0, message.offset() or 0
+            if error is None:
+                found[trace(message.headers() or [])] += 1  # type: ignore[arg-type]
+                reached[partition] = offset + 1
+            elif error.code() == KafkaError._PARTITION_EOF:
+                reached[partition] = offset
         if behind := {each: end for each, end in ends.items() if reached[each] < end}:
             raise NotYetError(f"{group} is at {reached}, before {behind}")
 

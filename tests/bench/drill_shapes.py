@@ -1,0 +1,104 @@
+"""The flows of the drills: one of each shape, in one topology that is deployed once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from components.render.acls import Acl
+from infra.local.acls import apply_acls
+from infra.local.endpoints import Endpoints
+from infra.local.traffic import create_topics
+from infra.settings import read_settings
+from tests.local.flows import Deployed, write_edited
+
+PARTITIONS = 3
+STACK = "local-split"
+"""A stack of the example files; its replications are replaced."""
+
+_SMALL: Mapping[str, Any] = {
+    "intervals": dict.fromkeys(
+        ("refreshTopicsSeconds", "refreshGroupsSeconds", "emitCheckpointsSeconds", "syncGroupOffsetsSeconds"), 1
+    ),
+    "connect": {"replicas": 1, "jvmOptions": {"-Xmx": "256m"}},
+}
+_ENDS: Mapping[str, Any] = {"source": "useast", "target": "uswest", **_SMALL}
+_PAIR = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["both-.*"]}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A shape to drill: `flow` as the commands name it, and the topics that the drill's groups consume.
+
+    `resent` kills a worker while records cross, `transactions` writes records in transactions and aborts some.
+    `kills` ends each command with SIGKILL at every step that it prints, before it runs to its end.
+    `back` is the flow whose failover leads back, if `replicate failback` is not for this shape.
+    """
+
+    name: str
+    flow: str
+    topics: tuple[str, ...]
+    default_policy: bool = True
+    resent: bool = False
+    transactions: bool = False
+    kills: bool = False
+    back: str | None = None
+
+    @property
+    def prefix(self) -> str:
+        """Beginning of the names of its groups."""
+        return f"{self.topics[0]}-"
+
+    def remote(self, topic: str) -> str:
+        return f"useast.{topic}" if self.default_policy else topic
+
+
+SHAPES = (
+    Shape("default policy", "plain", ("plain-orders",)),
+    Shape("default policy, a worker killed", "plain", ("plain-resent",), resent=True),
+    Shape("default policy, transactions", "plain", ("plain-paid",), transactions=True),
+    Shape("default policy, commands killed", "plain", ("plain-killed",), kills=True),
+    Shape("exactly once, transactions", "once", ("once-paid",), transactions=True),
+    Shape("identity policy", "same", ("same-orders",), default_policy=False),
+    Shape("pair", "both-to-uswest", ("both-orders",), default_policy=False, back="both-to-useast"),
+    Shape("part of a split", "parts-sales", ("parts-sales",)),
+    Shape("several sources", "several", ("several-carts", "several-views")),
+    Shape("KafkaMirrorMaker2", "mirror", ("mirror-orders",)),
+)
+
+
+def replications() -> dict[str, Any]:
+    """The replications of the topology."""
+    return {
+        "plain": {"kind": "flow", **_ENDS, "topics": ["plain-.*"], "groups": ["plain-.*"]},
+        "once": {"kind": "flow", **_ENDS, "topics": ["once-.*"], "groups": ["once-.*"], "exactlyOnce": "enabled"},
+        "same": {"kind": "flow", **_ENDS, "topics": ["same-.*"], "groups": ["same-.*"], "policy": "identity"},
+        "both": {**_PAIR, **{**_SMALL, "intervals": {"refreshTopicsSeconds": 1}}},
+        "parts": {
+            "kind": "split",
+            **{key: value for key, value in _ENDS.items() if key != "connect"},
+            "groups": ["parts-.*"],
+            "parts": {
+                name: {"topics": [f"parts-{name}"], "connect": _SMALL["connect"]} for name in ("sales", "clicks")
+            },
+        },
+        "several": {
+            "kind": "flow",
+            **_ENDS,
+            "groups": ["several-.*"],
+            "connectors": {"sources": {"carts": {"topics": ["several-carts"]}, "views": {"topics": ["several-views"]}}},
+        },
+        "mirror": {"kind": "mirrorMaker2", **_ENDS, "topics": ["mirror-.*"], "groups": ["mirror-.*"]},
+    }
+
+
+def prepared(endpoints: Endpoints, folder: Path) -> Deployed:
+    """The stack of every shape, not deployed yet, with its topics and the rights to commit for its groups."""
+    write_edited(folder, STACK, lambda topology: topology.update(replications=replications()))
+    for alias, region in endpoints.regions.items():
+        for shape in SHAPES:
+            if alias == "useast" or shape.back:
+                create_topics(region, dict.fromkeys(shape.topics, PARTITIONS))
+        rights = [Acl(alias, "User:mirror", "group", "prefixed", each.prefix, ("READ",)) for each in SHAPES]
+        apply_acls(region, rights)
+    return Deployed(read_settings(STACK, folder), endpoints)

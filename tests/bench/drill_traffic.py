@@ -1,0 +1,103 @@
+"""The records of the drills: bursts, transactions, a producer that goes on, a worker that is killed."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from threading import Event, Thread
+
+import psutil
+from confluent_kafka import Producer
+
+from components.contract.problems import CannotRunError
+from infra.local.endpoints import ADMIN, Endpoints, Region
+from infra.local.parts import operator as operator_part
+from infra.local.parts import processes
+from infra.local.traffic import produce, records
+from infra.waiting import NotYetError, wait_for
+from tests.bench.drill_counting import everything, read_log
+from tests.bench.drill_shapes import PARTITIONS, Shape
+
+CROSSING_SECONDS = 300.0
+#: Records of a transaction; every third transaction is aborted.
+TRANSACTION = 25
+
+
+def send(endpoints: Endpoints, shape: Shape, count: int, seed: int, first: int = 0) -> None:
+    """Write `count` records to each topic of the shape; in a pair to both sides."""
+    for side, region in enumerate(_producing(endpoints, shape)):
+        for topic in shape.topics:
+            if shape.transactions:
+                _send_transactions(region, topic, count, 2 * seed + side, first)
+            else:
+                produce(region, topic, count, seed=2 * seed + side, first=first)
+
+
+def _producing(endpoints: Endpoints, shape: Shape) -> list[Region]:
+    source, target = endpoints.regions["useast"], endpoints.regions["uswest"]
+    return [source, target] if shape.back else [source]
+
+
+def _send_transactions(region: Region, topic: str, count: int, seed: int, first: int) -> None:
+    producer = Producer({**region.client_config(ADMIN), "transactional.id": f"drill-{topic}"})
+    producer.init_transactions(CROSSING_SECONDS)
+    every = list(records(topic, count, seed, first=first))
+    for number, begin in enumerate(range(0, count, TRANSACTION)):
+        producer.begin_transaction()
+        for index, record in enumerate(every[begin : begin + TRANSACTION], start=begin):
+            partition = record.partition(index, PARTITIONS)
+            producer.produce(topic, record.value, record.key, partition, headers=list(record.headers))
+        if number % 3 == 2:
+            producer.flush(CROSSING_SECONDS)
+            producer.abort_transaction(CROSSING_SECONDS)
+        else:
+            producer.commit_transaction(CROSSING_SECONDS)
+
+
+def send_and_kill(endpoints: Endpoints, shape: Shape, count: int, seed: int) -> None:
+    """Write `count` records, and kill the flow's worker when the first half has crossed, before it commits offsets."""
+    send(endpoints, shape, count // 2, seed)
+    await_crossing(endpoints, shape)
+    for worker in operator_part.workers():
+        if f"/{shape.flow}-" in worker.name and processes.alive(worker):
+            psutil.Process(worker.pid).send_signal(signal.SIGKILL)
+    send(endpoints, shape, count - count // 2, seed, first=count // 2)
+
+
+@contextmanager
+def traffic(endpoints: Endpoints, shape: Shape, seed: int) -> Iterator[Event]:
+    """A producer writes on while the body runs; set the event to stop it earlier."""
+    over = Event()
+
+    def write() -> None:
+        first = 0
+        while not over.wait(0.2):
+            try:
+                send(endpoints, shape, 30, seed, first)
+            except CannotRunError:
+                # A disaster drill kills the broker under it.
+                return
+            first += 30
+
+    writer = Thread(target=write)
+    writer.start()
+    try:
+        yield over
+    finally:
+        over.set()
+        writer.join()
+
+
+def await_crossing(endpoints: Endpoints, shape: Shape) -> None:
+    """Wait until every committed record of the source is on the target, and in a pair the other way round."""
+    source, target = endpoints.regions["useast"], endpoints.regions["uswest"]
+
+    def expect(ours: Region, theirs: Region, topic: str, remote: str) -> None:
+        if missing := sum((everything(read_log(ours, [topic])) - everything(read_log(theirs, [remote]))).values()):
+            raise NotYetError(f"{missing} records of {topic} have not crossed")
+
+    for topic in shape.topics:
+        remote = shape.remote(topic)
+        wait_for("records to cross", partial(expect, source, target, topic, remote), CROSSING_SECONDS, 1)
+        if shape.back:
+            wait_for("records to come back", partial(expect, target, source, remote, topic), CROSSING_SECONDS, 1)
