@@ -3,7 +3,7 @@
 Source: Strimzi KafkaConnectAssemblyOperator (pods and the hash of their configuration), KIP-415, KIP-618.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from components.changes.deployment_state import DeployedWorkers
@@ -23,10 +23,36 @@ def worker_effects(change: StackChange) -> Iterator[Effect]:
             continue
         old = {(workers.kind, workers.name): workers for workers in earlier[deployment.name].workers}
         for after in deployment.workers:
-            if before := old.get((after.kind, after.name)):
+            before = old.get((after.kind, after.name))
+            if before is None:
+                yield from _renamed(earlier[deployment.name].workers, after, deployment.first_flow)
+            else:
                 yield from _moved(before, after, deployment.first_flow)
+                yield from _regrouped(before, after, deployment.first_flow)
                 yield from _pods(before, after, deployment.first_flow)
                 yield from _exactly_once(before, after, deployment.first_flow)
+
+
+def _renamed(earlier: Iterable[DeployedWorkers], after: DeployedWorkers, flow: str) -> Iterator[Effect]:
+    """Yield that workers of the same group continue under another resource."""
+    for before in earlier:
+        if (before.kind, before.group) == (after.kind, after.group) and before.name != after.name:
+            what = (
+                f"{after.kind} `{before.name}` is created anew as `{after.name}`: its workers join worker group "
+                f"`{after.group}`, then those of `{before.name}` leave it. {_tasks_of_leaver(after)}, then continue "
+                "where they stopped"
+            )
+            yield Effect(Severity.RESTART, "workers-renamed", flow, "connect.name", what)
+
+
+def _regrouped(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterator[Effect]:
+    """Yield that a group changes its name but not its offsets topic; `source_offsets` reports another topic."""
+    if before.group != after.group and before.offsets_topic == after.offsets_topic:
+        what = (
+            f"the worker group changes from `{before.group}` to `{after.group}`. While the workers restart one by one, "
+            "both groups run the connectors, so records of these minutes are replicated twice"
+        )
+        yield Effect(Severity.RE_READ, "worker-group-changes", flow, "connect.groupId", what)
 
 
 def _moved(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterator[Effect]:

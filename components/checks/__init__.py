@@ -10,6 +10,7 @@ from components.checks.double_replication import check_double_replication, check
 from components.checks.filters import check_filters
 from components.checks.guard_markers import check_guard_markers
 from components.checks.heartbeats import check_heartbeat_clients, check_heartbeats
+from components.checks.inherited_names import check_inherited_names
 from components.checks.kafka_users import check_kafka_users
 from components.checks.loops import check_halves, check_loops
 from components.checks.losses import check_losses
@@ -77,6 +78,7 @@ def _problems(topology: Topology) -> Iterator[Problem]:
         yield from check_accepted_findings(flow)
     yield from check_kafka_users(topology, flows)
     yield from check_connect_clusters(topology, flows)
+    yield from check_inherited_names(topology, flows)
     yield from check_namespaces(topology, flows)
     yield from check_double_replication(flows)
     yield from check_group_offsets(flows)

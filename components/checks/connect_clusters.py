@@ -64,8 +64,8 @@ def _check_names(flows: Sequence[ExpandedFlow], senders: Sequence[str]) -> Itera
                 flow.where(),
                 "worker-group-shared",
                 f"its Connect cluster has the same name as that of {other.where()}: `{name}`",
-                f"Both would join the worker group `{group_id(name)}` and write to the same storage topics, so each "
-                "would stop the other's connectors.",
+                f"Both would join the worker group `{group_id(name, flow.settings)}` and write to the same storage "
+                "topics, so each would stop the other's connectors.",
                 "rename the replication or the part.",
             )
 

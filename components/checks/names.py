@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from components.checks.heartbeats import sending_workers
 from components.contract.problems import Problem
 from components.flows.expansion import ExpandedFlow, Shape
-from components.flows.naming import group_id, heartbeat_workers_name, namespace_name, replication_policy
+from components.flows.naming import connect_name, group_id, heartbeat_workers_name, namespace_name, replication_policy
 from components.flows.selections import all_topics
 from components.kafka.replication_policy import is_readable
 from components.kafka.topic_names import LONGEST_NAME, has_topic_characters_only, is_name
@@ -97,15 +97,18 @@ def topic_too_long(where: str, remote: str) -> Problem:
 
 
 def _check_lengths(flow: ExpandedFlow, namespace: str, sender: str) -> Iterator[Problem]:
-    name = flow.workers
+    name = connect_name(flow.workers, flow.settings)
     mirrors = flow.shape is Shape.MIRROR_MAKER2
     derived = [f"{name}{_LONGEST_MIRROR_SUFFIX if mirrors else _LONGEST_SUFFIX}"]
-    if sender != name:
+    if sender != flow.workers:
         derived.append(f"{sender}{_LONGEST_SUFFIX}")
     if mirrors and flow.settings.connectors.heartbeat.enabled:
-        derived.append(f"{heartbeat_workers_name(name)}{_LONGEST_SUFFIX}")
+        derived.append(f"{heartbeat_workers_name(flow.workers)}{_LONGEST_SUFFIX}")
     given = flow.settings.namespace.name is not None
-    own = [text for text in (*derived, group_id(name), *(() if given else (namespace,))) if len(text) > LABEL_LENGTH]
+    # A group's name that the topology gives is Kafka's alone; the derived one is a label, too.
+    group = () if flow.settings.connect.group_id else (group_id(flow.workers, flow.settings),)
+    names = (*derived, *group, *(() if given else (namespace,)))
+    own = [text for text in names if len(text) > LABEL_LENGTH]
     if own:
         yield _too_long(flow.where(), max(own, key=len), "shorten the replication's name")
     if given and len(namespace) > LABEL_LENGTH:

@@ -155,7 +155,7 @@ def _check_internal(flow: ExpandedFlow) -> Iterator[Problem]:
         "__transaction_state",
         offset_syncs_topic_name(settings),
         replication_policy(settings).checkpoints_topic,
-        storage_topic_name(flow.workers, "offsets"),
+        storage_topic_name(flow.workers, settings, "offsets"),
     )
     never = topic_selection(settings.model_copy(update={"topics_exclude": ()}), flow.kafka, ()).excluded
     for where, pattern in _entries(flow, topic_lists(settings)):

@@ -1,7 +1,8 @@
 """Digests of what is replicated and how: equal in all environments that should behave alike.
 
-They include aliases, names, topics, groups, policies, transforms, states and all properties. They leave out what
-differs between environments by nature: addresses, credentials, sizes, where workers run and how they are monitored.
+They include aliases, derived names, topics, groups, policies, transforms, states and all properties. They leave out
+what differs between environments by nature: addresses, credentials, sizes, inherited names, where workers run and how
+they are monitored.
 """
 
 import hashlib
@@ -18,8 +19,10 @@ from components.topology.model import Flow, Topology
 _WORKERS = {
     *("replicas", "resources", "jvm_options", "image", "image_pull_secret"),
     *("template", "rack", "readiness_probe", "liveness_probe", "logging", "metrics", "tracing"),
+    *("name", "group_id", "storage_topics", "labels", "annotations"),
 }
-_TASKS = {"tasks_max"}
+#: Settings of a connector for its size, and names that it inherited.
+_CONNECTOR = {"tasks_max", "name", "labels", "annotations"}
 #: Settings of a flow for its size and placement, not for what it does.
 _ENVIRONMENT: Mapping[str, Any] = {
     "namespace": True,
@@ -27,7 +30,12 @@ _ENVIRONMENT: Mapping[str, Any] = {
     # What the validation job accepts does not change what is replicated.
     "validation": True,
     "connect": _WORKERS,
-    "connectors": {"source": _TASKS, "sources": {"__all__": _TASKS}, "checkpoint": _TASKS, "heartbeat": _TASKS},
+    "connectors": {
+        "source": _CONNECTOR,
+        "sources": {"__all__": _CONNECTOR},
+        "checkpoint": _CONNECTOR,
+        "heartbeat": _CONNECTOR,
+    },
     "tuning": {"round_trip_milliseconds", "acknowledge_milliseconds", "bytes_per_second_per_partition"},
 }
 

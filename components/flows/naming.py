@@ -5,15 +5,24 @@ import json
 from collections.abc import Mapping
 from typing import Literal
 
+from components.kafka.mirror_connectors import ConnectorRole
 from components.kafka.replication_policy import POLICY_CLASSES, ReplicationPolicy, Side
+from components.topology.connectors import Connector
 from components.topology.model import Flow, OffsetSyncsLocation
 
+StorageRole = Literal["configs", "offsets", "status"]
+STORAGE_ROLES: tuple[StorageRole, ...] = ("configs", "offsets", "status")
 #: A pattern of the names of all storage topics.
 STORAGE_TOPICS = "mirror-.*-(configs|offsets|status)-internal"
 
 
 def namespace_name(flow_name: str, flow: Flow) -> str:
     return flow.namespace.name or f"mirror-{flow_name}"
+
+
+def connect_name(workers: str, flow: Flow) -> str:
+    """Name of the KafkaConnect or KafkaMirrorMaker2."""
+    return flow.connect.name or workers
 
 
 def service_account_name(workers: str) -> str:
@@ -36,18 +45,21 @@ def mirror_connector_name(flow: Flow, connector_class: str) -> str:
     return f"{flow.source}->{flow.target}.{connector_class.rpartition('.')[2]}"
 
 
-def group_id(flow_name: str) -> str:
-    """Worker group of the flow's Connect cluster, unique on the target Kafka cluster."""
-    return f"mirror-{flow_name}"
+def group_id(workers: str, flow: Flow) -> str:
+    """Worker group of the Connect cluster, unique on the target Kafka cluster."""
+    return flow.connect.group_id or f"mirror-{workers}"
 
 
-def storage_topic_name(flow_name: str, role: Literal["configs", "offsets", "status"]) -> str:
-    """Storage topic of the Connect cluster; no flow replicates it (`STORAGE_TOPICS`)."""
-    return f"{group_id(flow_name)}-{role}-internal"
+def storage_topic_name(workers: str, flow: Flow, role: StorageRole) -> str:
+    """Storage topic of the Connect cluster; no flow replicates one with a derived name (`STORAGE_TOPICS`)."""
+    return getattr(flow.connect.storage_topics, role) or f"mirror-{workers}-{role}-internal"
 
 
-def connector_name(flow_name: str, role: Literal["source", "checkpoint", "heartbeat"], part: str = "") -> str:
-    """Name of a connector; `part` distinguishes the source connectors of a flow that has several."""
+def connector_name(flow_name: str, flow: Flow, role: ConnectorRole, part: str = "") -> str:
+    """Name of a KafkaConnector; `part` distinguishes the source connectors of a flow that has several."""
+    connector: Connector = flow.connectors.sources[part] if part else getattr(flow.connectors, role)
+    if connector.name is not None:
+        return connector.name
     return f"{flow_name}-{role}-{part}" if part else f"{flow_name}-{role}"
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from components.contract.problems import Problem, ReplicationError
 from components.flows.expansion import ExpandedFlow, expand
 from components.flows.heartbeats import Heartbeats, heartbeats_on
-from components.flows.naming import namespace_name, secret_name
+from components.flows.naming import connect_name, namespace_name, secret_name
 from components.flows.operators import Strimzi, StrimziApi, strimzi
 from components.kafka.replication_policy import Side
 from components.topology.clusters import Cluster, ConfigValue, KeystoreTrust, OAuthAuthentication
@@ -40,6 +40,11 @@ class ResolvedFlow:
     def workers(self) -> str:
         """Name of the Connect workers that run the flow; the names of their objects derive from it."""
         return self.expanded.workers
+
+    @property
+    def connect_name(self) -> str:
+        """Name of the KafkaConnect or KafkaMirrorMaker2 of these workers."""
+        return connect_name(self.workers, self.settings)
 
     @property
     def namespace(self) -> str:

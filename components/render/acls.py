@@ -6,6 +6,7 @@ from typing import Literal
 
 from components.flows.heartbeats import EVERYTHING
 from components.flows.naming import (
+    STORAGE_ROLES,
     group_id,
     offset_syncs_topic_name,
     replication_policy,
@@ -83,7 +84,7 @@ def flow_acls(flow: ResolvedFlow) -> tuple[Acl, ...]:
     target = _User(flow.settings.target, kafka_principal(flow.target) or "")
     acls = [
         # Preparing workers already have a transactional leader; the tasks' ids are granted too, for the next step.
-        *_worker(target, flow.workers, flow.settings.exactly_once is not ExactlyOnce.DISABLED),
+        *_worker(target, flow, flow.settings.exactly_once is not ExactlyOnce.DISABLED),
         *_source_connector(flow, source, target),
         *_offset_syncs(flow.settings, source, target),
         *_checkpoint_connector(flow.settings, source, target),
@@ -122,15 +123,16 @@ def added_acls(before: Iterable[Acl], after: Iterable[Acl]) -> Iterator[Acl]:
             yield replace(acl, operations=new)
 
 
-def _worker(user: _User, workers: str, exactly_once: bool) -> Iterator[Acl]:
-    for role in ("configs", "offsets", "status"):
-        topic = storage_topic_name(workers, role)
+def _worker(user: _User, flow: ResolvedFlow, exactly_once: bool) -> Iterator[Acl]:
+    for role in STORAGE_ROLES:
+        topic = storage_topic_name(flow.workers, flow.settings, role)
         yield user.topic(topic, "READ", "WRITE", "CREATE", "DESCRIBE_CONFIGS")
-    yield user.may("group", group_id(workers), "READ")
+    group = group_id(flow.workers, flow.settings)
+    yield user.may("group", group, "READ")
     if exactly_once:
         # For the tasks, and for the leader, which writes the connectors' configuration. Source: KIP-618.
-        yield user.may("transactional_id", f"{group_id(workers)}-", "WRITE", pattern="prefixed")
-        yield user.may("transactional_id", f"connect-cluster-{group_id(workers)}", "WRITE")
+        yield user.may("transactional_id", f"{group}-", "WRITE", pattern="prefixed")
+        yield user.may("transactional_id", f"connect-cluster-{group}", "WRITE")
 
 
 def _source_connector(flow: ResolvedFlow, source: _User, target: _User) -> Iterator[Acl]:
@@ -188,11 +190,13 @@ def _heartbeat_connector(flow: ResolvedFlow, source: _User, target: _User) -> It
     yield source.topic(HEARTBEATS_TOPIC, "CREATE", "WRITE")
     sender = heartbeat_workers(flow)
     if sender is not flow:
-        yield from _worker(source if sender.workers_on == "source" else target, sender.workers, exactly_once=False)
+        yield from _worker(source if sender.workers_on == "source" else target, sender, exactly_once=False)
     elif flow.settings.exactly_once is ExactlyOnce.ENABLED:
         # Its transactions and offsets are on the cluster that gets its records. Source: KIP-618.
-        yield source.topic(storage_topic_name(flow.workers, "offsets"), "READ", "WRITE", "CREATE", "DESCRIBE_CONFIGS")
-        yield source.may("transactional_id", f"{group_id(flow.workers)}-", "WRITE", pattern="prefixed")
+        topic = storage_topic_name(flow.workers, flow.settings, "offsets")
+        yield source.topic(topic, "READ", "WRITE", "CREATE", "DESCRIBE_CONFIGS")
+        group = group_id(flow.workers, flow.settings)
+        yield source.may("transactional_id", f"{group}-", "WRITE", pattern="prefixed")
 
 
 def merged_acls(acls: Iterable[Acl]) -> tuple[Acl, ...]:

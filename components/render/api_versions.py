@@ -46,10 +46,10 @@ def strimzi_api_version(flow: ResolvedFlow) -> str:
 def group_names(flow: ResolvedFlow) -> dict[str, PropertyValue]:
     """Return the group id and storage topics of a flow's workers by worker property."""
     return {
-        "group.id": group_id(flow.workers),
-        "config.storage.topic": storage_topic_name(flow.workers, "configs"),
-        "offset.storage.topic": storage_topic_name(flow.workers, "offsets"),
-        "status.storage.topic": storage_topic_name(flow.workers, "status"),
+        "group.id": group_id(flow.workers, flow.settings),
+        "config.storage.topic": storage_topic_name(flow.workers, flow.settings, "configs"),
+        "offset.storage.topic": storage_topic_name(flow.workers, flow.settings, "offsets"),
+        "status.storage.topic": storage_topic_name(flow.workers, flow.settings, "status"),
     }
 
 

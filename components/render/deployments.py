@@ -86,7 +86,7 @@ def declared_connectors(flow: ResolvedFlow) -> Iterator[ConnectorParameters]:
     for role in mirror_roles(flow) if mirror else ():
         name = mirror_connector_name(flow.settings, CONNECTOR_CLASSES[role])
         yield ConnectorParameters(
-            role=role, connector=name, api_version=api, kind="KafkaMirrorMaker2", object_name=flow.workers
+            role=role, connector=name, api_version=api, kind="KafkaMirrorMaker2", object_name=flow.connect_name
         )
     for planned in heartbeat_connectors(flow) if mirror else connector_objects(flow):
         role = ROLE_OF_CLASS[planned.manifest["spec"]["class"].rpartition(".")[2]]

@@ -16,7 +16,7 @@ from components.render.connections import login_properties, security_protocol, v
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from components.topology.clusters import KeystoreTrust, TlsAuthentication
 from components.topology.model import ExactlyOnce
-from components.topology.workers import NamespaceChoice
+from components.topology.workers import NamespaceChoice, StorageTopics
 
 
 class LeftBehind(StrEnum):
@@ -91,7 +91,16 @@ def _apart(flow: ResolvedFlow, workers: str, workers_on: Side) -> ResolvedFlow:
     settings = flow.settings.model_copy(
         update={
             "namespace": NamespaceChoice(name=flow.namespace, create=False),
-            "connect": connect.model_copy(update={"replicas": 1, "config": config}),
+            # Names that the flow's own workers inherited are theirs alone.
+            "connect": connect.model_copy(
+                update={
+                    "name": None,
+                    "group_id": None,
+                    "storage_topics": StorageTopics(),
+                    "replicas": 1,
+                    "config": config,
+                }
+            ),
             "exactly_once": ExactlyOnce.DISABLED,
         }
     )

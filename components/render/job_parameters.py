@@ -108,7 +108,7 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         parts=tuple(
             PartParameters(
                 name=part,
-                connector=connector_name(flow.name, "source", part),
+                connector=connector_name(flow.name, settings, "source", part),
                 topics=each_once(source.topics),
                 topics_exclude=source.topics_exclude or (),
             )

@@ -5,7 +5,7 @@ from components.kafka.replication_policy import SIDES, Side
 from components.render.api_versions import group_fields, security_fields, strimzi_api_version
 from components.render.config_layers import Config, Layer, LayerName, layer, values
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
-from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
+from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest, with_own_labels
 from components.render.references import CONFIG_MAP_PROVIDER, SECRET_PROVIDER
 from components.render.secrets import mounts, rolling_annotations
 from components.render.worker_fields import joined_templates, worker_fields
@@ -79,11 +79,12 @@ def connect_object(flow: ResolvedFlow, *others: ResolvedFlow) -> PlannedObject:
     body = manifest(
         strimzi_api_version(flow),
         "KafkaConnect",
-        flow.workers,
+        flow.connect_name,
         flow.namespace,
         flow.name,
         spec=spec,
     )
     # Without it the operator ignores every KafkaConnector of this Connect cluster.
     body["metadata"]["annotations"] = {"strimzi.io/use-connector-resources": "true"}
+    body = with_own_labels(body, flow.settings.connect.labels, flow.settings.connect.annotations)
     return PlannedObject(ObjectRole.CONNECT, body, after=(ObjectRole.TARGET_CREDENTIALS, ObjectRole.SOURCE_CREDENTIALS))

@@ -20,7 +20,7 @@ from components.render.config_maps import (
 )
 from components.render.connector_config import connector_layers, heartbeat_prefixes
 from components.render.heartbeat_workers import heartbeat_workers
-from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
+from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest, with_own_labels
 from components.topology.connectors import Connector
 
 
@@ -86,7 +86,7 @@ def _connector_object(flow: ResolvedFlow, role: ConnectorRole, part: str = "") -
     body = manifest(
         strimzi_api_version(flow),
         "KafkaConnector",
-        connector_name(flow.name, role, part),
+        connector_name(flow.name, flow.settings, role, part),
         flow.namespace,
         flow.name,
         spec={
@@ -95,7 +95,8 @@ def _connector_object(flow: ResolvedFlow, role: ConnectorRole, part: str = "") -
             "config": connector_config(flow, role, part),
         },
     )
-    body["metadata"]["labels"]["strimzi.io/cluster"] = flow.workers
+    body["metadata"]["labels"]["strimzi.io/cluster"] = flow.connect_name
+    body = with_own_labels(body, connector.labels, connector.annotations)
     # A connector that starts before its ConfigMaps, its Secrets or the right to read them fails, and the operator
     # retries it only after a minute.
     after = (

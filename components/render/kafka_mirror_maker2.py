@@ -23,7 +23,7 @@ from components.render.heartbeat_workers import heartbeat_workers
 from components.render.kafka_connect import connect_object, worker_layers
 from components.render.kafka_connectors import connector_fields, heartbeat_connector
 from components.render.namespaces import namespace_objects
-from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
+from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest, with_own_labels
 from components.render.rbac import access_objects, read_access_objects
 from components.render.references import names_here, references
 from components.render.secrets import cluster_secrets, mounts, rolling_annotations
@@ -68,11 +68,12 @@ def _resource(mirrors: Mirrors) -> PlannedObject:
     body = manifest(
         strimzi_api_version(first),
         "KafkaMirrorMaker2",
-        first.workers,
+        first.connect_name,
         first.namespace,
         first.expanded.replication,
         spec=spec,
     )
+    body = with_own_labels(body, connect.labels, connect.annotations)
     after = (ObjectRole.TARGET_CREDENTIALS, ObjectRole.SOURCE_CREDENTIALS, ObjectRole.ACCESS_BINDING)
     return PlannedObject(ObjectRole.MIRROR_MAKER2, body, after=after)
 
@@ -159,7 +160,7 @@ def _access(first: ResolvedFlow, body: Manifest) -> list[PlannedObject]:
     """Return the right to read what placeholders name; the operator grants the Secrets that the fields name."""
     named = references(json.dumps(body["spec"]), first.namespace)
     secrets, config_maps = (sorted(names_here(named, kind, first.namespace)) for kind in ("Secret", "ConfigMap"))
-    account = mirror_maker2_account_name(first.workers)
+    account = mirror_maker2_account_name(first.connect_name)
     return read_access_objects(first, account, config_maps, secrets) if named else []
 
 

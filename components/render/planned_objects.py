@@ -8,9 +8,10 @@ from typing import Any
 Manifest = dict[str, Any]
 #: The label that names the flow of an object.
 PART_OF = "app.kubernetes.io/part-of"
-_MANAGED_BY, _US = "app.kubernetes.io/managed-by", "kafka-replication"
+#: The label that names the tool that owns an object.
+MANAGED_BY, _US = "app.kubernetes.io/managed-by", "kafka-replication"
 #: Selects the objects that this project renders.
-OURS = f"{_MANAGED_BY}={_US}"
+OURS = f"{MANAGED_BY}={_US}"
 
 
 class ObjectRole(StrEnum):
@@ -81,13 +82,22 @@ def waits(objects: Iterable[PlannedObject]) -> dict[str, tuple[str, ...]]:
     return earlier_keys
 
 
+def with_own_labels(body: Manifest, labels: Mapping[str, str], annotations: Mapping[str, str]) -> Manifest:
+    """Return an object with a user's labels and annotations below those that it has."""
+    metadata = body["metadata"]
+    added = {"labels": {**labels, **metadata.get("labels", {})}}
+    if joined := {**annotations, **metadata.get("annotations", {})}:
+        added["annotations"] = joined
+    return {**body, "metadata": {**metadata, **added}}
+
+
 def manifest(api_version: str, kind: str, name: str, namespace: str | None, flow_name: str, **body: Any) -> Manifest:
     """Return a Kubernetes object with the labels that every object of a flow carries."""
     metadata: dict[str, Any] = {"name": name}
     if namespace is not None:
         metadata["namespace"] = namespace
     metadata["labels"] = {
-        _MANAGED_BY: _US,
+        MANAGED_BY: _US,
         PART_OF: flow_name,
     }
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}

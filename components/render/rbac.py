@@ -21,7 +21,7 @@ def access_objects(*flows: ResolvedFlow) -> list[PlannedObject]:
     sides: tuple[Side, ...] = ("source",) if flows[0].workers_on == "source" else SIDES
     secrets = {name for flow in flows for side in sides for name in secrets_read(flow, side)}
     secrets |= names_here(named, "Secret", flows[0].namespace)
-    return read_access_objects(flows[0], service_account_name(flows[0].workers), config_maps, secrets)
+    return read_access_objects(flows[0], service_account_name(flows[0].connect_name), config_maps, secrets)
 
 
 def read_access_objects(

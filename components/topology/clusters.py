@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
-from components.topology.kubernetes_names import SUBDOMAIN, SUBDOMAIN_LENGTH
+from components.topology.kubernetes_names import LABEL_KEY, SUBDOMAIN, SUBDOMAIN_LENGTH
 
 
 def _no_boolean(value: Any) -> Any:
@@ -38,6 +38,10 @@ class Model(BaseModel):
 
 #: RFC 1123 subdomain.
 SecretName = Annotated[str, Field(max_length=SUBDOMAIN_LENGTH, pattern=f"^{SUBDOMAIN}$")]
+#: Name of a resource of Strimzi's.
+ResourceName = Annotated[str, Field(max_length=SUBDOMAIN_LENGTH, pattern=f"^{SUBDOMAIN}$")]
+#: Labels or annotations that other tools need; those that the project sets itself stay as they are.
+OwnLabels = Mapping[Annotated[str, Field(pattern=LABEL_KEY)], str]
 #: Key in a Secret or ConfigMap; Kubernetes allows only these characters.
 DataKey = Annotated[str, Field(max_length=253, pattern=r"^[-._a-zA-Z0-9]+$")]
 #: Value of a client, worker or connector property in YAML.

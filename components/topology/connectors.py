@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from components.topology.clusters import Model, NonNegativeInt, PositiveInt, Properties
+from components.topology.clusters import Model, NonNegativeInt, OwnLabels, PositiveInt, Properties, ResourceName
 from components.topology.kubernetes_names import LABEL
 from components.topology.transforms import OwnTransforms
 
@@ -40,6 +40,13 @@ class AutoRestart(Model):
 class Connector(Model):
     """One connector of a flow."""
 
+    name: ResourceName | None = Field(
+        default=None,
+        description="Name of the connector; default: derived from the replication's. Set it only for a connector that "
+        "already runs under another name.",
+    )
+    labels: OwnLabels = Field(default_factory=dict, description="More labels of the KafkaConnector.")
+    annotations: OwnLabels = Field(default_factory=dict, description="More annotations of the KafkaConnector.")
     tasks_max: TasksMax = 1
     state: ConnectorState = Field(default=ConnectorState.RUNNING, description="Whether the connector runs.")
     auto_restart: AutoRestart = Field(

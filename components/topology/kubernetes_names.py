@@ -7,6 +7,8 @@ import re
 
 #: Patterns of a whole name, and its greatest length in characters.
 LABEL, LABEL_LENGTH = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", 63
+#: Pattern of a whole key of labels and annotations. Source: IsQualifiedName in apimachinery.
+LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
 SUBDOMAIN, SUBDOMAIN_LENGTH = rf"{LABEL}(\.{LABEL})*", 253
 
 

@@ -11,7 +11,16 @@ from pydantic import BeforeValidator, ConfigDict, Field, with_config
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from components.topology.clusters import DataKey, Model, NonNegativeInt, PositiveInt, Properties, SecretName
+from components.topology.clusters import (
+    DataKey,
+    Model,
+    NonNegativeInt,
+    OwnLabels,
+    PositiveInt,
+    Properties,
+    ResourceName,
+    SecretName,
+)
 
 #: A fragment of a Kubernetes object that is passed on unchanged.
 JsonObject = Mapping[str, Any]
@@ -170,9 +179,35 @@ class Template(TypedDict, total=False):
     jmxSecret: JsonObject
 
 
-class ConnectCluster(Model):
-    """The Connect workers of a replication, which belong to its target cluster."""
+#: Source: LEGAL_CHARS and MAX_NAME_LENGTH in Kafka's org.apache.kafka.common.internals.Topic.
+TopicName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 
+
+class StorageTopics(Model):
+    """Topics on the target in which the workers keep connectors, how far these have read, and their state."""
+
+    configs: TopicName | None = Field(default=None, description="Topic of the connectors' configuration.")
+    offsets: TopicName | None = Field(default=None, description="Topic of the source offsets.")
+    status: TopicName | None = Field(default=None, description="Topic of the connectors' state.")
+
+
+class ConnectCluster(Model):
+    """The Connect workers of a replication, which belong to its target cluster.
+
+    Names are derived from the replication's; set them only for workers that already run under other names.
+    """
+
+    name: ResourceName | None = Field(
+        default=None, description="Name of the KafkaConnect or KafkaMirrorMaker2; default: the replication's."
+    )
+    group_id: str | None = Field(
+        default=None, min_length=1, description="Worker group; default: `mirror-<replication>`."
+    )
+    storage_topics: StorageTopics = Field(
+        default=StorageTopics(), description="Storage topics; default: `mirror-<replication>-<role>-internal`."
+    )
+    labels: OwnLabels = Field(default_factory=dict, description="More labels of the KafkaConnect or KafkaMirrorMaker2.")
+    annotations: OwnLabels = Field(default_factory=dict, description="More annotations of the same resource.")
     replicas: PositiveInt = Field(default=3, description="Number of workers.")
     version: str | None = Field(
         default=None,

@@ -19,7 +19,7 @@ def require_ready_for_v1(api: KubernetesApi, flows: Sequence[ResolvedFlow]) -> N
     if not flows or flows[0].strimzi.written_as is not StrimziApi.V1:
         return
     namespaces = sorted({flow.namespace for flow in flows})
-    ours = {(flow.namespace, flow.workers) for flow in flows}
+    ours = {(flow.namespace, flow.connect_name) for flow in flows}
     refused = []
     with asking_kubernetes("the workers of the stack", WHY, "let your user list KafkaConnects and KafkaMirrorMaker2s."):
         for kind in REQUIRED:

@@ -71,7 +71,7 @@ def read_target(flow: ResolvedFlow, parameters: FlowParameters, target: KafkaRea
     names = frozenset(place.name for place in connector_places(flow) if place.role == "source")
     offsets = [
         mirror_records.connect_offset(each.key, each.value)
-        for each in target.records(storage_topic_name(flow.workers, "offsets"))
+        for each in target.records(storage_topic_name(flow.workers, flow.settings, "offsets"))
     ]
     checkpoints, committed = [], {}
     if parameters.checkpoints.enabled:

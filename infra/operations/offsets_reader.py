@@ -109,7 +109,8 @@ class OffsetsReader:
         return {topic: name for topic in sorted(topics) for selection, name in chosen if topic in selection}
 
     def _stored(self) -> Stored:
-        read = self.readers.of(self.parameters.target).records(storage_topic_name(self.flow.workers, "offsets"))
+        topic = storage_topic_name(self.flow.workers, self.flow.settings, "offsets")
+        read = self.readers.of(self.parameters.target).records(topic)
         decoded = (mirror_records.connect_offset(each.key, each.value) for each in read)
         return {
             (each.connector, each.partition): each.offset

@@ -113,7 +113,7 @@ def _readers(flow: ResolvedFlow, version: str, *, defaults: bool) -> Iterator[Re
                 yield Reader(name, client.name, client.only_with, found)
     yield _workers(WORKERS, flow, version, defaults=defaults)
     if heartbeats.workers_on == "source":
-        name = f"{WORKERS} `{heartbeats.workers}` of {heartbeats.settings.source}"
+        name = f"{WORKERS} `{heartbeats.connect_name}` of {heartbeats.settings.source}"
         yield _workers(name, heartbeats, version, defaults=defaults)
 
 
@@ -142,7 +142,7 @@ def _exists(client: Client, flow: ResolvedFlow, layers: Iterable[Layer]) -> bool
 def _connector(flow: ResolvedFlow, role: ConnectorRole, part: str) -> str:
     if flow.expanded.shape is Shape.MIRROR_MAKER2 and (role != "heartbeat" or flow.api.has_heartbeat_mirrors):
         return mirror_connector_name(flow.settings, CONNECTOR_CLASSES[role])
-    return connector_name(flow.name, role, part)
+    return connector_name(flow.name, flow.settings, role, part)
 
 
 def _of_layers(layers: Iterable[Layer], owner: Owner, version: str, *, defaults: bool) -> tuple[Explained, ...]:

@@ -27,5 +27,6 @@ def worker_fields_layer(flow: ResolvedFlow) -> Layer:
     """Address, group and storage topics of the workers. Source: Strimzi KafkaConnectSpec."""
     address = {"bootstrap.servers": bootstrap_address(flow.target)}
     where = f"clusters.{flow.settings.target}.bootstrapServers"
-    names = layer(LayerName.MODEL, group_names(flow), f"from the name of the workers, {flow.workers}")
+    derived = f"from the name of the workers, {flow.workers}, unless the topology names it"
+    names = layer(LayerName.MODEL, group_names(flow), derived)
     return Layer(LayerName.MODEL, {**layer(LayerName.MODEL, address, where).properties, **names.properties})

@@ -1,0 +1,115 @@
+"""Names that a topology gives: each belongs to one Connect cluster, and renders as it is given."""
+
+from typing import Any
+
+import pytest
+
+from components.checks import check_topology
+from components.flows.digest import model_digest
+from components.flows.resolved import resolve_flows
+from components.render.deployments import deployment_objects, deployments
+from components.topology.parsing import parse_topology
+from tests.builders import a_flow, a_topology
+
+INHERITED: dict[str, Any] = {
+    "namespace": {"name": "kafka", "create": False},
+    "connect": {
+        "name": "repl",
+        "groupId": "repl-consumer-group",
+        "storageTopics": {"configs": "repl_config", "offsets": "repl_offsets", "status": "repl_status"},
+        "labels": {"team": "data"},
+        "annotations": {"argocd.argoproj.io/sync-wave": "1"},
+    },
+    "connectors": {
+        "source": {"name": "my-source", "labels": {"team": "data"}},
+        "checkpoint": {"name": "my-checkpoint"},
+        "heartbeat": {"name": "my-heartbeat", "annotations": {"note": "x"}},
+    },
+}
+
+
+def problems(**flows: dict[str, Any]) -> list[tuple[str, str]]:
+    topology = parse_topology({**a_topology(), "replications": flows})
+    return [(each.code, each.where) for each in check_topology(topology)]
+
+
+def objects(**overrides: Any) -> dict[str, dict[str, Any]]:
+    topology = parse_topology(a_topology(a_flow(**overrides)))
+    (deployment,) = deployments(resolve_flows(topology, None, {}))
+    return {each.key: each.manifest for each in deployment_objects(deployment)}
+
+
+def test_inherited_names_render_as_they_are_given() -> None:
+    rendered = objects(**INHERITED)
+    connect = rendered["connect"]
+    assert connect["metadata"] == {
+        "name": "repl",
+        "namespace": "kafka",
+        "labels": {
+            "team": "data",
+            "app.kubernetes.io/managed-by": "kafka-replication",
+            "app.kubernetes.io/part-of": "orders",
+        },
+        "annotations": {"argocd.argoproj.io/sync-wave": "1", "strimzi.io/use-connector-resources": "true"},
+    }
+    fields = ("groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic")
+    assert [connect["spec"][field] for field in fields] == [
+        "repl-consumer-group",
+        "repl_config",
+        "repl_offsets",
+        "repl_status",
+    ]
+    connectors = {key: each["metadata"] for key, each in rendered.items() if each["kind"] == "KafkaConnector"}
+    assert {key: each["name"] for key, each in connectors.items()} == {
+        "source-connector": "my-source",
+        "checkpoint-connector": "my-checkpoint",
+        "heartbeat-connector": "my-heartbeat",
+    }
+    assert {each["labels"]["strimzi.io/cluster"] for each in connectors.values()} == {"repl"}
+    assert connectors["heartbeat-connector"]["annotations"] == {"note": "x"}
+    assert rendered["access-binding"]["subjects"][0]["name"] == "repl-connect"
+
+
+def test_inherited_names_are_no_problem_and_leave_the_digest_alone() -> None:
+    assert problems(orders=a_flow(**INHERITED)) == []
+    plain, named = (parse_topology(a_topology(flow)) for flow in (a_flow(), a_flow(**INHERITED)))
+    assert model_digest(plain) == model_digest(named)
+
+
+@pytest.mark.parametrize(
+    ("connect", "expected"),
+    [
+        pytest.param(
+            {"groupId": "connect-cluster"},
+            [("worker-group-shared", "replications.other.connect.groupId")],
+            id="one worker group for two Connect clusters",
+        ),
+        pytest.param(
+            {"storageTopics": {"status": "connect-status"}},
+            [("storage-topic-shared", "replications.other.connect.storageTopics.status")],
+            id="one storage topic for two Connect clusters",
+        ),
+        pytest.param({"name": "connect"}, [], id="one name in two namespaces"),
+    ],
+)
+def test_a_name_of_two_connect_clusters_is_refused(connect: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+    other = a_flow(topics=["returns"], groups=["billing"], connect=connect)
+    assert problems(orders=a_flow(connect=connect), other=other) == expected
+
+
+def test_a_storage_topic_for_two_purposes_is_refused() -> None:
+    topics = {"configs": "connect-internal", "offsets": "connect-internal"}
+    assert problems(orders=a_flow(connect={"storageTopics": topics})) == [
+        ("storage-topic-shared", "replications.orders.connect.storageTopics.offsets")
+    ]
+
+
+def test_the_same_group_on_two_targets_is_allowed() -> None:
+    connect = {"groupId": "connect-cluster", "storageTopics": {"offsets": "connect-offsets"}}
+    assert (
+        problems(
+            there=a_flow(connect=connect),
+            back=a_flow(source="uswest", target="useast", topics=["returns"], connect=connect),
+        )
+        == []
+    )
