@@ -39,6 +39,7 @@ INFRA = (
     "rehearsal",
     "promotion.run",
     "new_project",
+    "importing",
     "commands",
 )
 #: Third-party package -> the only packages of ours that import it. Where a package is not listed, anybody may.

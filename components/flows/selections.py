@@ -7,6 +7,7 @@ from components.kafka.internal_topics import by_whole_name, default_topics_exclu
 from components.kafka.patterns import pattern_error
 from components.kafka.selection import DEFAULT_GROUPS_EXCLUDE, Selection
 from components.topology.model import Flow
+from components.topology.workers import StorageTopics
 
 
 def all_topics(flow: Flow) -> tuple[str, ...]:
@@ -46,7 +47,9 @@ def excluded_topics(flow: Flow, kafka: str) -> tuple[str, ...]:
 
     `kafka` is the minor version of the flow's workers.
     """
-    storage = (STORAGE_TOPICS,) if by_whole_name(kafka) else ()
+    # A flow that keeps the names of what already ran keeps its selection, too.
+    derived = flow.connect.storage_topics == StorageTopics()
+    storage = (STORAGE_TOPICS,) if by_whole_name(kafka) and derived else ()
     return each_once((*default_topics_exclude(kafka), *storage, *flow.topics_exclude))
 
 

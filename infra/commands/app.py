@@ -1,6 +1,7 @@
 """The `replicate` command: every command in the order of `--help`, and what an error ends with."""
 
 import errno
+import keyword
 import sys
 from importlib import import_module
 from importlib.metadata import version
@@ -18,6 +19,7 @@ from infra.commands.console import err, print_problems
 #: Every command and what it does, in the order of `--help`. Each is in a module of its name, under its name.
 COMMANDS = {
     "init": "Write a new project: topology, stacks, promotion plan, workflows.",
+    "import": "Write a project for the MirrorMaker that you run already, and prove it.",
     "check": "Find mistakes in stack and topology files, without a cluster.",
     "explain": "Show each property of a flow, and which layer set it.",
     "diff": "Show what a change does to Kubernetes objects and to replication.",
@@ -57,7 +59,9 @@ class LazyCommands(TyperGroup):
 
 
 def _load(name: str) -> object:
-    found = getattr(import_module(f"infra.commands.{name}"), name)
+    # `import` is a word of Python's own.
+    module = f"{name}_" if keyword.iskeyword(name) else name
+    found = getattr(import_module(f"infra.commands.{module}"), module)
     if not isinstance(found, typer.Typer):
         found, function = typer.Typer(add_completion=False, rich_markup_mode="markdown"), found
         found.command(name)(function)

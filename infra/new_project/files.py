@@ -33,9 +33,7 @@ def write_project(answers: Answers, folder: Path) -> tuple[str, ...]:
     # Beside the project, so that its files can be renamed instead of copied.
     with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
         made = Path(temporary)
-        for name, text in files.items():
-            (made / name).parent.mkdir(parents=True, exist_ok=True)
-            (made / name).write_text(text, encoding="utf-8")
+        write_files(files, made)
         raise_errors(_problems_of(made / "stacks", answers))
         folder.mkdir(exist_ok=True)
         for path in made.iterdir():
@@ -53,10 +51,7 @@ def project_files(answers: Answers) -> dict[str, str]:
 
     stacks = "stacks/"
     return {
-        "Pulumi.yaml": filled("Pulumi.yaml"),
-        "__main__.py": filled("__main__.py.txt"),
-        "requirements.txt": filled("requirements.txt"),
-        ".gitignore": filled("gitignore"),
+        **plain_files(answers.name, answers.package),
         "README.md": filled("README.md"),
         **{
             f".github/workflows/{name}.yaml": (_TEMPLATES / "workflows" / f"{name}.yaml").read_text(encoding="utf-8")
@@ -70,6 +65,29 @@ def project_files(answers: Answers) -> dict[str, str]:
         f"{stacks}topology.schema.json": topology_schema(),
         f"{stacks}promotion.schema.json": plan_schema(),
     }
+
+
+def plain_files(name: str, package: str) -> dict[str, str]:
+    """Return the files that every project has, whatever it replicates: contents by path relative to the project."""
+    values = {"NAME": name, "PACKAGE": package}
+
+    def filled(template: str) -> str:
+        text = (_TEMPLATES / template).read_text(encoding="utf-8")
+        return _filled(text, values, quoted=template.endswith(".yaml"))
+
+    return {
+        "Pulumi.yaml": filled("Pulumi.yaml"),
+        "__main__.py": filled("__main__.py.txt"),
+        "requirements.txt": filled("requirements.txt"),
+        ".gitignore": filled("gitignore"),
+    }
+
+
+def write_files(files: Mapping[str, str], folder: Path) -> None:
+    """Write files below a folder that is new or empty; contents by path relative to it."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def _filled(text: str, values: Mapping[str, object], *, quoted: bool) -> str:

@@ -1,0 +1,132 @@
+"""The command `replicate import`."""
+
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from components.changes.effect import number
+from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
+from components.flows.operators import strimzi
+from infra.commands.console import out, print_problems
+from infra.files.positions import shown
+from infra.importing.left_out import LeftOut
+from infra.importing.proof import Proof
+from infra.importing.proving import proofs_of
+from infra.importing.reading import read_objects
+from infra.importing.topologies import ImportedTopology, imported_topologies
+from infra.importing.writing import environments, needed_values, project_files
+from infra.new_project.files import require_empty, write_files
+from infra.stack_checks import problems_of_stack
+
+
+def import_(
+    sources: Annotated[
+        list[str], typer.Argument(metavar="FILE|FOLDER|-…", help="YAML or JSON of what runs; `-` is standard input.")
+    ],
+    folder: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the new project; new, or empty.")],
+    environment: Annotated[str, typer.Option(help="Name of the topology and its stack.")] = "prod",
+    operator: Annotated[
+        str | None,
+        typer.Option("--strimzi", metavar="VERSION", help="Version of Strimzi; without it, the objects' API version."),
+    ] = None,
+    namespace: Annotated[str, typer.Option(help="Namespace of objects that name none.")] = "default",
+    region: Annotated[str, typer.Option(help="Region of all clusters; nothing that is read says it.")] = "imported",
+    context: Annotated[str | None, typer.Option(help="Kubernetes context of the stacks.")] = None,
+) -> None:
+    """Write a project for the KafkaMirrorMaker2s and mirror connectors that run already. Changes nothing in a cluster.
+
+    It says what the project leaves out, what is wrong with what runs, and what deploying the project would change. It
+    ends with 1 if anything is wrong, or if records or offsets might not continue as they are.
+
+    Example: `replicate import running.yaml --out mirrors`
+    """
+    folder = folder.resolve()
+    require_empty(folder)
+    if operator is not None:
+        _refuse_unknown(operator)
+    found = read_objects(sources, namespace)
+    topologies, left_out = imported_topologies(found, operator, region)
+    if topologies:
+        files = project_files(
+            topologies, environment, folder, f"kafka-replication=={version('kafka-replication')}", context
+        )
+        write_files(files, folder)
+        for name in sorted(files):
+            out.print(f"[green]✓[/] {escape(shown(folder / name))}", soft_wrap=True)
+    _print_left_out(left_out)
+    stacks = folder / "stacks"
+    mistakes = list(_checked(environments(environment, len(topologies)), stacks))
+    proven = [each for topology in topologies for each in _proven(topology, found.of("ConfigMap"))]
+    _print_values(needed_values(topologies, environment))
+    if not topologies or any(each.severity is Severity.ERROR for each in mistakes) or not all(proven):
+        raise typer.Exit(1)
+
+
+def _refuse_unknown(operator: str) -> None:
+    try:
+        strimzi(operator)
+    except ValueError:
+        raise CannotRunError(
+            "not-a-version",
+            f"`{operator}` is no version of Strimzi",
+            "--strimzi",
+            "The version decides which fields the objects have.",
+            "give a version such as `1.2` or `0.45`.",
+        ) from None
+
+
+def _print_left_out(left_out: Sequence[LeftOut]) -> None:
+    if left_out:
+        out.print(f"\nNot taken over: {number(len(left_out), 'thing')}")
+    for each in sorted(left_out):
+        out.print(f"  {escape(str(each))}", soft_wrap=True)
+
+
+def _checked(stacks: Sequence[str], folder: Path) -> Iterator[Problem]:
+    for stack in stacks:
+        found = problems_of_stack(stack, folder)
+        out.print(f"\nWhat `replicate check {stack}` finds in what runs:")
+        print_problems(found, out)
+        errors = sum(each.severity is Severity.ERROR for each in found)
+        mark = "[red]✗[/]" if errors else "[green]✓[/]"
+        out.print(f"{mark} {stack}: {number(errors, 'error')}, {number(len(found) - errors, 'warning')}")
+        yield from found
+
+
+def _proven(topology: ImportedTopology, config_maps: Sequence[object]) -> Iterator[bool]:
+    """Print what deploying each replication would change; yield whether records and offsets go on as they are."""
+    try:
+        proofs = proofs_of(topology, config_maps)  # type: ignore[arg-type]
+    except ReplicationError as error:
+        out.print("\n[red]✗[/] Not compared with what was read, because the topology cannot be rendered:")
+        print_problems(error.problems, out)
+        yield False
+        return
+    for proof in proofs:
+        _print_proof(proof)
+        yield not proof.changes_records and proof.properties == 0
+
+
+def _print_proof(proof: Proof) -> None:
+    mark, words = "[green]✓[/]", "none"
+    if proof.changes_records:
+        mark, words = "[red]✗[/]", "would change"
+    elif proof.properties:
+        mark = "[yellow]![/]"
+        words = f"no effect is known, but connectors differ in {number(proof.properties, 'value')}"
+    out.print(f"\n{mark} {escape(proof.name)}, as rendered, beside what was read: records and offsets: {words}")
+    for effect in proof.effects:
+        out.print(f"  {effect.severity:<8}{escape(effect.what)} ({effect.code})", soft_wrap=True)
+    for difference in proof.differences:
+        out.print(f"  differs {escape(str(difference))}", soft_wrap=True)
+
+
+def _print_values(values: Sequence[str]) -> None:
+    if values:
+        out.print("\nSet these values; they were in what was read, but are not written:")
+    for line in values:
+        out.print(f"  {line}", markup=False, soft_wrap=True)

@@ -1,0 +1,1 @@
+"""Reads what runs MirrorMaker already and says it as a topology: `replicate import`."""

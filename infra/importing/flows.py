@@ -1,0 +1,182 @@
+"""A KafkaConnect with its mirror connectors -> a `flow`."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from components.checks.property_values import is_open_credential
+from components.kafka.mirror_connectors import ROLE_OF_CLASS, ConnectorRole
+from components.render.connections import FILE_PROVIDER, WORKER_FILE
+from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
+from infra.importing.chains import taken_transforms, without_bytes
+from infra.importing.left_out import LeftOut
+from infra.importing.logins import Logins
+from infra.importing.placeholders import Placeholders, providers_of, unresolved
+from infra.importing.reading import ReadObject
+from infra.importing.settings import Settings
+from infra.importing.workers import CONVERTERS, connect_of, connector_fields_of, own_labels
+
+_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
+_SWITCH = {"true": True, "false": False}
+_CLIENTS = ("target.cluster.", "producer.override.", "consumer.override.", "admin.override.")
+_TASKS: Mapping[ConnectorRole, int] = {"source": 3, "checkpoint": 1, "heartbeat": 1}
+
+
+@dataclass
+class Imported:
+    """One replication of a topology, with its clusters by alias, and the objects that it was made of."""
+
+    name: str
+    strimzi: str
+    replication: dict[str, Any]
+    clusters: dict[str, dict[str, Any]]
+    read: list[ReadObject]
+    left_out: list[LeftOut] = field(default_factory=list)
+    needed: dict[str, str] = field(default_factory=dict)
+
+
+def placeholders_of(connect: ReadObject, config_maps: Sequence[ReadObject]) -> Placeholders:
+    """Return what resolves placeholders of the connectors that these workers run."""
+    data = {(each.namespace, each.name): dict(each.body.get("data") or {}) for each in config_maps}
+    return Placeholders(connect.namespace, providers_of(connect.spec.get("config") or {}), data)
+
+
+def imported_flow(
+    name: str, connect: ReadObject, connectors: Sequence[ReadObject], config_maps: Sequence[ReadObject], kafka: str
+) -> Imported | LeftOut:
+    """Return the flow of a KafkaConnect and its mirror connectors, or why there is none."""
+    by_role: dict[ConnectorRole, ReadObject] = {}
+    for each in connectors:
+        role = ROLE_OF_CLASS[str(each.spec.get("class")).rpartition(".")[2]]
+        if role in by_role:
+            why = f"`{by_role[role].name}` and `{each.name}` are both {role} connectors of it."
+            remedy = "write it by hand: `connectors.sources` divides one flow; two flows need two KafkaConnects."
+            return connect.left_out("", "several-flows-on-one-connect", why, remedy)
+        by_role[role] = each
+    if "source" not in by_role:
+        names = ", ".join(f"`{each.name}`" for each in connectors)
+        why = f"No MirrorSourceConnector runs on it beside {names}, so it replicates no records."
+        return connect.left_out("", "no-source-connector", why, "import its source connector, too.")
+    return _Flow(name, connect, by_role, placeholders_of(connect, config_maps), kafka).imported()
+
+
+@dataclass
+class _Flow:
+    name: str
+    connect: ReadObject
+    by_role: Mapping[ConnectorRole, ReadObject]
+    placeholders: Placeholders
+    kafka: str
+    left_out: list[LeftOut] = field(default_factory=list)
+    needed: dict[str, str] = field(default_factory=dict)
+
+    def imported(self) -> Imported | LeftOut:
+        configs = {role: self._config(read) for role, read in self.by_role.items()}
+        source = configs["source"]
+        aliases = [source.get(f"{side}.cluster.alias", side) for side in ("source", "target")]
+        clusters = {aliases[0]: self._source(source, aliases[0]), aliases[1]: self._target(aliases[1])}
+        own = {role: _without_connections(config, role) for role, config in configs.items()}
+        replication = self._replication(aliases, own)
+        read = [self.connect, *self.by_role.values()]
+        strimzi = str(self.connect.body["apiVersion"]).rpartition("/")[2]
+        return Imported(self.name, strimzi, replication, clusters, read, self.left_out, self.needed)
+
+    def _config(self, read: ReadObject) -> dict[str, str]:
+        given = read.spec.get("config") or {}
+        return {str(key): self.placeholders.text(value) for key, value in given.items() if value is not None}
+
+    def _source(self, config: Mapping[str, str], alias: str) -> dict[str, Any]:
+        prefix = "source.cluster."
+        given = {key.removeprefix(prefix): value for key, value in config.items() if key.startswith(prefix)}
+        given.pop("alias", None)
+        return self._logins(alias, self.by_role["source"], f"config.{prefix}").of_properties(given)
+
+    def _target(self, alias: str) -> dict[str, Any]:
+        return self._logins(alias, self.connect, "").of_fields(self.connect.spec)
+
+    def _logins(self, alias: str, read: ReadObject, prefix: str) -> Logins:
+        def refuse(where: str, code: str, why: str, remedy: str) -> LeftOut:
+            return read.left_out(f"spec.{prefix}{where}", code, why, remedy)
+
+        return Logins(alias, read.namespace, refuse, self.left_out, self.needed)
+
+    def _replication(self, aliases: list[str], own: dict[ConnectorRole, dict[str, str]]) -> dict[str, Any]:
+        config = dict(self.connect.spec.get("config") or {})
+        converters = CONVERTERS["KafkaConnect"] | {
+            key: str(value) for key, value in config.items() if ".converter" in key
+        }
+        transforms = taken_transforms(own["source"], converters, self._refuse_credential)
+        for role in own.keys() - {"source"}:
+            without_bytes(own[role])
+        refuse = {role: _refusing(read) for role, read in self.by_role.items()}
+        settings = Settings(own, self.kafka, refuse, self.left_out)
+        support = str(config.get(EXACTLY_ONCE_SUPPORT, "disabled")).lower()
+        if support != "disabled":
+            settings.flow["exactlyOnce"] = support
+        flow = settings.read()
+        return {
+            "kind": "flow",
+            "source": aliases[0],
+            "target": aliases[1],
+            **{key: value for key, value in flow.items() if value not in ([], {})},
+            **({"transforms": transforms} if transforms else {}),
+            "namespace": {"name": self.connect.namespace, "create": False},
+            "connect": connect_of(self.connect, self.connect.spec, config, self.name, self.left_out),
+            "connectors": {role: self._connector(role, own) for role in _TASKS},
+        }
+
+    def _refuse_credential(self, key: str) -> None:
+        self.left_out.append(open_credential(_refusing(self.by_role["source"]), key))
+
+    def _connector(self, role: ConnectorRole, own: Mapping[ConnectorRole, dict[str, str]]) -> dict[str, Any]:
+        read = self.by_role.get(role)
+        if read is None:
+            return {"enabled": False}
+        refuse = _refusing(read)
+        fields = connector_fields_of(read.spec, refuse, self.left_out, _TASKS[role])
+        config = kept_config(own[role], refuse, self.left_out)
+        return {
+            "name": read.name,
+            **own_labels(read, self.left_out),
+            **fields,
+            **({"config": config} if config else {}),
+        }
+
+
+def _refusing(read: ReadObject) -> Any:
+    return lambda where, code, why, remedy: read.left_out(f"spec.{where}", code, why, remedy)
+
+
+def _without_connections(config: Mapping[str, str], role: ConnectorRole) -> dict[str, str]:
+    """Return a configuration without the properties that the clusters of the topology decide."""
+    prefixes = ("source.cluster.", "target.cluster.")
+    kept = {key: value for key, value in config.items() if not key.startswith(prefixes)}
+    if role == "heartbeat":
+        ends = {key.removeprefix("target.cluster.") for key in config if key.startswith("target.cluster.")}
+        for prefix in _CLIENTS[1:]:
+            kept = {key: value for key, value in kept.items() if key.removeprefix(prefix) not in ends}
+    return kept
+
+
+def open_credential(refuse: Any, key: str) -> LeftOut:
+    """Return that a property is not taken over because it holds a credential in plain text."""
+    why = "It holds a credential in plain text, which is not written."
+    remedy = "put it into a Secret, and set the property to `${secret:NAME:KEY}`."
+    found: LeftOut = refuse(f"config.{key}", "plain-text-credential", why, remedy)
+    return found
+
+
+def kept_config(config: Mapping[str, str], refuse: Any, left_out: list[LeftOut]) -> dict[str, Any]:
+    """Return the properties that the topology passes on, without credentials and placeholders that it cannot say."""
+    kept: dict[str, Any] = {}
+    for key, value in config.items():
+        placeholder = unresolved(value)
+        if placeholder is not None and not placeholder.startswith(f"${{{FILE_PROVIDER}:{WORKER_FILE}"):
+            why = f"Its placeholder {placeholder} needs a configuration provider that the rendered workers do not have."
+            left_out.append(refuse(f"config.{key}", "provider-not-known", why, "use a Secret or a ConfigMap."))
+        elif is_open_credential(key, value):
+            left_out.append(open_credential(refuse, key))
+        else:
+            kept[key] = int(value) if _NUMBER.fullmatch(value) else _SWITCH.get(value, value)
+    return kept

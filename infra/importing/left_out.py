@@ -1,0 +1,23 @@
+"""What an import does not take over, each with its reason. Nothing that is read is dropped without one."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class LeftOut:
+    """A part of what was read that the topology does not say.
+
+    `file` is what was read, `obj` the object in it such as `KafkaConnect kafka/repl`, `field` the path in the object,
+    "" for all of it. No field may hold a credential.
+    """
+
+    file: str
+    obj: str
+    field: str
+    code: str
+    why: str
+    remedy: str
+
+    def __str__(self) -> str:
+        where = ", ".join(each for each in (self.file, self.obj, self.field) if each)
+        return f"{self.code}: {where}. {self.why} Remedy: {self.remedy}"

@@ -1,0 +1,184 @@
+"""A KafkaMirrorMaker2 -> a `mirrorMaker2`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from components.kafka.mirror_connectors import ConnectorRole
+from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
+from infra.importing.chains import taken_transforms, without_bytes
+from infra.importing.flows import Imported, kept_config, open_credential
+from infra.importing.left_out import LeftOut
+from infra.importing.logins import Logins
+from infra.importing.placeholders import Placeholders, providers_of
+from infra.importing.reading import ReadObject
+from infra.importing.settings import Settings
+from infra.importing.workers import CONVERTERS, connect_of, connector_fields_of
+
+_ROLES: Mapping[ConnectorRole, int] = {"source": 3, "checkpoint": 1, "heartbeat": 1}
+#: Field of a mirror -> the property that it sets, and the connectors that get it.
+#: Source: Strimzi KafkaMirrorMaker2Connectors.
+_SELECTIONS: Mapping[str, tuple[str, tuple[ConnectorRole, ...]]] = {
+    "topicsPattern": ("topics", ("source", "checkpoint")),
+    "topicsExcludePattern": ("topics.exclude", ("source", "checkpoint")),
+    "topicsBlacklistPattern": ("topics.exclude", ("source", "checkpoint")),
+    "groupsPattern": ("groups", ("checkpoint",)),
+    "groupsExcludePattern": ("groups.exclude", ("checkpoint",)),
+    "groupsBlacklistPattern": ("groups.exclude", ("checkpoint",)),
+}
+_OF_EACH_SOURCE = frozenset({"topics", "topicsExclude", "groups", "groupsExclude", "transforms", "connectors"})
+_CLUSTER_FIELDS = {"alias", "bootstrapServers", "tls", "authentication", "config", "groupId"}
+_CLUSTER_FIELDS |= {"configStorageTopic", "offsetStorageTopic", "statusStorageTopic"}
+#: Properties that only workers read.
+_OF_WORKERS = ("config.storage.", "offset.storage.", "status.storage.", "group.id", "offset.flush.")
+
+Part = Mapping[str, Any]
+
+
+def normal_mirrors(read: ReadObject) -> tuple[Part, list[tuple[int, Part, Part]]] | LeftOut:
+    """Return the target and each mirror with its place and source, in either API version, or why that fails."""
+    spec = read.spec
+    mirrors = [each for each in spec.get("mirrors") or [] if isinstance(each, Mapping)]
+    if not mirrors:
+        return read.left_out("spec.mirrors", "no-mirrors", "It replicates nothing.", "delete it.")
+    silent = [index for index, each in enumerate(mirrors) if each.get("sourceConnector") is None]
+    if silent:
+        why = "It has no `sourceConnector`, so it replicates no records."
+        return read.left_out(f"spec.mirrors.{silent[0]}", "no-source-connector", why, "add `sourceConnector: {}`.")
+    if "target" in spec:
+        return spec["target"], [(index, each, each.get("source") or {}) for index, each in enumerate(mirrors)]
+    by_alias = {str(each.get("alias")): each for each in spec.get("clusters") or []}
+    target = str(spec.get("connectCluster"))
+    for index, each in enumerate(mirrors):
+        if each.get("targetCluster") != target:
+            why = (
+                f"Its target is `{each.get('targetCluster')}`, but `connectCluster` is `{target}`. The operator "
+                "refuses the whole resource, so nothing of it runs."
+            )
+            remedy = "give each target a KafkaMirrorMaker2 of its own, then import both."
+            return read.left_out(f"spec.mirrors.{index}.targetCluster", "target-elsewhere", why, remedy)
+    missing = [
+        alias for alias in (target, *(str(each.get("sourceCluster")) for each in mirrors)) if alias not in by_alias
+    ]
+    if missing:
+        why = f"No cluster has the alias `{missing[0]}`. The operator refuses the whole resource."
+        return read.left_out("spec.clusters", "unknown-alias", why, "add the cluster, or correct the alias.")
+    return by_alias[target], [(index, each, by_alias[str(each["sourceCluster"])]) for index, each in enumerate(mirrors)]
+
+
+def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported | LeftOut:
+    """Return the replication of a KafkaMirrorMaker2, or why there is none."""
+    normal = normal_mirrors(read)
+    if isinstance(normal, LeftOut):
+        return normal
+    target, mirrors = normal
+    made = Imported(name, str(read.body["apiVersion"]).rpartition("/")[2], {}, {}, [read])
+    alias = str(target.get("alias"))
+    made.clusters[alias] = _cluster(made, target, "spec.target" if "target" in read.spec else "spec.clusters")
+    config = dict(target.get("config") or {})
+    flows = {}
+    for index, mirror, source in mirrors:
+        of = str(source.get("alias"))
+        if of in flows:
+            why = f"Two mirrors have the source `{of}`; the operator gives their connectors the same names."
+            return read.left_out(f"spec.mirrors.{index}", "mirror-twice", why, "merge the two mirrors into one.")
+        made.clusters[of] = _cluster(made, source, f"spec.mirrors.{index}.source")
+        flows[of] = _mirror(made, read, index, mirror, source, config, kafka)
+    shared = [{key: value for key, value in flow.items() if key not in _OF_EACH_SOURCE} for flow in flows.values()]
+    if any(each != shared[0] for each in shared[1:]):
+        keys = sorted({key for each in shared for key in each if each.get(key) != shared[0].get(key)})
+        why = (
+            f"Its mirrors differ in {', '.join(f'`{key}`' for key in keys)}, which all sources of a replication share."
+        )
+        return read.left_out("spec.mirrors", "mirrors-differ", why, "make them equal, or divide the resource in two.")
+    made.replication |= {"kind": "mirrorMaker2"} | _ends(alias, flows) | shared[0]
+    made.replication["namespace"] = {"name": read.namespace, "create": False}
+    made.replication["connect"] = connect_of(read, target, config, name, made.left_out)
+    return made
+
+
+def _ends(target: str, flows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    if len(flows) == 1:
+        ((source, flow),) = flows.items()
+        return {"source": source, "target": target} | {key: flow[key] for key in flow if key in _OF_EACH_SOURCE}
+    each = {alias: {key: flow[key] for key in flow if key in _OF_EACH_SOURCE} for alias, flow in flows.items()}
+    return {"target": target, "sources": each}
+
+
+def _cluster(made: Imported, given: Part, where: str) -> dict[str, Any]:
+    (read,) = made.read
+
+    def refuse(field: str, code: str, why: str, remedy: str) -> LeftOut:
+        return read.left_out(f"{where}.{field}", code, why, remedy)
+
+    for key in sorted(given.keys() - _CLUSTER_FIELDS):
+        why = "The topology has no such key."
+        made.left_out.append(refuse(key, "field-not-known", why, "remove it."))
+    return Logins(str(given.get("alias")), read.namespace, refuse, made.left_out, made.needed).of_fields(given)
+
+
+def _mirror(
+    made: Imported, read: ReadObject, index: int, mirror: Part, source: Part, config: Part, kafka: str
+) -> dict[str, Any]:
+    """Return the keys of one mirror."""
+    placeholders = Placeholders(read.namespace, providers_of(config))
+    own = dict(effective_configs(mirror, source, placeholders))
+    where = f"spec.mirrors.{index}"
+
+    def refusing(role: ConnectorRole) -> Any:
+        at = f"{where}.{role}Connector"
+        return lambda field, code, why, remedy: read.left_out(f"{at}.{field}", code, why, remedy)
+
+    for key in _dropped(source):
+        why = "It is a property of workers, and the workers belong to the target."
+        made.left_out.append(read.left_out(f"{where}.source.config.{key}", "without-effect", why, "remove it."))
+    known = {"source", "sourceCluster", "targetCluster", *_SELECTIONS, *(f"{role}Connector" for role in _ROLES)}
+    for key in sorted(mirror.keys() - known):
+        made.left_out.append(read.left_out(f"{where}.{key}", "field-not-known", "No mirror has it.", "remove it."))
+    converters = CONVERTERS["KafkaMirrorMaker2"] | {
+        key: str(value) for key, value in config.items() if ".converter" in key
+    }
+    transforms = taken_transforms(
+        own["source"], converters, lambda key: made.left_out.append(open_credential(refusing("source"), key))
+    )
+    for role in own.keys() - {"source"}:
+        without_bytes(own[role])
+    settings = Settings(own, kafka, {role: refusing(role) for role in own}, made.left_out)
+    support = str(config.get(EXACTLY_ONCE_SUPPORT, "disabled")).lower()
+    if support != "disabled":
+        settings.flow["exactlyOnce"] = support
+    flow = {key: value for key, value in settings.read().items() if value not in ([], {})}
+    if not flow.pop("replicateHeartbeats", True):
+        why = "A `mirrorMaker2` always replicates heartbeats; only a `flow` has a key for it."
+        remedy = "nothing, unless heartbeats from further upstream disturb somebody."
+        made.left_out.append(refusing("source")("config.heartbeats.replication.enabled", "no-key", why, remedy))
+    connectors: dict[str, Any] = {}
+    for role, tasks in _ROLES.items():
+        given = mirror.get(f"{role}Connector")
+        if role not in own or given is None:
+            connectors[role] = {} if role == "source" else {"enabled": False}
+            continue
+        fields = connector_fields_of(given, refusing(role), made.left_out, tasks)
+        kept = kept_config(own[role], refusing(role), made.left_out)
+        connectors[role] = {**fields, **({"config": kept} if kept else {})}
+    return {**flow, **({"transforms": transforms} if transforms else {}), "connectors": connectors}
+
+
+def effective_configs(
+    mirror: Part, source: Part, placeholders: Placeholders
+) -> Iterator[tuple[ConnectorRole, dict[str, str]]]:
+    """Yield the configuration of each connector as the operator writes it, without addresses and logins."""
+    passed = {str(key): value for key, value in (source.get("config") or {}).items() if key not in _dropped(source)}
+    for role in _ROLES:
+        given = mirror.get(f"{role}Connector")
+        if given is None:
+            continue
+        config = {f"source.cluster.{key}": placeholders.text(value) for key, value in passed.items()}
+        config |= {str(key): placeholders.text(value) for key, value in (given.get("config") or {}).items()}
+        for field, (name, roles) in _SELECTIONS.items():
+            if role in roles and mirror.get(field) is not None:
+                config[name] = str(mirror[field])
+        yield role, config
+
+
+def _dropped(source: Part) -> Sequence[str]:
+    return sorted(key for key in source.get("config") or {} if str(key).startswith(_OF_WORKERS))

@@ -1,0 +1,43 @@
+"""Renders an imported topology and compares each of its replications with what was read."""
+
+from collections.abc import Sequence
+
+from components.contract.problems import Problem, ReplicationError
+from components.flows.resolved import resolve_flows
+from components.render.deployments import deployments
+from components.topology.clusters import ConfigValue
+from components.topology.parsing import parse_topology
+from infra.importing.placeholders import Placeholders, providers_of
+from infra.importing.proof import Proof, prove
+from infra.importing.reading import ReadObject
+from infra.importing.topologies import ImportedTopology
+
+
+def proofs_of(imported: ImportedTopology, config_maps: Sequence[ReadObject]) -> list[Proof]:
+    """Return the proof of each replication. Raises ReplicationError if the topology cannot be rendered."""
+    topology = parse_topology(imported.document)
+    unknown = {
+        cluster.bootstrap_servers.config: f"(configuration key {cluster.bootstrap_servers.config})"
+        for cluster in topology.clusters.values()
+        if isinstance(cluster.bootstrap_servers, ConfigValue)
+    }
+    rendered = {each.name: each for each in deployments(resolve_flows(topology, None, unknown))}
+    data = {(each.namespace, each.name): dict(each.body.get("data") or {}) for each in config_maps}
+    proofs = []
+    for each in imported.imported:
+        if each.name not in rendered:
+            raise ReplicationError([_not_rendered(each.name)])
+        workers = each.read[0]
+        config = workers.spec.get("config") or {}
+        proofs.append(prove(each, rendered[each.name], Placeholders(workers.namespace, providers_of(config), data)))
+    return proofs
+
+
+def _not_rendered(name: str) -> Problem:
+    return Problem(
+        f"replications.{name}",
+        "not-rendered",
+        "the replication has no objects",
+        "Its topology names no flow.",
+        "correct the topology, then compare with `replicate diff`.",
+    )

@@ -1,0 +1,166 @@
+"""Files, folders and standard input -> Kubernetes objects, without what the cluster adds to them."""
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from components.contract.problems import CannotRunError
+from components.render.planned_objects import Manifest
+from infra.files.positions import shown
+from infra.importing.left_out import LeftOut
+
+_ENDINGS = frozenset({".yaml", ".yml", ".json"})
+#: Kinds that are read to resolve what others refer to.
+_HELPING = frozenset({"ConfigMap"})
+_TAKEN = frozenset({"KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2"})
+_VERSIONS = frozenset({"kafka.strimzi.io/v1", "kafka.strimzi.io/v1beta2"})
+#: Kinds that stay as they are -> why.
+_STAYING = {
+    "Secret": "A Secret stays where it is, and its values are not read.",
+    "Role": "The rendering has a Role of its own, with exactly what the connectors read.",
+    "RoleBinding": "The rendering has a RoleBinding of its own.",
+    "Namespace": "The namespace exists, so the topology does not create it.",
+}
+
+
+@dataclass(frozen=True)
+class ReadObject:
+    """A Kubernetes object, the file that it was read from, and whether that file names its namespace."""
+
+    file: str
+    body: Manifest
+
+    @property
+    def kind(self) -> str:
+        return str(self.body["kind"])
+
+    @property
+    def name(self) -> str:
+        return str(self.body["metadata"]["name"])
+
+    @property
+    def namespace(self) -> str:
+        return str(self.body["metadata"]["namespace"])
+
+    @property
+    def spec(self) -> Manifest:
+        found = self.body.get("spec")
+        return dict(found) if isinstance(found, Mapping) else {}
+
+    @property
+    def label(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+    def left_out(self, where: str, code: str, why: str, remedy: str) -> LeftOut:
+        return LeftOut(self.file, self.label, where, code, why, remedy)
+
+
+@dataclass
+class Found:
+    """Everything that was read."""
+
+    objects: list[ReadObject] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    def of(self, kind: str) -> list[ReadObject]:
+        return [each for each in self.objects if each.kind == kind]
+
+
+def read_objects(sources: Sequence[str], namespace: str) -> Found:
+    """Read files, folders and `-` for standard input; `namespace` is that of objects that name none.
+
+    Raises CannotRunError if a source does not exist, or if nothing in them is a MirrorMaker.
+    """
+    found = Found()
+    for file, content in _contents(sources):
+        for document in _documents(file, content, found.left_out):
+            _take(document, file, namespace, found)
+    if not any(each.kind in {"KafkaConnector", "KafkaMirrorMaker2"} for each in found.objects):
+        raise CannotRunError(
+            "nothing-to-import",
+            "no KafkaMirrorMaker2 and no KafkaConnector was found",
+            ", ".join(sources),
+            "".join(f"{each}\n" for each in found.left_out) or "There is nothing else either.",
+            "name the files, or pipe `kubectl get kafkamirrormaker2,kafkaconnect,kafkaconnector,configmap -A -o yaml` "
+            "into `replicate import -`.",
+        )
+    return found
+
+
+def _contents(sources: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    for source in sources:
+        path = Path(source)
+        if source == "-":
+            yield "standard input", sys.stdin.buffer.read()
+        elif path.is_dir():
+            files = sorted(each for each in path.rglob("*") if each.suffix in _ENDINGS and each.is_file())
+            for file in files:
+                yield shown(file), file.read_bytes()
+        elif path.is_file():
+            yield shown(path), path.read_bytes()
+        else:
+            raise CannotRunError(
+                "no-such-file", "there is no such file or folder", source, "Nothing can be read.", "name another."
+            )
+
+
+def _documents(file: str, content: bytes, left_out: list[LeftOut]) -> Iterator[object]:
+    try:
+        yield from list(yaml.load_all(content, yaml.CSafeLoader))
+    except (yaml.YAMLError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f"line {mark.line + 1}" if mark is not None else ""
+        why = "The file is not YAML."
+        if b"{{" in content:
+            why = "The file is a template, not YAML."
+        remedy = "correct it; print templates first, with `helm template` or `kustomize build`."
+        left_out.append(LeftOut(file, "", line, "invalid-yaml", why, remedy))
+
+
+def _take(document: object, file: str, namespace: str, found: Found) -> None:
+    if document is None:
+        return
+    if not isinstance(document, Mapping) or "kind" not in document:
+        why = "It has no `kind`, so it is no Kubernetes object."
+        found.left_out.append(LeftOut(file, "a document", "", "no-object", why, "name other files."))
+    elif str(document["kind"]).endswith("List") and isinstance(document.get("items"), Sequence):
+        for item in document["items"]:
+            _take(item, file, namespace, found)
+    else:
+        _take_object(document, file, namespace, found)
+
+
+def _take_object(document: Mapping[str, Any], file: str, namespace: str, found: Found) -> None:
+    kind = str(document["kind"])
+    metadata = document.get("metadata")
+    given = dict(metadata) if isinstance(metadata, Mapping) else {}
+    name = str(given.get("name", ""))
+    label = f"{kind} {name}"
+    if kind not in _TAKEN | _HELPING:
+        why = _STAYING.get(kind, "It is no part of a replication.")
+        found.left_out.append(LeftOut(file, label, "", "stays-as-it-is", why, "leave it as it is."))
+        return
+    version = str(document.get("apiVersion", ""))
+    if kind in _TAKEN and version not in _VERSIONS:
+        why = f"Its `apiVersion` is `{version}`. Operators since Strimzi 0.45 serve `v1beta2` and `v1`."
+        remedy = "convert it with Strimzi's `api-conversion` tool, then import it again."
+        found.left_out.append(LeftOut(file, label, "apiVersion", "version-not-served", why, remedy))
+        return
+    if not name:
+        why = "It has no `metadata.name`; with `generateName` its name is known only in the cluster."
+        remedy = "import it from the cluster."
+        found.left_out.append(LeftOut(file, label, "metadata", "without-name", why, remedy))
+        return
+    kept = {key: given[key] for key in ("name", "namespace", "labels", "annotations") if given.get(key)}
+    body = {key: value for key, value in document.items() if key != "status"}
+    found.objects.append(ReadObject(file, {**body, "metadata": {"namespace": namespace, **kept}}))
+
+
+def unread(objects: Iterable[ReadObject], known: Iterable[ReadObject]) -> list[ReadObject]:
+    """Return the objects that no replication was made of."""
+    taken = {id(each) for each in known}
+    return [each for each in objects if id(each) not in taken]

@@ -1,0 +1,178 @@
+"""Properties of the three connectors -> the keys of a flow that decide them, and the properties that have no key."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from components.kafka.internal_topics import default_topics_exclude
+from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.replication_policy import POLICY_CLASSES, Policy
+from components.kafka.selection import DEFAULT_GROUPS_EXCLUDE
+from components.properties.definitions import Owner, definitions
+from components.render.connector_config import DEFAULTS
+from infra.importing.left_out import LeftOut
+
+Refuse = Callable[[str, str, str, str], LeftOut]
+#: Property -> the key of the flow, and Kafka's own default. Source: MirrorSourceConfig, MirrorCheckpointConfig.
+_NUMBERS: Mapping[str, tuple[ConnectorRole, str]] = {
+    "refresh.topics.interval.seconds": ("source", "intervals.refreshTopicsSeconds"),
+    "offset.lag.max": ("source", "offsetSyncs.lagMax"),
+    "refresh.groups.interval.seconds": ("checkpoint", "intervals.refreshGroupsSeconds"),
+    "emit.checkpoints.interval.seconds": ("checkpoint", "intervals.emitCheckpointsSeconds"),
+    "sync.group.offsets.interval.seconds": ("checkpoint", "intervals.syncGroupOffsetsSeconds"),
+    "emit.heartbeats.interval.seconds": ("heartbeat", "intervals.emitHeartbeatsSeconds"),
+}
+_SWITCHES: Mapping[str, tuple[ConnectorRole, str]] = {
+    "sync.topic.acls.enabled": ("source", "syncTopicAcls"),
+    "emit.offset-syncs.enabled": ("source", "offsetSyncs.enabled"),
+    "heartbeats.replication.enabled": ("source", "replicateHeartbeats"),
+    "sync.group.offsets.enabled": ("checkpoint", "syncGroupOffsets"),
+}
+_AGREED = ("replication.policy.class", "replication.policy.separator", "offset-syncs.topic.location")
+_CLASSES = {"topic.filter.class": "topicFilterClass", "group.filter.class": "groupFilterClass"}
+_DEFAULT_CLASSES = frozenset({f"org.apache.kafka.connect.mirror.Default{each}Filter" for each in ("Topic", "Group")})
+_OLD = {"topics.blacklist": "topics.exclude", "groups.blacklist": "groups.exclude", "topics.whitelist": "topics"}
+#: Properties that only repeat what fields say, or what the operator writes itself.
+_FIELDS = frozenset({"name", "connector.class", "tasks.max"})
+_RESETS = ("source.consumer.auto.offset.reset", "consumer.auto.offset.reset")
+_ISOLATION = "source.consumer.isolation.level"
+
+
+@dataclass
+class Settings:
+    """The settings of a flow as its connectors have them.
+
+    `configs` has each connector's properties without its connections; every property that becomes a key is taken out.
+    """
+
+    configs: dict[ConnectorRole, dict[str, str]]
+    kafka: str
+    refuse: Mapping[ConnectorRole, Refuse]
+    left_out: list[LeftOut]
+    flow: dict[str, Any] = field(default_factory=dict)
+
+    def read(self) -> dict[str, Any]:
+        """Return the keys of the flow; what is left in `configs` belongs under `config` of each connector."""
+        for config in self.configs.values():
+            for old, new in _OLD.items():
+                if old in config:
+                    config.setdefault(new, config.pop(old))
+            for key in _FIELDS & config.keys():
+                del config[key]
+        self._selection()
+        self._agreement()
+        for table, convert in ((_NUMBERS, _number), (_SWITCHES, _switch)):
+            for name, (role, key) in table.items():
+                self._key(name, role, key, convert)
+        self._start()
+        for role, config in self.configs.items():
+            self._defaults(role, config)
+        return self.flow
+
+    def _key(self, name: str, role: ConnectorRole, key: str, convert: Callable[[str], Any]) -> None:
+        for other in self.configs.keys() - {role}:
+            if name not in definitions(self.kafka, Owner(other)) and self.configs[other].pop(name, None) is not None:
+                why = f"Only the {role} connector reads it."
+                remedy = f"move it to the {role} connector, if it is meant to have an effect."
+                self.left_out.append(self.refuse[other](f"config.{name}", "without-effect", why, remedy))
+        if role not in self.configs:
+            return
+        definition = definitions(self.kafka, Owner(role)).get(name)
+        text = self.configs[role].pop(name, definition.default if definition else None)
+        if text is None:
+            return
+        value = convert(text)
+        if value is None:
+            why = f"Its value is {text!r}, which Kafka refuses."
+            self.left_out.append(self.refuse[role](f"config.{name}", "value-refused", why, "correct the value."))
+            return
+        top, _, below = key.partition(".")
+        if below:
+            self.flow.setdefault(top, {})[below] = value
+        else:
+            self.flow[top] = value
+
+    def _selection(self) -> None:
+        source = self.configs["source"]
+        topics, excluded = source.pop("topics", ".*"), source.pop("topics.exclude", None)
+        self.flow["topics"] = _entries(topics)
+        self.flow["topicsExclude"] = _added(excluded, default_topics_exclude(self.kafka))
+        checkpoint = self.configs.get("checkpoint")
+        if checkpoint is None:
+            return
+        for name, of_source in (("topics", topics), ("topics.exclude", excluded)):
+            own = checkpoint.pop(name, None if name != "topics" else ".*")
+            if own is not None and _entries(own) != _entries(of_source or ""):
+                why = "The checkpoint connector selects other topics than the source connector; a flow has one list."
+                remedy = "give both connectors the same list. Until then offsets of the others are not translated."
+                self.left_out.append(self.refuse["checkpoint"](f"config.{name}", "topics-differ", why, remedy))
+        self.flow["groups"] = _entries(checkpoint.pop("groups", ".*"))
+        self.flow["groupsExclude"] = _added(checkpoint.pop("groups.exclude", None), DEFAULT_GROUPS_EXCLUDE)
+
+    def _agreement(self) -> None:
+        for name in (*_AGREED, *_CLASSES):
+            found = {role: config.pop(name) for role, config in self.configs.items() if name in config}
+            chosen = found.get("source", found.get("checkpoint") if name == "group.filter.class" else None)
+            for role, value in found.items():
+                if value != chosen and role != "source":
+                    why = f"It is `{value}`, but the source connector has `{chosen or 'the default'}`."
+                    remedy = "make them equal; a flow has one value for all its connectors."
+                    self.left_out.append(self.refuse[role](f"config.{name}", "connectors-disagree", why, remedy))
+            if chosen is not None:
+                self._agreed(name, chosen)
+
+    def _agreed(self, name: str, value: str) -> None:
+        if name == "replication.policy.class":
+            known = {java: policy for policy, java in POLICY_CLASSES.items()}
+            self.flow["policy"] = known.get(value, Policy.DEFAULT).value
+            if value not in known:
+                self.flow["policyClass"] = value
+        elif name == "replication.policy.separator":
+            self.flow["separator"] = value
+        elif name == "offset-syncs.topic.location":
+            self.flow.setdefault("offsetSyncs", {})["location"] = value
+        elif value not in _DEFAULT_CLASSES:
+            self.flow[_CLASSES[name]] = value
+
+    def _start(self) -> None:
+        source = self.configs["source"]
+        found = [source.pop(name) for name in _RESETS if name in source]
+        if found:
+            self.flow["startFrom"] = found[0]
+        if source.get("exactly.once.support") == "required" and self.flow.get("exactlyOnce") == "enabled":
+            del source["exactly.once.support"]
+            isolation = source.pop(_ISOLATION, source.pop("consumer.isolation.level", "read_uncommitted"))
+            if isolation != "read_committed":
+                why = "The source consumer reads uncommitted records; `exactlyOnce: enabled` reads committed ones only."
+                remedy = "nothing: aborted records are no longer replicated."
+                self.left_out.append(self.refuse["source"](f"config.{_ISOLATION}", "reads-uncommitted", why, remedy))
+
+    def _defaults(self, role: ConnectorRole, config: dict[str, str]) -> None:
+        """Write Kafka's default where the project has another one."""
+        known = definitions(self.kafka, Owner(role))
+        enabled = self.flow.get("offsetSyncs", {}).get("enabled", True)
+        for name, ours in DEFAULTS[role].items():
+            default = known[name].default if name in known else None
+            if name.startswith("offset-syncs.") and not enabled:
+                continue
+            if config.get(name, default) == str(ours.value):
+                config.pop(name, None)
+            elif default is not None:
+                config.setdefault(name, default)
+
+
+def _entries(text: str) -> list[str]:
+    """Return the entries of a list as MirrorMaker reads it. Source: MirrorUtils.compilePatternList."""
+    return list(dict.fromkeys(each.strip() for each in text.split(",") if each.strip()))
+
+
+def _added(excluded: str | None, own: tuple[str, ...]) -> list[str]:
+    return [] if excluded is None else [each for each in _entries(excluded) if each not in own]
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.strip().lstrip("+").isdigit() else None
+
+
+def _switch(text: str) -> bool | None:
+    return {"true": True, "false": False}.get(text.strip().lower())

@@ -1,0 +1,142 @@
+"""What was read -> topologies: each object in at most one replication, each alias with one meaning in a topology."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from components.contract.problems import ReplicationError
+from components.flows.kafka_version import kafka_version
+from components.flows.operators import strimzi
+from components.kafka.mirror_connectors import ROLE_OF_CLASS
+from components.topology.kubernetes_names import is_label
+from components.topology.parsing import parse_topology
+from components.topology.workers import ConnectCluster
+from infra.importing.flows import Imported, imported_flow
+from infra.importing.left_out import LeftOut
+from infra.importing.mirrors import imported_mirror_maker2
+from infra.importing.reading import Found, ReadObject
+
+_CLUSTER_LABEL = "strimzi.io/cluster"
+_VERSION = re.compile(r"\d+\.\d+\.\d+")
+
+
+@dataclass
+class ImportedTopology:
+    """One topology with the replications that agree on its aliases."""
+
+    strimzi: str
+    clusters: dict[str, dict[str, Any]] = field(default_factory=dict)
+    imported: list[Imported] = field(default_factory=list)
+
+    def takes(self, other: Imported) -> bool:
+        """Whether every alias of a replication means the same cluster here."""
+        agree = all(self.clusters.get(alias, given) == given for alias, given in other.clusters.items())
+        return agree and self.strimzi == other.strimzi
+
+    def add(self, other: Imported) -> None:
+        self.clusters |= other.clusters
+        self.imported.append(other)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The topology file as plain values, without what is the default anyway if its form is right."""
+        document = {
+            "strimzi": self.strimzi,
+            "clusters": self.clusters,
+            "replications": {each.name: each.replication for each in self.imported},
+        }
+        try:
+            topology = parse_topology(document)
+        except ReplicationError:
+            return document
+        dumped: dict[str, Any] = topology.model_dump(by_alias=True, exclude_defaults=True, mode="json")
+        return dumped
+
+
+def imported_topologies(
+    found: Found, operator: str | None, region: str
+) -> tuple[list[ImportedTopology], list[LeftOut]]:
+    """Return the topologies of everything that was read, and what is not in them.
+
+    `operator` is the version of Strimzi, None to take the API version of the objects; `region` is that of all clusters.
+    """
+    left_out = list(found.left_out)
+    topologies: list[ImportedTopology] = []
+    names: set[str] = set()
+    for made in _replications(found, operator, names):
+        if isinstance(made, LeftOut):
+            left_out.append(made)
+            continue
+        left_out += made.left_out
+        made.strimzi = operator or made.strimzi
+        made.clusters = {alias: {"region": region, **cluster} for alias, cluster in made.clusters.items()}
+        home = next((each for each in topologies if each.takes(made)), None)
+        if home is None:
+            home = ImportedTopology(made.strimzi)
+            topologies.append(home)
+        home.add(made)
+    return topologies, left_out + list(_config_maps(found))
+
+
+def _replications(found: Found, operator: str | None, names: set[str]) -> Iterable[Imported | LeftOut]:
+    config_maps = found.of("ConfigMap")
+    for read in found.of("KafkaMirrorMaker2"):
+        version = _kafka(read, operator)
+        yield version if isinstance(version, LeftOut) else imported_mirror_maker2(_name(read, names), read, version)
+    connectors = found.of("KafkaConnector")
+    connects = {(each.namespace, each.name): each for each in found.of("KafkaConnect")}
+    for place, connect in connects.items():
+        own = [each for each in connectors if (each.namespace, _workers(each)) == place]
+        mirrors = [each for each in own if _is_mirror(each)]
+        yield from (_no_mirror(each) for each in own if not _is_mirror(each))
+        if not mirrors:
+            why = "No connector of MirrorMaker runs on it, so it is no part of a replication."
+            yield connect.left_out("", "no-mirror-connectors", why, "leave it as it is, or import its connectors, too.")
+            continue
+        version = _kafka(connect, operator)
+        if isinstance(version, LeftOut):
+            yield version
+        else:
+            yield imported_flow(_name(connect, names), connect, mirrors, config_maps, version)
+    for each in connectors:
+        if (each.namespace, _workers(each)) not in connects:
+            why = f"Its KafkaConnect `{_workers(each)}` is not in namespace {each.namespace} of what was read."
+            yield each.left_out("", "workers-not-read", why, "import its KafkaConnect, too.")
+
+
+def _no_mirror(read: ReadObject) -> LeftOut:
+    why = f"Its class is `{read.spec.get('class')}`, which is none of MirrorMaker's."
+    return read.left_out("", "other-connector", why, "leave it as it is; it keeps running on the same workers.")
+
+
+def _is_mirror(read: ReadObject) -> bool:
+    return str(read.spec.get("class")).rpartition(".")[2] in ROLE_OF_CLASS
+
+
+def _workers(read: ReadObject) -> str:
+    return str((read.body["metadata"].get("labels") or {}).get(_CLUSTER_LABEL, ""))
+
+
+def _kafka(read: ReadObject, operator: str | None) -> str | LeftOut:
+    version = read.spec.get("version")
+    if version is not None and not _VERSION.match(str(version)):
+        why = f"`{version}` is no version of Kafka such as 4.2.0."
+        return read.left_out("spec.version", "version-not-known", why, "write it with three numbers, as text.")
+    served = operator or str(read.body["apiVersion"]).rpartition("/")[2]
+    return kafka_version(ConnectCluster(version=version), strimzi(served))
+
+
+def _name(read: ReadObject, names: set[str]) -> str:
+    """Return a name for a replication that no other one has."""
+    plain = read.name if is_label(read.name) else re.sub("[^a-z0-9-]+", "-", read.name.lower()).strip("-")
+    wanted: Sequence[str] = (plain, f"{read.namespace}-{plain}", f"{read.namespace}-{plain}-{read.kind.lower()}")
+    name = next((each for each in wanted if each not in names), f"{plain}-{len(names)}")
+    names.add(name)
+    return name
+
+
+def _config_maps(found: Found) -> Iterable[LeftOut]:
+    for each in found.of("ConfigMap"):
+        why = "The rendering has ConfigMaps of its own. Values that connectors read from this one were taken over."
+        yield each.left_out("", "stays-as-it-is", why, "delete it when nothing refers to it any more.")

@@ -1,0 +1,190 @@
+"""The fields of workers that KafkaConnect and KafkaMirrorMaker2 share -> `connect` of a replication."""
+
+import copy
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from components.checks.property_values import is_open_credential
+from components.render.kafka_connect import BYTE_CONVERTERS, EXACTLY_ONCE_SUPPORT
+from components.render.planned_objects import MANAGED_BY, PART_OF
+from components.topology.workers import Template
+from infra.importing.left_out import LeftOut
+from infra.importing.reading import ReadObject
+
+#: Field of `v1` -> worker property of `v1beta2`, the key of `connect.storageTopics`, "" for the group.
+_GROUP = {
+    "groupId": ("group.id", ""),
+    "configStorageTopic": ("config.storage.topic", "configs"),
+    "offsetStorageTopic": ("offset.storage.topic", "offsets"),
+    "statusStorageTopic": ("status.storage.topic", "status"),
+}
+#: Names that the operator gives to the group and topics that nobody names.
+#: Source: Strimzi KafkaConnectConfiguration.DEFAULTS, KafkaMirrorMaker2Configuration.DEFAULTS.
+_UNNAMED = {"KafkaConnect": "connect-cluster", "KafkaMirrorMaker2": "mirrormaker2-cluster"}
+_JSON = "org.apache.kafka.connect.json.JsonConverter"
+_SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+#: Converters of workers that set none. Source: the same, and Connect's WorkerConfig.
+CONVERTERS = {
+    "KafkaConnect": {"key.converter": _JSON, "value.converter": _JSON, "header.converter": _SIMPLE},
+    "KafkaMirrorMaker2": {key: str(value) for key, value in BYTE_CONVERTERS.items()},
+}
+_AS_WRITTEN = (
+    *("replicas", "version", "image", "resources", "jvmOptions"),
+    *("readinessProbe", "livenessProbe", "rack", "tracing"),
+)
+_PLAIN = "It holds a credential in plain text, which is not written."
+#: Fields that others read.
+_ELSEWHERE = {"bootstrapServers", "tls", "authentication", "config", "clusters", "mirrors", "target", "connectCluster"}
+#: What the project sets itself, and marks of the tools that applied an object.
+_OTHERS = re.compile(
+    r"(strimzi\.io/(cluster|use-connector-resources)|kubectl\.kubernetes\.io/.*|meta\.helm\.sh/.*|helm\.sh/.*"
+    r"|argocd\.argoproj\.io/(instance|tracking-id)|kustomize\.toolkit\.fluxcd\.io/.*|app\.kubernetes\.io/instance"
+    rf"|{re.escape(MANAGED_BY)}|{re.escape(PART_OF)})"
+)
+
+
+def group_name(kind: str, field: str, spec: Mapping[str, Any], config: Mapping[str, Any]) -> str:
+    """Return the worker group or a storage topic by its field of `v1`; the operator's own if nobody names it."""
+    name, role = _GROUP[field]
+    unnamed = _UNNAMED[kind] + (f"-{role}" if role else "")
+    return str(spec.get(field) or config.get(name) or unnamed)
+
+
+def connect_of(
+    read: ReadObject, at: Mapping[str, Any], config: Mapping[str, Any], replication: str, left_out: list[LeftOut]
+) -> dict[str, Any]:
+    """Return `connect`; `at` is the part of the spec that names the group, `config` the worker configuration."""
+    connect: dict[str, Any] = {"name": read.name} if read.name != replication else {}
+    connect["groupId"] = group_name(read.kind, "groupId", at, config)
+    connect["storageTopics"] = {
+        role: group_name(read.kind, field, at, config) for field, (_, role) in _GROUP.items() if role
+    }
+    connect |= own_labels(read, left_out)
+    spec = read.spec
+    connect |= {key: copy.deepcopy(spec[key]) for key in _AS_WRITTEN if spec.get(key) is not None}
+    connect |= _logging(spec) | _metrics(spec) | _template(read, spec, left_out)
+    if kept := _worker_config(config):
+        connect["config"] = _without_credentials(kept, read, "spec.config", left_out)
+    _hide_variables(connect, read, left_out)
+    for key in sorted(spec.keys() - _ELSEWHERE - {*_AS_WRITTEN, *_GROUP, "logging", "metricsConfig", "template"}):
+        why, remedy = _REFUSED.get(key, ("The topology has no such key.", "remove it, or keep this object as it is."))
+        left_out.append(read.left_out(f"spec.{key}", "field-not-known", why, remedy))
+    return connect
+
+
+_REFUSED = {
+    "build": (
+        "The operator builds the image, and the topology names an image that exists.",
+        "set `connect.image` to the image that the operator pushed.",
+    ),
+    "externalConfiguration": (
+        "Strimzi removed it in `v1`.",
+        "set `connect.template.pod.volumes`, `connect.template.connectContainer.volumeMounts` and `env` instead.",
+    ),
+}
+
+
+def own_labels(read: ReadObject, left_out: list[LeftOut]) -> dict[str, dict[str, str]]:
+    """Return the labels and annotations that others need; those of the tools that applied the object stay behind."""
+    found: dict[str, dict[str, str]] = {}
+    for key in ("labels", "annotations"):
+        for name, value in (read.body["metadata"].get(key) or {}).items():
+            if name in {"strimzi.io/cluster", "strimzi.io/use-connector-resources"}:
+                continue
+            if name.startswith("kubectl.kubernetes.io/"):
+                continue
+            if _OTHERS.fullmatch(name):
+                why = "It says which tool applied the object, and from now on that is this project."
+                left_out.append(read.left_out(f"metadata.{key}.{name}", "label-of-a-tool", why, "nothing."))
+            else:
+                found.setdefault(key, {})[name] = str(value)
+    return found
+
+
+def _without_credentials(
+    config: Mapping[str, Any], read: ReadObject, where: str, left_out: list[LeftOut]
+) -> dict[str, Any]:
+    for key in (key for key, value in config.items() if is_open_credential(key, value)):
+        remedy = "put it into a Secret, and set the property to `${secret:NAME:KEY}`."
+        left_out.append(read.left_out(f"{where}.{key}", "plain-text-credential", _PLAIN, remedy))
+    return {key: value for key, value in config.items() if not is_open_credential(key, value)}
+
+
+def _hide_variables(connect: dict[str, Any], read: ReadObject, left_out: list[LeftOut]) -> None:
+    """Take environment variables and system properties that hold credentials out of what is written."""
+    lists = [(fields, "env", f"template.{name}") for name, fields in (connect.get("template") or {}).items()]
+    lists.append((connect.get("jvmOptions") or {}, "javaSystemProperties", "jvmOptions"))
+    for fields, key, where in lists:
+        entries = fields.get(key) if isinstance(fields, dict) else None
+        for entry in [each for each in entries or [] if isinstance(each, Mapping)]:
+            if is_open_credential(str(entry.get("name", "")), entry.get("value") or ""):
+                remedy = "put it into a Secret, and set `valueFrom.secretKeyRef` of an environment variable."
+                field = f"spec.{where}.{key}.{entry['name']}"
+                left_out.append(read.left_out(field, "plain-text-credential", _PLAIN, remedy))
+                fields[key] = [each for each in fields[key] if each is not entry]
+
+
+def _worker_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    named = {name for name, _ in _GROUP.values()}
+    kept = {key: value for key, value in config.items() if key not in named | {EXACTLY_ONCE_SUPPORT}}
+    return {key: value for key, value in kept.items() if not _rendered(key, value)}
+
+
+def _rendered(key: str, value: Any) -> bool:
+    """Whether the rendering sets a worker property to this value anyway, or in its own way."""
+    if key.startswith("config.providers") or key == "connector.client.config.override.policy":
+        return True
+    return str(value) == str(BYTE_CONVERTERS.get(key)) or (key.endswith(".replication.factor") and str(value) == "-1")
+
+
+def _logging(spec: Mapping[str, Any]) -> dict[str, Any]:
+    given = spec.get("logging") or {}
+    if given.get("type") == "inline":
+        return {"logging": {"type": "inline", "loggers": dict(given.get("loggers") or {})}}
+    return {"logging": {"type": "external", **_reference(given)}} if given else {}
+
+
+def _metrics(spec: Mapping[str, Any]) -> dict[str, Any]:
+    given = spec.get("metricsConfig") or {}
+    if given.get("type") == "strimziMetricsReporter":
+        allowed = (given.get("values") or {}).get("allowList") or []
+        return {"metrics": {"type": given["type"], **({"allowList": allowed} if allowed else {})}}
+    return {"metrics": {"type": "jmxPrometheusExporter", **_reference(given)}} if given else {}
+
+
+def _reference(given: Mapping[str, Any]) -> dict[str, Any]:
+    found = (given.get("valueFrom") or {}).get("configMapKeyRef") or {}
+    return {"configMap": found.get("name"), "key": found.get("key")}
+
+
+def _template(read: ReadObject, spec: Mapping[str, Any], left_out: list[LeftOut]) -> dict[str, Any]:
+    given = spec.get("template") or {}
+    known = {key: copy.deepcopy(value) for key, value in given.items() if key in Template.__annotations__}
+    for key in sorted(given.keys() - known.keys()):
+        why, remedy = "The topology passes on no such template.", "remove it, or keep this object as it is."
+        left_out.append(read.left_out(f"spec.template.{key}", "field-not-known", why, remedy))
+    return {"template": known} if known else {}
+
+
+def connector_fields_of(
+    spec: Mapping[str, Any], refuse: Callable[[str, str, str, str], LeftOut], left_out: list[LeftOut], default: int
+) -> dict[str, Any]:
+    """Return tasks, state and restarts of a connector; `default` is the project's number of tasks."""
+    config = spec.get("config") or {}
+    tasks = int(spec.get("tasksMax") or config.get("tasks.max") or 1)
+    found: dict[str, Any] = {"tasksMax": tasks} if tasks != default else {}
+    state = spec.get("state") or ("paused" if spec.get("pause") else "running")
+    if state != "running":
+        found["state"] = state
+    restart = spec.get("autoRestart") or {}
+    if not restart.get("enabled", bool(restart)):
+        found["autoRestart"] = {"enabled": False}
+    elif restart.get("maxRestarts") is not None:
+        found["autoRestart"] = {"maxRestarts": restart["maxRestarts"]}
+    if spec.get("version"):
+        found["version"] = spec["version"]
+    for key in sorted(spec.keys() - {"class", "config", "tasksMax", "state", "pause", "autoRestart", "version"}):
+        why, remedy = "It is an operation or a field that the topology has not.", "carry it out, then remove it."
+        left_out.append(refuse(key, "field-not-known", why, remedy))
+    return found

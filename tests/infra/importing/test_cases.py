@@ -1,0 +1,79 @@
+"""Resources as people publish them: what is taken, what is refused with which words, and what the rendering changes.
+
+Each file in `cases` begins with what the import says; the documents after it are read. `replications` and `clusters`
+are those of each topology, whole; `left` has a line for each thing that is not taken over, `problems` the codes that
+`replicate check` finds, and `proof` a line for each replication: what happens to records, and what differs.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from components.checks import check_topology
+from components.contract.problems import ReplicationError
+from components.topology.parsing import parse_topology
+from infra.commands.app import app
+from infra.importing.proving import proofs_of
+from infra.importing.reading import Found, read_objects
+from infra.importing.topologies import ImportedTopology, imported_topologies
+from infra.importing.writing import needed_values
+
+CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
+PASSWORDS = ("hunter2", "correct-horse")
+
+
+def imported(case: Path, folder: Path) -> tuple[dict[str, Any], Found, list[ImportedTopology], list[str]]:
+    first, _, rest = case.read_text().partition("\n---\n")
+    (folder / "read.yaml").write_text(rest)
+    found = read_objects([str(folder / "read.yaml")], "default")
+    topologies, left_out = imported_topologies(found, None, "imported")
+    return yaml.safe_load(first), found, topologies, [f"{each.code} {each.obj} {each.field}" for each in left_out]
+
+
+def said(topology: ImportedTopology, found: Found) -> tuple[list[str], dict[str, dict[str, Any]]]:
+    """The codes that a check finds, and of each replication the effects and what differs."""
+    try:
+        parsed = parse_topology(topology.document)
+    except ReplicationError as error:
+        return [each.code for each in error.problems], {}
+    proofs = {
+        proof.name: {
+            "effects": [f"{each.severity} {each.code}" for each in proof.effects],
+            "differs": [f"{each.obj}: {each.key}" for each in proof.differences if "config.providers" not in each.key],
+        }
+        for proof in proofs_of(topology, found.of("ConfigMap"))
+    }
+    return sorted({each.code for each in check_topology(parsed)}), proofs
+
+
+def outcome(case: Path, folder: Path) -> dict[str, Any]:
+    expected, found, topologies, left = imported(case, folder)
+    given = {"about": expected["about"], "left": left, "set": needed_values(topologies, "prod")}
+    documents, checked = [], []
+    for topology in topologies:
+        codes, proofs = said(topology, found)
+        documents.append({key: topology.document[key] for key in ("clusters", "replications")})
+        checked.append({"problems": codes, "proof": proofs})
+    return {**given, "topologies": documents, "checked": checked}
+
+
+@pytest.mark.parametrize("case", CASES, ids=[each.stem for each in CASES])
+def test_what_people_run_is_imported_as_the_case_says(case: Path, tmp_path: Path) -> None:
+    expected = yaml.safe_load(case.read_text().partition("\n---\n")[0])
+    found = outcome(case, tmp_path)
+    assert found == expected
+    assert not [each for each in PASSWORDS if each in str(found)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[each.stem for each in CASES])
+def test_no_credential_that_was_read_is_printed_or_written(case: Path, tmp_path: Path) -> None:
+    """The command writes and prints more than the cases compare."""
+    read, folder = tmp_path / "read.yaml", tmp_path / "project"
+    read.write_text(case.read_text().partition("\n---\n")[2])
+    result = CliRunner().invoke(app, ["import", str(read), "--out", str(folder)])
+    written = [each.read_text() for each in folder.rglob("*") if each.is_file()]
+    assert result.exit_code in (0, 1), result.output
+    assert not [each for each in PASSWORDS for text in (result.output, *written) if each in text]

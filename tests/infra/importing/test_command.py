@@ -1,0 +1,72 @@
+"""`replicate import` as users see it: the README's example, and sources that nothing can be read from."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from infra.commands.app import app
+from infra.settings import read_settings
+from infra.stack_checks import problems
+from tests.infra.readmes import READMES
+from tests.repository import ROOT
+
+PAGE = next(readme for readme in READMES if readme.path == ROOT / "infra" / "README.md")
+CHAPTER = PAGE.text.partition("## I already run MirrorMaker")[2].partition("\n## ")[0]
+RESOURCE = CHAPTER.partition("```yaml\n")[2].partition("```")[0]
+SHOWN = CHAPTER.partition("```text\n")[2].partition("```")[0]
+
+
+def run(folder: Path, *arguments: str, text: str | None = None) -> tuple[int, str]:
+    """Exit code and output, folded as the terminal of the tests folds it."""
+    result = CliRunner().invoke(app, ["import", *arguments, "--out", str(folder)], input=text)
+    error = "" if result.exception is None or isinstance(result.exception, SystemExit) else str(result.exception)
+    return result.exit_code, result.output + error
+
+
+def unfolded(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_the_example_of_the_readme_says_what_the_readme_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "running.yaml").write_text(RESOURCE)
+    code, output = run(Path("mirrors"), "running.yaml")
+    assert code == 0
+    assert unfolded(output).endswith(unfolded(SHOWN))
+    assert problems(read_settings("prod", tmp_path / "mirrors" / "stacks")) == []
+
+
+def test_standard_input_a_folder_and_a_file_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder" / "below").mkdir(parents=True)
+    (tmp_path / "folder" / "below" / "mm2.yml").write_text(RESOURCE)
+    assert run(Path("a"), "folder")[0] == 0
+    assert run(Path("b"), "-", text=RESOURCE)[0] == 0
+    topologies = [(tmp_path / name / "stacks/topologies/prod.yaml").read_text() for name in "ab"]
+    assert topologies[0] == topologies[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        pytest.param("kind: {{ .Values.kind }}\n", "print templates first, with `helm template`", id="a template"),
+        pytest.param("a: [\n", "The file is not YAML", id="no YAML"),
+        pytest.param("", "no KafkaMirrorMaker2 and no KafkaConnector was found", id="an empty file"),
+        pytest.param("kind: Service\nmetadata: {name: a}\n", "It is no part of a replication", id="another object"),
+    ],
+)
+def test_a_source_without_a_mirror_maker_is_refused(tmp_path: Path, content: str, words: str) -> None:
+    (tmp_path / "read.yaml").write_text(content)
+    code, output = run(tmp_path / "out", str(tmp_path / "read.yaml"))
+    assert code != 0
+    assert words in unfolded(output)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_files_is_not_written_to(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("")
+    code, output = run(tmp_path, "-", text=RESOURCE)
+    assert code != 0
+    assert "folder-not-empty" in output
+    assert [each.name for each in tmp_path.iterdir()] == ["kept"]
