@@ -1,7 +1,7 @@
 """Files, folders and standard input -> Kubernetes objects, without what the cluster adds to them."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from components.contract.problems import CannotRunError
 from components.render.planned_objects import Manifest
 from infra.files.positions import shown
 from infra.importing.left_out import LeftOut
+from infra.importing.shapes import missing, shaped
 
 _ENDINGS = frozenset({".yaml", ".yml", ".json"})
 #: Kinds that are read to resolve what others refer to.
@@ -155,12 +156,19 @@ def _take_object(document: Mapping[str, Any], file: str, namespace: str, found: 
         remedy = "import it from the cluster."
         found.left_out.append(LeftOut(file, label, "metadata", "without-name", why, remedy))
         return
+
+    def report(path: str, form: str) -> None:
+        why = f"It is not {form}, as Strimzi requires; the API server would refuse the object."
+        found.left_out.append(LeftOut(file, label, path, "wrong-form", why, f"make it {form}."))
+
     kept = {key: given[key] for key in ("name", "namespace", "labels", "annotations") if given.get(key)}
     body = {key: value for key, value in document.items() if key != "status"}
-    found.objects.append(ReadObject(file, {**body, "metadata": {"namespace": namespace, **kept}}))
-
-
-def unread(objects: Iterable[ReadObject], known: Iterable[ReadObject]) -> list[ReadObject]:
-    """Return the objects that no replication was made of."""
-    taken = {id(each) for each in known}
-    return [each for each in objects if id(each) not in taken]
+    body = shaped({**body, "metadata": {"namespace": namespace, **kept}}, report)
+    lacking = missing(kind, body.get("spec", {})) if kind in _TAKEN else None
+    if {"name", "namespace"} - body["metadata"].keys():
+        lacking = "metadata.name"
+    if lacking is None:
+        found.objects.append(ReadObject(file, body))
+    else:
+        why = "Strimzi requires this field, so the operator would refuse the object."
+        found.left_out.append(LeftOut(file, label, lacking, "field-missing", why, "complete the object."))

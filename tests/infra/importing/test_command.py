@@ -70,3 +70,18 @@ def test_a_folder_with_files_is_not_written_to(tmp_path: Path) -> None:
     assert code != 0
     assert "folder-not-empty" in output
     assert [each.name for each in tmp_path.iterdir()] == ["kept"]
+
+
+def test_a_field_of_another_form_is_left_out_by_name(tmp_path: Path) -> None:
+    (tmp_path / "read.yaml").write_text(RESOURCE.replace("replicas: 1", "replicas: [1]"))
+    code, output = run(tmp_path / "out", str(tmp_path / "read.yaml"))
+    assert code == 0
+    assert "wrong-form: " in output
+    assert "spec.replicas. It is not a whole number" in unfolded(output)
+
+
+def test_a_resource_without_a_required_field_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "read.yaml").write_text(RESOURCE.replace("bootstrapServers: kafka.uswest.example.com:9092", ""))
+    code, output = run(tmp_path / "out", str(tmp_path / "read.yaml"))
+    assert code == 2
+    assert "field-missing" in output

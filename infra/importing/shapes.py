@@ -1,0 +1,147 @@
+"""The form of Strimzi's resources, as far as an import reads them: what has another form is left out by name."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+#: Text or a number, a whole number, and properties: a mapping of names to plain values.
+TEXT, NUMBER, PROPERTIES = "text", "a whole number", "properties"
+#: A shape: a mapping of the fields that are read, a list with the shape of its entries, or one of the above.
+Shape = Mapping[str, Any] | list[Any] | str
+#: Takes the path of a field and what it must be.
+Report = Callable[[str, str], None]
+
+_REFERENCE = {"secretName": TEXT, "key": TEXT, "password": TEXT, "certificate": TEXT, "pattern": TEXT}
+_KEY_REFERENCE = {"valueFrom": {"configMapKeyRef": {"name": TEXT, "key": TEXT}}}
+_LOGIN = {
+    "type": TEXT,
+    "username": TEXT,
+    "passwordSecret": _REFERENCE,
+    "certificateAndKey": _REFERENCE,
+    "config": PROPERTIES,
+    "tlsTrustedCertificates": [_REFERENCE],
+    **dict.fromkeys(("clientSecret", "accessToken", "refreshToken"), _REFERENCE),
+}
+_GROUP = dict.fromkeys(("groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic"), TEXT)
+_CLUSTER = {
+    "alias": TEXT,
+    "bootstrapServers": TEXT,
+    "tls": {"trustedCertificates": [_REFERENCE]},
+    "authentication": _LOGIN,
+    "config": PROPERTIES,
+    **_GROUP,
+}
+_CONTAINERS = ("connectContainer", "initContainer", "buildContainer")
+_WORKERS = {
+    "replicas": NUMBER,
+    "version": TEXT,
+    "image": TEXT,
+    "logging": {"type": TEXT, "loggers": PROPERTIES, **_KEY_REFERENCE},
+    "metricsConfig": {"type": TEXT, "values": {"allowList": [TEXT]}, **_KEY_REFERENCE},
+    "jvmOptions": {"javaSystemProperties": [{}]},
+    "template": {each: {"env": [{}]} for each in _CONTAINERS},
+    "resources": {},
+    "rack": {},
+    "tracing": {},
+}
+_CONNECTOR = {
+    "tasksMax": NUMBER,
+    "state": TEXT,
+    "version": TEXT,
+    "autoRestart": {"maxRestarts": NUMBER},
+    "config": PROPERTIES,
+}
+_PATTERNS = ("topicsPattern", "topicsExcludePattern", "topicsBlacklistPattern")
+_PATTERNS += ("groupsPattern", "groupsExcludePattern", "groupsBlacklistPattern")
+_MIRROR = {
+    "source": _CLUSTER,
+    "sourceCluster": TEXT,
+    "targetCluster": TEXT,
+    **dict.fromkeys(_PATTERNS, TEXT),
+    **dict.fromkeys(("sourceConnector", "checkpointConnector", "heartbeatConnector"), _CONNECTOR),
+}
+_METADATA = {"name": TEXT, "namespace": TEXT, "labels": PROPERTIES, "annotations": PROPERTIES}
+_SPECS: Mapping[str, Shape] = {
+    "KafkaConnect": {**_WORKERS, **_CLUSTER},
+    "KafkaConnector": {"class": TEXT, **_CONNECTOR},
+    "KafkaMirrorMaker2": {
+        **_WORKERS,
+        "connectCluster": TEXT,
+        "clusters": [_CLUSTER],
+        "target": _CLUSTER,
+        "mirrors": [_MIRROR],
+    },
+}
+
+
+def shaped(body: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    """Return an object without the fields that have another form than Strimzi's, and without those that are null."""
+    spec = _SPECS.get(str(body.get("kind")))
+    shape: Shape = {"metadata": _METADATA, **({"spec": spec} if spec else {"data": PROPERTIES})}
+    found: dict[str, Any] = _shaped(body, shape, "", report)
+    return found
+
+
+def missing(kind: str, spec: Mapping[str, Any]) -> str | None:
+    """Return the first field that Strimzi requires and an object lacks."""
+    if kind == "KafkaConnect":
+        return None if spec.get("bootstrapServers") else "spec.bootstrapServers"
+    if kind == "KafkaConnector":
+        return None if spec.get("class") else "spec.class"
+    ends = [("spec.target", spec["target"])] if "target" in spec else []
+    ends += [(f"spec.clusters.{index}", each) for index, each in enumerate(spec.get("clusters", ()))]
+    if "target" in spec:
+        ends += [(f"spec.mirrors.{index}.source", each.get("source", {})) for index, each in enumerate(_mirrors(spec))]
+    for path, cluster in ends:
+        for key in ("alias", "bootstrapServers"):
+            if not cluster.get(key):
+                return f"{path}.{key}"
+    return None
+
+
+def _mirrors(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield from spec.get("mirrors", ())
+
+
+def _shaped(value: Any, shape: Shape, path: str, report: Report) -> Any:
+    """Return a value in its form; None if it has another one, after it has been reported."""
+    if value is None:
+        return None
+    if isinstance(shape, Mapping):
+        return _mapping(value, shape, path, report)
+    if isinstance(shape, list):
+        return _list(value, shape, path, report)
+    if shape == PROPERTIES:
+        return _properties(value, path, report)
+    if shape == NUMBER and not isinstance(value, bool) and str(value).isdigit():
+        return int(value)
+    if shape == TEXT and isinstance(value, str | int | float) and not isinstance(value, bool):
+        return str(value)
+    return report(path, shape)
+
+
+def _mapping(value: Any, shape: Mapping[str, Any], path: str, report: Report) -> Any:
+    if not isinstance(value, Mapping):
+        return report(path, "a mapping")
+    found = {}
+    for key, below in value.items():
+        where = f"{path}.{key}" if path else str(key)
+        kept = _shaped(below, shape[key], where, report) if key in shape else below
+        if kept is not None:
+            found[str(key)] = kept
+    return found
+
+
+def _list(value: Any, shape: list[Any], path: str, report: Report) -> Any:
+    if not isinstance(value, list):
+        return report(path, "a list")
+    entries = (_shaped(each, shape[0], f"{path}.{index}", report) for index, each in enumerate(value))
+    return [each for each in entries if each is not None]
+
+
+def _properties(value: Any, path: str, report: Report) -> Any:
+    if not isinstance(value, Mapping):
+        return report(path, "a mapping")
+    for key, each in value.items():
+        if isinstance(each, Mapping | list):
+            report(f"{path}.{key}", "a plain value")
+    return {str(key): each for key, each in value.items() if each is not None and not isinstance(each, Mapping | list)}
