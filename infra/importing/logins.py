@@ -87,8 +87,8 @@ class Logins:
             self._leave("tls.trustedCertificates", "several-trusted-certificates", why, _SAY_TRUST)
         first = certificates[0]
         if "pattern" in first:
-            return {"trust": {"secret": first["secretName"], "pattern": first["pattern"]}}
-        return {"trust": {"secret": first["secretName"], "key": first.get("certificate", "ca.crt")}}
+            return {"trust": {"secret": first.get("secretName", ""), "pattern": first["pattern"]}}
+        return {"trust": {"secret": first.get("secretName", ""), "key": first.get("certificate", "ca.crt")}}
 
     def _authentication(self, given: Fields) -> dict[str, Any] | None:
         kind = given.get("type")

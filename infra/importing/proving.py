@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from components.contract.problems import Problem, ReplicationError
 from components.flows.resolved import resolve_flows
 from components.render.deployments import deployments
 from components.topology.clusters import ConfigValue
@@ -25,19 +24,7 @@ def proofs_of(imported: ImportedTopology, config_maps: Sequence[ReadObject]) -> 
     data = {(each.namespace, each.name): dict(each.body.get("data") or {}) for each in config_maps}
     proofs = []
     for each in imported.imported:
-        if each.name not in rendered:
-            raise ReplicationError([_not_rendered(each.name)])
         workers = each.read[0]
         config = workers.spec.get("config") or {}
         proofs.append(prove(each, rendered[each.name], Placeholders(workers.namespace, providers_of(config), data)))
     return proofs
-
-
-def _not_rendered(name: str) -> Problem:
-    return Problem(
-        f"replications.{name}",
-        "not-rendered",
-        "the replication has no objects",
-        "Its topology names no flow.",
-        "correct the topology, then compare with `replicate diff`.",
-    )

@@ -83,5 +83,5 @@ def test_a_field_of_another_form_is_left_out_by_name(tmp_path: Path) -> None:
 def test_a_resource_without_a_required_field_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "read.yaml").write_text(RESOURCE.replace("bootstrapServers: kafka.uswest.example.com:9092", ""))
     code, output = run(tmp_path / "out", str(tmp_path / "read.yaml"))
-    assert code == 2
+    assert code != 0
     assert "field-missing" in output
