@@ -143,7 +143,7 @@ def _effective_workers(workers: DeployedWorkers, spec: Manifest) -> DeployedWork
 
 def _group_names(kind: str, spec: Manifest) -> dict[str, str]:
     clusters = {each["alias"]: each for each in spec.get("clusters") or []}
-    at: Manifest = clusters.get(str(spec.get("connectCluster")), spec.get("target", spec))
+    at: Manifest = clusters.get(str(spec.get("connectCluster"))) or spec.get("target") or spec
     return {field: group_name(kind, field, at, at.get("config") or {}) for field in _GROUP}
 
 

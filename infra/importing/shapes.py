@@ -50,8 +50,10 @@ _CONNECTOR = {
     "autoRestart": {"maxRestarts": NUMBER},
     "config": PROPERTIES,
 }
-_PATTERNS = ("topicsPattern", "topicsExcludePattern", "topicsBlacklistPattern")
-_PATTERNS += ("groupsPattern", "groupsExcludePattern", "groupsBlacklistPattern")
+_PATTERNS = (
+    *("topicsPattern", "topicsExcludePattern", "topicsBlacklistPattern"),
+    *("groupsPattern", "groupsExcludePattern", "groupsBlacklistPattern"),
+)
 _MIRROR = {
     "source": _CLUSTER,
     "sourceCluster": TEXT,

@@ -113,7 +113,7 @@ def way() -> Way:
     objects = night.operator.objects
     for body in objects.values():
         body["metadata"]["uid"] = "u-1"
-    operator = WithConnect(objects, connect=useast, topic=storage_topic_name(flow.workers, "offsets"))
+    operator = WithConnect(objects, connect=useast, topic=storage_topic_name(flow.workers, flow.settings, "offsets"))
     useast.hold(operator.topic, [])
     values = {**vars(replace(night, operator=operator, api=operator))}  # type: ignore[arg-type]  # it stands for it
     return Way(**values)
