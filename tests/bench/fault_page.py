@@ -12,7 +12,7 @@ _SHAPES = {f"{shape.lower()}-": shape for shape in SHAPES}
 
 def sections(rows: Sequence[Row], when: str) -> list[str]:
     """What stands between the marks of the page: the faults, those that differ, and the same faults in each shape."""
-    made = [each for each in rows if each.code or each.verdict == "pass"]
+    made = [each for each in rows if each.made]
     shaped = [each for each in made if _shape(each)]
     faults = [each for each in made if not _shape(each) and each.variant == str(Variant())]
     wrong = [each for each in made if each.wrong]

@@ -70,6 +70,10 @@ class Row:
     seconds: int
     wrong: str
 
+    @property
+    def made(self) -> bool:
+        return not self.wrong.startswith(_NOT_MADE)
+
 
 def at(*words: str) -> tuple[str, ...]:
     """The words of a finding about records: it names the fault's topic, which has one partition, and these."""
@@ -110,7 +114,7 @@ def judged(fault: Fault, place: Place, outcome: FlowOutcome, seconds: float, oth
 
 def compared(row: Row, fault: Fault, variant: Variant) -> Row:
     """The row with how it differs from what is expected of the fault."""
-    if row.wrong.startswith(_NOT_MADE):
+    if not row.made:
         return row
     words = _words(fault, names_of(fault.name, fault.shape, variant, fault.ending))
     return replace(row, wrong="; ".join(_wrong(row, fault, words)))

@@ -135,8 +135,8 @@ class World:
     @contextmanager
     def stopped(self, flow: str, connectors: Sequence[str], state: str = "stopped") -> Iterator[None]:
         """Connectors in another state while the body runs, as `replicate stop` and `resume` bring them into it."""
-        self._bring(flow, connectors, state)
         try:
+            self._bring(flow, connectors, state)
             yield
         finally:
             self._bring(flow, connectors, "running")

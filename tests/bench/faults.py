@@ -93,7 +93,8 @@ def _judged_together(world: World, batch: Mapping[Fault, Place]) -> Iterator[Row
 
 def chosen(world: World, pattern: str, missing: bool) -> list[Fault]:
     """The faults whose names match; of these only those without a row, if only those are missing."""
-    known = {each.name for each in read(_ROWS) if each.variant == str(world.variant)} if missing else set()
+    made_before = [each for each in read(_ROWS) if each.made and each.variant == str(world.variant)]
+    known = {each.name for each in made_before} if missing else set()
     every = [*stopped_connectors(world), *faults_of(world.variant)]
     return [each for each in every if re.search(pattern, each.name) and each.name not in known]
 
