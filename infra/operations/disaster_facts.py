@@ -20,12 +20,22 @@ _NEWEST = 100
 class Tail:
     """The end of a remote partition: `newest_ms` is the time of its newest record, None if it has none.
 
-    `per_second` is how many records a second came at last, by their timestamps; None if that cannot be told.
+    `sample` is how many of the newest records were read, `oldest_ms` the time of the oldest of these.
     """
 
     end: int
     newest_ms: int | None = None
-    per_second: float | None = None
+    oldest_ms: int | None = None
+    sample: int = 0
+
+    def per_second(self, until_ms: int) -> float | None:
+        """How many records a second came from the oldest of the sample until then; None if that cannot be told.
+
+        Not until the newest record: records that came at once, long ago, would count as a rate that still holds.
+        """
+        if self.oldest_ms is None or until_ms <= self.oldest_ms:
+            return None
+        return (self.sample - 1) / ((until_ms - self.oldest_ms) / 1000)
 
 
 @dataclass(frozen=True)
@@ -126,5 +136,4 @@ def _tail(end: int, read: Sequence[Read]) -> Tail:
     if not read:
         return Tail(end)
     times = [each.time_ms for each in read]
-    seconds = (max(times) - min(times)) / 1000
-    return Tail(end, max(times), (len(read) - 1) / seconds if seconds > 0 else None)
+    return Tail(end, max(times), min(times), len(read))

@@ -65,7 +65,7 @@ def _lost(flow: FlowParameters, found: Evidence) -> Iterator[Precondition]:
     for partition, tail in sorted(found.tails.items()):
         by_topic.setdefault(partition.topic, []).append(tail)
     for topic, tails in by_topic.items():
-        least = f"{topic}: at least what came in the last {duration(silent)}{_about(tails, silent)}"
+        least = f"{topic}: at least what came in the last {duration(silent)}{_about(tails, sign, silent)}"
         yield Precondition("lost", f"{least}; {_if_behind(found, tails)}", met=None)
 
 
@@ -80,8 +80,8 @@ def _if_behind(found: Evidence, tails: list[Tail]) -> str:
     return f"if replication was behind, everything after {where} {old}"
 
 
-def _about(tails: list[Tail], seconds: float) -> str:
-    rates = [each.per_second for each in tails if each.per_second is not None]
+def _about(tails: list[Tail], sign_ms: int, seconds: float) -> str:
+    rates = [rate for each in tails if (rate := each.per_second(sign_ms)) is not None]
     return f", about {number(math.ceil(sum(rates) * seconds), 'record')} at its last rate" if rates else ""
 
 

@@ -25,7 +25,7 @@ def evidence(**given: Any) -> Evidence:
         "source": Silence(SILENT),
         "verdict": None,
         "heartbeat_ms": NOW_MS - 61_000,
-        "tails": {ORDERS: Tail(430, NOW_MS - 75_000, 0.5)},
+        "tails": {ORDERS: Tail(430, NOW_MS - 75_000, NOW_MS - 261_000, 101)},
         "groups": (group,),
         "checkpoints": {("checkout-web", REMOTE): CHECKPOINT},
     }
@@ -106,6 +106,12 @@ def test_a_record_dated_in_the_future_does_not_say_that_nothing_is_lost() -> Non
     assert values(disaster_plan(FLOW, evidence(tails=tails, heartbeat_ms=None)), "lost") == [
         "not known: the newest records are dated in the future, and there is no heartbeat"
     ]
+
+
+def test_records_that_came_at_once_long_before_the_last_sign_are_no_rate() -> None:
+    burst = Tail(430, NOW_MS - 561_000, NOW_MS - 561_019, 101)
+    (lost,) = values(disaster_plan(FLOW, evidence(tails={ORDERS: burst})), "lost")
+    assert "at least what came in the last 61.0 s, about 13 records at its last rate" in lost
 
 
 def test_a_checkpoint_after_the_end_is_not_committed() -> None:
