@@ -110,7 +110,8 @@ def exact_positions(
             if not shared:
                 raise _unknown(record, expected)
             foreign += 1
-    while shared and expected is not None and walked.knows(expected):
+    # Without a foreign record, an equal one at the end may as well be one that has yet to cross.
+    while foreign and expected is not None and walked.knows(expected):
         expected = next(source, None)
     rest = itertools.chain([expected] if expected is not None else [], source)
     waiting = _waiting(rest, passed)

@@ -84,6 +84,14 @@ def test_equal_records_are_counted() -> None:
     assert {each.committed: each.offset for each in found.positions.values()} == {1: 1, 2: 2}
 
 
+def test_an_equal_record_at_the_end_of_a_shared_source_has_yet_to_cross() -> None:
+    found = exact_positions([2], iter(numbered([7, 8, 7])), iter(numbered([7, 8])), 2, shared=True)
+    assert (found.waiting, found.foreign) == (1, 0)
+    # Beside a foreign record, the target belongs to two origins, and what a task sent twice does not return.
+    found = exact_positions([2], iter(numbered([7, 8, 7])), iter(numbered([7, 8, 9])), 3, shared=True)
+    assert (found.waiting, found.foreign) == (0, 1)
+
+
 @pytest.mark.parametrize(
     ("source", "target", "said"),
     [
