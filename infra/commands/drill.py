@@ -66,14 +66,14 @@ def rehearse(drill: "Drill", settings: StackSettings) -> None:
         out.print(f"[green]✓[/] {step.name:<10} {step.seconds:.1f} s")
     mark = "[green]✓[/]" if found.passed else "[red]✗[/]"
     bound = "at least " if found.announced_at_least else ""
-    read = f"{number(found.expected, 'record')} in {number(found.partitions, 'partition')} to read"
+    read = f"{number(found.expected, 'record')} in {number(found.partitions, 'partition')}"
     result = f"{found.skipped} skipped, {found.read_again} read again, {bound}{found.announced} announced"
-    out.print(f"{mark} {read}: {result}", soft_wrap=True)
+    out.print(f"{mark} {read} to read: {result}", soft_wrap=True)
     out.print(escape(f"written to {shown(write_record(settings, found))}"), soft_wrap=True)
     if not found.passed:
         raise RefusedError(
             "drill-failed",
-            f"{found.skipped} records skipped, {found.read_again} read again, {bound}{found.announced} announced",
+            f"of {read}, {result}",
             f"flow {flow.name}",
             f"On {flow.target.alias}, a group has to read every record that it has not consumed.",
             f"see with `replicate status {settings.stack}` whether the flow keeps up, and raise `--catch-up-seconds` "

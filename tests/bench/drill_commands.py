@@ -72,7 +72,8 @@ def announced(document: dict[str, list[dict[str, object]]], mode: str) -> str:
     """What the command says of records that are read again, all groups together."""
     if mode == "disaster":
         values = [str(each["value"]) for each in document["preconditions"] if each["name"] == "read again"]
-        return f"at most {sum(int(number) for each in values for number in AT_MOST.findall(each))}"
+        bound = [int(number) for each in values for number in AT_MOST.findall(each)]
+        return f"at most {sum(bound)}" if bound else "no position known"
     bounds = {str(each["readAgainIs"]) for each in document["positions"]} - {"exactly"}
     total = sum(int(str(each["readAgain"])) for each in document["positions"])
     return f"{' '.join(sorted(bounds))} {total}".strip()
