@@ -79,12 +79,12 @@ def _lost(model: RunbookModel, flow: FlowParameters) -> Iterator[str]:
             "for each group how many records it may read again. This changes nothing:",
             (f"{call} --dry-run",),
         ),
-        Do("Give groups that have no position on the target their newest checkpoint:", (call,)),
-        Do(_start_there(flow)),
         Do(
-            f"Before {flow.source.alias} comes back, stop the flow, so that no connector moves a group:",
+            f"Stop the flow, so that no connector moves a group when {flow.source.alias} comes back:",
             (f"replicate stop {model.stack} {flow.name}",),
         ),
+        Do("Give groups that have no position on the target their newest checkpoint:", (call,)),
+        Do(_start_there(flow)),
     )
     if not flow.checkpoints.enabled:
         yield ""
