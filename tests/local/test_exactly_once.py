@@ -1,5 +1,7 @@
 """Exactly-once on running workers, for real: one step is refused, two lead there, and everything passes after them."""
 
+from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,10 @@ from components.contract.problems import CannotRunError
 from components.contract.report import Verdict
 from infra.engine import deployment
 from infra.local.endpoints import Endpoints
-from infra.local.traffic import consume_to, create_topics, produce
+from infra.local.traffic import consume_to, create_topics, produce, records
 from infra.settings import read_settings
 from tests.local.flows import Deployed, check_named, told, write_edited
+from tests.local.observed import contents, trace
 from tests.repository import STACKS
 
 pytestmark = pytest.mark.usefixtures("spark", "stopped_programs")
@@ -20,7 +23,8 @@ pytestmark = pytest.mark.usefixtures("spark", "stopped_programs")
 
 def test_running_workers_get_there_in_two_steps_and_not_in_one(endpoints: Endpoints, tmp_path: Path) -> None:
     example = yaml.safe_load((STACKS / "topologies" / "local.yaml").read_text())["replications"]["orders"]
-    flow = {**example, "topics": ["receipts"], "groups": ["receipts-.*"]}
+    accepted = {"finding": "duplicated-exactly-once", "reason": "workers that restarted before it was enabled"}
+    flow = {**example, "topics": ["receipts"], "groups": ["receipts-.*"], "validation": {"accept": [accepted]}}
 
     def step(exactly_once: str) -> Deployed:
         folder = tmp_path / exactly_once
@@ -30,7 +34,7 @@ def test_running_workers_get_there_in_two_steps_and_not_in_one(endpoints: Endpoi
         return Deployed(read_settings("local-pair", folder), endpoints)
 
     steps = {each: step(each) for each in ("disabled", "preparing", "enabled")}
-    source = endpoints.regions["useast"]
+    source, target = endpoints.regions["useast"], endpoints.regions["uswest"]
     create_topics(source, {"receipts": 2})
     produce(source, "receipts", 200, seed=1)
     try:
@@ -39,11 +43,14 @@ def test_running_workers_get_there_in_two_steps_and_not_in_one(endpoints: Endpoi
             if each == "disabled":
                 with pytest.raises(CannotRunError, match="exactly-once-in-one-step"):
                     deployment.preview(steps["enabled"].settings, lambda _: None)
-        produce(source, "receipts", 200, seed=2, first=200)
+        produce(source, "receipts", 400, seed=2)
         consume_to(source, "receipts-app", {("receipts", 0): 80, ("receipts", 1): 80})
         outcome = steps["enabled"].validate("receipts", catch_up_seconds=60)
+        arrived = Counter(chain(*contents(target, "useast.receipts").values()))
     finally:
         deployment.destroy(steps["enabled"].settings, lambda _: None)
     assert outcome.verdict is Verdict.PASS, told(outcome)
-    assert check_named(outcome, "parity").counts["sourceRecords"] == 400
+    assert check_named(outcome, "parity").counts["sourceRecords"] == 600
     assert check_named(outcome, "heartbeats-arrive").verdict is Verdict.PASS, told(outcome)
+    since = [trace(record.headers) for record in records("receipts", 400, seed=2)]
+    assert {arrived[each] for each in since} == {1}
