@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
+from components.changes.effect import number
 from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
 from components.kafka.exact_positions import NotProvenError
@@ -25,6 +26,8 @@ from infra.operations.partition_logs import Say
 from infra.rehearsal.drill_counting import Count, count
 from infra.rehearsal.drill_record import DrillRecord, Step
 from infra.waiting import DeadlineError, NotYetError, wait_for
+
+_NAMED = 3
 
 
 def drill_group(flow: str) -> str:
@@ -89,10 +92,9 @@ def _rehearsed(drill: Drill, source: KafkaReader, target: KafkaReader, say: Say)
         logs = _logs(flow, source, target)
         chosen = {each: max(log.start, log.end - drill.records) for each, log in logs.items() if log.size}
         if not chosen:
-            why = "A drill rehearses with records that exist, and the topics on both sides have none in common."
-            raise _refused(
-                flow, "drill-without-records", "there is no record to rehearse with", why, "produce some first."
-            )
+            why = "A drill rehearses with records that exist, and no topic of the flow has one."
+            what = "there is no record to rehearse with"
+            raise RefusedError("drill-without-records", what, f"flow {flow.name}", why, "produce some first.")
         drill.on_source.commit(group, chosen, f"replicate drill {flow.name}")
     with drill.timed("positions"):
         (found,) = read_groups(flow, source, target, [group], frozenset(chosen))
@@ -105,12 +107,22 @@ def _rehearsed(drill: Drill, source: KafkaReader, target: KafkaReader, say: Say)
 
 
 def _logs(flow: FlowParameters, source: KafkaReader, target: KafkaReader) -> dict[TopicPartition, OffsetRange]:
-    """The source's partitions that exist on the target, as they are when the drill begins."""
-    partitions = source.partitions(flow.replicated(source.topics()))
+    """The source's partitions as they are when the drill begins. Raises RefusedError if one is not on the target."""
     policy = flow.replication_policy
-    existing = set(target.partitions({policy.remote(each.topic) for each in partitions}))
-    there = [each for each in partitions if policy.remote_partition(each) in existing]
-    return source.logs(there, committed=flow.exactly_once)
+    logs = source.logs(source.partitions(flow.replicated(source.topics())), committed=flow.exactly_once)
+    existing = set(target.partitions({policy.remote(each.topic) for each in logs}))
+    absent = sorted(each for each, log in logs.items() if log.size and policy.remote_partition(each) not in existing)
+    if absent:
+        named = ", ".join(str(policy.remote_partition(each)) for each in absent[:_NAMED])
+        others = f", and {number(len(absent) - _NAMED, 'other partition')}" if absent[_NAMED:] else ""
+        raise RefusedError(
+            "drill-without-partition",
+            f"{flow.target.alias} does not have {named}{others}",
+            f"flow {flow.name}",
+            f"{flow.source.alias} has records there, and a drill speaks for every partition of the flow.",
+            "wait until MirrorMaker has created it (`intervals.refreshTopicsSeconds`), and run the drill again.",
+        )
+    return {each: log for each, log in logs.items() if policy.remote_partition(each) in existing}
 
 
 def _moves(flow: FlowParameters, group: Group, source: KafkaReader, target: KafkaReader, say: Say) -> list[Move]:
@@ -129,11 +141,8 @@ def _moves(flow: FlowParameters, group: Group, source: KafkaReader, target: Kafk
 
 def _without_position(flow: FlowParameters, what: str) -> RefusedError:
     why = "A failover would leave a group that stands there alone."
-    return _refused(flow, "drill-without-position", what, why, "correct it: a failover of real groups needs it, too.")
-
-
-def _refused(flow: FlowParameters, code: str, what: str, why: str, remedy: str) -> RefusedError:
-    return RefusedError(code, what, f"flow {flow.name}", why, remedy)
+    remedy = "correct it: a failover of real groups needs it, too."
+    return RefusedError("drill-without-position", what, f"flow {flow.name}", why, remedy)
 
 
 def _counted(
@@ -147,8 +156,8 @@ def _counted(
     """Read each partition from the position that the target has committed; what is on its way is waited for."""
     committed = target.committed([drill.group])[drill.group]
     found = []
-    for number, move in enumerate(moves, start=1):
-        say(f"reading on {target.alias}: partition {number} of {len(moves)}, {move.target}")
+    for place, move in enumerate(moves, start=1):
+        say(f"reading on {target.alias}: partition {place} of {len(moves)}, {move.target}")
         at = Move(move.group, move.source, move.committed, move.target, committed[move.target])
         found.append(_settled(drill, partial(count, drill.flow, source, target, at, logs[at.source])))
     return found

@@ -134,11 +134,18 @@ def test_a_drill_that_is_interrupted_removes_its_group_and_the_next_begins_anew(
 
 
 def test_topics_without_records_are_no_rehearsal(settings: StackSettings) -> None:
-    source, target = Cluster(), Cluster()
-    source.hold("orders", [(1, "")])
-    night = a_night(a_resolved_flow(**SELECTED), source, target, {})
+    night = a_night(a_resolved_flow(**SELECTED), Cluster(), Cluster(), {})
     with pytest.raises(RefusedError, match="drill-without-records"):
         rehearse(a_drill(night, []), settings)
+
+
+def test_a_partition_that_is_not_on_the_target_is_named_and_not_left_out(settings: StackSettings) -> None:
+    night, done = a_night_of(a_resolved_flow(topics=("orders", "stock"))), list[str]()
+    night.source.hold("stock", [(1, "")])
+    with pytest.raises(RefusedError, match=r"drill-without-partition: uswest does not have useast\.stock-0, at flow"):
+        rehearse(a_drill(night, done), settings)
+    assert done == [*DELETED, *DELETED]
+    assert read_record(settings, "orders") is None
 
 
 def test_a_position_that_is_not_proven_is_no_rehearsal(settings: StackSettings) -> None:
