@@ -2,20 +2,21 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from components.contract.parameters import ConnectorParameters
 from components.flows.digest import flow_digest
 from components.flows.expansion import Shape
-from components.flows.naming import mirror_connector_name, replication_policy
+from components.flows.naming import connector_name, mirror_connector_name, replication_policy
 from components.flows.resolved import ResolvedFlow
-from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS
+from components.kafka.mirror_connectors import CONNECTOR_CLASSES
 from components.render.api_versions import strimzi_api_version
 from components.render.config_maps import config_map_object, connector_config_maps
 from components.render.heartbeat_workers import heartbeat_workers
 from components.render.kafka_connect import connect_object
-from components.render.kafka_connectors import connector_objects
-from components.render.kafka_mirror_maker2 import heartbeat_connectors, mirror_maker2_objects, mirror_roles
+from components.render.kafka_connectors import connector_objects, connector_roles
+from components.render.kafka_mirror_maker2 import mirror_maker2_objects, mirror_roles, sends_heartbeats_apart
 from components.render.namespaces import namespace_objects
 from components.render.planned_objects import PlannedObject
 from components.render.rbac import access_objects
@@ -34,6 +35,13 @@ class Deployment:
     name: str
     flows: tuple[ResolvedFlow, ...]
 
+    @cached_property
+    def objects(self) -> tuple[PlannedObject, ...]:
+        """Every object of the deployment, each after the objects that it needs."""
+        if self.flows[0].expanded.shape is Shape.MIRROR_MAKER2:
+            return mirror_maker2_objects(self.flows)
+        return tuple(planned for flow in self.flows for planned in flow_objects(flow))
+
 
 def deployments(flows: Iterable[ResolvedFlow]) -> tuple[Deployment, ...]:
     """Group flows into deployments, in the order of the flows."""
@@ -41,13 +49,6 @@ def deployments(flows: Iterable[ResolvedFlow]) -> tuple[Deployment, ...]:
     for flow in flows:
         by_workers.setdefault(flow.workers, []).append(flow)
     return tuple(Deployment(workers, tuple(members)) for workers, members in by_workers.items())
-
-
-def deployment_objects(deployment: Deployment) -> tuple[PlannedObject, ...]:
-    """Return every object of a deployment, each after the objects that it needs."""
-    if deployment.flows[0].expanded.shape is Shape.MIRROR_MAKER2:
-        return mirror_maker2_objects(deployment.flows)
-    return tuple(planned for flow in deployment.flows for planned in flow_objects(flow))
 
 
 def flow_objects(flow: ResolvedFlow) -> tuple[PlannedObject, ...]:
@@ -88,8 +89,9 @@ def declared_connectors(flow: ResolvedFlow) -> Iterator[ConnectorParameters]:
         yield ConnectorParameters(
             role=role, connector=name, api_version=api, kind="KafkaMirrorMaker2", object_name=flow.connect_name
         )
-    for planned in heartbeat_connectors(flow) if mirror else connector_objects(flow):
-        role = ROLE_OF_CLASS[planned.manifest["spec"]["class"].rpartition(".")[2]]
-        yield ConnectorParameters(
-            role=role, connector=planned.name, api_version=api, kind="KafkaConnector", object_name=planned.name
-        )
+    for role, part in connector_roles(flow):
+        if not mirror or (role == "heartbeat" and sends_heartbeats_apart(flow)):
+            name = connector_name(flow.name, flow.settings, role, part)
+            yield ConnectorParameters(
+                role=role, connector=name, api_version=api, kind="KafkaConnector", object_name=name
+            )

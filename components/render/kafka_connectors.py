@@ -26,19 +26,15 @@ from components.topology.connectors import Connector
 
 def connector_objects(flow: ResolvedFlow) -> list[PlannedObject]:
     """Return a flow's KafkaConnectors: one source (or one for each of `sources`), and the others unless disabled."""
+    return [connector_object(flow, role, part) for role, part in connector_roles(flow)]
+
+
+def connector_roles(flow: ResolvedFlow) -> tuple[tuple[ConnectorRole, str], ...]:
+    """Return the role of each KafkaConnector of a flow, with the part of a source connector if there are several."""
     connectors = flow.settings.connectors
-    parts = list(connectors.sources) or [""]
-    objects = [_connector_object(flow, "source", part) for part in parts]
-    if connectors.checkpoint.enabled:
-        objects.append(_connector_object(flow, "checkpoint"))
-    if connectors.heartbeat.enabled:
-        objects.append(heartbeat_connector(flow))
-    return objects
-
-
-def heartbeat_connector(flow: ResolvedFlow) -> PlannedObject:
-    """Return the KafkaConnector of a flow's heartbeats, on the workers that send them."""
-    return _connector_object(heartbeat_workers(flow), "heartbeat")
+    others: tuple[ConnectorRole, ...] = ("checkpoint", "heartbeat")
+    sources: list[tuple[ConnectorRole, str]] = [("source", part) for part in connectors.sources or ("",)]
+    return (*sources, *((role, "") for role in others if getattr(connectors, role).enabled))
 
 
 def connector_fields(connector: Connector) -> Manifest:
@@ -80,7 +76,10 @@ def _connection(config_map: ConnectorConfigMap, *prefixes: str) -> dict[str, str
     return {f"{prefix}{key}": config_map.placeholder(key) for prefix in prefixes for key in keys}
 
 
-def _connector_object(flow: ResolvedFlow, role: ConnectorRole, part: str = "") -> PlannedObject:
+def connector_object(flow: ResolvedFlow, role: ConnectorRole, part: str = "") -> PlannedObject:
+    """Return one KafkaConnector of a flow; that of its heartbeats is on the workers that send them."""
+    if role == "heartbeat":
+        flow = heartbeat_workers(flow)
     connectors = flow.settings.connectors
     connector: Connector = connectors.sources[part] if part else getattr(connectors, role)
     body = manifest(

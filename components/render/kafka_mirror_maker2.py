@@ -21,7 +21,7 @@ from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.connector_config import connector_settings
 from components.render.heartbeat_workers import heartbeat_workers
 from components.render.kafka_connect import connect_object, worker_layers
-from components.render.kafka_connectors import connector_fields, heartbeat_connector
+from components.render.kafka_connectors import connector_fields, connector_object
 from components.render.namespaces import namespace_objects
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest, with_own_labels
 from components.render.rbac import access_objects, read_access_objects
@@ -171,7 +171,7 @@ def _heartbeats(mirrors: Mirrors) -> Iterator[PlannedObject]:
     """
     groups: dict[str, list[ResolvedFlow]] = {}
     for mirror in mirrors:
-        if heartbeat_connectors(mirror):
+        if sends_heartbeats_apart(mirror):
             sender = heartbeat_workers(mirror)
             groups.setdefault(sender.workers, []).append(sender)
     for senders in groups.values():
@@ -183,10 +183,10 @@ def _heartbeats(mirrors: Mirrors) -> Iterator[PlannedObject]:
         yield from (replace(planned, part=part) for planned in access_objects(*senders))
         yield replace(connect_object(*senders), part=own)
     for mirror in mirrors:
-        yield from (_of_mirror(mirror, planned) for planned in heartbeat_connectors(mirror))
+        if sends_heartbeats_apart(mirror):
+            yield _of_mirror(mirror, connector_object(mirror, "heartbeat"))
 
 
-def heartbeat_connectors(mirror: ResolvedFlow) -> list[PlannedObject]:
-    """Return the KafkaConnector for a mirror's heartbeats, if the KafkaMirrorMaker2 cannot run it."""
-    runs = mirror.settings.connectors.heartbeat.enabled and not mirror.api.has_heartbeat_mirrors
-    return [heartbeat_connector(mirror)] if runs else []
+def sends_heartbeats_apart(mirror: ResolvedFlow) -> bool:
+    """Whether a KafkaConnector sends the mirror's heartbeats, because the KafkaMirrorMaker2 cannot run it."""
+    return mirror.settings.connectors.heartbeat.enabled and not mirror.api.has_heartbeat_mirrors

@@ -10,8 +10,8 @@ import pulumi
 from components.checks import check_topology
 from components.contract.problems import Problem, ReplicationError, raise_errors
 from components.flows.operators import StrimziApi
-from components.flows.resolved import ResolvedFlow, missing_config, resolve_flows
-from components.render.deployments import FlowOutputs, deployment_objects, deployments, flow_outputs
+from components.flows.resolved import missing_config, resolve_flows
+from components.render.deployments import Deployment, FlowOutputs, deployments, flow_outputs
 from components.render.planned_objects import PlannedObject, waits
 from components.resources.one_step import one_step_hooks
 from components.topology.clusters import Cluster
@@ -42,19 +42,19 @@ class ReplicationArgs:
     warned: set[Problem] = field(default_factory=set, repr=False, compare=False)
 
 
-def resolve_replication(name: str, replication: Replication, args: ReplicationArgs) -> tuple[ResolvedFlow, ...]:
-    """Check a replication and return its flows; raises ReplicationError with every problem."""
+def resolve_replication(name: str, replication: Replication, args: ReplicationArgs) -> tuple[Deployment, ...]:
+    """Check a replication and return its deployments; raises ReplicationError with every problem."""
     topology = Topology(strimzi=args.strimzi, clusters=args.clusters, replications={name: replication})
     for warning in raise_errors(check_topology(topology)):
         if warning not in args.warned:
             args.warned.add(warning)
             pulumi.log.warn(str(warning))
-    flows = resolve_flows(topology, None, args.addresses)
-    planned = [item for deployment in deployments(flows) for item in deployment_objects(deployment)]
+    found = deployments(resolve_flows(topology, None, args.addresses))
+    planned = [item for deployment in found for item in deployment.objects]
     needed = {config for item in planned for config in item.secret_values.values()}
     if missing := needed - set(args.secrets):
         raise ReplicationError(missing_config("clusters", key, secret=True) for key in missing)
-    return flows
+    return found
 
 
 def known_output(value: T) -> pulumi.Output[T]:
@@ -66,15 +66,14 @@ def known_output(value: T) -> pulumi.Output[T]:
 
 
 def register_objects(
-    flows: Iterable[ResolvedFlow], secrets: Mapping[str, pulumi.Input[str]], parent: pulumi.Resource
+    found: Iterable[Deployment], secrets: Mapping[str, pulumi.Input[str]], parent: pulumi.Resource
 ) -> dict[str, FlowOutputs]:
-    """Register every object of the flows under `parent`, and return each flow's outputs by its name."""
+    """Register every object of the deployments under `parent`, and return each flow's outputs by its name."""
     outputs: dict[str, FlowOutputs] = {}
-    for deployment in deployments(flows):
+    for deployment in found:
         registered: dict[str, pulumi.Resource] = {}
-        objects = deployment_objects(deployment)
-        earlier = waits(objects)
-        for planned in objects:
+        earlier = waits(deployment.objects)
+        for planned in deployment.objects:
             # The engine cannot see the order, since objects refer to each other by plain names, not by outputs.
             name = f"{deployment.name}-{planned.key}"
             hooks = one_step_hooks(name, deployment.flows[0], planned)

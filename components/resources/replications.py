@@ -32,10 +32,10 @@ class ReplicationFlow(pulumi.ComponentResource):
     outputs: pulumi.Output[FlowOutputs]
 
     def __init__(self, name: str, args: ReplicationFlowArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        (flow,) = resolve_replication(name, args.flow, args)
+        (deployment,) = resolve_replication(name, args.flow, args)
+        (self._flow,) = deployment.flows
         super().__init__(FLOW_TYPE, name, None, _with_alias(MIRROR_MAKER2_TYPE, opts))
-        outputs = register_objects([flow], args.secrets, self)[flow.name]
-        self._flow = flow
+        outputs = register_objects([deployment], args.secrets, self)[self._flow.name]
         self.outputs = known_output(outputs)
         self.register_outputs(dict(outputs))
 
@@ -69,17 +69,18 @@ class BidirectionalPrefixlessPair(pulumi.ComponentResource):
     def __init__(
         self, name: str, args: BidirectionalPrefixlessPairArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        flows = resolve_replication(name, args.pair, args)
+        halves = resolve_replication(name, args.pair, args)
         super().__init__("replication:kafka:PrefixlessPair", name, None, opts)
         outputs: dict[str, FlowOutputs] = {}
-        for flow in flows:
+        for deployment in halves:
+            (flow,) = deployment.flows
             target = flow.settings.target
             if args.targets is None or target in args.targets:
                 provider = args.providers.get(target)
                 # The objects of a half inherit its provider.
                 options = pulumi.ResourceOptions(parent=self, provider=provider)
                 half = pulumi.ComponentResource(FLOW_TYPE, flow.name, None, options)
-                outputs |= register_objects([flow], args.secrets, half)
+                outputs |= register_objects([deployment], args.secrets, half)
                 half.register_outputs(outputs[flow.name])
         self.outputs = known_output(outputs)
         self.register_outputs(outputs)
@@ -101,9 +102,9 @@ class ConnectClusterSplit(pulumi.ComponentResource):
     outputs: pulumi.Output[dict[str, FlowOutputs]]
 
     def __init__(self, name: str, args: ConnectClusterSplitArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        flows = resolve_replication(name, args.split, args)
+        parts = resolve_replication(name, args.split, args)
         super().__init__("replication:kafka:Split", name, None, opts)
-        outputs = register_objects(flows, args.secrets, self)
+        outputs = register_objects(parts, args.secrets, self)
         self.outputs = known_output(outputs)
         self.register_outputs(outputs)
 
@@ -125,9 +126,10 @@ class KafkaMirrorMaker2(pulumi.ComponentResource):
     outputs: pulumi.Output[dict[str, FlowOutputs]]
 
     def __init__(self, name: str, args: KafkaMirrorMaker2Args, opts: pulumi.ResourceOptions | None = None) -> None:
-        flows = resolve_replication(name, args.mirrors, args)
+        found = resolve_replication(name, args.mirrors, args)
         super().__init__(MIRROR_MAKER2_TYPE, name, None, _with_alias(FLOW_TYPE, opts))
-        selected = [flow for flow in flows if args.targets is None or flow.settings.target in args.targets]
+        # Mirrors that share workers have one target.
+        selected = [each for each in found if args.targets is None or each.flows[0].settings.target in args.targets]
         outputs = register_objects(selected, args.secrets, self)
         self.outputs = known_output(outputs)
         self.register_outputs(outputs)

@@ -6,7 +6,7 @@ from typing import Any
 
 from components.contract.problems import CannotRunError, raise_errors
 from components.flows.resolved import ResolvedFlow
-from components.render.deployments import deployment_objects, deployments
+from components.render.deployments import deployments
 from infra.engine.command import Say
 from infra.engine.failures import NoSuchStackError
 from infra.engine.stack import open_stack
@@ -60,7 +60,7 @@ def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
 
 
 def _declared(flows: Sequence[ResolvedFlow]) -> set[Reference]:
-    return {reference(item.manifest) for each in deployments(flows) for item in deployment_objects(each)}
+    return {reference(item.manifest) for each in deployments(flows) for item in each.objects}
 
 
 def _require_switchable(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> None:

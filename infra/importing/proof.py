@@ -14,7 +14,7 @@ from components.kafka.replication_policy import SIDES
 from components.properties.definitions import Owner, definitions
 from components.properties.values import value_text
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
-from components.render.deployments import Deployment, deployment_objects
+from components.render.deployments import Deployment
 from components.render.planned_objects import PART_OF, Manifest
 from components.render.references import CONFIG_MAP_PROVIDER, SECRET_PROVIDER
 from infra.importing.flows import Imported
@@ -66,7 +66,7 @@ class Proof:
 def prove(imported: Imported, deployment: Deployment, placeholders: Placeholders) -> Proof:
     """Compare what was read with what the topology renders for it."""
     kafka = deployment.flows[0].expanded.kafka
-    ours = {each.key: each.manifest for each in deployment_objects(deployment)}
+    ours = {each.key: each.manifest for each in deployment.objects}
     theirs = _read_objects(imported, placeholders)
     flows = {flow.settings.source: flow.name for flow in deployment.flows}
     sides, specs = [], []

@@ -8,7 +8,7 @@ from typing import Any
 from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow
 from components.kafka.connector_status import connectors, failures, is_observed
-from components.render.deployments import deployment_objects, deployments
+from components.render.deployments import deployments
 from components.render.planned_objects import ObjectRole, PlannedObject
 from infra.kubernetes.api import ApiError, KubernetesApi, reference
 from infra.kubernetes.secret_readers import RESTART
@@ -47,7 +47,7 @@ def wait_until_ready(
 
     `say` hears how many are. Raises CannotRunError at the deadline; it names what is not ready and why.
     """
-    every = (*users, *(item for each in deployments(flows) for item in deployment_objects(each)))
+    every = (*users, *(item for each in deployments(flows) for item in each.objects))
     planned = [item for item in every if item.role in _RUNNERS]
 
     ends = time.monotonic() + deadline_seconds

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from components.flows.resolved import ResolvedFlow
-from components.render.deployments import deployment_objects, deployments
+from components.render.deployments import deployments
 from components.render.planned_objects import Manifest
 from components.render.references import Reference as Named
 from components.render.references import references
@@ -46,7 +46,7 @@ def restart_readers(api: KubernetesApi, flows: Sequence[ResolvedFlow], before: V
 def _readers(flows: Sequence[ResolvedFlow]) -> Iterator[tuple[Manifest, set[Named]]]:
     """Each connector that names Secrets itself. The operator rolls workers whose own Secrets change."""
     for deployment in deployments(flows):
-        for planned in deployment_objects(deployment):
+        for planned in deployment.objects:
             if planned.kind == "KafkaConnector":
                 named = references(json.dumps(planned.manifest["spec"]), planned.manifest["metadata"]["namespace"])
                 yield planned.manifest, {each for each in named if each.kind == "Secret"}

@@ -11,7 +11,7 @@ import yaml
 
 from components.contract.problems import CannotRunError
 from components.flows.resolved import resolve_flows
-from components.render.deployments import deployment_objects, deployments
+from components.render.deployments import deployments
 from components.render.kafka_users import kafka_user_objects
 from components.render.planned_objects import PlannedObject
 from infra.settings import StackSettings
@@ -27,7 +27,7 @@ def rendered_files(settings: StackSettings, addresses: Mapping[str, str]) -> dic
     raise_mistakes(settings)
     flows = resolve_flows(settings.topology, settings.region, addresses)
     deployed = deployments(flows)
-    folders = {each.name: deployment_objects(each) for each in deployed}
+    folders = {each.name: each.objects for each in deployed}
     if users := kafka_user_objects(settings.topology, settings.region):
         folders[USERS_FOLDER] = users
     files = {"kustomization.yaml": _MARKER + _yaml(_kustomization(list(folders)))}

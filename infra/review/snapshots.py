@@ -11,7 +11,7 @@ import yaml
 from components.contract.problems import CannotRunError, ReplicationError
 from components.flows.expansion import ExpandedFlow
 from components.flows.resolved import resolve_flows
-from components.render.deployments import Deployment, deployment_objects, deployments
+from components.render.deployments import Deployment, deployments
 from components.render.kafka_users import kafka_user_objects
 from components.render.planned_objects import Manifest, PlannedObject, manifest, waits
 from components.topology.clusters import ConfigValue
@@ -47,13 +47,13 @@ class Snapshot:
     def objects(self, name: str) -> Objects:
         """Objects of one deployment by role and part; empty if the deployment does not exist."""
         if name in self.deployments:
-            return _by_key(deployment_objects(self.deployments[name]))
+            return _by_key(self.deployments[name].objects)
         return self.others.get(name, {})
 
     def waits(self, name: str) -> Mapping[str, tuple[str, ...]]:
         """Keys of the objects that each object waits for; unknown, so empty, for rendered files and Kafka users."""
         known = self.deployments.get(name)
-        return waits(deployment_objects(known)) if known is not None else {}
+        return waits(known.objects) if known is not None else {}
 
     def flows(self, name: str) -> Mapping[str, str]:
         """Flows of a deployment by the alias of their source; empty if the topology is unknown."""

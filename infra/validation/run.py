@@ -17,7 +17,7 @@ from rich.markup import escape
 from components.contract.clusters import JsonObject
 from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow, resolve_flows
-from components.render.deployments import deployment_objects, deployments
+from components.render.deployments import deployments
 from components.render.job_parameters import job_parameters
 from infra.engine import deployment
 from infra.environment import stack_environment
@@ -114,7 +114,7 @@ def _say(console: Console, sentences: Iterable[str]) -> list[str]:
 
 def _about_connectors(run: ValidationRun, access: KubernetesAccess) -> list[str]:
     """What may explain a failed validation, or why the cluster could not be asked."""
-    planned = (item for each in deployments(run.flows()) for item in deployment_objects(each))
+    planned = (item for each in deployments(run.flows()) for item in each.objects)
     targets = [reference(item.manifest) for item in planned if item.manifest["kind"] in _RUN_CONNECTORS]
     try:
         with asking_kubernetes(f"stack {run.settings.stack}", "The status of connectors may say why.", _PERMISSION):

@@ -9,7 +9,7 @@ import pytest
 
 from components.flows.operators import strimzi
 from components.flows.resolved import ResolvedFlow, resolve_flows
-from components.render.deployments import deployment_objects, deployments, flow_objects
+from components.render.deployments import deployments, flow_objects
 from components.topology.parsing import parse_topology
 from infra.settings import read_settings, stack_names
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
@@ -34,7 +34,7 @@ def server(operator: str, api_server_of: Callable[[str], ApiServer]) -> ApiServe
 
 def refused(server: ApiServer, flows: Iterable[ResolvedFlow]) -> dict[str, list[str]]:
     """What the server has against the objects of flows, by object."""
-    objects = [planned for each in deployments(flows) for planned in deployment_objects(each)]
+    objects = [planned for each in deployments(flows) for planned in each.objects]
     assert objects
     complaints = {f"{planned.kind} {planned.name}": strict_apply(server, planned.manifest) for planned in objects}
     return {name: found for name, found in complaints.items() if found}

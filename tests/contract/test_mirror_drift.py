@@ -8,7 +8,7 @@ from kubernetes import client, config
 
 from components.flows.operators import strimzi
 from components.flows.resolved import resolve_flows
-from components.render.deployments import deployment_objects, deployments
+from components.render.deployments import deployments
 from components.render.planned_objects import Manifest
 from components.topology.parsing import parse_topology
 from infra.kubernetes.api import KubernetesApi, reference
@@ -38,7 +38,7 @@ def deployed(server: ApiServer, operator: str) -> Iterator[tuple[Manifest, Kuber
     clusters = {alias: a_cluster(bootstrapServers=f"{alias}:9093") for alias in (*SOURCES, "uswest")}
     mirror = {"kind": "mirrorMaker2", "target": "uswest", "sources": SOURCES, "namespace": {"name": NAMESPACE}}
     flows = resolve_flows(parse_topology(a_topology(mirror, clusters=clusters, strimzi=operator)), None, {})
-    planned = [item for each in deployments(flows) for item in deployment_objects(each)]
+    planned = [item for each in deployments(flows) for item in each.objects]
     (body,) = [item.manifest for item in planned if item.kind == "KafkaMirrorMaker2"]
     with KubernetesApi(server.kubeconfig, field_manager="pulumi-kubernetes-0a1b2c3d") as pulumi:
         pulumi.apply(body)

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from components.flows.resolved import resolve_flows
-from components.render.deployments import deployment_objects, deployments
+from components.render.deployments import deployments
 from components.render.kafka_users import kafka_user_objects
 from components.topology.parsing import parse_topology
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
@@ -43,7 +43,7 @@ def objects() -> list[dict[str, Any]]:
     replications = {"permitted": flow, "mirrored": mirror}
     topology = parse_topology(a_topology(clusters=clusters, replications=replications))
     flows = resolve_flows(topology, None, {})
-    planned = [each for deployed in deployments(flows) for each in deployment_objects(deployed)]
+    planned = [each for deployed in deployments(flows) for each in deployed.objects]
     return [each.manifest for each in (*planned, *kafka_user_objects(topology, None))]
 
 

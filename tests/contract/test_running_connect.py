@@ -14,7 +14,7 @@ import pytest
 from components.flows.resolved import resolve_flows
 from components.properties.definitions import CONNECTORS, Definition, Owner, PropertyType, definitions
 from components.properties.values import type_problem
-from components.render.deployments import deployment_objects, deployments
+from components.render.deployments import deployments
 from infra.kubernetes.api import KubernetesApi
 from infra.local.endpoints import Endpoints
 from infra.local.operator.connector_plan import connector_config
@@ -122,12 +122,8 @@ def example_connectors(stack: str, operator: str) -> Iterator[tuple[str, Owner, 
     topology = settings.topology.model_copy(update={"strimzi": operator})
     addresses = {f"{alias}Bootstrap": f"{alias}:9093" for alias in topology.clusters}
     for deployment in deployments(resolve_flows(topology, settings.region, {**settings.values, **addresses})):
-        maps = {
-            planned.name: planned.manifest["data"]
-            for planned in deployment_objects(deployment)
-            if planned.kind == "ConfigMap"
-        }
-        for planned in deployment_objects(deployment):
+        maps = {planned.name: planned.manifest["data"] for planned in deployment.objects if planned.kind == "ConfigMap"}
+        for planned in deployment.objects:
             item = {**planned.manifest, "metadata": {**planned.manifest["metadata"], "generation": 1}}
             if planned.kind == "KafkaConnector":
                 found, selections = [connector_resource(item)], set[str]()

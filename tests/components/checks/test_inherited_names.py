@@ -7,7 +7,7 @@ import pytest
 from components.checks import check_topology
 from components.flows.digest import model_digest
 from components.flows.resolved import resolve_flows
-from components.render.deployments import deployment_objects, deployments
+from components.render.deployments import deployments
 from components.topology.parsing import parse_topology
 from tests.builders import a_flow, a_topology
 
@@ -36,7 +36,7 @@ def problems(**flows: dict[str, Any]) -> list[tuple[str, str]]:
 def objects(**overrides: Any) -> dict[str, dict[str, Any]]:
     topology = parse_topology(a_topology(a_flow(**overrides)))
     (deployment,) = deployments(resolve_flows(topology, None, {}))
-    return {each.key: each.manifest for each in deployment_objects(deployment)}
+    return {each.key: each.manifest for each in deployment.objects}
 
 
 def test_inherited_names_render_as_they_are_given() -> None:

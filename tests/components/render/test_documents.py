@@ -10,7 +10,7 @@ import yaml
 from components.checks import check_topology
 from components.contract.problems import Severity
 from components.flows.resolved import resolve_flows
-from components.render.deployments import deployment_objects, deployments
+from components.render.deployments import deployments
 from components.render.planned_objects import PlannedObject
 from components.topology.parsing import parse_topology
 from tests.repository import ROOT, STACKS
@@ -26,7 +26,7 @@ def _planned(topology: Any) -> list[PlannedObject]:
     problems = [problem for problem in check_topology(parsed) if problem.severity is Severity.ERROR]
     assert not problems, "\n".join(map(str, problems))
     flows = resolve_flows(parsed, None, {})
-    return [planned for each in deployments(flows) for planned in deployment_objects(each)]
+    return [planned for each in deployments(flows) for planned in each.objects]
 
 
 def _missing(expected: Any, found: Any, path: str) -> Iterator[str]:

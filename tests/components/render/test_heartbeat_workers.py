@@ -9,7 +9,7 @@ from components.checks import check_topology
 from components.flows.digest import flow_digest
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.acls import flow_acls
-from components.render.deployments import deployment_objects, deployments, flow_objects
+from components.render.deployments import deployments, flow_objects
 from components.render.heartbeat_workers import heartbeat_workers
 from components.render.job_parameters import flow_parameters
 from components.topology.parsing import parse_topology
@@ -149,7 +149,7 @@ def test_only_the_mirror_that_needs_it_gets_workers_at_its_source() -> None:
     mirrors = {"kind": "mirrorMaker2", "sources": {"useast": selection, "eu": selection}, "target": "uswest"}
     topology = parse_topology(a_topology(mirrors, clusters=clusters))
     (deployment,) = deployments(resolve_flows(topology, None, {}))
-    planned = deployment_objects(deployment)
+    planned = deployment.objects
     keys = [each.key for each in planned]
     assert len(keys) == len(set(keys))
     found = {each.key: each.manifest for each in planned}

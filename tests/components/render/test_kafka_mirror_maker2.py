@@ -6,7 +6,7 @@ import pytest
 
 from components.checks import check_topology
 from components.flows.resolved import ResolvedFlow, resolve_flows
-from components.render.deployments import Deployment, deployment_objects, deployments, flow_outputs
+from components.render.deployments import Deployment, deployments, flow_outputs
 from components.render.job_parameters import flow_parameters
 from components.render.planned_objects import PlannedObject
 from components.resources.exactly_once import enables
@@ -50,7 +50,7 @@ def the_deployments(mirror: dict[str, Any], strimzi: str = "1.2", clusters: Any 
 def the_objects(mirror: dict[str, Any], strimzi: str = "1.2", clusters: Any = None) -> dict[str, PlannedObject]:
     """The objects of a replication with one deployment, by key."""
     (deployment,) = the_deployments(mirror, strimzi, clusters)
-    planned = deployment_objects(deployment)
+    planned = deployment.objects
     found = {each.key: each for each in planned}
     assert len(found) == len(planned), "two objects of one role and part would have one Pulumi name"
     return found
@@ -118,10 +118,7 @@ def test_connectors_of_older_operators_may_read_both_files_of_their_workers() ->
 def test_active_active_is_one_resource_next_to_each_target() -> None:
     both = the_deployments(a_mirror(source=None, target=None, between=["useast", "uswest"]))
     specs = [
-        each.manifest["spec"]
-        for one in both
-        for each in deployment_objects(one)
-        if each.manifest["kind"] == "KafkaMirrorMaker2"
+        each.manifest["spec"] for one in both for each in one.objects if each.manifest["kind"] == "KafkaMirrorMaker2"
     ]
     ends = {(spec["mirrors"][0]["source"]["alias"], spec["target"]["alias"]) for spec in specs}
     assert ends == {("useast", "uswest"), ("uswest", "useast")}

@@ -6,7 +6,7 @@ from components.checks import check_topology
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.config_layers import values
 from components.render.connector_config import connector_layers
-from components.render.deployments import deployment_objects, deployments
+from components.render.deployments import deployments
 from components.render.job_parameters import flow_parameters
 from components.render.kafka_connectors import connector_config
 from components.topology.parsing import parse_topology
@@ -100,7 +100,7 @@ def test_a_mirror_has_its_own_transforms_or_those_of_the_mirror_maker() -> None:
     sources = {"useast": selected, "eucentral": {**selected, "transforms": STAMP}}
     resolved = flows(**MIRROR, sources=sources)
     assert chains(*resolved) == {"orders-from-useast": "drop", "orders-from-eucentral": "stamp"}
-    objects = [planned for each in deployments(resolved) for planned in deployment_objects(each)]
+    objects = [planned for each in deployments(resolved) for planned in each.objects]
     (resource,) = [planned.manifest for planned in objects if planned.kind == "KafkaMirrorMaker2"]
     rendered = {each["source"]["alias"]: each["sourceConnector"]["config"] for each in resource["spec"]["mirrors"]}
     assert rendered["useast"]["transforms.drop.headers"] == "trace"

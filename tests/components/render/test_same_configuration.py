@@ -18,7 +18,7 @@ from components.flows.resolved import resolve_flows
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
 from components.properties.clients import client_properties, clients
 from components.properties.definitions import Owner, definitions
-from components.render.deployments import deployment_objects, deployments
+from components.render.deployments import deployments
 from components.topology.parsing import parse_topology
 from infra.local.certificates import Authority
 from infra.local.operator import mirror_maker2, resources
@@ -117,8 +117,7 @@ def a_declared(kind: str, strimzi: str, keys: Mapping[str, Any]) -> list[dict[st
     (deployment,) = deployments(resolve_flows(topology, None, {}))
     served = {"uid": "u-1", "generation": 1}
     return [
-        {**planned.manifest, "metadata": {**planned.manifest["metadata"], **served}}
-        for planned in deployment_objects(deployment)
+        {**planned.manifest, "metadata": {**planned.manifest["metadata"], **served}} for planned in deployment.objects
     ]
 
 

@@ -7,7 +7,7 @@ import pytest
 from components.flows.resolved import resolve_flows
 from components.render.api_versions import security_fields
 from components.render.connections import connection_properties
-from components.render.deployments import deployment_objects, deployments
+from components.render.deployments import deployments
 from components.render.job_parameters import flow_parameters
 from components.render.kafka_connect import connect_object
 from components.topology.parsing import parse_topology
@@ -163,7 +163,7 @@ def test_workers_of_mirrors_are_rolled_for_the_secrets_of_every_source() -> None
     given = {"pod": {"metadata": {"annotations": {"team": "data"}}}}
     topology = parse_topology(a_topology({**mirrors, "connect": {"template": given}}, clusters=clusters))
     (deployment,) = deployments(resolve_flows(topology, None, {}))
-    (mirror,) = (each.manifest for each in deployment_objects(deployment) if each.kind == "KafkaMirrorMaker2")
+    (mirror,) = (each.manifest for each in deployment.objects if each.kind == "KafkaMirrorMaker2")
     annotations = mirror["spec"]["template"]["pod"]["metadata"]["annotations"]
     assert annotations.pop("team") == "data"
     assert set(annotations["kafka-replication/credentials-revisions"].split(",")) == {"useast=1", "eu=3"}
@@ -194,7 +194,7 @@ def test_workers_of_several_mirrors_heartbeats_mount_what_each_source_needs() ->
     mirrors = {"kind": "mirrorMaker2", "sources": {"useast": topics, "eu": topics}, "target": "uswest"}
     topology = parse_topology(a_topology(mirrors, clusters=clusters))
     (deployment,) = deployments(resolve_flows(topology, None, {}))
-    objects = {planned.kind: planned.manifest for planned in deployment_objects(deployment)}
+    objects = {planned.kind: planned.manifest for planned in deployment.objects}
     for kind in ("KafkaConnect", "KafkaMirrorMaker2"):
         volumes = objects[kind]["spec"]["template"]["pod"]["volumes"]
         assert {each["name"] for each in volumes} == {"source-token-trust-useast", "source-token-trust-eu"}

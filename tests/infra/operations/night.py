@@ -10,7 +10,7 @@ from typing import Any, cast
 from components.contract.clusters import ClusterParameters
 from components.flows.resolved import ResolvedFlow
 from components.kafka.positions import TopicPartition
-from components.render.deployments import deployment_objects, deployments
+from components.render.deployments import deployments
 from components.render.job_parameters import flow_parameters
 from components.topology.parsing import parse_topology
 from infra.commands.failover import Call
@@ -152,7 +152,7 @@ def a_night(
     flow: ResolvedFlow, source: Cluster, target: Cluster, groups: Mapping[str, Mapping[TopicPartition, int]]
 ) -> Night:
     """The flow with these groups on the source, each at these offsets."""
-    declared = [dict(each.manifest) for one in deployments([flow]) for each in deployment_objects(one)]
+    declared = [dict(each.manifest) for one in deployments([flow]) for each in one.objects]
     wanted = [each for each in declared if each["kind"] in ("KafkaConnector", "KafkaMirrorMaker2")]
     operator = Operator({reference(each): deepcopy(each) for each in wanted})
     for body in operator.objects.values():
