@@ -7,32 +7,14 @@ records. Where a restarted task sent records again, it is their last copy, so th
 """
 
 import itertools
-from array import array
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-from components.kafka.record_identity import IDENTITY_BYTES, Identified
+from components.kafka.record_identity import Identified
+from components.kafka.walked_records import NOWHERE, Copies, ExactPosition, Walked
 
 #: How many source records are remembered, to recognise those that were sent again; 32 bytes each, up to twice as many.
 REMEMBERED = 1_000_000
-_NOWHERE = -1
-
-
-@dataclass(frozen=True)
-class ExactPosition:
-    """Where a group at `committed` on the source goes on: at `offset` on the target.
-
-    From there on it reads `read_again` records that it has consumed on the source, because they were sent again.
-    `not_there` records from `committed` on are missing on the target, although later ones are there. `expired` records
-    before `offset` were deleted on the source, and a group that stands before its first record may not have read them.
-    """
-
-    committed: int
-    offset: int
-    read_again: int = 0
-    not_there: int = 0
-    expired: int = 0
 
 
 @dataclass(frozen=True)
@@ -54,19 +36,6 @@ class PartitionPositions:
     on_target: int = 0
     passed_over: int = 0
     foreign: int = 0
-
-
-@dataclass(frozen=True)
-class Copies:
-    """Where each record was found: offsets on source and target, in order, and those of records that were sent again.
-
-    8 bytes for each number: for those who need more than positions.
-    """
-
-    source: "array[int]" = field(default_factory=lambda: array("q"))
-    target: "array[int]" = field(default_factory=lambda: array("q"))
-    source_again: "array[int]" = field(default_factory=lambda: array("q"))
-    target_again: "array[int]" = field(default_factory=lambda: array("q"))
 
 
 class NotProvenError(Exception):
@@ -93,15 +62,16 @@ def exact_positions(
     read_source, read_target = _Counted(source), _Counted(target)
     passed: dict[bytes, int] = {}
     before, source, target = from_first_common(read_source, read_target, remembered, passed)
-    walked = _Walked(sorted(set(committed)), remembered, copies)
+    wanted = sorted(set(committed))
+    walked = Walked(wanted, remembered, copies, shared)
     for record in before:
-        walked.remember(record, _NOWHERE)
+        walked.remember(record, NOWHERE)
     expected, foreign = next(source, None), 0
     for record in target:
         if walked.goes_on(record):
             continue
         # What a task had sent twice to a shared source does not return, so that no copy of it is to be expected.
-        while shared and expected is not None and expected.identity != record.identity and walked.knows(expected):
+        while shared and expected is not None and expected.identity != record.identity and walked.passes_over(expected):
             expected = next(source, None)
         if expected is not None and expected.identity == record.identity:
             walked.remember(expected, record.offset)
@@ -111,12 +81,14 @@ def exact_positions(
                 raise _unknown(record, expected)
             foreign += 1
     # Without a foreign record, an equal one at the end may as well be one that has yet to cross.
-    while foreign and expected is not None and walked.knows(expected):
+    while foreign and expected is not None and walked.passes_over(expected):
         expected = next(source, None)
     rest = itertools.chain([expected] if expected is not None else [], source)
     waiting = _waiting(rest, passed)
+    positions = walked.positions(target_end)
+    _refuse_doubt(wanted, walked)
     return PartitionPositions(
-        walked.positions(target_end),
+        positions,
         waiting,
         expected,
         walked.sent_again,
@@ -190,126 +162,12 @@ def _waiting(rest: Iterator[Identified], passed: Mapping[bytes, int]) -> int:
     return count
 
 
+def _refuse_doubt(wanted: list[int], walked: Walked) -> None:
+    if wanted and wanted[0] <= walked.doubtful_until:
+        told = f"the source's records up to {walked.doubtful_until} equal earlier ones that are too far back to compare"
+        raise NotProvenError(f"{told}: let every group read past {walked.doubtful_until}")
+
+
 def _unknown(record: Identified, expected: Identified | None) -> NotProvenError:
     place = f"where the source's record {expected.offset} belongs" if expected else "after the source's last record"
     return NotProvenError(f"the target's record {record.offset} stands {place}, and equals no earlier one")
-
-
-@dataclass
-class _Walked:
-    """The newest source records that were walked, each with the offset of its last copy on the target.
-
-    `wanted` are the committed offsets, sorted. Of records that are forgotten, only what the positions need is kept.
-    """
-
-    wanted: Sequence[int]
-    remembered: int
-    copies: Copies | None = None
-    sent_again: int = 0
-    found: int = 0
-    _identities: bytearray = field(default_factory=bytearray)
-    _offsets: "array[int]" = field(default_factory=lambda: array("q"))
-    _copies: "array[int]" = field(default_factory=lambda: array("q"))
-    #: Where the copies that are being sent again go on, as an index; None if none are.
-    _again: int | None = None
-    #: Consecutive second copies of records between the same two committed offsets: target offset, number of committed
-    #: offsets at or below them, count.
-    _segments: list[list[int]] = field(default_factory=list)
-    _segment_is_open: bool = False
-    #: By committed offset, of the records from it to the next one: the lowest last copy, and how many have none.
-    _lowest: dict[int, int] = field(default_factory=dict)
-    _missing: dict[int, int] = field(default_factory=dict)
-
-    def remember(self, record: Identified, copy: int) -> None:
-        """The next source record, and the offset of its copy on the target."""
-        self._identities += record.identity
-        self._offsets.append(record.offset)
-        self._copies.append(copy)
-        if self.copies is not None and copy != _NOWHERE:
-            self.copies.source.append(record.offset)
-            self.copies.target.append(copy)
-        self.found += copy != _NOWHERE
-        self._segment_is_open = False
-        if len(self._offsets) >= 2 * self.remembered:
-            self._forget(self.remembered)
-
-    def goes_on(self, record: Identified) -> bool:
-        """Whether the record is the next one of those that are being sent again."""
-        if self._again is None:
-            return False
-        begin = self._again * IDENTITY_BYTES
-        if self._identities[begin : begin + IDENTITY_BYTES] != record.identity:
-            return False
-        self._sent_again(self._again, record.offset)
-        return True
-
-    def begins_again(self, record: Identified) -> bool:
-        """Whether the record is a remembered one, from which on records are sent again."""
-        index = self._index(record)
-        if index is not None:
-            self._sent_again(index, record.offset)
-        return index is not None
-
-    def knows(self, record: Identified) -> bool:
-        """Whether a remembered record equals it."""
-        return self._index(record) is not None
-
-    def _index(self, record: Identified) -> int | None:
-        found = self._identities.find(record.identity)
-        while found % IDENTITY_BYTES and found >= 0:
-            found = self._identities.find(record.identity, found + 1)
-        return None if found < 0 else found // IDENTITY_BYTES
-
-    def _sent_again(self, index: int, copy: int) -> None:
-        at_or_below = bisect_right(self.wanted, self._offsets[index])
-        if self._segment_is_open and self._segments[-1][1] == at_or_below:
-            self._segments[-1][2] += 1
-        else:
-            self._segments.append([copy, at_or_below, 1])
-        self._segment_is_open = True
-        if self.copies is not None:
-            self.copies.source_again.append(self._offsets[index])
-            self.copies.target_again.append(copy)
-        first = self._copies[index] == _NOWHERE
-        self.found += first
-        self.sent_again += not first
-        self._copies[index] = copy
-        self._again = index + 1 if index + 1 < len(self._offsets) else None
-
-    def _forget(self, count: int) -> None:
-        """Keep what the positions need of the oldest records, and forget these."""
-        self._settle(count)
-        del self._identities[: count * IDENTITY_BYTES], self._offsets[:count], self._copies[:count]
-        if self._again is not None:
-            self._again = self._again - count if self._again >= count else None
-
-    def _settle(self, count: int) -> None:
-        begin = 0
-        while begin < count:
-            at_or_below = bisect_right(self.wanted, self._offsets[begin])
-            last = at_or_below == len(self.wanted)
-            end = count if last else bisect_left(self._offsets, self.wanted[at_or_below], begin, count)
-            if at_or_below:
-                self._add(self.wanted[at_or_below - 1], self._copies[begin:end])
-            begin = end
-
-    def _add(self, committed: int, copies: "array[int]") -> None:
-        missing = copies.count(_NOWHERE)
-        there = [copy for copy in copies if copy != _NOWHERE] if missing else copies
-        if there:
-            lowest = min(there)
-            self._lowest[committed] = min(lowest, self._lowest.get(committed, lowest))
-        self._missing[committed] = self._missing.get(committed, 0) + missing
-
-    def positions(self, target_end: int) -> dict[int, ExactPosition]:
-        """The position of each committed offset; without later records on the target it is the target's end."""
-        self._forget(len(self._offsets))
-        found = {}
-        offset, missing = target_end, 0
-        for index in range(len(self.wanted) - 1, -1, -1):
-            committed = self.wanted[index]
-            offset = min(offset, self._lowest.get(committed, offset))
-            missing += self._missing.get(committed, 0)
-            again = sum(count for copy, at_or_below, count in self._segments if at_or_below <= index and copy >= offset)
-            found[committed] = ExactPosition(committed, offset, again, missing)
-        return found

@@ -6,9 +6,10 @@ from components.changes.effect import number
 from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
 from components.contract.report import Verdict
-from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
+from components.kafka.exact_positions import NotProvenError, PartitionPositions
 from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Policy
+from components.kafka.walked_records import ExactPosition
 from infra.operations.facts import ConnectorFacts, Unasked, VerdictFacts
 from infra.operations.failover_facts import Bound, Group, LeftAlone, Looked, Mode, Move, Plan, Precondition
 from infra.operations.flow_status import duration
@@ -54,7 +55,6 @@ def group_moves(flow: FlowParameters, group: Group, looked: Looked) -> Iterator[
     """The positions of a group. Raises LeftAloneError before any if one of them must not be committed."""
     refuse_running(flow, group)
     found = []
-    bound: Bound = "at least" if flow.guard else "exactly"
     for partition, committed in sorted(group.committed.items()):
         position = _position(partition, committed, looked)
         remote = flow.replication_policy.remote_partition(partition)
@@ -63,6 +63,7 @@ def group_moves(flow: FlowParameters, group: Group, looked: Looked) -> Iterator[
             past = f"it is at {current} in {remote}, past its position {position.offset}"
             why = f"it has worked on {flow.target.alias}, or was set back on {flow.source.alias}"
             raise LeftAloneError(f"{past}: {why}. Delete the group on {flow.target.alias} to move it")
+        bound: Bound = "at least" if flow.guard or position.at_least else "exactly"
         found.append(Move(group.name, partition, committed, remote, position.offset, position.read_again, bound))
     yield from found
 

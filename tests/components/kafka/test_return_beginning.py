@@ -1,5 +1,8 @@
 """Where a flow that leads back begins."""
 
+from collections import Counter
+from dataclasses import dataclass
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,6 +10,7 @@ from hypothesis import strategies as st
 from components.kafka.exact_positions import NotProvenError, exact_positions
 from components.kafka.record_identity import Identified
 from components.kafka.return_beginning import Beginning, beginning
+from components.kafka.walked_records import ExactPosition
 
 
 def log(*names: int) -> list[Identified]:
@@ -67,10 +71,13 @@ def test_nothing_returns_and_nothing_is_left_behind(data: st.DataObject) -> None
 
 
 def test_groups_return_past_what_only_the_target_has_and_what_was_sent_twice() -> None:
-    """The flow took 10 and 11 back; the target had 3 and 4 of its own, and once sent 1 and 2 twice to the source."""
+    """The flow took 10 and 11 back; the target had 3 and 4 of its own, and once sent 1 and 2 twice to the source.
+
+    A group that stands before the second 2 reads it, as it would on the source.
+    """
     source, target = log(0, 1, 2, 1, 2, 10, 11), log(0, 1, 2, 3, 4, 10, 11)
     found = exact_positions([1, 4, 6, 7], iter(source), iter(target), 7, shared=True)
-    assert {each.committed: each.offset for each in found.positions.values()} == {1: 1, 4: 5, 6: 6, 7: 7}
+    assert {each.committed: each.offset for each in found.positions.values()} == {1: 1, 4: 2, 6: 6, 7: 7}
     assert (found.waiting, found.foreign, found.on_target) == (0, 2, 5)
     with pytest.raises(NotProvenError):
         exact_positions([1], iter(source), iter(target), 7)
@@ -102,3 +109,91 @@ def test_a_group_that_returns_skips_nothing(data: st.DataObject) -> None:
     consumed = {each.time_ms for each in here[:committed]}
     unread = {each.time_ms for each in here[committed:]} - consumed
     assert unread <= {each.time_ms for each in there[position.offset :]}
+
+
+def test_the_second_of_two_equal_records_beside_a_foreign_one_is_not_passed_over() -> None:
+    """Record 1 equals record 0, and the target's record 1 stands before its copy."""
+    found = exact_positions([1, 2], iter(log(7, 7, 8)), iter(log(7, 50, 7, 8)), 4, shared=True)
+    assert {each.committed: (each.offset, each.not_there) for each in found.positions.values()} == {
+        1: (2, 0),
+        2: (3, 0),
+    }
+    assert (found.foreign, found.sent_again, found.on_target) == (1, 0, 3)
+
+
+def test_the_copy_of_the_last_of_several_equal_records_is_read() -> None:
+    """Of records 2 and 4, which equal record 0, one was sent twice and the other is a record of its own."""
+    found = exact_positions([4], iter(log(7, 8, 7, 8, 7, 9)), iter(log(7, 8, 50, 7, 9)), 5, shared=True)
+    assert found.positions[4].offset == 3
+
+
+def test_equal_records_of_which_some_are_forgotten_prove_nothing_for_a_group_before_them() -> None:
+    here, there = log(0, 0, 0, 0, 0, 1), log(0, 0, 0, 0, 1)
+    with pytest.raises(NotProvenError, match="let every group read past 4"):
+        exact_positions([2], iter(here), iter(there), 5, 3, shared=True)
+    assert exact_positions([5], iter(here), iter(there), 5, 3, shared=True).positions[5].offset == 4
+
+
+def test_what_may_be_read_again_of_equal_records_is_announced() -> None:
+    """The group has consumed two of three equal records. The last may be the target's second, or not be a record."""
+    found = exact_positions([2], iter(log(7, 7, 7, 8)), iter(log(7, 7, 50, 8)), 4, shared=True)
+    assert found.positions[2] == ExactPosition(2, 1, at_least=True)
+
+
+@dataclass
+class Origins:
+    """A partition of two origins: what was written there, by the number of the record on the cluster of its producer.
+
+    The target was the origin until the way turned, and others still write there. Numbers of the source are above 100.
+    """
+
+    source: list[int]
+    target: list[int]
+
+
+@st.composite
+def origins(draw: st.DrawFn) -> Origins:
+    first = draw(st.integers(0, 5))
+    source = _sent(draw, list(range(first)))
+    own = list(range(100, 100 + draw(st.integers(0, 5))))
+    target = list(range(first + draw(st.integers(0, 2))))
+    for number, each in enumerate(_sent(draw, own[: draw(st.integers(0, len(own)))])):
+        target += [50 + number] * draw(st.integers(0, 1)) + [each]
+    return Origins(source + own, target)
+
+
+def _sent(draw: st.DrawFn, records: list[int]) -> list[int]:
+    """In order, with tasks that begin again at an earlier record and catch up."""
+    found: list[int] = []
+    at = 0
+    while at < len(records):
+        end = draw(st.integers(at + 1, len(records)))
+        found += records[at:end]
+        at = draw(st.integers(0, end)) if draw(st.booleans()) else end
+        if len(found) > 30:
+            return found + records[end:]
+    return found
+
+
+@settings(max_examples=500, deadline=None)
+@given(origins(), st.data())
+def test_equal_records_of_two_origins_are_never_skipped(history: Origins, data: st.DataObject) -> None:
+    """A group that goes on reads each content as often as records have it that it has not consumed."""
+    contents: dict[int, int] = data.draw(
+        st.fixed_dictionaries({each: st.integers(0, 2) for each in sorted({*history.source, *history.target})})
+    )
+    here, there = log(*(contents[each] for each in history.source)), log(*(contents[each] for each in history.target))
+    committed = data.draw(st.integers(0, len(here)))
+    begin = data.draw(st.integers(0, committed))
+    memory = data.draw(st.sampled_from([3, 1_000]))
+    try:
+        found = exact_positions([committed], iter(here[begin:]), iter(there), len(there), memory, shared=True)
+    except NotProvenError:
+        return
+    if found.waiting:
+        return  # A planned failover waits, and with this policy there is no other.
+    position = found.positions[committed]
+    unread = set(history.source[committed:]) - set(history.source[:committed])
+    owed = Counter(contents[each] for each in unread if each in history.target)
+    seen = Counter(contents[each] for each in history.target[position.offset :])
+    assert (owed - seen).total() <= position.not_there

@@ -10,10 +10,11 @@ from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as Place
 
 from components.contract.parameters import FlowParameters, GuardParameters
-from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
+from components.kafka.exact_positions import NotProvenError, PartitionPositions
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.record_identity import Headers, identity
 from components.kafka.replication_policy import Policy
+from components.kafka.walked_records import ExactPosition
 from components.render.job_parameters import flow_parameters
 from infra.operations.exact_reading import read_positions
 from infra.operations.facts import UnaskedError

@@ -9,14 +9,15 @@ from rich.console import Console
 
 from components.contract.problems import RefusedError
 from components.contract.report import Verdict
-from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
+from components.kafka.exact_positions import NotProvenError, PartitionPositions
 from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Policy
+from components.kafka.walked_records import ExactPosition
 from components.render.job_parameters import flow_parameters
 from infra.operations.facts import ConnectorFacts, Task, Unasked, VerdictFacts
 from infra.operations.failover_facts import Group, Growth, LeftAlone, Looked, Mode, Move
 from infra.operations.failover_plan import plan, refuse_unsuited
-from infra.operations.failover_text import document, next_steps, print_plan, topics_of
+from infra.operations.failover_text import document, next_steps, position_line, print_plan, topics_of
 from tests.builders import a_resolved_flow
 from tests.infra.readmes import READMES
 
@@ -170,6 +171,12 @@ def test_what_the_target_has_lost_keeps_a_group_where_it_is() -> None:
     lost = walked(positions={412: ExactPosition(412, 398, not_there=5)})
     (alone,) = plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: lost}), NOW_MS).left_alone
     assert alone.why == "5 records of orders-0 that it has not consumed are not on the target any more"
+
+
+def test_records_that_cannot_be_told_apart_make_the_number_the_least() -> None:
+    equal = walked(positions={412: ExactPosition(412, 398, read_again=2, at_least=True)})
+    (move,) = plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: equal}), NOW_MS).moves
+    assert position_line(move).endswith("useast.orders-0 at 398, at least 2 records read again")
 
 
 def test_what_only_the_target_still_holds_is_not_skipped() -> None:

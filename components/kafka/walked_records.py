@@ -1,0 +1,231 @@
+"""The source records of a partition that were compared with the target's, and the last copy of each. Pure."""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from components.kafka.record_identity import IDENTITY_BYTES, Identified
+
+#: Instead of the offset of a copy: the record is not on the target, or is passed over unless a copy of it comes.
+NOWHERE, _PASSED = -1, -2
+
+
+@dataclass(frozen=True)
+class ExactPosition:
+    """Where a group at `committed` on the source goes on: at `offset` on the target.
+
+    From there on it reads `read_again` records that it has consumed on the source, because they were sent again.
+    `not_there` records from `committed` on are missing on the target, although later ones are there. `expired` records
+    before `offset` were deleted on the source, and a group that stands before its first record may not have read them.
+    With `at_least`, it may read more again: records equal one another, and the target does not tell them apart.
+    """
+
+    committed: int
+    offset: int
+    read_again: int = 0
+    not_there: int = 0
+    expired: int = 0
+    at_least: bool = False
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Where each record was found: offsets on source and target, in order, and those of records that were sent again.
+
+    8 bytes for each number: for those who need more than positions.
+    """
+
+    source: "array[int]" = field(default_factory=lambda: array("q"))
+    target: "array[int]" = field(default_factory=lambda: array("q"))
+    source_again: "array[int]" = field(default_factory=lambda: array("q"))
+    target_again: "array[int]" = field(default_factory=lambda: array("q"))
+
+
+@dataclass(frozen=True)
+class _Doubt:
+    """Records that equal one another, of which not every one has a copy: offsets on the source and on the target."""
+
+    source: Sequence[int]
+    target: Sequence[int]
+
+    def no_later_than(self, committed: int, otherwise: int) -> int:
+        """From here on, the target has a copy of each that a group at `committed` on the source has not consumed.
+
+        Those that it has consumed need not be among the copies, since theirs may be before where the walk begins.
+        """
+        owed = min(sum(each >= committed for each in self.source), len(self.target))
+        return self.target[-owed] if owed else otherwise
+
+
+@dataclass
+class Walked:
+    """The newest source records that were walked, each with the offset of its last copy on the target.
+
+    `wanted` are the committed offsets, sorted. Of records that are forgotten, only what the positions need is kept.
+    """
+
+    wanted: Sequence[int]
+    remembered: int
+    copies: Copies | None = None
+    shared: bool = False
+    sent_again: int = 0
+    found: int = 0
+    #: The last source record that was passed over and equals others, of which some may have been forgotten.
+    doubtful_until: int = NOWHERE
+    _identities: bytearray = field(default_factory=bytearray)
+    _offsets: "array[int]" = field(default_factory=lambda: array("q"))
+    _copies: "array[int]" = field(default_factory=lambda: array("q"))
+    #: Offsets of the records that were passed over, in order, by identity.
+    _passed: dict[bytes, list[int]] = field(default_factory=dict)
+    #: Where the copies that are being sent again go on, as an index; None if none are.
+    _again: int | None = None
+    #: Consecutive second copies of records between the same two committed offsets: target offset, number of committed
+    #: offsets at or below them, count.
+    _segments: list[list[int]] = field(default_factory=list)
+    _segment_is_open: bool = False
+    #: By committed offset, of the records from it to the next one: the lowest last copy, and how many have none.
+    _lowest: dict[int, int] = field(default_factory=dict)
+    _missing: dict[int, int] = field(default_factory=dict)
+    #: Earlier copies of the records that were sent again, in order, by identity; only beside another origin.
+    _earlier: dict[bytes, list[int]] = field(default_factory=dict)
+    _forgotten: bool = False
+    _doubts: list[_Doubt] = field(default_factory=list)
+
+    def remember(self, record: Identified, copy: int) -> None:
+        """The next source record, and the offset of its copy on the target."""
+        self._identities += record.identity
+        self._offsets.append(record.offset)
+        self._copies.append(copy)
+        if self.copies is not None and copy >= 0:
+            self.copies.source.append(record.offset)
+            self.copies.target.append(copy)
+        self.found += copy >= 0
+        self._segment_is_open = False
+        if len(self._offsets) >= 2 * self.remembered:
+            self._forget(self.remembered)
+
+    def goes_on(self, record: Identified) -> bool:
+        """Whether the record is the next one of those that are being sent again."""
+        if self._again is None or self._passed.get(record.identity):
+            return False
+        begin = self._again * IDENTITY_BYTES
+        if self._identities[begin : begin + IDENTITY_BYTES] != record.identity:
+            return False
+        self._sent_again(self._again, record.offset)
+        return True
+
+    def begins_again(self, record: Identified) -> bool:
+        """Whether the record is a remembered one, from which on records are sent again."""
+        index = self._index(record)
+        if index is not None:
+            self._sent_again(index, record.offset)
+        return index is not None
+
+    def passes_over(self, record: Identified) -> bool:
+        """Whether the source record equals an earlier one, so that it may be a second copy, which does not return.
+
+        It may as well be a record of its own. Then its copy comes later, and is the next record that equals it.
+        """
+        if self._first_equal(record) is None:
+            return False
+        self.remember(record, _PASSED)
+        self._passed.setdefault(record.identity, []).append(record.offset)
+        return True
+
+    def _index(self, record: Identified) -> int | None:
+        """The record of which this may be a copy.
+
+        Of several that were passed over, each may be the one. As a copy of the last of them, it is after the position
+        of every group that has not consumed all of them.
+        """
+        if passed := self._passed.get(record.identity):
+            return bisect_left(self._offsets, passed.pop())
+        return self._first_equal(record)
+
+    def _first_equal(self, record: Identified) -> int | None:
+        return next(self._equal(record.identity), None)
+
+    def _equal(self, identity: bytes) -> Iterator[int]:
+        found = self._identities.find(identity)
+        while found >= 0:
+            if found % IDENTITY_BYTES == 0:
+                yield found // IDENTITY_BYTES
+            found = self._identities.find(identity, found + 1)
+
+    def _identity(self, index: int) -> bytes:
+        return bytes(self._identities[index * IDENTITY_BYTES : (index + 1) * IDENTITY_BYTES])
+
+    def _sent_again(self, index: int, copy: int) -> None:
+        at_or_below = bisect_right(self.wanted, self._offsets[index])
+        if self._segment_is_open and self._segments[-1][1] == at_or_below:
+            self._segments[-1][2] += 1
+        else:
+            self._segments.append([copy, at_or_below, 1])
+        self._segment_is_open = True
+        if self.copies is not None:
+            self.copies.source_again.append(self._offsets[index])
+            self.copies.target_again.append(copy)
+        before = self._copies[index]
+        first = before < 0
+        if self.shared and not first:
+            self._earlier.setdefault(self._identity(index), []).append(before)
+        self.found += first
+        self.sent_again += not first
+        self._copies[index] = copy
+        self._again = index + 1 if index + 1 < len(self._offsets) else None
+
+    def _forget(self, count: int) -> None:
+        """Keep what the positions need of the oldest records, and forget these."""
+        self._doubt(count)
+        self._settle(count)
+        self._forgotten = True
+        del self._identities[: count * IDENTITY_BYTES], self._offsets[:count], self._copies[:count]
+        if self._again is not None:
+            self._again = self._again - count if self._again >= count else None
+
+    def _doubt(self, count: int) -> None:
+        """Keep where the copies may be of those that were passed over, of the oldest records."""
+        end = self._offsets[count - 1] if count else NOWHERE
+        for identity, passed in self._passed.items():
+            if passed and passed[0] <= end:
+                equal = list(self._equal(identity))
+                there = [self._copies[each] for each in equal if self._copies[each] >= 0]
+                self._doubts.append(
+                    _Doubt([self._offsets[each] for each in equal], sorted([*self._earlier.get(identity, ()), *there]))
+                )
+                if self._forgotten:
+                    self.doubtful_until = max(self.doubtful_until, self._offsets[equal[-1]])
+                self._passed[identity] = [each for each in passed if each > end]
+
+    def _settle(self, count: int) -> None:
+        begin = 0
+        while begin < count:
+            at_or_below = bisect_right(self.wanted, self._offsets[begin])
+            last = at_or_below == len(self.wanted)
+            end = count if last else bisect_left(self._offsets, self.wanted[at_or_below], begin, count)
+            if at_or_below:
+                self._add(self.wanted[at_or_below - 1], self._copies[begin:end])
+            begin = end
+
+    def _add(self, committed: int, copies: "array[int]") -> None:
+        missing = copies.count(NOWHERE)
+        there = [copy for copy in copies if copy >= 0]
+        if there:
+            lowest = min(there)
+            self._lowest[committed] = min(lowest, self._lowest.get(committed, lowest))
+        self._missing[committed] = self._missing.get(committed, 0) + missing
+
+    def positions(self, target_end: int) -> dict[int, ExactPosition]:
+        """The position of each committed offset; without later records on the target it is the target's end."""
+        self._forget(len(self._offsets))
+        found = {}
+        offset, missing = target_end, 0
+        for index in range(len(self.wanted) - 1, -1, -1):
+            committed = self.wanted[index]
+            offset = min(offset, self._lowest.get(committed, offset))
+            missing += self._missing.get(committed, 0)
+            at = min([offset, *(each.no_later_than(committed, offset) for each in self._doubts)])
+            again = sum(count for copy, at_or_below, count in self._segments if at_or_below <= index and copy >= at)
+            found[committed] = ExactPosition(committed, at, again, missing, at_least=at < offset)
+        return found
