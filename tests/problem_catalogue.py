@@ -1,12 +1,13 @@
 """Writes infra/PROBLEMS.md: every code with its meaning, an example and the remedy. `make catalogue` runs it.
 
 What a check reports comes from the files in tests/bad_input, as the check answers them. What a command could not do
-comes from the calls in the sources, with `…` for what differs from case to case.
+and what `import` does not take over come from the calls in the sources, with `…` for what differs from case to case.
 """
 
 import ast
+import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,6 +15,9 @@ from components.contract.problems import Problem
 from tests.infra import test_bad_input
 from tests.infra.promotion import test_bad_plans
 from tests.repository import ROOT
+
+Texts = dict[str, str]
+Named = dict[str, list[tuple[int, str]]]
 
 PAGE = ROOT / "infra" / "PROBLEMS.md"
 _HEAD = """\
@@ -29,6 +33,12 @@ _COULD_NOT = """\
 
 `…` stands for what differs from case to case.
 """
+_LEFT_OUT = """\
+## What `import` does not take over
+
+`…` stands for the file, the object and the field.
+"""
+_CODE = re.compile("[a-z0-9]+(-[a-z0-9]+)+")
 
 
 def catalogue() -> str:
@@ -36,8 +46,13 @@ def catalogue() -> str:
     found = {file.stem: _example(file, test_bad_input.found_in) for file in test_bad_input.FILES}
     found |= {file.stem: _example(file, test_bad_plans.found_in) for file in test_bad_input.PROMOTION_FILES}
     errors = {code: text for code, text in _errors().items() if code not in found}
-    parts = [_HEAD, *(f"### {code}\n\n{found[code]}" for code in sorted(found)), _COULD_NOT]
-    return "\n".join([*parts, *(f"### {code}\n\n{errors[code]}" for code in sorted(errors))])
+    left_out = {code: text for code, text in _left_out().items() if code not in found | errors}
+    sections = ((_HEAD, found), (_COULD_NOT, errors), (_LEFT_OUT, left_out))
+    return "\n".join(
+        part
+        for head, texts in sections
+        for part in (head, *(f"### {code}\n\n{text}" for code, text in sorted(texts.items())))
+    )
 
 
 def _example(file: Path, found_in: Callable[[Path, Path], list[Problem]]) -> str:
@@ -58,25 +73,92 @@ def _example(file: Path, found_in: Callable[[Path, Path], list[Problem]]) -> str
 
 def _errors() -> dict[str, str]:
     """The message of each error in the sources, by code."""
+    return _messages(("components", "infra", "spark"), _error)
+
+
+def _left_out() -> dict[str, str]:
+    """What `import` says of what it does not take over, by code."""
+    return _messages(("infra/importing",), _what_is_left_out)
+
+
+def _messages(folders: tuple[str, ...], read: Callable[[ast.Call, Texts], tuple[str, str] | None]) -> dict[str, str]:
+    """Code and message that `read` finds in the calls of the sources, each message once."""
     texts: dict[str, dict[str, None]] = {}
-    for source in sorted(path for part in ("components", "infra", "spark") for path in (ROOT / part).rglob("*.py")):
-        for call in ast.walk(ast.parse(source.read_text())):
-            if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("Error") and len(call.args) > 4:
-                code, what, where, why, remedy = (_text(each) for each in call.args[:5])
-                if "-" in code and "…" not in code:
-                    texts.setdefault(code, {})[f"{code}: {what}, at {where}. {why} Remedy: {remedy}"] = None
+    for source in sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py")):
+        for call, named in _calls(ast.parse(source.read_text()), {}):
+            found = read(call, named)
+            if found is not None and _CODE.fullmatch(found[0]):
+                texts.setdefault(found[0], {})[found[1]] = None
     return {code: "\n".join(_fenced(text) for text in found) for code, found in texts.items()}
 
 
-def _text(node: ast.expr) -> str:
+def _error(call: ast.Call, named: Texts) -> tuple[str, str] | None:
+    """An error, or a problem of a file that a command was given, which knows its own place."""
+    function, texts = ast.unparse(call.func), [_text(each, named) for each in call.args]
+    if function.endswith("Error") and len(texts) > 4:
+        code, what, where, why, remedy = texts[:5]
+    elif function.endswith(".problem") and len(texts) > 3:
+        code, what, why, remedy = texts[-4:]
+        where = "…"
+    else:
+        return None
+    return code, f"{code}: {what}, at {where}. {why} Remedy: {remedy}"
+
+
+def _what_is_left_out(call: ast.Call, named: Texts) -> tuple[str, str] | None:
+    """Every such call ends with the code, why, and the remedy."""
+    if len(call.args) < 4 or ast.unparse(call.func).endswith("Error"):
+        return None
+    code, why, remedy = (_text(each, named) for each in call.args[-3:])
+    return code, f"{code}: … {why} Remedy: {remedy}"
+
+
+def _calls(node: ast.AST, named: Named) -> Iterator[tuple[ast.Call, Texts]]:
+    """Every call, with the texts that have a name where it stands: the last that was given one before it."""
+    if isinstance(node, ast.Module | ast.FunctionDef):
+        named = named | _named_texts(node)
+    if isinstance(node, ast.Call):
+        given = {name: [text for line, text in texts if line <= node.lineno] for name, texts in named.items()}
+        yield node, {name: texts[-1] for name, texts in given.items() if texts}
+    for child in ast.iter_child_nodes(node):
+        yield from _calls(child, named)
+
+
+def _named_texts(scope: ast.Module | ast.FunctionDef) -> Named:
+    """The texts of each name of a function or a module, with the line of each; `…` where it is no text."""
+    given: Named = {}
+    assigned = set()
+    for node in _within(scope):
+        match node:
+            case ast.Assign(targets=[ast.Name() as target], value=value):
+                assigned.add(target)
+                given.setdefault(target.id, []).append((target.lineno, _text(value, {})))
+            case ast.Name(id=name, ctx=ast.Store()) if node not in assigned:
+                given.setdefault(name, []).append((node.lineno, "…"))
+            case ast.arg(arg=name):
+                given.setdefault(name, []).append((node.lineno, "…"))
+    return {name: sorted(texts) for name, texts in given.items()}
+
+
+def _within(scope: ast.AST) -> Iterator[ast.AST]:
+    """Every node of a scope, without those of the functions that it defines."""
+    for child in ast.iter_child_nodes(scope):
+        if not isinstance(child, ast.FunctionDef | ast.ClassDef):
+            yield child
+            yield from _within(child)
+
+
+def _text(node: ast.expr, named: Texts) -> str:
     """What an argument says, with `…` for each part that is known only when the program runs."""
     match node:
         case ast.Constant(value=str() as value):
             return value
         case ast.JoinedStr(values=parts):
-            return "".join(_text(part) for part in parts)
+            return "".join(_text(part, {}) for part in parts)
         case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _text(left) + _text(right)
+            return _text(left, named) + _text(right, named)
+        case ast.Name(id=name):
+            return named.get(name, "…")
         case _:
             return "…"
 

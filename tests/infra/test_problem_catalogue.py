@@ -17,7 +17,7 @@ def test_the_catalogue_is_current() -> None:
 def test_the_catalogue_has_every_code_once() -> None:
     codes = known_codes()
     assert {file.stem for file in [*FILES, *PROMOTION_FILES]} < set(codes)
-    assert {"unknown-stack", "kubernetes-unreachable", "spark-lost"} < set(codes)
+    assert {"unknown-stack", "kubernetes-unreachable", "spark-lost", "invalid-offset", "label-of-a-tool"} < set(codes)
     assert len(codes) == len(set(codes))
 
 
