@@ -42,22 +42,6 @@ class Copies:
     target_again: "array[int]" = field(default_factory=lambda: array("q"))
 
 
-@dataclass(frozen=True)
-class _Doubt:
-    """Records that equal one another, of which not every one has a copy: offsets on the source and on the target."""
-
-    source: Sequence[int]
-    target: Sequence[int]
-
-    def no_later_than(self, committed: int, otherwise: int) -> int:
-        """From here on, the target has a copy of each that a group at `committed` on the source has not consumed.
-
-        Those that it has consumed need not be among the copies, since theirs may be before where the walk begins.
-        """
-        owed = min(sum(each >= committed for each in self.source), len(self.target))
-        return self.target[-owed] if owed else otherwise
-
-
 @dataclass
 class Walked:
     """The newest source records that were walked, each with the offset of its last copy on the target.
@@ -90,7 +74,8 @@ class Walked:
     #: Earlier copies of the records that were sent again, in order, by identity; only beside another origin.
     _earlier: dict[bytes, list[int]] = field(default_factory=dict)
     _forgotten: bool = False
-    _doubts: list[_Doubt] = field(default_factory=list)
+    #: By committed offset: a position from which on a group that stands there reads every record that may be in doubt.
+    _bounds: dict[int, int] = field(default_factory=dict)
 
     def remember(self, record: Identified, copy: int) -> None:
         """The next source record, and the offset of its copy on the target."""
@@ -187,16 +172,30 @@ class Walked:
     def _doubt(self, count: int) -> None:
         """Keep where the copies may be of those that were passed over, of the oldest records."""
         end = self._offsets[count - 1] if count else NOWHERE
+        doubtful: dict[bytes, list[int]] = {}
         for identity, passed in self._passed.items():
             if passed and passed[0] <= end:
-                equal = list(self._equal(identity))
-                there = [self._copies[each] for each in equal if self._copies[each] >= 0]
-                self._doubts.append(
-                    _Doubt([self._offsets[each] for each in equal], sorted([*self._earlier.get(identity, ()), *there]))
-                )
-                if self._forgotten:
-                    self.doubtful_until = max(self.doubtful_until, self._offsets[equal[-1]])
+                doubtful[identity] = []
                 self._passed[identity] = [each for each in passed if each > end]
+        for index in range(len(self._offsets) if doubtful else 0):
+            if (equal := doubtful.get(self._identity(index))) is not None:
+                equal.append(index)
+        for identity, equal in doubtful.items():
+            self._bound(equal, self._earlier.get(identity, []))
+            if self._forgotten:
+                self.doubtful_until = max(self.doubtful_until, self._offsets[equal[-1]])
+
+    def _bound(self, equal: Sequence[int], earlier: Sequence[int]) -> None:
+        """Let a group that has not consumed some of these equal records read as many of their copies, the last ones.
+
+        Those that it has consumed need not be among the copies, since theirs may be before where the walk begins.
+        """
+        there = sorted([*earlier, *(self._copies[each] for each in equal if self._copies[each] >= 0)])
+        for unread, index in enumerate(reversed(equal), start=1):
+            at_or_below = bisect_right(self.wanted, self._offsets[index])
+            if there and at_or_below:
+                committed, bound = self.wanted[at_or_below - 1], there[-min(unread, len(there))]
+                self._bounds[committed] = min(bound, self._bounds.get(committed, bound))
 
     def _settle(self, count: int) -> None:
         begin = 0
@@ -210,7 +209,7 @@ class Walked:
 
     def _add(self, committed: int, copies: "array[int]") -> None:
         missing = copies.count(NOWHERE)
-        there = [copy for copy in copies if copy >= 0]
+        there = copies if copies and min(copies) >= 0 else [copy for copy in copies if copy >= 0]
         if there:
             lowest = min(there)
             self._lowest[committed] = min(lowest, self._lowest.get(committed, lowest))
@@ -220,12 +219,14 @@ class Walked:
         """The position of each committed offset; without later records on the target it is the target's end."""
         self._forget(len(self._offsets))
         found = {}
-        offset, missing = target_end, 0
+        offset = bound = target_end
+        missing = 0
         for index in range(len(self.wanted) - 1, -1, -1):
             committed = self.wanted[index]
             offset = min(offset, self._lowest.get(committed, offset))
             missing += self._missing.get(committed, 0)
-            at = min([offset, *(each.no_later_than(committed, offset) for each in self._doubts)])
+            bound = min(bound, self._bounds.get(committed, bound))
+            at = min(offset, bound)
             again = sum(count for copy, at_or_below, count in self._segments if at_or_below <= index and copy >= at)
             found[committed] = ExactPosition(committed, at, again, missing, at_least=at < offset)
         return found
