@@ -101,6 +101,7 @@ def go_back(call: Call, scene: "Scene", writer: "Callable[[], GroupWriter]") -> 
 
 def _begin(call: Call, scene: "Scene") -> None:
     """Set where the flow back begins: after the last record that came from the other side."""
+    from infra.operations import fencing
     from infra.operations.failing_over import Who
     from infra.operations.failover_facts import Plan
     from infra.operations.failover_text import print_plan
@@ -116,7 +117,8 @@ def _begin(call: Call, scene: "Scene") -> None:
     with err.status("asking Kubernetes and Kafka") as status:
         running = not_stopped(scene, offsets_reader(scene).places)
         looked = look_at_return(scene, status.update)
-    found = plan_return(flow, looked, running)
+        fences = fencing.owners_on(scene, "target", {each.topic for each in looked.beginnings})
+    found = plan_return(flow, looked, running, fences)
     sets = not call.dry_run and not found.unmet
     if not call.as_json:
         print_plan(Plan(found.preconditions, (), ()), out)
@@ -128,6 +130,9 @@ def _begin(call: Call, scene: "Scene") -> None:
         with err.status("asking the operator") as status:
             set_beginning(scene, Who(who(), call.wait_seconds), found.moves, status.update)
         call.say(f"[green]✓[/] {number(len(found.moves), 'offset')} set, and read back from Connect")
+        for owner in fences:
+            fencing.lift(scene.topic_acls("target"), owner)
+            call.say(f"[green]✓[/] {escape(f'the fence of {owner} on {flow.target.alias} is lifted')}")
         call.say(escape("Now let the source connector run: remove `state: stopped` from the topology, and deploy it"))
         stack = scene.settings.stack
         call.say(escape(f"Then stop the producers and consumers, and type `replicate failover {stack} {flow.name}`"))
@@ -162,15 +167,18 @@ def _export(call: Call, source: "KafkaReader", alone: "Sequence[SourceOnly]", *,
 
 
 def _go_back(call: Call, scene: "Scene", writer: "Callable[[], GroupWriter]", reverse: "Sequence[str]") -> None:
+    from infra.operations import fencing
     from infra.operations.failback_looking import look_back
     from infra.operations.failback_plan import plan_back
     from infra.operations.failing_back import commit_back, expect_idle
     from infra.operations.failover_text import document, print_plan
+    from infra.operations.fence_plan import named
 
     flow = scene.parameters
     with err.status("asking Kafka") as status:
         looked = look_back(scene, call.groups, status.update)
-    found = plan_back(flow, looked, reverse)
+        denied = fencing.owned_by(scene)
+    found = plan_back(flow, looked, reverse, denied)
     if not call.as_json:
         print_plan(found, out)
     _export(call, scene.reader(flow.source), looked.source_only, committed=flow.exactly_once)
@@ -182,6 +190,9 @@ def _go_back(call: Call, scene: "Scene", writer: "Callable[[], GroupWriter]", re
             commit_back(scene, writer(), found.moves, status.update)
         done = f"{number(len(found.moves), 'position')} committed on {flow.source.alias} and read back"
         call.say(f"[green]✓[/] {done}")
+        if denied:
+            fencing.lift(scene.topic_acls("source"), fencing.owner_of(scene))
+            call.say(f"[green]✓[/] {escape(f'writes to {named(denied)} on {flow.source.alias} are allowed again')}")
         source = f"{flow.source.alias}: {flow.source.bootstrap_servers}"
         call.say(escape(f"Start the consumers and then the producers on {source}"))
         resume = f"`replicate resume {scene.settings.stack} {flow.name}`"

@@ -21,6 +21,7 @@ from infra.waiting import DeadlineError, NotYetError, wait_for
 if TYPE_CHECKING:
     from infra.operations.failover_facts import Looked, Mode, Plan
     from infra.operations.failover_looking import Scene
+    from infra.operations.fencing import Fence
 
 _Mode = Literal["planned", "continuous", "disaster"]
 _DONE = "[green]✓[/]"
@@ -49,9 +50,21 @@ def failover(
         typer.Option(
             min=0,
             metavar="RECORDS",
-            help="With `planned`: if no more records than these have to cross, wait for them, at most --wait-seconds.",
+            help="With `planned`: if no more records than these have to cross, wait for them, at most --wait-seconds. "
+            "With `--fence` and without this option, any number is waited for.",
         ),
     ] = 0,
+    fence: Annotated[
+        bool,
+        typer.Option(
+            "--fence",
+            help="With `planned`: deny everybody to write to the flow's topics on the source, instead of trusting that "
+            "the producers are stopped. The connectors' user needs Alter on that cluster.",
+        ),
+    ] = False,
+    lift_fence: Annotated[
+        bool, typer.Option("--lift-fence", help="Only allow the writes again that `--fence` denied, and move nothing.")
+    ] = False,
     dry_run: DryRun = False,
     as_json: Json = False,
     wait_seconds: WaitSeconds = 180,
@@ -63,6 +76,10 @@ def failover(
     confirmation. Except with `disaster`, it stops the checkpoint connector, which could move a group back. If it is
     interrupted, run it again.
 
+    With `--fence` nobody can write to the flow's topics on the source from then on. If somebody still does, such as a
+    super user, or if anything else goes wrong before the first position is committed, it allows the writes again. After
+    a successful failover they stay denied until `replicate failback` or `--lift-fence`.
+
     With `disaster` positions are not exact: it says from when on records of each topic may be lost, and how many
     records each group may read again.
 
@@ -73,8 +90,14 @@ def failover(
     """
     if max_lag and mode != "planned":
         raise typer.BadParameter("only `--mode planned` waits until every record has crossed.", param_hint="--max-lag")
+    for given, option in ((fence, "--fence"), (lift_fence, "--lift-fence")):
+        if given and mode != "planned":
+            raise typer.BadParameter("only `--mode planned` has a fence.", param_hint=option)
+    if fence and lift_fence:
+        raise typer.BadParameter("it cannot be given with `--fence`.", param_hint="--lift-fence")
     settings = read_settings(stack, project.stacks)
-    _fail_over(Call(settings, flow, mode, groups or (), watch_seconds, wait_seconds, dry_run, as_json, max_lag))
+    call = Call(settings, flow, mode, groups or (), watch_seconds, wait_seconds, dry_run, as_json, max_lag, fence)
+    _lift(call) if lift_fence else _fail_over(call)
 
 
 @dataclass(frozen=True)
@@ -90,6 +113,7 @@ class Call:
     dry_run: bool
     as_json: bool
     max_lag: int = 0
+    fence: bool = False
 
     def say(self, text: str) -> None:
         if not self.as_json:
@@ -107,8 +131,20 @@ def _fail_over(call: Call) -> None:
         refuse_unsuited(scene.parameters, mode)
         if mode is Mode.DISASTER:
             after_disaster(call, scene)
+        elif call.fence:
+            from infra.commands.failover_fence import with_fence
+
+            with_fence(call, scene)
         else:
             with_both(call, scene, mode)
+
+
+def _lift(call: Call) -> None:
+    from infra.commands.failover_fence import lift_only
+    from infra.operations import failover_looking
+
+    with failover_looking.opened(call.settings, call.flow) as scene:
+        lift_only(call, scene)
 
 
 def _otherwise(call: Call, mode: "Mode") -> str:
@@ -129,7 +165,7 @@ def with_both(call: Call, scene: "Scene", mode: "Mode") -> None:
             _wait_until_drained(call, scene, status.update)
         looked = failover_looking.look(scene, call.groups, call.watch_seconds if planned else 0, status.update)
     found = plan(scene.parameters, mode, looked, time.time_ns() // 1_000_000, call.max_lag if call.dry_run else 0)
-    _go_on(call, found, lambda: _carry_out(call, scene, mode, found, looked))
+    go_on(call, found, lambda: carry_out(call, scene, mode, found, looked))
 
 
 def _wait_until_drained(call: Call, scene: "Scene", say: Callable[[str], object]) -> None:
@@ -164,7 +200,7 @@ def after_disaster(call: Call, scene: "Scene") -> None:
     found = disaster_plan(scene.parameters, evidence)
     target, source = scene.parameters.target.alias, scene.parameters.source.alias
 
-    def carry_out() -> None:
+    def commit() -> None:
         with err.status("failing over") as status:
             failing_over.commit(scene, found.moves, status.update)
         call.say(f"{_DONE} {number(len(found.moves), 'position')} committed on {target}: only where a group had none")
@@ -173,28 +209,34 @@ def after_disaster(call: Call, scene: "Scene") -> None:
         stop = f"`replicate stop {call.settings.stack} {call.flow}`"
         call.say(f"Before {source} comes back, stop the flow, so that no connector moves a group: {stop}")
 
-    _go_on(call, found, carry_out)
+    go_on(call, found, commit)
 
 
-def _go_on(call: Call, found: "Plan", carry_out: Callable[[], None]) -> None:
-    """Print the plan, and carry it out unless it is a dry run. Raises RefusedError if a precondition is not met."""
+def go_on(call: Call, found: "Plan", then: Callable[[], None], fenced: Sequence[str] | None = None) -> None:
+    """Print the plan, and carry it out unless it is a dry run. Raises RefusedError if a precondition is not met.
+
+    `fenced` are the topics that the command denies to producers, if it has a fence.
+    """
     from infra.operations.failover_text import document, print_plan
 
     if not call.as_json:
         print_plan(found, out)
     commits = not call.dry_run and not found.unmet
     if commits:
-        carry_out()
+        then()
     if call.as_json:
-        typer.echo(json.dumps(document(found, committed=commits), indent=2))
+        fence = {} if fenced is None else {"fenced": list(fenced) if commits else []}
+        typer.echo(json.dumps(document(found, committed=commits) | fence, indent=2))
     if found.unmet:
         raise _unmet(call, found)
     if call.dry_run:
         call.say("nothing was changed")
 
 
-def _carry_out(call: Call, scene: "Scene", mode: "Mode", found: "Plan", looked: "Looked") -> None:
-    """Stop what would move groups back, look a last time, commit."""
+def carry_out(
+    call: Call, scene: "Scene", mode: "Mode", found: "Plan", looked: "Looked", fence: "Fence | None" = None
+) -> None:
+    """Stop what would move groups back, look a last time, commit. A fence is kept from the first commit on."""
     from infra.operations import failing_over
     from infra.operations.facts import UnaskedError
     from infra.operations.failover_facts import Mode
@@ -207,10 +249,14 @@ def _carry_out(call: Call, scene: "Scene", mode: "Mode", found: "Plan", looked: 
         for place in stopped:
             call.say(f"{_DONE} {escape(place.name)} is STOPPED, so that it moves no group back")
         try:
+            if fence is not None:
+                fence.expect_held()
             failing_over.expect_unchanged(scene, found, looked, ends=planned)
         except (CannotRunError, UnaskedError):
             failing_over.resume_checkpoints(scene, by, stopped, status.update)
             raise
+        if fence is not None:
+            fence.kept = True
         call.say("point of no return: committing positions; if this is interrupted, run the command again")
         failing_over.commit(scene, found.moves, status.update)
     committed = f"{number(len(found.moves), 'position')} committed on {scene.parameters.target.alias} and read back"

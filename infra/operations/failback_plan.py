@@ -36,8 +36,11 @@ class LookedBack:
     unknown: Mapping[TopicPartition, NotProvenError] = field(default_factory=dict)
 
 
-def plan_back(flow: FlowParameters, looked: LookedBack, reverse: Sequence[str]) -> Plan:
-    """The plan of a failback. `reverse` names the stack's flows from the target to the source."""
+def plan_back(flow: FlowParameters, looked: LookedBack, reverse: Sequence[str], denied: Sequence[str] = ()) -> Plan:
+    """The plan of a failback. `reverse` names the stack's flows from the target to the source.
+
+    `denied` are the source's topics to which a failover with a fence denied everybody to write.
+    """
     moves: list[Move] = []
     left_alone: list[LeftAlone] = []
     for group in looked.groups:
@@ -52,8 +55,15 @@ def plan_back(flow: FlowParameters, looked: LookedBack, reverse: Sequence[str]) 
         Precondition("groups", f"{number(moving, 'group')} to move{alone}", met=moving > 0),
         *_only_on_source(flow, looked),
         *_only_on_target(flow, looked, reverse),
+        *_fence(flow, denied),
     )
     return Plan(preconditions, tuple(moves), tuple(left_alone))
+
+
+def _fence(flow: FlowParameters, denied: Sequence[str]) -> Iterator[Precondition]:
+    if denied:
+        value = f"writes to {_named(denied)} on {flow.source.alias} are denied since the failover"
+        yield Precondition("fence", f"{value}; the command allows them at its end", met=None)
 
 
 def _moves(flow: FlowParameters, group: Group, looked: LookedBack) -> Iterator[Move]:

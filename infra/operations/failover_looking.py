@@ -11,6 +11,7 @@ from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.replication_policy import Side
 from components.properties.definitions import nearest
 from components.render.job_parameters import connector_login, flow_parameters
 from infra.environment import stack_environment
@@ -28,12 +29,14 @@ from infra.operations.kafka_reader import KafkaReader
 from infra.operations.kubernetes_reader import connector_facts, needed_objects, read_objects, verdict_facts
 from infra.operations.looking import KUBERNETES_SECONDS
 from infra.operations.partition_logs import Say
+from infra.operations.topic_acls import TopicAcls
 from infra.settings import StackSettings
 from infra.stack_checks import raise_mistakes
 from infra.waiting import NotYetError, wait_for
 
 _READING = Purpose("The command reads both clusters of a flow with the login of the validation job.")
 _WRITING = Purpose("The command commits offsets on the target with the login of the connectors.")
+_FENCING = Purpose("The command changes ACLs with the login of the connectors.")
 _THREADS = 4
 
 
@@ -53,6 +56,13 @@ class Scene:
     def reader(self, cluster: ClusterParameters) -> KafkaReader:
         return KafkaReader(
             cluster.alias, client_config(cluster, secrets_reader(self.api, cluster.alias, _READING), _READING)
+        )
+
+    def topic_acls(self, side: Side) -> TopicAcls:
+        """The ACLs of topics, which the connectors' user may change only if somebody allowed it."""
+        cluster = connector_login(self.flow, side)
+        return TopicAcls(
+            cluster.alias, client_config(cluster, secrets_reader(self.api, cluster.alias, _FENCING), _FENCING)
         )
 
     def writer(self) -> GroupWriter:
@@ -86,15 +96,24 @@ def _not_answered(settings: StackSettings, name: str, what: str, otherwise: str)
     return CannotRunError("not-answered", what, f"flow {name}", why, remedy.strip())
 
 
-def look(scene: Scene, names: Sequence[str], watch_seconds: float, say: Say) -> Looked:
-    """Look at everything. The source's ends are watched while positions are computed, and for so long at least."""
+def look(
+    scene: Scene,
+    names: Sequence[str],
+    watch_seconds: float,
+    say: Say,
+    since: Mapping[TopicPartition, OffsetRange] | None = None,
+) -> Looked:
+    """Look at everything. The source's ends are watched while positions are computed, and for so long at least.
+
+    With `since`, what the source has beyond these ends has been written meanwhile, too.
+    """
     parameters = scene.parameters
     source, target = scene.reader(parameters.source), scene.reader(parameters.target)
     partitions = source.partitions(parameters.replicated(source.topics()))
     policy = parameters.replication_policy
     existing = set(target.partitions({policy.remote(each.topic) for each in partitions}))
     there = [each for each in partitions if policy.remote_partition(each) in existing]
-    began, before = time.monotonic(), source.logs(partitions)
+    began, before = time.monotonic(), {**source.logs(partitions), **(since or {})}
     say("asking for the groups on both sides")
     groups = read_groups(parameters, source, target, names, frozenset(there))
     positions = read_positions(parameters, source, target, _wanted(groups, there, before), say)

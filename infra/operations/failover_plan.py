@@ -18,15 +18,26 @@ from infra.operations.flow_status import duration
 _NAMED = 3
 
 
-def plan(flow: FlowParameters, mode: Mode, looked: Looked, now_ms: int, max_lag: int = 0) -> Plan:
-    """The plan of a planned or continuous failover; up to `max_lag` records may still have to cross."""
+def plan(
+    flow: FlowParameters,
+    mode: Mode,
+    looked: Looked,
+    now_ms: int,
+    max_lag: int = 0,
+    fence: Precondition | None = None,
+) -> Plan:
+    """The plan of a planned or continuous failover; up to `max_lag` records may still have to cross.
+
+    With a `fence` that the command has yet to set, producers may still write.
+    """
     moves, left_alone = [], []
     for group in looked.groups:
         try:
             moves += list(group_moves(flow, group, looked))
         except LeftAloneError as error:
             left_alone.append(LeftAlone(group.name, str(error)))
-    stops = (_producers(flow, looked), _drained(flow, looked, max_lag)) if mode is Mode.PLANNED else (_behind(looked),)
+    producers = fence or _producers(flow, looked)
+    stops = (producers, _drained(flow, looked, max_lag)) if mode is Mode.PLANNED else (_behind(looked),)
     preconditions = (
         _connectors(looked.connectors),
         _topics(flow, looked),

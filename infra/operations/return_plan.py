@@ -1,6 +1,6 @@
 """Where a flow with the identity policy begins that leads back after a failover: preconditions and offsets. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from components.changes.effect import number
@@ -42,8 +42,10 @@ class ReturnPlan:
         return tuple(each for each in self.preconditions if each.met is False)
 
 
-def plan_return(flow: FlowParameters, looked: LookedReturn, running: tuple[str, ...]) -> ReturnPlan:
-    """The plan; `running` names the source connectors that are not stopped.
+def plan_return(
+    flow: FlowParameters, looked: LookedReturn, running: tuple[str, ...], fences: Sequence[str] = ()
+) -> ReturnPlan:
+    """The plan; `running` names the source connectors that are not stopped, `fences` whoever fenced the old origin.
 
     Raises RefusedError for a flow that has replicated already.
     """
@@ -56,7 +58,13 @@ def plan_return(flow: FlowParameters, looked: LookedReturn, running: tuple[str, 
         if stored != wanted and not known.stays(partition, begin.offset):
             connector = known.connectors[partition.topic]
             moves.append(Move(connector, partition, known.next_of(partition), begin.offset, wanted))
-    return ReturnPlan((_stopped(flow, running), *_proof(flow, looked), *_old_only(flow, looked)), tuple(moves))
+    preconditions = (
+        _stopped(flow, running),
+        *_proof(flow, looked),
+        *_old_only(flow, looked),
+        *_fenced(flow, fences),
+    )
+    return ReturnPlan(preconditions, tuple(moves))
 
 
 def _begins(looked: LookedReturn) -> dict[TopicPartition, Beginning]:
@@ -115,5 +123,14 @@ def _old_only(flow: FlowParameters, looked: LookedReturn) -> Iterator[Preconditi
         )
 
 
-def _named(found: list[str]) -> str:
+def _fenced(flow: FlowParameters, fences: Sequence[str]) -> Iterator[Precondition]:
+    if fences:
+        value = (
+            f"everybody is denied to write to the topics on {flow.target.alias} since the failover of {_named(fences)}"
+        )
+        why = "the command lifts this, because the flow has to write there: keep the producers there stopped"
+        yield Precondition("fence", f"{value}; {why}", met=None)
+
+
+def _named(found: Sequence[str]) -> str:
     return ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")

@@ -59,6 +59,8 @@ def _leave(model: RunbookModel, flow: FlowParameters) -> Iterator[str]:
     if flow.checkpoints.enabled:
         yield f"Then start the checkpoint connector again: `replicate resume {model.stack} {flow.name}`."
     yield ""
+    if flow.guard is None:
+        yield from _fence(flow, call)
     if flow.policy is Policy.DEFAULT:
         yield f"**The producers stay on {flow.source.alias}:** stop only the consumers. Look, and then move the groups:"
         yield ""
@@ -69,6 +71,16 @@ def _leave(model: RunbookModel, flow: FlowParameters) -> Iterator[str]:
         yield ""
         yield "The order of records differs on both sides of this pair. A group that has not reached the end therefore"
         yield "reads some records again."
+
+
+def _fence(flow: FlowParameters, call: str) -> Iterator[str]:
+    yield f"**Not every producer can be stopped:** let the command deny everybody to write to {flow.source.alias}. If"
+    yield "somebody still writes, it takes that back. The connectors' user needs Alter on that cluster."
+    yield ""
+    yield from commands(f"{call} --fence --dry-run", f"{call} --fence")
+    yield ""
+    yield f"Writes stay denied until the failback. To allow them without one: `{call} --lift-fence`."
+    yield ""
 
 
 def _lost(model: RunbookModel, flow: FlowParameters) -> Iterator[str]:

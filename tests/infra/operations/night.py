@@ -1,15 +1,17 @@
 """A flow between two brokers within this process and an operator that obeys at once, for the commands of a night."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
 from components.contract.clusters import ClusterParameters
 from components.flows.resolved import ResolvedFlow
+from components.kafka.acls import AclEntry
 from components.kafka.positions import TopicPartition
+from components.kafka.replication_policy import Side
 from components.render.deployments import deployments
 from components.render.job_parameters import flow_parameters
 from components.topology.parsing import parse_topology
@@ -20,6 +22,7 @@ from infra.operations.failover_looking import Scene
 from infra.operations.flow_connectors import connector_places
 from infra.operations.group_writer import GroupWriter
 from infra.operations.kafka_reader import KafkaReader
+from infra.operations.topic_acls import Access, TopicAcls
 from infra.settings import StackSettings
 from tests.builders import a_flow, a_topology
 from tests.infra.operations.brokers import Cluster, Reader
@@ -97,6 +100,32 @@ class Writer(GroupWriter):
         super().commit(group, offsets, tag)
 
 
+@dataclass
+class Acls(TopicAcls):
+    """The ACLs of a cluster, without brokers that obey them; everybody may read and write at first."""
+
+    alias: str
+    entries: list[AclEntry] = field(default_factory=lambda: [AclEntry("User:app", "TOPIC", "LITERAL", "*", "ALL")])
+    found: Access = field(default_factory=Access)
+    #: Called after each change.
+    after_change: Callable[[], object] = lambda: None
+
+    def access(self) -> Access:
+        return replace(self.found, entries=tuple(self.entries) if self.found.may_change else ())
+
+    def add(self, entries: Sequence[AclEntry]) -> None:
+        self.entries += [each for each in entries if each not in self.entries]
+        self.after_change()
+
+    def delete(self, entries: Sequence[AclEntry]) -> None:
+        self.entries[:] = [each for each in self.entries if each not in entries]
+        self.after_change()
+
+    @property
+    def denied(self) -> list[str]:
+        return [each.name for each in self.entries if (each.principal, each.permission) == ("User:*", "DENY")]
+
+
 @dataclass(frozen=True)
 class Night(Scene):
     """A scene of two brokers."""
@@ -109,6 +138,8 @@ class Night(Scene):
     killed_before: list[str]
     #: Called before each reader of the target is made, the first one first.
     on_target: list[Callable[[], object]] = field(default_factory=list)
+    #: Those of useast.
+    acls: Acls = field(default_factory=lambda: Acls("useast"))
 
     def kubernetes(self) -> AbstractContextManager[KubernetesApi]:
         @contextmanager
@@ -124,6 +155,12 @@ class Night(Scene):
             self.on_target.pop(0)()
         broker = self.source if cluster.alias == "useast" else self.target
         return Reader(cluster.alias, broker.config, self.members)
+
+    def topic_acls(self, side: Side) -> TopicAcls:
+        alias = (self.parameters.source if side == "source" else self.parameters.target).alias
+        if alias in self.dead:
+            raise UnaskedError(f"Kafka cluster {alias}: ACLs could not be asked")
+        return self.acls if alias == self.acls.alias else Acls(alias)
 
     def writer(self) -> GroupWriter:
         writer = Writer("uswest", self.target.config)

@@ -8,9 +8,10 @@ import pytest
 
 from components.contract.problems import RefusedError
 from infra.commands.failback import Call, go_back
+from infra.commands.failover_fence import with_fence
 from infra.operations.group_writer import GroupWriter
 from tests.infra.operations.brokers import Reader
-from tests.infra.operations.night import KilledError, Night, Writer
+from tests.infra.operations.night import KilledError, Night, Writer, a_call
 from tests.infra.operations.test_failing_over import GROUPS, ORDERS, REMOTE, night
 
 __all__ = ["night"]
@@ -62,6 +63,18 @@ def test_a_dry_run_shows_everything_and_changes_nothing(night: Night, capsys: py
         "checkout-web: useast.orders-0 at 15 -> orders-0 at 12, nothing read again",
         "nothing was changed",
     ]
+
+
+def test_producers_may_write_to_the_source_again(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+    before = list(night.acls.entries)
+    with_fence(a_call(night, fence=True), night)
+    fail_back(night, dry_run=True)
+    said = capsys.readouterr().out
+    assert "! fence         writes to orders on useast are denied since the failover; the command allows them" in said
+    assert night.acls.denied == ["orders"]
+    fail_back(night)
+    assert "✓ writes to orders on useast are allowed again" in capsys.readouterr().out
+    assert night.acls.entries == before
 
 
 def test_records_that_only_the_source_has_are_exported_whole(night: Night, tmp_path: Path) -> None:

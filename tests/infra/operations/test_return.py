@@ -14,6 +14,7 @@ import pytest
 from components.contract.problems import RefusedError
 from components.flows.naming import storage_topic_name
 from components.flows.resolved import resolve_flows
+from components.kafka.acls import AclEntry
 from components.kafka.positions import TopicPartition
 from components.topology.parsing import parse_topology
 from infra.commands.failback import Call, go_back
@@ -159,6 +160,20 @@ def test_the_flow_begins_after_the_last_copy_and_the_groups_return(
     assert "! only target   2 records on useast did not come from uswest: 2 of orders-0" in capsys.readouterr().out
     with pytest.raises(RefusedError, match="flow orders has run: orders-0 is replicated up to 11"):
         begin(way)
+
+
+def test_the_flow_may_write_to_the_old_origin_although_its_failover_had_a_fence(
+    way: Way, capsys: pytest.CaptureFixture[str]
+) -> None:
+    denial = AclEntry("User:*", "TOPIC", "LITERAL", "orders", "WRITE", "DENY")
+    way.acls.entries += [denial._replace(principal="Fence:prod-us-west-2/orders"), denial]
+    begin(way, dry_run=True)
+    said = capsys.readouterr().out
+    assert "! fence         everybody is denied to write to the topics on useast since the failover of prod-us" in said
+    assert way.acls.denied == ["orders"]
+    begin(way)
+    assert way.acls.denied == []
+    assert "✓ the fence of prod-us-west-2/orders on useast is lifted" in capsys.readouterr().out
 
 
 def test_killed_at_any_call_the_next_run_ends_right(way: Way) -> None:

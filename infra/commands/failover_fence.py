@@ -1,0 +1,78 @@
+"""`replicate failover --fence` and `--lift-fence`: producers are denied to write to the source, and allowed again."""
+
+import contextlib
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+
+from components.changes.effect import number
+from infra.commands.console import err
+from infra.commands.failover import Call, carry_out, go_on
+from infra.operations import failover_looking, fencing
+from infra.operations.failover_facts import Mode
+from infra.operations.failover_plan import only_waits, plan
+from infra.operations.fence_plan import named
+from infra.waiting import DeadlineError, NotYetError, wait_for
+
+if TYPE_CHECKING:
+    from infra.operations.failover_facts import Looked, Plan
+    from infra.operations.failover_looking import Scene
+    from infra.operations.partition_logs import Say
+
+_DONE = "[green]✓[/]"
+
+
+def with_fence(call: Call, scene: "Scene") -> None:
+    """A planned failover that denies everybody to write to the source. Raises RefusedError and CannotRunError."""
+    topics = fencing.fenced_topics(scene)
+    with err.status("asking Kubernetes and Kafka") as status:
+        fence = fencing.fence_facts(scene, topics)
+        looked = failover_looking.look(scene, call.groups, 0, status.update)
+    now_ms = time.time_ns() // 1_000_000
+    found = plan(scene.parameters, Mode.PLANNED, looked, now_ms, call.max_lag or sys.maxsize, fence)
+    if call.dry_run or found.unmet:
+        go_on(call, found, lambda: None, topics)
+        return
+    source = scene.parameters.source.alias
+    with fencing.fenced(scene, topics, lambda text: call.say(f"{_DONE} {escape(str(text))}")) as standing:
+        with err.status("watching the source") as status:
+            standing.settle(call.wait_seconds, call.watch_seconds, status.update)
+            found, looked = _drained(call, scene, standing, status.update)
+        go_on(call, found, lambda: carry_out(call, scene, Mode.PLANNED, found, looked, standing), topics)
+        lift = f"`replicate failback` allows them again at its end, {fencing.lift_call(scene)} at once"
+        call.say(escape(f"Writes to {named(topics)} on {source} stay denied: {lift}"))
+        standing.expect_held()
+
+
+def _drained(call: Call, scene: "Scene", fence: fencing.Fence, say: "Say") -> "tuple[Plan, Looked]":
+    """Wait until every record has crossed, and look once more for as long as the source is to be watched."""
+
+    def look(seconds: float, max_lag: int = 0) -> "tuple[Plan, Looked]":
+        looked = failover_looking.look(scene, call.groups, seconds, say, fence.before)
+        fence.expect_held()
+        return plan(scene.parameters, Mode.PLANNED, looked, time.time_ns() // 1_000_000, max_lag), looked
+
+    def probe() -> None:
+        if waiting := only_waits(*look(0, sys.maxsize)):
+            say(f"{number(waiting, 'record')} still to cross")
+            raise NotYetError(f"{number(waiting, 'record')} still to cross")
+
+    with contextlib.suppress(DeadlineError):
+        wait_for("every record to cross", probe, call.wait_seconds, interval_seconds=1)
+    return look(call.watch_seconds)
+
+
+def lift_only(call: Call, scene: "Scene") -> None:
+    """Allow what the flow's fence denies, and do nothing else."""
+    source, topics = scene.parameters.source.alias, fencing.standing(scene)
+    if not topics:
+        call.say(escape(f"flow {call.flow} has no fence on {source}"))
+        return
+    if call.dry_run:
+        call.say(escape(f"writes to {named(topics)} on {source} are denied by the fence"))
+        call.say("nothing was changed")
+        return
+    fencing.lift(scene.topic_acls("source"), fencing.owner_of(scene))
+    call.say(f"{_DONE} {escape(f'writes to {named(topics)} on {source} are allowed again')}")

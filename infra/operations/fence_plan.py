@@ -1,0 +1,84 @@
+"""Whether the producers of a flow can be fenced off its source, and what is denied. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from components.changes.effect import number
+from components.contract.parameters import FlowParameters
+from components.contract.problems import RefusedError
+from components.flows.resolved import ResolvedFlow
+from components.kafka.acls import CLUSTER_NAME, grant_options
+from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.write_fence import marked_topics, without_grant
+from components.render.job_parameters import flow_parameters
+from infra.operations.failover_facts import Precondition
+from infra.operations.topic_acls import Access
+
+#: How many topics a value names.
+_NAMED = 3
+_INSTEAD = "stop the producers yourself, and leave `--fence` out"
+
+
+def fence_precondition(
+    flow: FlowParameters, principal: str, topics: Sequence[str], owner: str, found: Access
+) -> Precondition:
+    """What the command denies; `principal` is the user of the connectors on the source, who has to do it."""
+    source = flow.source.alias
+    if not found.has_authorizer:
+        return _unmet(f"{source} has no authorizer, so it denies nobody anything: {_INSTEAD}")
+    if not found.may_change:
+        grant = f"kafka-acls.sh … {grant_options(principal or '…', 'cluster', 'literal', CLUSTER_NAME, ['ALTER'])}"
+        return _unmet(f"the connectors' user may not change ACLs on {source}: allow it with `{grant}`, or {_INSTEAD}")
+    if closed := without_grant(topics, found.entries):
+        told = f"no ACL allows anything on {named(closed)} of {source}, and a first ACL could stop the consumers, too"
+        return _unmet(f"{told}: allow them to read, or {_INSTEAD}")
+    if marked := marked_topics(owner, found.entries):
+        denied = f"an earlier run denied everyone (`User:*`) to write to {named(marked)} on {source}"
+        return Precondition("fence", f"{denied}; `--lift-fence` allows it again")
+    return Precondition("fence", f"everyone (`User:*`) will be denied to write to {named(topics)} on {source}")
+
+
+def _unmet(value: str) -> Precondition:
+    return Precondition("fence", value, met=False)
+
+
+def named(topics: Sequence[str]) -> str:
+    """The first topics by name, and how many more there are."""
+    more = f" and {len(topics) - _NAMED} more" if len(topics) > _NAMED else ""
+    return ", ".join(topics[:_NAMED]) + more
+
+
+def refuse_unfenceable(flow: ResolvedFlow, topics: Iterable[str], flows: Iterable[ResolvedFlow]) -> None:
+    """Raise RefusedError where a denial would stop or reach a mirror; `flows` are all those of the topology."""
+    where, wanted = f"flow {flow.name}", set(topics)
+    if flow.settings.loop_guard:
+        what = "the flow is half of a pair, whose other half writes to the same topics"
+        raise RefusedError("fence-unsuited", what, where, "A denial binds it, too.", f"{_INSTEAD}.")
+    for each in flows:
+        if each.settings.source == flow.settings.source and each.settings.sync_topic_acls:
+            what = f"`{each.name}` copies the ACLs of topics to {each.settings.target} (`syncTopicAcls`)"
+            why = (
+                "It would copy the denial to the remote topics, which nobody could write to then, not even MirrorMaker."
+            )
+            raise RefusedError(
+                "fence-copied", what, where, why, f"set `syncTopicAcls: false` and deploy it, or {_INSTEAD}."
+            )
+        if each.settings.target == flow.settings.source and (written := _written(flow_parameters(each), wanted)):
+            what = f"`{each.name}` writes to {named(written)} on {flow.settings.source}"
+            raise RefusedError("fence-unsuited", what, where, "A denial binds it, too.", f"{_INSTEAD}.")
+
+
+def _written(flow: FlowParameters, topics: Iterable[str]) -> list[str]:
+    """Those of the target's topics that a flow replicates to."""
+    policy = flow.replication_policy
+    originals = {policy.original(each): each for each in topics if policy.remote(policy.original(each)) == each}
+    return sorted(originals[each] for each in flow.replicated(originals))
+
+
+def growth(before: Mapping[TopicPartition, OffsetRange], after: Mapping[TopicPartition, OffsetRange]) -> str:
+    """By how many records each topic grew, such as "orders by 12 records"; empty if none did."""
+    grown: dict[str, int] = {}
+    for partition, log in after.items():
+        if (records := log.end - before[partition].end) > 0:
+            grown[partition.topic] = grown.get(partition.topic, 0) + records
+    told = [f"{topic} by {number(records, 'record')}" for topic, records in sorted(grown.items())]
+    return named(told)

@@ -1,0 +1,66 @@
+"""Which ACLs make a fence, and which of those that exist are its own."""
+
+import pytest
+
+from components.kafka.acls import AclEntry
+from components.kafka.write_fence import (
+    denials_to_lift,
+    marked_topics,
+    marks_to_lift,
+    missing_denials,
+    missing_marks,
+    owners,
+    without_grant,
+)
+
+DENIAL = AclEntry("User:*", "TOPIC", "LITERAL", "orders", "WRITE", "DENY")
+OURS, THEIRS = (DENIAL._replace(principal=f"Fence:{name}") for name in ("prod/orders", "prod/orders-eu"))
+
+
+@pytest.mark.parametrize(
+    ("entries", "marks", "denials"),
+    [
+        pytest.param([], [OURS], [DENIAL], id="nothing is there"),
+        pytest.param([OURS], [], [DENIAL], id="killed after the mark"),
+        pytest.param([OURS, DENIAL], [], [], id="all is there"),
+        pytest.param([DENIAL], [], [], id="denied by somebody else"),
+        pytest.param([THEIRS, DENIAL], [OURS], [], id="fenced by another flow"),
+        pytest.param([DENIAL._replace(host="10.0.0.1")], [OURS], [DENIAL], id="denied from one host"),
+    ],
+)
+def test_what_is_missing_is_added(entries: list[AclEntry], marks: list[AclEntry], denials: list[AclEntry]) -> None:
+    assert missing_marks(["orders"], "prod/orders", entries) == marks
+    assert missing_denials(["orders"], entries) == denials
+
+
+@pytest.mark.parametrize(
+    ("entries", "denials", "marks"),
+    [
+        pytest.param([], [], [], id="nothing is there"),
+        pytest.param([OURS, DENIAL], [DENIAL], [OURS], id="its own"),
+        pytest.param([OURS], [], [OURS], id="killed between both"),
+        pytest.param([DENIAL], [], [], id="denied by somebody else"),
+        pytest.param([OURS, THEIRS, DENIAL], [], [OURS], id="another flow needs it"),
+    ],
+)
+def test_only_its_own_is_lifted(entries: list[AclEntry], denials: list[AclEntry], marks: list[AclEntry]) -> None:
+    assert denials_to_lift("prod/orders", entries) == denials
+    assert marks_to_lift("prod/orders", entries) == marks
+
+
+def test_a_fence_is_found_by_its_marks() -> None:
+    assert marked_topics("prod/orders", [OURS, THEIRS, DENIAL]) == ["orders"]
+    assert owners({"orders"}, [OURS, THEIRS, DENIAL]) == ["prod/orders", "prod/orders-eu"]
+    assert owners({"payments"}, [OURS, THEIRS, DENIAL]) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [("LITERAL", "orders"), ("LITERAL", "*"), ("PREFIXED", "ord")],
+    ids=["literal", "all", "prefix"],
+)
+def test_a_topic_with_a_grant_may_get_a_denial(pattern: str, name: str) -> None:
+    grant = AclEntry("User:app", "TOPIC", pattern, name, "READ")
+    assert without_grant(["orders"], [grant]) == []
+    assert without_grant(["payments"], [grant]) == ([] if name == "*" else ["payments"])
+    assert without_grant(["orders"], [grant._replace(permission="DENY")]) == ["orders"]

@@ -1,0 +1,262 @@
+"""A failover with a fence: producers are denied to write, and who writes nevertheless is caught."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from components.contract.problems import CannotRunError, RefusedError
+from components.flows.resolved import resolve_flows
+from components.kafka.acls import AclEntry
+from components.topology.parsing import parse_topology
+from infra.commands.failover_fence import lift_only, with_fence
+from infra.operations.fencing import owner_of
+from infra.operations.topic_acls import Access
+from tests.builders import a_resolved_flow, a_topology
+from tests.commands import replicate
+from tests.infra.operations.night import KilledError, Night, a_call
+from tests.infra.operations.test_failing_over import REMOTE, SELECTED, a_night_of
+
+MOVED = {"checkout-app": 4, "checkout-web": 13}
+DENIAL = AclEntry("User:*", "TOPIC", "LITERAL", "orders", "WRITE", "DENY")
+
+
+@pytest.fixture
+def night() -> Night:
+    return a_night_of(a_resolved_flow(**SELECTED))
+
+
+def write_once(night: Night) -> Callable[[], None]:
+    """A producer past the fence, which writes a single record."""
+    left = [99]
+    return lambda: night.source.hold("orders", [(left.pop(), "")]) if left else None
+
+
+def test_after_the_move_nobody_can_write_to_the_source(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+    with_fence(a_call(night, fence=True), night)
+    assert (night.positions(REMOTE), night.acls.denied) == (MOVED, ["orders"])
+    said = capsys.readouterr().out
+    assert "✓ writes to orders on useast are denied" in said
+    assert (
+        "Writes to orders on useast stay denied: `replicate failback` allows them again at its end, "
+        "`replicate failover night orders --lift-fence` at once"
+    ) in said
+    # A second run finds everything done.
+    with_fence(a_call(night, fence=True), night)
+    assert (night.positions(REMOTE), night.acls.denied) == (MOVED, ["orders"])
+
+
+def test_a_dry_run_denies_nothing(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+    before = list(night.acls.entries)
+    with_fence(a_call(night, fence=True, dry_run=True), night)
+    assert (night.positions(REMOTE), night.acls.entries) == ({}, before)
+    assert "✓ fence         everyone (`User:*`) will be denied to write to orders on useast" in capsys.readouterr().out
+
+
+def test_the_document_names_what_is_denied(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+    with_fence(a_call(night, fence=True, as_json=True), night)
+    document = json.loads(capsys.readouterr().out)
+    assert (document["committed"], document["fenced"]) == (True, ["orders"])
+
+
+def test_a_producer_past_the_fence_is_caught(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+    before = list(night.acls.entries)
+    # The target is asked for after the fence stands.
+    night.on_target[:] = [lambda: None, lambda: night.source.hold("orders", [(98, ""), (99, "")])]
+    with pytest.raises(
+        RefusedError, match=r"somebody still writes to useast: orders by 2 records since \d\d:\d\d:\d\dZ"
+    ):
+        with_fence(a_call(night, fence=True), night)
+    assert (night.positions(REMOTE), night.acls.entries) == ({}, before)
+    assert night.operator.state(night.checkpoint) == "RUNNING"
+    assert "the fence was taken back: writes to orders on useast are allowed again" in capsys.readouterr().out
+
+
+def test_a_producer_past_the_fence_is_caught_at_the_last_moment(night: Night) -> None:
+    night.operator.before_patch = write_once(night)
+    with pytest.raises(RefusedError, match="fence-bypassed: somebody still writes to useast: orders by 1 record since"):
+        with_fence(a_call(night, fence=True), night)
+    assert (night.positions(REMOTE), night.acls.denied) == ({}, [])
+    assert night.operator.state(night.checkpoint) == "RUNNING"
+
+
+def test_records_that_were_on_their_way_are_waited_for(night: Night) -> None:
+    """A request that the broker had accepted before the denial, and whose record has to cross."""
+
+    def arrive() -> None:
+        night.acls.after_change = lambda: None
+        night.source.hold("orders", [(12, "")])
+
+    night.acls.after_change = arrive
+    night.on_target[:] = [lambda: None, lambda: None, lambda: night.target.hold(REMOTE.topic, [(12, "")])]
+    with_fence(a_call(night, fence=True), night)
+    assert night.positions(REMOTE) == MOVED
+
+
+def test_what_does_not_cross_in_time_takes_the_fence_back(night: Night) -> None:
+    night.source.hold("orders", [(12, "")])
+    with pytest.raises(RefusedError, match="drained: 1 record not on the target yet"):
+        with_fence(a_call(night, fence=True, wait_seconds=0), night)
+    assert (night.positions(REMOTE), night.acls.denied) == ({}, [])
+
+
+def test_more_than_may_cross_is_refused_before_anybody_is_denied(night: Night) -> None:
+    night.source.hold("orders", [(12, ""), (13, "")])
+    night.acls.after_change = pytest.fail
+    with pytest.raises(RefusedError, match="drained: 2 records not on the target yet"):
+        with_fence(a_call(night, fence=True, max_lag=1), night)
+
+
+def test_a_source_that_dies_leaves_the_fence_and_says_how_to_lift_it(night: Night) -> None:
+    night.operator.before_patch = lambda: night.dead.add("useast")
+    night.acls.after_change = lambda: None
+    lifts = night.acls.access
+
+    def silent() -> Access:
+        if "useast" in night.dead:
+            raise CannotRunError("acls-refused", "no answer", "useast", "It is down.", "wait.")
+        return lifts()
+
+    night.acls.access = silent  # type: ignore[method-assign]
+    with pytest.raises(CannotRunError, match=r"fence-left: .*type `replicate failover night orders --lift-fence`"):
+        with_fence(a_call(night, fence=True), night)
+    assert night.acls.denied == ["orders"]
+
+
+def test_a_run_that_was_killed_is_finished_by_the_next(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+    night.killed_before[:] = ["checkout-web"]
+    with pytest.raises(KilledError):
+        with_fence(a_call(night, fence=True), night)
+    assert (night.positions(REMOTE), night.acls.denied) == ({"checkout-app": 4}, ["orders"])
+    night.killed_before.clear()
+    with_fence(a_call(night, fence=True, dry_run=True), night)
+    said = "an earlier run denied everyone (`User:*`) to write to orders on useast; `--lift-fence` allows it again"
+    assert f"✓ fence         {said}" in capsys.readouterr().out
+    with_fence(a_call(night, fence=True), night)
+    assert (night.positions(REMOTE), night.acls.denied) == (MOVED, ["orders"])
+
+
+@pytest.mark.parametrize("left", [1, 2], ids=["only the mark", "mark and denial"])
+def test_what_a_killed_run_left_is_taken_back_by_the_next_that_is_refused(night: Night, left: int) -> None:
+    before = list(night.acls.entries)
+    mark = DENIAL._replace(principal=f"Fence:{owner_of(night)}")
+    night.acls.entries += [mark, DENIAL][:left]
+    night.on_target[:] = [lambda: None, write_once(night)]
+    with pytest.raises(RefusedError, match="fence-bypassed"):
+        with_fence(a_call(night, fence=True), night)
+    assert night.acls.entries == before
+
+
+def test_a_denial_of_somebody_else_stays(night: Night) -> None:
+    night.acls.entries.append(DENIAL)
+    before = list(night.acls.entries)
+    night.on_target[:] = [lambda: None, write_once(night)]
+    with pytest.raises(RefusedError, match="fence-bypassed"):
+        with_fence(a_call(night, fence=True), night)
+    assert night.acls.entries == before
+
+
+def test_the_fence_of_another_flow_stays(night: Night) -> None:
+    mark = DENIAL._replace(principal="Fence:night/orders-to-eu")
+    night.acls.entries += [mark, DENIAL]
+    with_fence(a_call(night, fence=True), night)
+    lift_only(a_call(night), night)
+    assert night.acls.entries[-2:] == [mark, DENIAL]
+
+
+def test_only_the_fence_is_lifted(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+    before = list(night.acls.entries)
+    with_fence(a_call(night, fence=True), night)
+    capsys.readouterr()
+    lift_only(a_call(night, dry_run=True), night)
+    assert night.acls.denied == ["orders"]
+    lift_only(a_call(night), night)
+    lift_only(a_call(night), night)
+    assert capsys.readouterr().out.splitlines() == [
+        "writes to orders on useast are denied by the fence",
+        "nothing was changed",
+        "✓ writes to orders on useast are allowed again",
+        "flow orders has no fence on useast",
+    ]
+    assert (night.acls.entries, night.positions(REMOTE)) == (before, MOVED)
+
+
+@pytest.mark.parametrize(
+    ("given", "entries", "said"),
+    [
+        pytest.param(
+            {"has_authorizer": False, "may_change": False},
+            None,
+            "useast has no authorizer, so it denies nobody anything: stop the producers yourself, and leave `--fence` "
+            "out",
+            id="no authorizer",
+        ),
+        pytest.param(
+            {"may_change": False},
+            None,
+            "the connectors' user may not change ACLs on useast: allow it with `kafka-acls.sh … --add "
+            "--allow-principal User:mirror --operation Alter --cluster`",
+            id="no right",
+        ),
+        pytest.param(
+            {},
+            [],
+            "no ACL allows anything on orders of useast, and a first ACL could stop the consumers, too",
+            id="no ACL at all",
+        ),
+    ],
+)
+def test_a_cluster_that_cannot_deny_is_refused(
+    night: Night, given: dict[str, Any], entries: list[AclEntry] | None, said: str
+) -> None:
+    night.acls.found = Access(**given)
+    if entries is not None:
+        night.acls.entries[:] = entries
+    with pytest.raises(RefusedError) as error:
+        with_fence(a_call(night, fence=True), night)
+    assert said in error.value.what
+    assert night.positions(REMOTE) == {}
+
+
+def test_who_may_not_read_acls_is_not_told_that_there_is_no_fence(night: Night) -> None:
+    night.acls.found = Access(may_change=False)
+    with pytest.raises(CannotRunError, match="fence-unknown"):
+        lift_only(a_call(night), night)
+
+
+ONE_WAY = {"kind": "flow", "source": "useast", "target": "uswest", **SELECTED}
+BACK = {"kind": "flow", "source": "uswest", "target": "useast", "policy": "identity", **SELECTED}
+PAIR = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["orders"]}
+
+
+@pytest.mark.parametrize(
+    ("replications", "said"),
+    [
+        pytest.param({"orders": PAIR}, "fence-unsuited: the flow is half of a pair", id="pair"),
+        pytest.param(
+            {"orders": {**ONE_WAY, "syncTopicAcls": True}},
+            r"fence-copied: `orders` copies the ACLs of topics to uswest \(`syncTopicAcls`\)",
+            id="ACLs are copied",
+        ),
+        pytest.param(
+            {"orders": ONE_WAY, "back": BACK}, "fence-unsuited: `back` writes to orders on useast", id="a mirror writes"
+        ),
+    ],
+)
+def test_a_denial_that_would_reach_a_mirror_is_refused(replications: dict[str, Any], said: str) -> None:
+    topology = parse_topology(a_topology(replications=replications))
+    flow = next(each for each in resolve_flows(topology, None, {}) if each.settings.source == "useast")
+    night = a_night_of(flow)
+    night.acls.after_change = pytest.fail
+    with pytest.raises(RefusedError, match=said):
+        with_fence(a_call(night, fence=True), replace(night, settings=replace(night.settings, topology=topology)))
+
+
+@pytest.mark.parametrize(
+    "given", [("--fence", "--mode", "disaster"), ("--fence", "--mode", "continuous"), ("--fence", "--lift-fence")]
+)
+def test_a_fence_is_only_for_a_planned_failover(given: tuple[str, ...]) -> None:
+    answer = replicate("failover", "prod-us-west-2", "orders", *given)
+    assert (answer.returncode, "Invalid value for --" in answer.stderr) == (2, True)
