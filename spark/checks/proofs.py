@@ -6,8 +6,9 @@ from types import MappingProxyType
 
 from components.contract.report import SAMPLES, Scalar
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark import readers, transforms
 from spark.checks.landings import Around, is_unknown, landing_past, proof_at
+from spark.checks.next_records import Expired, proofs_by_next
+from spark.checks.probes import offsets_by_time, records_near
 from spark.checks.translation import (
     TARGET_REACH,
     Candidates,
@@ -20,11 +21,7 @@ from spark.checks.translation import (
     landing,
     source_range,
 )
-from spark.clusters import Cluster
 from spark.flows import OpenFlow
-from spark.guards import SOURCE, TARGET
-
-Ranges = Sequence[tuple[TopicPartition, OffsetRange]]
 
 
 @dataclass(frozen=True)
@@ -59,38 +56,49 @@ def prove_all(flow: OpenFlow, positions: Sequence[Position], syncs: Mapping[Topi
     target_logs = {each: targets.get(remote(each.partition), OffsetRange(0, 0)) for each in positions}
     source_logs = flow.source.offsets(sorted({each.partition for each in positions}))
     around = [(remote(each.partition), _around(each).within(target_logs[each])) for each in positions]
-    on_target = _records(flow, flow.target, around)
+    on_target = records_near(flow, flow.target, around)
     expected = _expected(flow, positions, syncs, on_target, source_logs)
     ranges = [(each.partition, expected[each].range) for each in positions]
-    on_source = _records(flow, flow.source, ranges)
+    on_source = records_near(flow, flow.source, ranges)
     aborted = _aborted(flow, positions, expected, on_source)
     if aborted:
         again = _past_aborted(positions, expected, on_target, aborted)
         expected |= _expected(flow, list(again), syncs, on_target, source_logs, again)
         more = [(each.partition, expected[each].range) for each in again]
-        on_source = _joined(on_source, _records(flow, flow.source, more))
+        on_source = _joined(on_source, records_near(flow, flow.source, more))
         ranges += more
     policies = flow.source.cleanup_policies({each.partition.topic for each in positions})
+    arounds = {
+        each: Around(
+            target_logs[each],
+            source_logs[each.partition],
+            on_target.get(each.partition, []),
+            Candidates(expected[each].range, on_source.get(each.partition, [])),
+            expected[each].found,
+            expected[each].guess,
+            "compact" in policies.get(each.partition.topic, ""),
+            flow.parameters.transformed or each.partition in aborted,
+        )
+        for each in positions
+    }
+    by_position, more_ranges, more_records = _proved(flow, arounds)
     return Proofs(
-        {
-            each: proof_at(
-                each,
-                Around(
-                    target_logs[each],
-                    source_logs[each.partition],
-                    on_target.get(each.partition, []),
-                    Candidates(expected[each].range, on_source.get(each.partition, [])),
-                    expected[each].found,
-                    expected[each].guess,
-                    "compact" in policies.get(each.partition.topic, ""),
-                    flow.parameters.transformed or each.partition in aborted,
-                ),
-            )
-            for each in positions
-        },
-        sum(1 for _, offsets in (*around, *ranges) if offsets.size),
-        sum(len(found) for found in (*on_target.values(), *on_source.values())),
+        by_position,
+        sum(1 for _, offsets in (*around, *ranges) if offsets.size) + more_ranges,
+        sum(len(records) for records in (*on_target.values(), *on_source.values())) + more_records,
     )
+
+
+def _proved(flow: OpenFlow, arounds: Mapping[Position, Around]) -> tuple[dict[Position, Proof], int, int]:
+    """The proofs, and how many ranges and records were read for those whose records the source has removed."""
+    found = {each: proof_at(each, around) for each, around in arounds.items()}
+    expired = [
+        Expired(each, proof, at.found, at.guess, at.source_log, at.target_log)
+        for each, proof in found.items()
+        if proof.expired_on_source and (at := arounds[each]).found is not None and at.guess is not None
+    ]
+    by_next, ranges, records = proofs_by_next(flow, expired)
+    return found | by_next, ranges, records
 
 
 def _aborted(
@@ -103,7 +111,7 @@ def _aborted(
     unknown = [each for each in positions if is_unknown(expected[each].found, on_source.get(each.partition, []))]
     ranges = [(each.partition, expected[each].range) for each in unknown]
     found: dict[TopicPartition, frozenset[str]] = {}
-    for partition, every in _records(flow, flow.source, ranges, "read_uncommitted").items():
+    for partition, every in records_near(flow, flow.source, ranges, "read_uncommitted").items():
         committed = {each.digest for each in on_source.get(partition, [])}
         found[partition] = frozenset(each.digest for each in every) - committed
     return {partition: digests for partition, digests in found.items() if digests}
@@ -158,7 +166,7 @@ def _expected(
     unsure = {
         each: landed.record.time_ms for each, (landed, guess) in found.items() if landed and not (guess and guess.exact)
     }
-    by_time = _offsets_by_time(flow.source, unsure)
+    by_time = offsets_by_time(flow.source, unsure)
     return {
         each: _Expected(
             landed,
@@ -169,34 +177,6 @@ def _expected(
         )
         for each, (landed, guess) in found.items()
     }
-
-
-def _offsets_by_time(source: Cluster, times: Mapping[Position, int]) -> dict[Position, int]:
-    """The first source offset at or after each position's time (ms). One request serves each partition once."""
-    found: dict[Position, int] = {}
-    left = dict(times)
-    while left:
-        once = {position.partition: position for position in left}
-        answer = source.offsets_at({partition: left[position] for partition, position in once.items()})
-        found |= {position: answer[partition] for partition, position in once.items()}
-        for position in once.values():
-            del left[position]
-    return found
-
-
-def _records(
-    flow: OpenFlow, cluster: Cluster, ranges: Ranges, isolation: str = "read_committed"
-) -> dict[TopicPartition, list[Record]]:
-    """The records of the ranges without their content, by source partition."""
-    if not any(offsets.size for _, offsets in ranges):
-        return {}
-    side = SOURCE if cluster is flow.source else TARGET
-    frame = transforms.positions(flow.digests(flow.read_layered(cluster, ranges, isolation), side))
-    found: dict[TopicPartition, list[Record]] = {}
-    for row in readers.rows(frame, cluster.where, "reading records around translated offsets"):
-        partition = TopicPartition(row.topic, row.partition)
-        found.setdefault(partition, []).append(Record(row.offset, row.time_ms, row.digest))
-    return found
 
 
 def _sample(position: Position, proof: Proof) -> dict[str, Scalar]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from components.contract.report import Finding, error, fail
 from components.kafka.positions import OffsetRange, TopicPartition
 
+_SOURCE_EXPIRED = "source-expired"
 #: How many offsets to read on each side of the translated one, which may be a marker or compacted away.
 TARGET_REACH = 8
 #: How many offsets to read on each side of the expected source offset.
@@ -52,6 +53,10 @@ class Candidates(NamedTuple):
         if start < self.offsets.start or end > self.offsets.end:
             return None
         return sum(start <= each.offset < end for each in self.records)
+
+    def within(self) -> list[Record]:
+        """The records in the range."""
+        return [each for each in self.records if self.offsets.start <= each.offset < self.offsets.end]
 
 
 class Guess(NamedTuple):
@@ -170,6 +175,10 @@ class Proof:
     def proven(self) -> bool:
         return self.source_offset is not None and self.finding is None
 
+    @property
+    def expired_on_source(self) -> bool:
+        return self.finding is not None and self.finding.code == _SOURCE_EXPIRED
+
 
 def landing(downstream: int, records: Sequence[Record]) -> Landing | None:
     """Among the `records` near `downstream`, the one that a consumer there reads first, else the one just before."""
@@ -258,7 +267,11 @@ def _not_found(
     position: Position, found: Landing, source_log: OffsetRange, guess: Guess | None, inexact: bool
 ) -> Finding:
     if guess is not None and guess.offset < source_log.start:
-        return error("source-expired", f"{position}: the source no longer holds offset {guess.offset}")
+        return error(
+            _SOURCE_EXPIRED,
+            f"{position}: the source no longer holds offset {guess.offset}, to which the offset on the target "
+            "corresponds, and the record that the group reads next was not found there",
+        )
     if guess is None or not guess.exact or inexact:
         return error(
             "source-record-not-found",

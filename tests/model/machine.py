@@ -15,6 +15,7 @@ from hypothesis.stateful import (
 
 from components.contract.report import Severity
 from components.kafka.positions import OffsetRange
+from spark.checks.next_records import Expired, places_on_target, proof_by_next
 from spark.checks.standing import standings
 from spark.checks.translation import TARGET_REACH, Candidates, Proof, landing, prove, source_range
 from tests.model.partition import GROUP, ORDERS, Partition, records_in
@@ -118,7 +119,22 @@ def proof_of(partition: Partition) -> Proof:
         by_time = later[0].offset if later else -1
     wanted = source_range(guess, by_time, position.committed, log) if found else OffsetRange(0, 0)
     read = Candidates(wanted, records_in(partition.source, wanted))
-    return prove(position, partition.target_log, log, found, read, guess, inexact=False)
+    proof = prove(position, partition.target_log, log, found, read, guess, inexact=False)
+    if not proof.expired_on_source or found is None or guess is None:
+        return proof
+    return by_next(partition, Expired(position, proof, found, guess, log, partition.target_log))
+
+
+def by_next(partition: Partition, expired: Expired) -> Proof:
+    """The proof by the record that the group reads next, from what the job would read."""
+    unread = records_in(partition.source, expired.unread)
+    if not unread:
+        return proof_by_next(expired, [], [])
+    held = records_in(partition.target, partition.target_log)
+    by_time = next((each.offset for each in held if each.time_ms >= unread[0].time_ms), -1)
+    places = places_on_target(expired, unread[0], by_time)
+    near = [each for place in places for each in records_in(partition.target, place)]
+    return proof_by_next(expired, unread, near)
 
 
 def run(machine: type[RuleBasedStateMachine], runs: int, *, shrink: bool = False) -> None:
