@@ -4,13 +4,13 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET
-from spark.transforms import summed
+from spark.pairing import summed
 
 MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND = "marked-on-source", "marked-on-target", "went-round"
 
 
 def marked_elsewhere(digests: DataFrame, logs: DataFrame) -> DataFrame:
-    """Records with a mark, by kind, as `transforms.differences` has them: key topic, partition, kind.
+    """Records with a mark, by kind, as `pairing.differences` has them: key topic, partition, kind.
 
     `logs` has topic, partition, source_start and target_start, the starts of both logs. What is from before the first
     record that both sides hold is left out if the other side has removed records. The kinds:

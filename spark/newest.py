@@ -4,11 +4,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from spark.guards import COMPARED, SOURCE, TARGET
-from spark.transforms import summed
+from spark.pairing import summed
 
 
 def newest_by_key(digests: DataFrame, judged: DataFrame) -> DataFrame:
-    """The keys whose newest record differs, as `transforms.differences` has them: key topic, partition, kind.
+    """The keys whose newest record differs, as `pairing.differences` has them: key topic, partition, kind.
 
     `judged` has topic, partition and two offsets. Source records from judged_end on may still be on their way; those
     before started need not be replicated, and null means that the start is unknown. A side that holds a tombstone of a

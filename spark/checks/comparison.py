@@ -5,8 +5,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark import readers, transforms
+from spark import pairing, readers, transforms
 from spark.checks.beginnings import known_starts, owed_ends, without_start
 from spark.checks.causes import by_newest, made_anew, times_sent_again, with_expired, with_replaced
 from spark.checks.first_pass import STILL_SECONDS, FirstPass, both_clusters, both_sides, logs_on_target
@@ -82,7 +83,7 @@ def _differing(
     target_logs = logs_on_target(flow, partitions)
     # A transaction that has outlived one deadline does not get another.
     at_source = settled(flow, flow.source, partitions, 0 if first_pass.unread else deadline_seconds)
-    flow.progress(f"{flow.name}: comparing {len(partitions)} partitions record by record")
+    flow.progress(f"{flow.name}: comparing {numbered(len(partitions), 'partition[|s]')} record by record")
     judged = flow.spark.createDataFrame(
         [(each.topic, each.partition, first_pass.source_logs[each].end, start) for each, start in starts.items()],
         "topic string, partition int, judged_end bigint, started bigint",
@@ -91,9 +92,9 @@ def _differing(
     gapped = {each: log for each, log in at_source.logs.items() if not first_pass.dense(each)}
     aborted = flow.digests(flow.read_uncommitted(flow.source, gapped), SOURCE)
     sides_read = both_sides(flow, at_source.logs, target_logs).unionByName(transforms.uncommitted(aborted))
-    pairs = transforms.paired(sides_read, flow.parameters.start_from == "latest").cache()
+    pairs = pairing.paired(sides_read, flow.parameters.start_from == "latest").cache()
     try:
-        frame = transforms.differences(pairs, judged).unionByName(transforms.reordered(pairs))
+        frame = pairing.differences(pairs, judged).unionByName(pairing.reordered(pairs))
         rows = readers.rows(frame, both_clusters(flow), "comparing records")
     finally:
         pairs.unpersist()
@@ -174,7 +175,9 @@ def _wait_for_the_missing(
     remote = flow.policy.remote_partition
     ends = flow.target.high_watermarks([remote(each) for each in owed])
     written = {each: ends[remote(each)] for each in owed}
-    flow.progress(f"{flow.name}: waiting up to {deadline_seconds:.0f} s for {len(owed)} partitions to catch up")
+    flow.progress(
+        f"{flow.name}: waiting up to {deadline_seconds:.0f} s for {numbered(len(owed), 'partition[|s]')} to catch up"
+    )
     moved = time.monotonic()
     before: Mapping[TopicPartition, OffsetRange] = {}
 

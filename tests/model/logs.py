@@ -131,7 +131,7 @@ def sums(log: Log) -> Sums:
 
 
 def differences(source: Log, target: Log) -> list[Difference]:
-    """What `transforms.differences` and `transforms.reordered` find in two logs."""
+    """What `pairing.differences` and `transforms.reordered` find in two logs."""
     places: dict[str, dict[int, list[int]]] = {"source": defaultdict(list), "target": defaultdict(list)}
     for side, log in (("source", source), ("target", target)):
         for at, number in log:

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from components.contract.parameters import GuardParameters
-from spark import transforms
+from spark import pairing, transforms
 from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -105,11 +105,11 @@ def test_only_compared_records_are_paired_and_unmarked_ones_are_noted(spark: Spa
     frame = spark.createDataFrame(rows, "side string, role string, digest bigint, offset bigint").selectExpr(
         "*", "'ledger' as topic", "0 as partition", "0L as time_ms"
     )
-    pairs = transforms.paired(frame)
+    pairs = pairing.paired(frame)
     found = {row.digest: (row.source_offset, row.target_offset, row.unmarked_offset) for row in pairs.collect()}
     assert found == {1: (10, None, None), 5: (14, None, 15)}
     judged = spark.createDataFrame([("ledger", 0, 99, 0)], _JUDGED)
-    kinds = {row.kind: row.records for row in transforms.differences(pairs, judged).collect()}
+    kinds = {row.kind: row.records for row in pairing.differences(pairs, judged).collect()}
     assert kinds == {"missing": 1, "unmarked": 1}
 
 
@@ -129,7 +129,7 @@ def test_records_that_both_sides_had_before_the_start_need_no_mark(
     frame = spark.createDataFrame([*rows, *arrived], "side string, role string, digest bigint, offset bigint")
     frame = frame.selectExpr("*", "'ledger' as topic", "0 as partition", "0L as time_ms")
     judged = spark.createDataFrame([("ledger", 0, 99, None)], _JUDGED)
-    found = transforms.differences(transforms.paired(frame, newest_first=True), judged).collect()
+    found = pairing.differences(pairing.paired(frame, newest_first=True), judged).collect()
     assert {row.kind: row.records for row in found} == expected
 
 

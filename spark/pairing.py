@@ -1,0 +1,153 @@
+"""Pairs the records of both sides, and names what is on one side only or out of order."""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from spark.guards import ASIDE, COMPARED, SOURCE, TARGET, UNCOMMITTED
+
+SAMPLES = 20
+
+
+def paired(digests: DataFrame, newest_first: bool = False) -> DataFrame:
+    """The compared records of both sides, paired: the n-th record with a digest on the source and on the target.
+
+    `newest_first` counts from the end, for a flow whose target lacks the oldest copies by design.
+
+    Key topic, partition, digest, occurrence. Columns source_offset, target_offset (null if there is none), time_ms;
+    unmarked_offset: where the target holds the record without the guard's mark; and uncommitted_offset: where a
+    read_uncommitted consumer of the source finds it.
+    """
+    same = ("topic", "partition", "digest")
+    order = Window.partitionBy(*same, "side").orderBy(F.desc("offset") if newest_first else F.asc("offset"))
+    return (
+        digests.where((F.col("role") == COMPARED) | ((F.col("role") == ASIDE) & (F.col("side") != SOURCE)))
+        .withColumn("side", F.when(F.col("role") == ASIDE, ASIDE).otherwise(F.col("side")))
+        .select("side", *same, "offset", "time_ms")
+        .repartition(*same)
+        .withColumn("occurrence", F.row_number().over(order))
+        .groupBy(*same, "occurrence")
+        .agg(
+            F.max(F.when(F.col("side") == SOURCE, F.col("offset"))).alias("source_offset"),
+            F.max(F.when(F.col("side") == TARGET, F.col("offset"))).alias("target_offset"),
+            F.max(F.when(F.col("side") == ASIDE, F.col("offset"))).alias("unmarked_offset"),
+            F.max(F.when(F.col("side") == UNCOMMITTED, F.col("offset"))).alias("uncommitted_offset"),
+            F.min("time_ms").alias("time_ms"),
+        )
+        .where(F.col("source_offset").isNotNull() | F.col("target_offset").isNotNull())
+    )
+
+
+def differences(pairs: DataFrame, judged: DataFrame) -> DataFrame:
+    """What is on one side only, by kind: key topic, partition, kind; columns records, first, last (offsets), samples.
+
+    `judged` has topic, partition and two offsets. Source records from judged_end on may still be on their way and are
+    left out. Every source record from started on must be replicated; null means from the first record that both sides
+    hold. The kinds, relative to the first and the last record that both sides hold:
+
+    - before-start, missing-head, missing-hole, missing-tail: only on the source; missing: so is every record
+    - duplicated: the source has the record, but fewer times
+    - extra-head, extra: only on the target; aborted: the source has it in an aborted transaction
+    - unmarked: the target has it, but without the guard's mark
+    """
+    named = _unmatched(pairs, judged).select(
+        "topic",
+        "partition",
+        _kind().alias("kind"),
+        F.coalesce("source_offset", "target_offset").alias("offset"),
+        "time_ms",
+        "digest",
+    )
+    return summed(named)
+
+
+def summed(named: DataFrame) -> DataFrame:
+    """Records that have a kind, counted: key topic, partition, kind; columns records, first, last (offsets), samples.
+
+    `named` has topic, partition, kind, offset, time_ms and digest.
+    """
+    order = Window.partitionBy("topic", "partition", "kind").orderBy("offset")
+    sample = F.when(F.col("rank") <= SAMPLES, F.struct("offset", "time_ms", F.hex("digest").alias("digest")))
+    return (
+        named.withColumn("rank", F.row_number().over(order))
+        .groupBy("topic", "partition", "kind")
+        .agg(
+            F.count(F.lit(1)).alias("records"),
+            F.min("offset").alias("first"),
+            F.max("offset").alias("last"),
+            F.sort_array(F.collect_list(sample)).alias("samples"),
+        )
+    )
+
+
+def _unmatched(pairs: DataFrame, judged: DataFrame) -> DataFrame:
+    """The records without a partner, up to `judged_end`, with columns to judge them by: known (the source has an equal
+    record), first_source, last_source and first_target (offsets of paired records), start."""
+    whole, same = Window.partitionBy("topic", "partition"), Window.partitionBy("topic", "partition", "digest")
+    where_else = ("unmarked_offset", "uncommitted_offset")
+    source, target = F.col("source_offset"), F.col("target_offset")
+    both = source.isNotNull() & target.isNotNull()
+    return (
+        pairs.select("topic", "partition", "digest", "source_offset", "target_offset", *where_else, "time_ms")
+        .withColumn("known", F.max(source.isNotNull()).over(same))
+        .withColumn("first_source", F.min(F.when(both, source)).over(whole))
+        .withColumn("last_source", F.max(F.when(both, source)).over(whole))
+        .withColumn("first_target", F.min(F.when(both, target)).over(whole))
+        .where(~both)
+        .join(
+            F.broadcast(judged.select("topic", "partition", "judged_end", "started")),
+            on=["topic", "partition"],
+            how="left",
+        )
+        .withColumn("start", F.least("started", "first_source"))
+        .where(source.isNull() | F.col("judged_end").isNull() | (source < F.col("judged_end")))
+    )
+
+
+def _kind() -> Column:
+    source, target = F.col("source_offset"), F.col("target_offset")
+    return (
+        F.when(source < F.col("start"), "before-start")
+        .when(source.isNotNull() & F.col("start").isNull(), "missing")
+        .when(source.isNotNull() & F.col("unmarked_offset").isNotNull(), "unmarked")
+        .when(source.isNotNull() & F.col("first_source").isNull(), "missing")
+        .when(source < F.col("first_source"), "missing-head")
+        .when(source > F.col("last_source"), "missing-tail")
+        .when(source.isNotNull(), "missing-hole")
+        .when(F.col("uncommitted_offset").isNotNull(), "aborted")
+        .when(F.col("known"), "duplicated")
+        .when(target < F.col("first_target"), "extra-head")
+        .otherwise("extra")
+    )
+
+
+def reordered(pairs: DataFrame) -> DataFrame:
+    """The records that stand out of order on the target, as `differences` has them.
+
+    These are the records that stand in front of one that precedes them on the source, or those that stand behind one
+    that follows them, whichever are fewer: if one record moved to the end, that one, and not all that it passed. A
+    record that was sent again is paired once, with its first copy, so it is not out of order.
+    """
+    whole = Window.partitionBy("topic", "partition")
+    order = whole.orderBy("source_offset")
+    sample = F.struct(F.col("source_offset").alias("offset"), "time_ms", F.hex("digest").alias("digest"))
+    samples = F.sort_array(F.collect_list(F.when(F.col("rank") <= SAMPLES, sample)))
+    target = F.col("target_offset")
+    preceding = F.max(target).over(order.rowsBetween(Window.unboundedPreceding, -1))
+    following = F.min(target).over(whole.orderBy(F.desc("source_offset")).rowsBetween(Window.unboundedPreceding, -1))
+    return (
+        pairs.select("topic", "partition", "digest", "source_offset", "target_offset", "time_ms")
+        .where(F.col("source_offset").isNotNull() & target.isNotNull())
+        .withColumn("early", F.coalesce(target < preceding, F.lit(False)))
+        .withColumn("late", F.coalesce(target > following, F.lit(False)))
+        .withColumn("fewer_late", F.count_if("late").over(whole) < F.count_if("early").over(whole))
+        .where(F.when(F.col("fewer_late"), F.col("late")).otherwise(F.col("early")))
+        .withColumn("rank", F.row_number().over(order))
+        .groupBy("topic", "partition")
+        .agg(
+            F.count(F.lit(1)).alias("records"),
+            F.min("source_offset").alias("first"),
+            F.max("source_offset").alias("last"),
+            samples.alias("samples"),
+        )
+        .withColumn("kind", F.lit("reordered"))
+    )
