@@ -89,7 +89,7 @@ def _selected(flow: FlowParameters, existing: frozenset[str], where: str) -> lis
     if not topics:
         raise ClusterError(
             "no-topic-selected",
-            f"none of its {len(existing)} topics matches {', '.join(flow.topics)}",
+            f"none of its topics that the user may describe matches {', '.join(flow.topics)}",
             where,
             "There is nothing to check.",
             "correct the flow's topics, or grant the user DESCRIBE on them.",

@@ -76,7 +76,8 @@ class Coverage:
 
     def __str__(self) -> str:
         why = ", ".join(f"{count} {code}" for code, count in sorted(self.not_judged.items()) if count)
-        return f"judged {self.judged} of {self.claimed} {self.unit}" + (f"; not judged: {why}" if why else "")
+        unit = self.unit.removesuffix("s") if self.claimed == 1 else self.unit
+        return f"judged {self.judged} of {self.claimed} {unit}" + (f"; not judged: {why}" if why else "")
 
     def document(self) -> dict[str, Json]:
         return {"unit": self.unit, "judged": self.judged, "notJudged": dict(self.not_judged)}

@@ -21,6 +21,7 @@ from components.contract.report import (
     not_judged,
     note,
 )
+from components.contract.wording import agreeing, numbered
 from components.kafka.acls import EVERYONE, Gap, Need, Standing, gaps, grant_options
 from spark.clusters import Cluster
 from spark.flows import OpenFlow
@@ -105,7 +106,7 @@ def outcome(*sides: Side) -> CheckOutcome:
     judged_permissions = needed - sum(count for code, count in unknown.items() if code != _PRINCIPAL_UNKNOWN)
     return CheckOutcome(
         CheckName.ACCESS,
-        f"{missing} of {needed} permissions are missing",
+        f"{missing} of {numbered(needed, 'permission[|s]')} {agreeing(missing, '[is|are]')} missing",
         {"needed": needed, "missing": missing},
         _shortened([finding for _, _, finding in judged]),
         tuple(_sample(side, gap) for side, gap, _ in absent if gap is not None),
@@ -123,7 +124,8 @@ def _shortened(findings: list[Finding]) -> tuple[Finding, ...]:
     others = [each for each in findings if not _is_absent(each)]
     if len(absent) > SAMPLES:
         rest = absent[SAMPLES:]
-        more = fail("acl-missing", f"ACLs are missing for {len(rest)} more resources", sum(each.count for each in rest))
+        what = f"ACLs are missing for {numbered(len(rest), 'more resource[|s]')}"
+        more = fail("acl-missing", what, sum(each.count for each in rest))
         absent = [*absent[:SAMPLES], more]
     return (*absent, *others)
 

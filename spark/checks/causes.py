@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.meanings import EXTRA, NEWEST, ON_TARGET_ONLY, REPLACED, Difference, Sides, meaning
+from spark.checks import words
+from spark.checks.meanings import NEWEST, ON_TARGET_ONLY, REPLACED, Difference, Sides, meaning
 from spark.checks.translation import SyncHistory
 
 #: How far the clocks of producers and of the Connect workers may differ.
@@ -32,7 +33,7 @@ def with_replaced(
 
 def is_replaced(difference: Difference, sides: Sides) -> bool:
     """Whether the record is the other face of one that is missing, so that one finding says both."""
-    return sides.replaced and meaning(difference, replace(sides, guarded=False)) == EXTRA
+    return sides.replaced and meaning(difference, replace(sides, guarded=False)) == words.EXTRA
 
 
 def made_anew(history: SyncHistory, log: OffsetRange, oldest_ms: int | None) -> bool:

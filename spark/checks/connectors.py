@@ -14,6 +14,7 @@ from typing import Any
 from components.contract.parameters import ConnectorParameters
 from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, not_judged, note
 from components.contract.temporary_states import temporary_states
+from components.contract.wording import agreeing, numbered
 from components.kafka.connector_status import connectors, failures, is_observed
 from components.kafka.mirror_connectors import ConnectorRole
 from spark.waiting import wait_until
@@ -62,7 +63,8 @@ def judge(flow: str, namespace: str, found: Mapping[ConnectorParameters, Object]
     running = sum(_state(_status(each, at)) == "RUNNING" for each, at in found.items())
     return CheckOutcome(
         CheckName.MOVES,
-        f"{running} of {len(found)} connectors of {flow} run, with {tasks} tasks",
+        f"{running} of {numbered(len(found), 'connector[|s]')} of {flow} {agreeing(running, 'run[s|]')}, with "
+        f"{numbered(tasks, 'task[|s]')}",
         {"connectors": len(found), "running": running, "tasks": tasks},
         tuple(findings),
         coverage=Coverage("connectors", len(found) - sum(unknown.values()), unknown),

@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 from pyspark.sql import DataFrame
 
+from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark import readers, transforms
 from spark.checks.beginnings import arrived
@@ -133,13 +134,15 @@ def read_first_pass(
     _wait_while_moving(flow, source_logs, syncs, catch_up_seconds)
     target_logs = logs_on_target(flow, partitions)
     records = sum(each.size for each in (*source_logs.values(), *target_logs.values()))
-    flow.progress(f"{flow.name}: comparing {len(partitions)} partitions, about {records} records")
+    flow.progress(
+        f"{flow.name}: comparing {numbered(len(partitions), 'partition[|s]')}, about {numbered(records, 'record[|s]')}"
+    )
     began = time.monotonic()
     frame = transforms.partition_sums(both_sides(flow, source_logs, target_logs))
     found: dict[str, dict[TopicPartition, Sums]] = {
         side: dict.fromkeys(partitions, Sums()) for side in (SOURCE, TARGET)
     }
-    with estimates(flow.spark, flow.progress, f"{flow.name}: comparing {len(partitions)} partitions"):
+    with estimates(flow.spark, flow.progress, f"{flow.name}: comparing {numbered(len(partitions), 'partition[|s]')}"):
         rows = readers.rows(frame, both_clusters(flow), "reading the records of both sides")
     for row in rows:
         found[row.side][TopicPartition(row.topic, row.partition)] = Sums(

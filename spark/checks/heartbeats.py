@@ -11,6 +11,7 @@ from typing import NamedTuple, Self
 
 from components.contract.parameters import FlowParameters, HeartbeatParameters
 from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, note
+from components.contract.wording import agreeing, numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import upstream_hops
 from spark import readers, records, transforms
@@ -224,7 +225,10 @@ def judge(
 
 
 def _summary(counts: Mapping[str, int | float]) -> str:
-    seen = f"{counts['heartbeats']} heartbeats, the newest {max(0, counts['newestAgeMs']) / 1000:.1f} s old"
+    seen = (
+        f"{numbered(int(counts['heartbeats']), 'heartbeat[|s]')}, the newest "
+        f"{max(0, counts['newestAgeMs']) / 1000:.1f} s old"
+    )
     if counts["observed"]:
         seen += f", latency p50 {counts['latencyP50Ms']} ms, max {counts['latencyMaxMs']} ms"
     return f"{seen} (±{counts['latencyResolutionMs']} ms)"
@@ -250,7 +254,9 @@ def _findings_whatever_the_times(
     if undecodable:
         found.append(
             error(
-                "heartbeat-undecodable", f"{undecodable} records of the heartbeat topic are not heartbeats", undecodable
+                "heartbeat-undecodable",
+                numbered(undecodable, "record[|s] of the heartbeat topic [is no heartbeat|are no heartbeats]"),
+                undecodable,
             )
         )
     return found
@@ -286,9 +292,10 @@ def _gap_findings(gaps: Sequence[tuple[int, int]]) -> list[Finding]:
     if not gaps:
         return []
     longest = max(end - start for start, end in gaps) / 1000
-    return [note("heartbeat-gap", f"heartbeats paused {len(gaps)} times, at most for {longest:.1f} s", len(gaps))]
+    times = agreeing(len(gaps), f"[once, for|{len(gaps)} times, at most for]")
+    return [note("heartbeat-gap", f"heartbeats paused {times} {longest:.1f} s", len(gaps))]
 
 
 def _topology_note(hops: Mapping[str, int]) -> Finding:
-    named = ", ".join(f"{alias} ({count} hop{'s' if count > 1 else ''})" for alias, count in sorted(hops.items()))
+    named = ", ".join(f"{alias} ({numbered(count, 'hop[|s]')})" for alias, count in sorted(hops.items()))
     return note("upstream-clusters", f"heartbeats arrive from these upstream clusters: {named}", len(hops))

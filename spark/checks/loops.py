@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from components.contract.report import Finding, fail
+from components.contract.wording import numbered
 from components.kafka.positions import TopicPartition
 from components.kafka.rings import Ring
 from spark import readers, transforms
@@ -51,7 +52,10 @@ def find_loops(flow: OpenFlow, rings: Mapping[str, Ring]) -> list[Loop]:
     partitions = [each for each in flow.replicated_partitions() if each.topic in rings]
     if not partitions:
         return []
-    flow.progress(f"{flow.name}: checking whether {len(partitions)} partitions of a ring grow on both sides")
+    flow.progress(
+        f"{flow.name}: checking whether {numbered(len(partitions), 'partition[|s] of a ring [grows|grow]')} on "
+        "both sides"
+    )
     before = _ends(flow, partitions)
     after = before
 
@@ -103,8 +107,10 @@ def loop_findings(loops: Sequence[Loop], source: str, target: str) -> list[Findi
         fail(
             "records-loop",
             f"{loop.topic}: records loop through {loop.ring} forever. {source} holds {_held(loop.source)}, {target} "
-            f"{_held(loop.target)}; of {loop.source.new + loop.target.new} records that arrived while the job watched, "
-            f"{returned} are copies of older ones. The identity policy does not stop cycles, and no guard on the way "
+            f"{_held(loop.target)}; of {numbered(loop.source.new + loop.target.new, 'record[|s]')} that arrived "
+            f"while the job watched, {numbered(returned, '[is a copy|are copies] of [an older one|older ones]')}. "
+            "The identity "
+            "policy does not stop cycles, and no guard on the way "
             "does",
             returned,
         )
@@ -114,7 +120,7 @@ def loop_findings(loops: Sequence[Loop], source: str, target: str) -> list[Findi
 
 
 def _held(arrivals: Arrivals) -> str:
-    return f"{arrivals.records} copies of {arrivals.distinct} records"
+    return f"{numbered(arrivals.records, 'cop[y|ies]')} of {numbered(arrivals.distinct, 'record[|s]')}"
 
 
 def _sum(arrivals: Iterable[Arrivals]) -> Arrivals:
@@ -137,7 +143,9 @@ def _arrivals(
     marks: Sequence[str],
 ) -> dict[tuple[str, TopicPartition], Arrivals]:
     """Read both sides up to their current ends, and count what has arrived since `before`."""
-    flow.progress(f"{flow.name}: counting copies among the new records of {len(partitions)} growing partitions")
+    flow.progress(
+        f"{flow.name}: counting copies among the new records of {numbered(len(partitions), 'growing partition[|s]')}"
+    )
     source, target = (
         transforms.unmarked_digests(flow.read(at, at.offsets(partitions)), side, marks) for side, at in _sides(flow)
     )

@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from components.contract.parameters import GuardParameters
 from components.contract.report import SAMPLES, Finding, Severity
+from components.contract.wording import numbered
 from components.kafka.positions import TopicPartition
 from spark import readers
 from spark.checks.first_pass import FirstPass, both_clusters, both_sides
-from spark.checks.meanings import Difference, Meaning
+from spark.checks.meanings import Difference
+from spark.checks.words import Meaning
 from spark.flows import OpenFlow
 from spark.marked import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND, marked_elsewhere
 
@@ -15,20 +17,21 @@ _MEANINGS: Mapping[str, Meaning] = {
     MARKED_ON_SOURCE: Meaning(
         "marked-elsewhere",
         Severity.FAIL,
-        "records on {source} carry the mark of {target} ({filter}), but {target} has no such record. The guard takes "
-        "them for copies, so they never cross to {target}",
+        "record[|s] on {source} [carries|carry] the mark of {target} ({filter}), but {target} has no such record. The "
+        "guard takes [it for a copy, so it never crosses|them for copies, so they never cross] to {target}",
     ),
     MARKED_ON_TARGET: Meaning(
         "marked-elsewhere",
         Severity.FAIL,
-        "records on {target} carry both {filter} and {mark}, but {source} has no such record. The guard of the other "
-        "direction takes them for copies, so they never cross to {source}",
+        "record[|s] on {target} [carries|carry] both {filter} and {mark}, but {source} has no such record. The guard "
+        "of the other direction takes [it for a copy, so it never crosses|them for copies, so they never cross] to "
+        "{source}",
     ),
     WENT_ROUND: Meaning(
         "records-loop",
         Severity.FAIL,
-        "records on {target} carry both {filter} and {mark}. They went {target} -> {source} -> {target}, although the "
-        "guard should have dropped them",
+        "record[|s] on {target} [carries|carry] both {filter} and {mark}. [It|They] went {target} -> {source} -> "
+        "{target}, although the guard should have dropped [it|them]",
     ),
 }
 
@@ -38,7 +41,7 @@ def read_marks(flow: OpenFlow, first_pass: FirstPass) -> list[Difference]:
     partitions = first_pass.with_other_marks
     if flow.parameters.guard is None or not partitions:
         return []
-    flow.progress(f"{flow.name}: comparing the marked records of {len(partitions)} partitions")
+    flow.progress(f"{flow.name}: comparing the marked records of {numbered(len(partitions), 'partition[|s]')}")
     source = {each: first_pass.source_logs[each] for each in partitions}
     target = {each: first_pass.target_logs[each] for each in partitions}
     starts = flow.spark.createDataFrame(
@@ -60,10 +63,8 @@ def mark_findings(marked: Sequence[Difference], guard: GuardParameters, source: 
     findings = []
     for (topic, kind), members in grouped.items():
         what = _MEANINGS[kind]
-        text = what.text.format(source=source, target=target, filter=guard.filter, mark=guard.mark)
         count = sum(each.records for each in members)
-        where = "; ".join(
-            f"partition {each.partition.partition} offsets {each.first} to {each.last}" for each in members[:SAMPLES]
-        )
-        findings.append(Finding(what.code, what.severity, f"{topic}: {count} {text} ({where})", count))
+        sentence = what.sentence(count, source=source, target=target, filter=guard.filter, mark=guard.mark)
+        where = "; ".join(each.place for each in members[:SAMPLES])
+        findings.append(Finding(what.code, what.severity, f"{topic}: {sentence} ({where})", count))
     return findings

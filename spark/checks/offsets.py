@@ -32,6 +32,7 @@ from components.contract.report import (
     not_judged,
     note,
 )
+from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark import readers, records, transforms
 from spark.checks import proofs
@@ -106,7 +107,9 @@ def nothing_to_translate(flow: FlowParameters, groups: Collection[str], translat
         finding = error("groups-not-visible", what, hidden)
         return CheckOutcome(CheckName.OFFSETS, summary, counts, (finding,), coverage=coverage)
     if groups:
-        nothing = note("no-commit", f"none of {len(groups)} groups has a committed offset on the flow's topics yet")
+        nothing = note(
+            "no-commit", f"none of {numbered(len(groups), 'group[|s]')} has a committed offset on the flow's topics yet"
+        )
     else:
         patterns = ", ".join(flow.groups) or "an empty list"
         nothing = note("no-group-selected", f"no consumer group on {flow.source.alias} matches {patterns} yet")
@@ -124,7 +127,9 @@ def _settled(
     began, at_first = time.monotonic(), {(each.group, each.partition): each for each in look.positions}
     while (left := max((each.patience_seconds for each in found), default=0) - (time.monotonic() - began)) > 0:
         early = sum(each.patience_seconds > 0 for each in found)
-        flow.progress(f"{flow.name}: {early} translations may still arrive, looking again for up to {left:.0f} s")
+        flow.progress(
+            f"{flow.name}: {numbered(early, 'translation[|s]')} may still arrive, looking again for up to {left:.0f} s"
+        )
         _wait_for_movement(flow, groups, left)
         look = _look(flow, groups)
         found = standings(look.positions, first_commits, first_syncs, look.syncs, flow.parameters, at_first)
@@ -209,11 +214,17 @@ def _outcome(
             note("group-excluded", f"groupsExclude leaves out these groups: {', '.join(excluded)}", len(excluded))
         )
     if look.undecodable:
-        what = f"{look.undecodable} records of {flow.parameters.checkpoints.topic} are not checkpoints"
+        what = (
+            f"{flow.parameters.checkpoints.topic} holds "
+            f"{numbered(look.undecodable, 'record[|s] that [is|are] no checkpoint[|s]')}"
+        )
         findings.append(error("checkpoint-undecodable", what, look.undecodable))
     shown = [proof for proof in proven.by_position.values() if proof.proven]
     if not shown and found and all(each.finding.code == BEFORE_START for each in found):
-        what = f"none of {len(look.positions)} committed offsets could be proven: all are before the flow's start"
+        what = (
+            f"none of {numbered(len(look.positions), 'committed offset[|s]')} could be proven: all are "
+            "before the flow's start"
+        )
         remedy = "Remedy: commit an offset after the start, and validate again"
         findings.append(error("nothing-proven", f"{what}. {remedy}"))
     unproven = _unproven(findings)
@@ -230,8 +241,9 @@ def _outcome(
         "recordsRead": proven.records_read,
     }
     summary = (
-        f"{len(shown)} of {len(look.positions)} committed offsets of {len(groups)} groups proven by their records; "
-        f"at most {counts['readAgain']} records read again"
+        f"{len(shown)} of {numbered(len(look.positions), 'committed offset[|s]')} of "
+        f"{numbered(len(groups), 'group[|s]')} proven by their records; at most "
+        f"{numbered(sum(read_again), 'record[|s]')} read again"
     )
     coverage = Coverage("committed offsets", len(look.positions) - sum(unproven.values()), unproven)
     return CheckOutcome(CheckName.OFFSETS, summary, counts, tuple(findings), proven.samples(), coverage)

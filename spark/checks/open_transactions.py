@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from components.contract.report import SAMPLES, Finding, error
+from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.clusters import Cluster
 from spark.flows import OpenFlow
@@ -38,8 +39,8 @@ def settled(flow: OpenFlow, cluster: Cluster, partitions: Iterable[TopicPartitio
 
     if hidden := unread(logs, written):
         flow.progress(
-            f"{flow.name}: waiting up to {deadline_seconds:.0f} s for open transactions in {len(hidden)} "
-            f"partitions on {cluster.where}"
+            f"{flow.name}: waiting up to {deadline_seconds:.0f} s for open transactions in "
+            f"{numbered(len(hidden), 'partition[|s]')} on {cluster.where}"
         )
         wait_until(ended, deadline_seconds)
     return Settled(logs, unread(logs, written))
@@ -62,13 +63,14 @@ def open_transaction_findings(hidden: Mapping[TopicPartition, OffsetRange], alia
 
 def _message(topic: str, found: Mapping[int, OffsetRange], alias: str) -> str:
     where = "; ".join(
-        f"partition {number} from offset {offsets.start} on, {offsets.size} offsets"
+        f"partition {number} from offset {offsets.start} on, {numbered(offsets.size, 'offset[|s]')}"
         for number, offsets in list(found.items())[:SAMPLES]
     )
     some = next(iter(found))
     return (
-        f"{topic} on {alias}: {_offsets(found)} offsets in {len(found)} partitions cannot be read ({where}), so their "
-        "records were not checked. A transaction was still open there when the time to catch up ended. Its producer "
+        f"{topic} on {alias}: {numbered(_offsets(found), 'offset[|s]')} in "
+        f"{numbered(len(found), 'partition[|s]')} cannot be read ({where}), so records there were not checked. A "
+        "transaction was still open there when the time to catch up ended. Its producer "
         "died, or keeps it open for long. Until it is committed or aborted, every read_committed consumer waits there, "
         "and so does an exactly-once source connector. Remedy: find the producer with kafka-transactions.sh "
         f"describe-producers --topic {topic} --partition {some}. End its transaction, wait for its "

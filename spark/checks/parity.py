@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, note
+from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks import parts
 from spark.checks.comparison import compared
@@ -106,13 +107,15 @@ def _coverage(
 
 def _summary(counts: Mapping[str, int | float], *, guarded: bool) -> str:
     summary = (
-        f"{counts['sourceRecords']} source and {counts['targetRecords']} target records in {counts['partitions']} "
-        f"partitions, {counts['agreeingPartitions']} of them equal"
+        f"{counts['sourceRecords']} source and {numbered(int(counts['targetRecords']), 'target record[|s]')} in "
+        f"{numbered(int(counts['partitions']), 'partition[|s]')}, {counts['agreeingPartitions']} of them equal"
     )
     if guarded:
         summary += f"; {counts['setAsideOnSource']} and {counts['setAsideOnTarget']} from the other direction set aside"
     if counts["unreadOffsets"]:
-        summary += f"; {counts['unreadOffsets']} source offsets not read because of open transactions"
+        summary += (
+            f"; {numbered(int(counts['unreadOffsets']), 'source offset[|s]')} not read because of open transactions"
+        )
     if counts.get("beforeStart"):
         summary += f"; {counts['beforeStart']} before the flow's start"
     return summary
@@ -129,7 +132,8 @@ def not_compared(first_pass: FirstPass) -> list[Finding]:
     return [
         error(
             "records-not-compared",
-            f"{len(first_pass.disagreeing)} partitions differ, which the flow's own transforms may cause. The records "
+            f"{numbered(len(first_pass.disagreeing), 'partition[|s] [differs|differ]')}, which the flow's own "
+            "transforms may cause. The records "
             f"({source} on the source, {target} on the target) were counted, not compared",
             len(first_pass.disagreeing),
         )
@@ -142,7 +146,10 @@ def nothing_to_compare(first_pass: FirstPass) -> list[Finding]:
     if source.records:
         return []
     if source.aside:
-        what = f"the source holds {source.aside} records, all from the other direction: there is nothing to replicate"
+        what = (
+            f"the source holds {numbered(source.aside, 'record[|s]')}, all from the other direction: there "
+            "is nothing to replicate"
+        )
         return [note("nothing-of-its-own", what, source.aside)]
     return [error("empty-range", "the source holds no records in any selected partition: there is nothing to compare")]
 

@@ -5,16 +5,14 @@ from types import MappingProxyType
 
 from components.contract.report import SAMPLES, Finding, Scalar
 from components.kafka.positions import OffsetRange, TopicPartition
+from spark.checks import words
 from spark.checks.causes import is_replaced
 from spark.checks.meanings import (
-    COMPACTED,
-    LAGGING,
     NEWEST,
     ON_TARGET_ONLY,
     REORDERED,
     UNREPLICATED,
     Difference,
-    Meaning,
     Sides,
     meaning,
 )
@@ -22,14 +20,14 @@ from spark.checks.meanings import (
 
 def compacted(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> set[TopicPartition]:
     """The partitions with records that are not judged because of compaction."""
-    return {each.partition for each in differences if meaning(each, sides[each.partition]) == COMPACTED}
+    return {each.partition for each in differences if meaning(each, sides[each.partition]) == words.COMPACTED}
 
 
 def lags(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> dict[str, int]:
     """The number of records per topic that have not reached the target yet."""
     found: dict[str, int] = {}
     for each in differences:
-        if meaning(each, sides[each.partition]) == LAGGING:
+        if meaning(each, sides[each.partition]) == words.LAGGING:
             found[each.partition.topic] = found.get(each.partition.topic, 0) + each.records
     return found
 
@@ -72,24 +70,16 @@ def parity_findings(
     labels: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Finding]:
     """One finding per topic and meaning, which names partitions and offsets. `labels` replace names of topics."""
-    grouped: dict[tuple[str, Meaning, str], list[Difference]] = {}
+    grouped: dict[tuple[str, words.Meaning], list[Difference]] = {}
     for each in differences:
-        side = sides[each.partition]
-        if is_replaced(each, side):
-            continue
-        what = meaning(each, side)
-        text = what.text.format(source=side.source_alias, target=side.target_alias)
-        grouped.setdefault((each.partition.topic, what, text), []).append(each)
+        if not is_replaced(each, sides[each.partition]):
+            grouped.setdefault((each.partition.topic, meaning(each, sides[each.partition])), []).append(each)
     findings = []
-    for (topic, what, text), members in sorted(grouped.items(), key=lambda each: (each[0][0], each[0][1].code)):
-        count = sum(member.records for member in members)
-        where = "; ".join(
-            f"partition {member.partition.partition} offsets {member.first} to {member.last}"
-            for member in sorted(members)[:SAMPLES]
-        )
-        findings.append(
-            Finding(what.code, what.severity, f"{labels.get(topic, topic)}: {count} {text} ({where})", count)
-        )
+    for (topic, what), members in sorted(grouped.items(), key=lambda each: (each[0][0], each[0][1].code)):
+        count, side = sum(member.records for member in members), sides[members[0].partition]
+        sentence = what.sentence(count, source=side.source_alias, target=side.target_alias)
+        where = "; ".join(member.place for member in sorted(members)[:SAMPLES])
+        findings.append(Finding(what.code, what.severity, f"{labels.get(topic, topic)}: {sentence} ({where})", count))
     return findings
 
 

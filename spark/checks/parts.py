@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from components.contract.parameters import FlowParameters, PartParameters
 from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, fail, note
+from components.contract.wording import agreeing, numbered
 from components.kafka.selection import Selection
 
 
@@ -59,7 +60,9 @@ def behind(flow: FlowParameters, lags: Mapping[str, int]) -> list[Finding]:
             worst = sorted(theirs, key=lambda topic: (-theirs[topic], topic))
             named = ", ".join(f"{topic} by {theirs[topic]}" for topic in worst[:SAMPLES])
             records = sum(theirs.values())
-            text = f"{part} is {records} records behind in {len(theirs)} topics: {named}"
+            text = (
+                f"{part} is {numbered(records, 'record[|s]')} behind in {numbered(len(theirs), 'topic[|s]')}: {named}"
+            )
             findings.append(fail("part-behind", text, records))
     return findings
 
@@ -91,7 +94,10 @@ def check_division(flow: FlowParameters, flows: Sequence[FlowParameters], existi
         "inNoPart": sum(each.code == "topic-in-no-part" for each in findings),
     }
     divided = counts["topics"] - counts["inTwoParts"] - counts["inNoPart"]
-    summary = f"{divided} of {counts['topics']} topics belong to exactly one of {counts['parts']} parts"
+    summary = (
+        f"{divided} of {numbered(counts['topics'], 'topic[|s]')} {agreeing(divided, '[belongs|belong]')} to "
+        f"exactly one of {numbered(counts['parts'], 'part[|s]')}"
+    )
     coverage = Coverage("topics", len(topics))
     return CheckOutcome(CheckName.DIVISION, summary, counts, tuple(findings), coverage=coverage)
 

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 
 from components.contract.parameters import FlowParameters
 from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, Scalar, error, fail
+from components.contract.wording import agreeing, numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.first_pass import FirstPass
 from spark.checks.translation import Sync, SyncHistory
@@ -133,7 +134,8 @@ def judge(partitions: Sequence[Replicated]) -> CheckOutcome:
     not_judged = {"possible-markers": uncertain, "losses-not-visible": len(why_not)}
     return CheckOutcome(
         CheckName.RETENTION,
-        f"{lost} offsets lost in {len(partitions)} partitions; the source has removed nothing in "
+        f"{numbered(lost, 'offset[|s]')} lost in {numbered(len(partitions), 'partition[|s]')}; the source has "
+        "removed nothing in "
         f"{counts['removedNothing']} of them",
         counts,
         (*map(_finding, found), *_not_visible(why_not)),
@@ -161,12 +163,19 @@ def _skipped(before: Sync, after: Sync) -> int:
 
 
 def _finding(loss: Loss) -> Finding:
-    offsets = f"{loss.partition}: source offsets {loss.first} to {loss.end - 1}"
+    named = f"offset {loss.first}" if loss.count == 1 else f"offsets {loss.first} to {loss.end - 1}"
+    offsets = f"{loss.partition}: source {named}"
     if not loss.certain:
         return error(
             "possible-markers",
-            f"{offsets} were not replicated. They were transaction markers, aborted or compacted records, or they were "
-            "lost: nothing shows which, because the source no longer holds them",
+            f"{offsets} "
+            + agreeing(
+                loss.count,
+                "[was not replicated. It was a transaction marker, an aborted or a compacted record, or it "
+                "was|were not replicated. They were transaction markers, aborted or compacted records, or they "
+                "were] lost: nothing "
+                "shows which, because the source no longer holds [it|them]",
+            ),
             loss.count,
         )
     when = ""
@@ -174,7 +183,8 @@ def _finding(loss: Loss) -> Finding:
         when = f" (seen {datetime.fromtimestamp(loss.written_ms / 1000, UTC).isoformat(timespec='seconds')})"
     return fail(
         "lost-to-retention",
-        f"{offsets} never reached the target{when}: retention removed them before they were replicated",
+        f"{offsets} never reached the target{when}: retention removed "
+        + agreeing(loss.count, "[it before it was|them before they were] replicated"),
         loss.count,
     )
 

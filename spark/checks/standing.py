@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from components.contract.parameters import FlowParameters
 from components.contract.report import Finding, error, fail, note
+from components.contract.wording import numbered
 from components.kafka.positions import TopicPartition
 from spark.checks.translation import Checkpoint, Position, Proof, SyncHistory
 
@@ -92,7 +93,8 @@ def _before_the_start(position: Position, history: SyncHistory) -> Finding | Non
     return note(
         BEFORE_START,
         f"{position}: no checkpoint, because {position.committed} is before {history.first_upstream}, where the flow "
-        f"started: {unreplicated} offsets in between are only on the source. Remedy: let the group consume up to "
+        f"started: {numbered(unreplicated, 'offset[|s] in between [is|are]')} only on the source. Remedy: let the "
+        "group consume up to "
         f"{history.first_upstream} on the source, or skip them; on the target it must begin at the earliest offset "
         "(auto.offset.reset=earliest)",
         unreplicated,
@@ -214,7 +216,8 @@ def _skips_on_target(position: Position, source_offset: int, skipped: int) -> Fi
     return fail(
         PAST_TRANSLATION,
         f"{position}: its offset on the target is {position.on_target}, which is source offset {source_offset}, but it "
-        f"committed {position.committed} on the source: {skipped} records would be skipped. The group has consumed on "
+        f"committed {position.committed} on the source: {numbered(skipped, 'record[|s]')} would be skipped. The "
+        "group has consumed on "
         "the target, or somebody set its offset there",
         skipped,
     )
@@ -230,7 +233,8 @@ def _group_on_target(position: Position, synced: bool, before: Position | None) 
         return fail(
             PAST_TRANSLATION,
             f"{position}: its offset on the target is {position.on_target}, past its translation {translated}, and no "
-            f"record shows how many of the {beyond} records between them it has consumed. It has consumed on the "
+            f"record shows how many of the {numbered(beyond, 'record[|s]')} between them it has consumed. It has "
+            "consumed on the "
             "target, somebody set its offset there, or it was reset on the source, which the group sync never follows",
             beyond,
         )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from components.contract.report import Finding, error, fail
+from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 
 _SOURCE_EXPIRED = "source-expired"
@@ -257,7 +258,7 @@ def _standing_at(standing: int, position: Position, candidates: Candidates, sour
     finding = fail(
         "offset-skips-records",
         f"{position}: committed {position.committed}, but translated offset {position.checkpoint.downstream} is source "
-        f"offset {standing}: the group would skip {skipped} records",
+        f"offset {standing}: the group would skip {numbered(skipped, 'record[|s]')}",
         skipped,
     )
     return Proof(finding, standing)

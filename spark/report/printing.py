@@ -17,6 +17,7 @@ from components.contract.report import (
     Verdict,
     replication_outcomes,
 )
+from components.contract.wording import numbered
 from spark.report.remedies import MARK
 
 _STYLES = {Verdict.PASS: "green", Verdict.FAIL: "red", Verdict.ERROR: "yellow"}
@@ -66,7 +67,7 @@ def _flow_table(flow: FlowOutcome, *, ruled: bool) -> Table:
         seen += [f"[red]{escape(line)}[/]" for line in _lines(wrong)]
         seen += [f"[dim]{escape(line)}[/]" for line in _lines(notes[:_NOTES_SHOWN])]
         if len(notes) > _NOTES_SHOWN:
-            seen.append(f"[dim]and {len(notes) - _NOTES_SHOWN} more notes[/]")
+            seen.append(f"[dim]and {numbered(len(notes) - _NOTES_SHOWN, 'more note[|s]')}[/]")
         verdict = check.verdict
         table.add_row(check.name, f"[{_STYLES[verdict]}]{verdict.value}[/]", "\n".join(seen))
     return table
@@ -78,8 +79,13 @@ def _title(flow: FlowOutcome) -> str:
 
 def _replication_line(replication: ReplicationOutcome) -> str:
     behind = f"; behind: {', '.join(replication.behind)}" if replication.behind else ""
-    records = f"{replication.total('sourceRecords')} source and {replication.total('targetRecords')} target records"
-    return f"{replication.name}: {len(replication.flows)} flows, {records}, {replication.verdict.value}{behind}"
+    counts = (
+        numbered(len(replication.flows), "flow[|s]"),
+        f"{replication.total('sourceRecords')} source and "
+        + numbered(int(replication.total("targetRecords")), "target record[|s]"),
+        replication.verdict.value,
+    )
+    return f"{replication.name}: {', '.join(counts)}{behind}"
 
 
 def _lines(findings: list[Finding]) -> list[str]:

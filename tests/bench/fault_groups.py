@@ -123,7 +123,7 @@ GROUP_FAULTS = (
     ),
     _group(
         "checkpoint-next", "a checkpoint is one record too far", FAIL, running(_checkpoint(COMMITTED, 61)),
-        ("offset-skips-records",), (*_WHERE, "skip 1 records"),
+        ("offset-skips-records",), (*_WHERE, "skip 1 record"),
     ),
     _group(
         "checkpoint-beyond", "a checkpoint translates beyond the end of the remote topic", FAIL,

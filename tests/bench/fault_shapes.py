@@ -23,7 +23,7 @@ def shape_faults(variant: Variant) -> Iterator[Fault]:
         given = [
             ("healthy", "no fault", PASS, running(nothing), (), ()),
             ("hole", "one record is missing", FAIL, running(held(range(40), range(41, 100))), ("missing-records",),
-             at("1 records of useast are missing on uswest")),
+             at("1 record of useast is missing on uswest")),
             ("neighbours", "two records stand in the other order", FAIL,
              running(held(range(40), range(41, 42), range(40, 41), range(42, 100))), ("records-reordered",),
              at()),
@@ -39,7 +39,7 @@ def shape_faults(variant: Variant) -> Iterator[Fault]:
             forged = running(lambda place: place.forge_checkpoint(COMMITTED, 90))
             given += [
                 ("stray", "somebody produces a record to the remote topic", FAIL, running(written("west", 7_000)),
-                 ("extra-records",), at("1 records on uswest do not exist on useast")),
+                 ("extra-records",), at("1 record on uswest does not exist on useast")),
                 ("checkpoint", "a checkpoint translates 60 to 90", FAIL, forged, ("offset-skips-records",),
                  ("{group}", "{topic}-0", f"skip {90 - COMMITTED} records")),
             ]  # fmt: skip

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from spark.checks import meanings, retention
+from spark.checks import meanings, retention, words
 from spark.checks.meanings import Sides
 from tests.model import logs
 from tests.model.machine import run
@@ -20,12 +20,12 @@ def nothing_is_lost(_: Any) -> Any:
 #: What is replaced by what, and the kind of history that shows it.
 BUGS: dict[str, tuple[object, str, object, str]] = {
     "a restart is a second connector": (Sides, "restarted", property(lambda _: False), "none"),
-    "a missing head has expired": (meanings, "_missing_head", lambda *_: meanings._EXPIRED_ON_TARGET, "dropped"),
-    "a stray record has expired": (meanings, "EXTRA", meanings._EXPIRED_ON_SOURCE, "stray"),
+    "a missing head has expired": (meanings, "_missing_head", lambda *_: words.EXPIRED_ON_TARGET, "dropped"),
+    "a stray record has expired": (words, "EXTRA", words.EXPIRED_ON_SOURCE, "stray"),
     "equal sums mean equal order": (logs, "same_places", lambda *_: True, "swapped"),
     "keys of a compacted topic agree": (logs, "by_key", lambda *_: [], "dropped"),
     "nothing is lost to retention": (logs, "judge", nothing_is_lost, "lost"),
-    "a new remote topic has expired": (meanings, "_REMADE", meanings._EXPIRED_ON_TARGET, "target anew"),
+    "a new remote topic has expired": (words, "REMADE", words.EXPIRED_ON_TARGET, "target anew"),
 }
 
 

@@ -120,7 +120,7 @@ def test_a_connector_that_does_not_run_never_passes(at: Object, verdict: str, co
 
 def test_connectors_that_run_pass_with_their_tasks() -> None:
     outcome = judged(reported("RUNNING", "RUNNING", "RUNNING"))
-    assert (outcome.verdict, outcome.summary) == (Verdict.PASS, "1 of 1 connectors of orders run, with 2 tasks")
+    assert (outcome.verdict, outcome.summary) == (Verdict.PASS, "1 of 1 connector of orders runs, with 2 tasks")
 
 
 def test_a_checkpoint_connector_without_groups_has_no_task_and_lacks_nothing() -> None:

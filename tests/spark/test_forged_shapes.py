@@ -178,7 +178,7 @@ def test_the_source_connector_that_is_behind_is_named_and_no_other(check: Check,
     ]
     outcome = check(scene.parameters(parts=parts, **without_offset_syncs()))
     found = failures(named(outcome, "parity"))
-    assert found["part-behind"].startswith("part bulk (connector several-source-bulk) is 5 records behind in 1 topics")
+    assert found["part-behind"].startswith("part bulk (connector several-source-bulk) is 5 records behind in 1 topic:")
     assert found["not-replicated-yet"].startswith("several.bulk (part bulk (connector several-source-bulk)): 5 records")
     assert "several.both belongs to" in failures(named(outcome, "topics-divided"))["topic-in-two-parts"]
 

@@ -78,7 +78,7 @@ def test_freshness_cannot_be_judged_if_clocks_differ() -> None:
     assert judge(PARAMETERS, beats(-6_000), Observation(), NOW).verdict is Verdict.ERROR
     fresh = judge(PARAMETERS, beats(-1_000), Observation(), NOW)
     assert fresh.verdict is Verdict.PASS
-    assert fresh.summary == "1 heartbeats, the newest 0.0 s old (±0 ms)"
+    assert fresh.summary == "1 heartbeat, the newest 0.0 s old (±0 ms)"
 
 
 def test_records_that_are_not_heartbeats_are_an_error() -> None:

@@ -6,6 +6,7 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.landings import Around, is_unknown, landing_past, proof_at
 from spark.checks.translation import Candidates, Checkpoint, Landing, Position, Record, landing
 
+ORDERS = TopicPartition("orders", 0)
 LOG = OffsetRange(0, 100)
 
 
@@ -38,7 +39,7 @@ def test_a_landing_on_an_aborted_record_moves_to_the_next_committed_one() -> Non
 def test_what_only_the_source_of_a_compacted_topic_still_holds_is_not_skipped(
     on_target: list[int], on_source: list[int], compacted: bool, code: str | None, read_again: int
 ) -> None:
-    position = Position("checkout-a", TopicPartition("orders", 0), 50, Checkpoint(50, 50), 50)
+    position = Position("checkout-a", ORDERS, 50, Checkpoint(50, 50), 50)
     held = records(*on_target)
     candidates = Candidates(OffsetRange(40, 70), records(*on_source))
     proof = proof_at(position, Around(LOG, LOG, held, candidates, landing(50, held), None, compacted))
@@ -46,7 +47,7 @@ def test_what_only_the_source_of_a_compacted_topic_still_holds_is_not_skipped(
 
 
 def test_a_group_that_skips_a_record_in_front_of_the_removed_ones_fails() -> None:
-    position = Position("checkout-a", TopicPartition("orders", 0), 45, Checkpoint(45, 50), 50)
+    position = Position("checkout-a", ORDERS, 45, Checkpoint(45, 50), 50)
     held = records(44, 48, 56)
     candidates = Candidates(OffsetRange(40, 70), records(*range(40, 61)))
     proof = proof_at(position, Around(LOG, LOG, held, candidates, landing(50, held), None, compacted=True))

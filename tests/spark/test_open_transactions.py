@@ -30,7 +30,7 @@ def test_an_open_transaction_is_reported_with_its_place_and_a_remedy() -> None:
     found = {TopicPartition("orders", 2): OffsetRange(7, 9), ORDERS: OffsetRange(40, 55)}
     one, other = open_transaction_findings({**found, TopicPartition("bills", 1): OffsetRange(0, 4)}, "useast")
     assert (one.code, one.severity, one.count) == ("open-transaction", Severity.ERROR, 4)
-    assert one.message.startswith("bills on useast: 4 offsets in 1 partitions cannot be read")
+    assert one.message.startswith("bills on useast: 4 offsets in 1 partition cannot be read")
     assert other.count == 17
     assert "partition 0 from offset 40 on, 15 offsets; partition 2 from offset 7 on, 2 offsets" in other.message
     assert "so does an exactly-once source connector" in other.message
@@ -50,7 +50,7 @@ def test_transactions_that_stay_open_on_the_source_are_an_error(check: Check, en
     assert outcome.verdict is Verdict.ERROR, outcome
     told = sorted((each.code, each.message.split()[0].rstrip(":")) for each in outcome.findings)
     assert told == [("open-transaction", one), ("open-transaction", other), ("records-not-judged", other)], outcome
-    where = f" on useast: {OPEN} offsets in 1 partitions cannot be read (partition 0 from offset {RECORDS}"
+    where = f" on useast: {OPEN} offsets in 1 partition cannot be read (partition 0 from offset {RECORDS}"
     assert all(where in each.message for each in outcome.findings if each.code == "open-transaction"), outcome
     counts = outcome.counts
     assert (counts["sourceRecords"], counts["agreeingPartitions"]) == (4 * RECORDS, 2)
@@ -76,14 +76,14 @@ def hidden(check: Check, endpoints: Endpoints) -> CheckOutcome:
 def test_an_open_transaction_does_not_hide_what_is_wrong_before_it(hidden: CheckOutcome) -> None:
     assert "hidden.lost: 3 records" in failures(hidden)["missing-records"]
     assert "partition 0 offsets 10 to 12" in failures(hidden)["missing-records"]
-    where = f"hidden.lost on useast: {OPEN} offsets in 1 partitions cannot be read"
+    where = f"hidden.lost on useast: {OPEN} offsets in 1 partition cannot be read"
     assert [each.code for each in hidden.findings if each.message.startswith(where)] == ["open-transaction"]
 
 
 def test_a_transaction_that_stays_open_on_the_target_is_reported_with_what_it_hides(hidden: CheckOutcome) -> None:
     assert set(failures(hidden)) == {"missing-records", "not-replicated-yet"}
     assert codes_of(hidden, "hidden.waiting") == {"not-replicated-yet": OPEN}
-    where = f"useast.hidden.waiting on uswest: {OPEN} offsets in 1 partitions cannot be read (partition 1 from"
+    where = f"useast.hidden.waiting on uswest: {OPEN} offsets in 1 partition cannot be read (partition 1 from"
     assert [each.code for each in hidden.findings if each.message.startswith(where)] == ["open-transaction"]
 
 

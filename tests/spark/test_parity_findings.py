@@ -172,7 +172,7 @@ def test_a_finding_names_topic_partition_and_offsets() -> None:
     (finding,) = parity_findings(found, {ORDERS: sides(), other: sides()})
     assert finding.count == 4
     assert finding.message == (
-        "orders: 4 records of useast are missing on uswest (partition 0 offsets 5 to 7; partition 2 offsets 9 to 9)"
+        "orders: 4 records of useast are missing on uswest (partition 0 offsets 5 to 7; partition 2 offset 9)"
     )
 
 

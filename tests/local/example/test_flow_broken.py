@@ -65,7 +65,7 @@ def test_a_record_produced_to_the_replicated_topic_is_named(injured: FlowOutcome
     parity = check_named(injured, "parity")
     assert parity.verdict is Verdict.FAIL, told(injured)
     assert parity.counts["extra"] == 1
-    assert "payments-refunds: 1 records on uswest do not exist on useast" in told(injured)
+    assert "payments-refunds: 1 record on uswest does not exist on useast" in told(injured)
 
 
 def test_what_was_mended_passes_and_a_topic_made_by_hand_where_a_remote_topic_belongs_is_named(
