@@ -27,6 +27,7 @@ class Cluster:
     def __init__(self, spark: SparkSession, options: ClientOptions) -> None:
         self.options = options
         self.where = f"cluster {options.alias} ({options.bootstrap_servers})"
+        self._answered = False
         assert spark._jvm is not None
         self._jvm: JavaObject = spark._jvm
         properties = self._java("java.util.Properties")()
@@ -198,12 +199,14 @@ class Cluster:
         try:
             return call()
         except JavaError as error:
-            raise translated(error, self.where, doing) from None
+            raise translated(error, self.where, doing, answered=self._answered) from None
 
     def _get(self, doing: str, call: Callable[[], JavaObject]) -> JavaObject:
         """The value of the future that `call` returns."""
         seconds = self._java("java.util.concurrent.TimeUnit").SECONDS
-        return self._asked(doing, lambda: call().get(TIMEOUT_SECONDS + 5, seconds))
+        value = self._asked(doing, lambda: call().get(TIMEOUT_SECONDS + 5, seconds))
+        self._answered = True
+        return value
 
     def _value_or_none(self, doing: str, future: JavaObject, absent: str) -> JavaObject | None:
         """The future's value; None if it failed with an exception whose class name begins with `absent`."""
@@ -212,7 +215,7 @@ class Cluster:
         except JavaError as error:
             if any(name.startswith(absent) for name, _ in causes(error)):
                 return None
-            raise translated(error, self.where, doing) from None
+            raise translated(error, self.where, doing, answered=self._answered) from None
 
 
 def _acl_entry(binding: JavaObject) -> AclEntry:

@@ -89,13 +89,26 @@ _MEANINGS = {
         "Somebody deleted it while the job was running.",
         "validate again when nobody deletes topics of the flow.",
     ),
-    "TimeoutException": _Meaning(
-        "unreachable",
-        "no broker answered in time",
-        "The address or the security protocol may be wrong, or the network blocks the connection.",
-        "check bootstrapServers, the network, and that securityProtocol is that of the listener.",
-    ),
 }
+_UNREACHABLE = _Meaning(
+    "unreachable",
+    "no broker answered in time",
+    "No broker of the cluster has answered yet: the address or the security protocol is wrong, the network blocks the "
+    "connection, or the brokers are down.",
+    "check bootstrapServers, the network, that securityProtocol is that of the listener, and that the brokers run.",
+)
+_NOT_AS_ADVERTISED = _Meaning(
+    "unreachable",
+    "a broker answered at bootstrapServers, but none at the addresses that it advertises",
+    "Clients use bootstrapServers only to learn the brokers' addresses.",
+    "open these addresses to this machine, or correct advertised.listeners of the brokers.",
+)
+_BUSY = _Meaning(
+    "brokers-busy",
+    "the brokers did not answer in time",
+    "They have answered before, so address and login are right: they are overloaded or restarting, or the connection broke.",
+    "look at the load and the log of the brokers, and validate again; --flow NAME reads one flow at a time.",
+)
 
 
 def causes(error: JavaError) -> Iterator[tuple[str, str]]:
@@ -108,13 +121,18 @@ def causes(error: JavaError) -> Iterator[tuple[str, str]]:
         throwable = throwable.getCause()
 
 
-def translated(error: JavaError, where: str, doing: str) -> ClusterError:
-    """The ClusterError for a Java exception that was raised while `doing` something with the cluster at `where`."""
+def translated(error: JavaError, where: str, doing: str, *, answered: bool = False) -> ClusterError:
+    """The ClusterError for a Java exception that was raised while `doing` something with the cluster at `where`.
+
+    `answered`: the cluster has answered to an earlier request of the job.
+    """
     chain = list(causes(error))
     names = {name for name, _ in chain}
-    for name, (code, what, why, remedy) in _MEANINGS.items():
-        if name in names:
-            return ClusterError(code, f"{what}, while {doing}", where, why, remedy)
+    known = next((meaning for name, meaning in _MEANINGS.items() if name in names), None)
+    if known is None and "TimeoutException" in names:
+        known = _timeout(" ".join(message for _, message in chain), names, answered=answered)
+    if known is not None:
+        return ClusterError(known.code, f"{known.what}, while {doing}", where, known.why, known.remedy)
     # The class name only: the message of an unknown exception may quote a configuration value.
     return ClusterError(
         "kafka-error",
@@ -123,3 +141,11 @@ def translated(error: JavaError, where: str, doing: str) -> ClusterError:
         "Kafka's client raised an exception that the job does not know.",
         "see the broker's log.",
     )
+
+
+def _timeout(message: str, names: set[str], *, answered: bool) -> _Meaning:
+    """What a timeout means. A request is sent once the client knows the brokers, so if that was the last step, at
+    least one of them has answered. Source: KafkaAdminClient.AdminClientRunnable."""
+    if answered or "DisconnectException" in names:
+        return _BUSY
+    return _NOT_AS_ADVERTISED if "waiting to send the call" in message else _UNREACHABLE

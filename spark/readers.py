@@ -107,7 +107,7 @@ def rows(frame: DataFrame, where: str, doing: str) -> list[Row]:
     try:
         return frame.collect()
     except JavaError as error:
-        raise translated(error, where, doing) from None
+        raise translated(error, where, doing, answered=True) from None
     except PySparkException as error:
         raise CannotRunError(
             "read-failed",

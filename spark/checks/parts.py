@@ -87,7 +87,7 @@ def check_division(flow: FlowParameters, flows: Sequence[FlowParameters], existi
     for part in own:
         if not any(part.selects(topic) for topic in topics):
             findings.append(note("part-without-topic", f"{part}: no topic of the source matches its list"))
-    counts: dict[str, int | float] = {
+    counts = {
         "parts": len(own) + len(others),
         "topics": len(topics),
         "inTwoParts": sum(each.code == "topic-in-two-parts" for each in findings),
