@@ -5,7 +5,7 @@ topics or groups and has a timeout. Every failure is a ClusterError.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Self
+from typing import NamedTuple, Self
 
 from pyspark.sql import SparkSession
 
@@ -19,6 +19,13 @@ _ADMIN = "org.apache.kafka.clients.admin"
 _COMMON = "org.apache.kafka.common"
 #: States of a group without members. MirrorMaker writes a group's offsets only in these states.
 _IDLE_STATES = frozenset({"Empty", "Dead"})
+
+
+class Description(NamedTuple):
+    """`id` is unique: a topic that is deleted and created again has another one."""
+
+    partitions: int
+    id: str
 
 
 class Cluster:
@@ -47,18 +54,22 @@ class Cluster:
         """Every topic that the user may describe, except Kafka's internal ones."""
         return frozenset(self._get("listing topics", lambda: self._admin.listTopics().names()))
 
-    def partitions(self, topics: Collection[str]) -> dict[str, int]:
-        """Number of partitions by topic. Leaves out topics that do not exist; raises for a topic that is forbidden."""
+    def describe(self, topics: Collection[str]) -> dict[str, Description]:
+        """Each topic's description. Leaves out topics that do not exist; raises for a topic that is forbidden."""
         if not topics:
             return {}
         futures = self._asked("describing topics", lambda: self._admin.describeTopics(self._list(topics)))
-        counts: dict[str, int] = {}
+        found: dict[str, Description] = {}
         for entry in futures.topicNameValues().entrySet():
             name = str(entry.getKey())
             description = self._value_or_none(f"describing topic {name}", entry.getValue(), "UnknownTopicOrPartition")
             if description is not None:
-                counts[name] = description.partitions().size()
-        return counts
+                found[name] = Description(description.partitions().size(), str(description.topicId()))
+        return found
+
+    def partitions(self, topics: Collection[str]) -> dict[str, int]:
+        """Number of partitions by topic, as in `describe`."""
+        return {name: each.partitions for name, each in self.describe(topics).items()}
 
     def offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetRange]:
         """Log start and last stable offset: what a read_committed consumer can read. Unknown partitions raise."""

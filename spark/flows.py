@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 
 from components.contract.parameters import FlowParameters
+from components.contract.report import TopicIds
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import ReplicationPolicy
 from components.kafka.topic_names import is_name
@@ -26,6 +27,7 @@ class OpenFlow:
 
     `partitions` holds the number of partitions of each selected source topic, `remote_partitions` that of each of
     their remote topics that exists. `source_topics` and `target_topics` are all that the users may describe.
+    `topic_ids` are those of the selected topics and of their remote topics.
     """
 
     parameters: FlowParameters
@@ -37,6 +39,7 @@ class OpenFlow:
     progress: Progress
     source_topics: frozenset[str] = frozenset()
     target_topics: frozenset[str] = frozenset()
+    topic_ids: TopicIds = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -114,14 +117,19 @@ def open_flow(flow: FlowParameters, spark: SparkSession, resolve: Resolve, progr
         topics = _selected(flow, existing, source.where)
         on_target = target.topics()
         remote = [name for name in map(flow.replication_policy.remote, topics) if name in on_target]
+        here, there = source.describe(topics), target.describe(remote)
         yield OpenFlow(
             flow,
             spark,
             source,
             target,
-            source.partitions(topics),
-            target.partitions(remote),
+            {name: each.partitions for name, each in here.items()},
+            {name: each.partitions for name, each in there.items()},
             progress,
             existing,
             on_target,
+            {
+                flow.source.alias: {name: each.id for name, each in here.items()},
+                flow.target.alias: {name: each.id for name, each in there.items()},
+            },
         )

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from components.contract.acceptance import accepting
 from components.contract.parameters import FlowParameters, Parameters
 from components.contract.problems import CannotRunError
-from components.contract.report import CheckName, CheckOutcome, Finding, FlowOutcome, Report, Severity
+from components.contract.report import CheckName, CheckOutcome, Finding, FlowOutcome, Report, Severity, TopicIds
 from spark.checks.all_checks import CHECKS, Check, SharedReadings, shared_readings
 from spark.credentials import Resolve, resolver
 from spark.flows import Progress, open_flow
@@ -20,6 +20,8 @@ from spark.report.advice import advice
 from spark.report.remedies import with_remedies
 from spark.sessions import SessionOptions, session
 
+#: A published verdict has room for the ids of so many topics.
+_TOPICS_WITH_IDS = 5_000
 _ALL_LOOP = "every topic of the flow loops"
 
 
@@ -60,11 +62,14 @@ def check_flow(
     why_not = {check.name: reason for check in CHECKS if (reason := check.why_not(flow)) is not None}
     checks: list[CheckOutcome] = []
     failure: Finding | None = None
+    topic_ids: TopicIds = {}
     try:
         with (
             open_flow(flow, spark, resolve, options.progress) as opened,
             shared_readings(opened, flows, options.catch_up_seconds, options.kubeconfig) as readings,
         ):
+            if sum(map(len, opened.topic_ids.values())) <= _TOPICS_WITH_IDS:
+                topic_ids = opened.topic_ids
             if not readings.without_loops.partitions:
                 why_not |= {check.name: _ALL_LOOP for check in CHECKS if check.needs_topics}
             checks = [_accepting(_outcome(check, readings), flow) for check in CHECKS if check.name not in why_not]
@@ -84,6 +89,7 @@ def check_flow(
         replication=flow.replication,
         shape=flow.shape,
         advice=advice(flow),
+        topic_ids=topic_ids,
     )
 
 

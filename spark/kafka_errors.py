@@ -106,7 +106,8 @@ _NOT_AS_ADVERTISED = _Meaning(
 _BUSY = _Meaning(
     "brokers-busy",
     "the brokers did not answer in time",
-    "They have answered before, so address and login are right: they are overloaded or restarting, or the connection broke.",
+    "They have answered before, so address and login are right: they are overloaded or restarting, or the connection "
+    "broke.",
     "look at the load and the log of the brokers, and validate again; --flow NAME reads one flow at a time.",
 )
 

@@ -67,6 +67,7 @@ NOT_ACCEPTABLE = frozenset(
             "start-not-proven",
             "topic-in-no-part",
             "topic-in-two-parts",
+            "topic-recreated",
             "topic-not-replicated",
         ),
         *("translated-record-differs", "upstream-clusters"),

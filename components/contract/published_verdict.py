@@ -10,12 +10,13 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from components.contract.report import SCHEMA_VERSION, CheckOutcome, FlowOutcome, Verdict
+from components.contract.report import SCHEMA_VERSION, CheckOutcome, FlowOutcome, TopicIds, Verdict
 
 #: The ConfigMaps' labels, and the selector that finds them.
 LABELS = {"app.kubernetes.io/managed-by": "replication-validation"}
 SELECTOR = "app.kubernetes.io/managed-by=replication-validation"
 _CHECKS = TypeAdapter(tuple[CheckOutcome, ...])
+_IDS = TypeAdapter(dict[str, dict[str, str]])
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,14 @@ def read_verdict(data: Mapping[str, str]) -> PublishedVerdict:
         _CHECKS.validate_python([_with_our_names(each) for each in json.loads(data["report.json"])["checks"]]),
         data.get("passingSince"),
     )
+
+
+def read_topic_ids(data: Mapping[str, str]) -> TopicIds:
+    """The topics' ids that were published with a verdict; empty if there are none, as in that of an earlier release."""
+    try:
+        return _IDS.validate_python(json.loads(data["report.json"])["topicIds"])
+    except (KeyError, TypeError, ValueError):
+        return {}
 
 
 def _with_our_names(check: dict[str, Any]) -> dict[str, Any]:

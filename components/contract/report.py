@@ -12,6 +12,8 @@ from typing import TypeAlias
 SCHEMA_VERSION = 1
 SAMPLES = 20
 Scalar: TypeAlias = str | int | float | bool | None
+#: Kafka's id of each topic, by cluster alias and topic.
+TopicIds: TypeAlias = Mapping[str, Mapping[str, str]]
 Json: TypeAlias = Scalar | list["Json"] | dict[str, "Json"]
 
 
@@ -135,7 +137,7 @@ class FlowOutcome:
     """The outcome of one flow: its checks, or the error that kept all of them from running.
 
     `replication` names the replication that the flow is a direction or a part of. `advice` is for whoever relies on the
-    flow. `not_run` holds the reason by check.
+    flow. `not_run` holds the reason by check. `topic_ids` show the next run which topics were made anew.
     """
 
     name: str
@@ -151,6 +153,7 @@ class FlowOutcome:
     replication: str = ""
     shape: str = "flow"
     advice: tuple[str, ...] = ()
+    topic_ids: TopicIds = field(default_factory=dict)
 
     @property
     def verdict(self) -> Verdict:
@@ -174,6 +177,7 @@ class FlowOutcome:
             "checks": [check.document() for check in self.checks],
             "notRun": dict(self.not_run),
             "advice": list(self.advice),
+            "topicIds": {alias: dict(ids) for alias, ids in self.topic_ids.items()},
         }
 
 

@@ -22,10 +22,12 @@ from spark.checks.loops import Loop, find_loops, without_loops
 from spark.checks.offsets import check_offsets, read_syncs
 from spark.checks.parity import check_parity
 from spark.checks.parts import check_division, parts_of
+from spark.checks.recreated import compared, recreated_findings
 from spark.checks.retention import check_retention
 from spark.checks.translation import SyncHistory
 from spark.connector_objects import read_objects
 from spark.flows import OpenFlow
+from spark.published import ids_before
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,17 @@ def _check_heartbeats(read: SharedReadings) -> CheckOutcome:
     return replace(outcome, findings=(*outcome.findings, *shared_with(read.flow.parameters, read.flows)))
 
 
+def _check_parity(read: SharedReadings) -> CheckOutcome:
+    flow = read.without_loops
+    outcome = check_parity(flow, read.first_pass, read.loops, read.catch_up_seconds, read.syncs)
+    before = ids_before(flow.parameters, read.kubeconfig)
+    return replace(
+        outcome,
+        findings=(*outcome.findings, *recreated_findings(before, flow.topic_ids)),
+        counts={**outcome.counts, "topicIdsCompared": compared(before, flow.topic_ids)},
+    )
+
+
 #: The reason of a check that nobody expects to run. The report does not mention it.
 UNMENTIONED = ""
 
@@ -135,7 +148,7 @@ CHECKS = (
     Check(
         CheckName.PARITY,
         lambda _: None,
-        lambda read: check_parity(read.without_loops, read.first_pass, read.loops, read.catch_up_seconds, read.syncs),
+        _check_parity,
     ),
     Check(
         CheckName.RETENTION,

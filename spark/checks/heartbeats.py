@@ -225,10 +225,8 @@ def judge(
 
 
 def _summary(counts: Mapping[str, int | float]) -> str:
-    seen = (
-        f"{numbered(int(counts['heartbeats']), 'heartbeat[|s]')}, the newest "
-        f"{max(0, counts['newestAgeMs']) / 1000:.1f} s old"
-    )
+    age_seconds = max(0, counts["newestAgeMs"]) / 1000
+    seen = f"{numbered(int(counts['heartbeats']), 'heartbeat[|s]')}, the newest {age_seconds:.1f} s old"
     if counts["observed"]:
         seen += f", latency p50 {counts['latencyP50Ms']} ms, max {counts['latencyMaxMs']} ms"
     return f"{seen} (±{counts['latencyResolutionMs']} ms)"

@@ -1,17 +1,17 @@
 """Publishes a flow's verdict as a ConfigMap beside the flow, where the promotion of the next region looks for it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from kubernetes import client
 from urllib3.exceptions import HTTPError
 
 from components.contract.problems import CannotRunError
-from components.contract.published_verdict import LABELS, config_map_name, verdict_data
+from components.contract.published_verdict import LABELS, config_map_name, read_topic_ids, verdict_data
 from components.contract.report import FlowOutcome, Report, Verdict
 from spark.kubernetes_access import api_client
-
-TIMEOUT_SECONDS = 10
+from spark.published import TIMEOUT_SECONDS, published_data
 
 
 def config_map(flow: FlowOutcome, before: Mapping[str, str] | None = None) -> client.V1ConfigMap:
@@ -20,6 +20,8 @@ def config_map(flow: FlowOutcome, before: Mapping[str, str] | None = None) -> cl
     `before` is the data of the ConfigMap that this one replaces. A pass also says since when every verdict has been a
     pass for this model.
     """
+    # A run that could not reach the clusters must not hide from the next one that a topic was made anew.
+    flow = flow if flow.topic_ids else replace(flow, topic_ids=read_topic_ids(before or {}))
     passing_since = _passing_since(flow, before or {}) if flow.verdict is Verdict.PASS else None
     return client.V1ConfigMap(
         api_version="v1",
@@ -47,7 +49,7 @@ def _written(core: client.CoreV1Api, flow: FlowOutcome) -> str:
     name, namespace = config_map_name(flow.name), flow.namespace
     where = f"configmap {namespace}/{name}"
     try:
-        before = _data(core, name, namespace)
+        before = published_data(core, name, namespace)
         wanted = config_map(flow, before)
         if before is None:
             core.create_namespaced_config_map(namespace, wanted, _request_timeout=TIMEOUT_SECONDS)
@@ -60,13 +62,3 @@ def _written(core: client.CoreV1Api, flow: FlowOutcome) -> str:
             remedy = "create the namespace, or let the job's account get, create and update ConfigMaps in it."
         raise CannotRunError("not-published", what, where, "The job publishes the verdict there.", remedy) from None
     return where
-
-
-def _data(core: client.CoreV1Api, name: str, namespace: str) -> Mapping[str, str] | None:
-    """The data of a ConfigMap; None if it does not exist."""
-    try:
-        return core.read_namespaced_config_map(name, namespace, _request_timeout=TIMEOUT_SECONDS).data or {}
-    except client.ApiException as error:
-        if error.status != 404:
-            raise
-        return None

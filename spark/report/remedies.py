@@ -161,6 +161,8 @@ REMEDIES: Mapping[str, str] = {
     "target-empty": "produce and consume records on {source}, wait for the next checkpoint, and " + _AGAIN,
     "target-expired": "let the group consume on {source} up to the records that {target} still holds, or set a longer "
     "`retention.ms` on {target}",
+    "topic-recreated": "nothing if all checks pass: they have judged the topics that exist now. A group that has not "
+    "committed since still has the offsets of the deleted topic",
     "topic-in-no-part": "add it to the `topics` of one part",
     "topic-in-two-parts": "leave it in the `topics` of one part only",
     "topic-left-out": "if consumers need it on {target}, give it another name on {source}; otherwise exclude it with "
