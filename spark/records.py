@@ -56,6 +56,24 @@ def offset_syncs(records: DataFrame) -> DataFrame:
     )
 
 
+def connector_offsets(records: DataFrame) -> DataFrame:
+    """Columns connector, cluster, topic (string), partition (int), stored (bigint; null if the offset was deleted), and
+    where the record itself is: stored_in (int), offset (bigint).
+
+    Connect writes JSON: the key is [connector, {cluster, topic, partition}]. Source: OffsetStorageWriter.
+    """
+    key, value = F.col("key").cast("string"), F.col("value").cast("string")
+    return records.select(
+        F.get_json_object(key, "$[0]").alias("connector"),
+        F.get_json_object(key, "$[1].cluster").alias("cluster"),
+        F.get_json_object(key, "$[1].topic").alias("topic"),
+        F.get_json_object(key, "$[1].partition").cast("int").alias("partition"),
+        F.get_json_object(value, "$.offset").cast("bigint").alias("stored"),
+        F.col("partition").alias("stored_in"),
+        F.col("offset"),
+    )
+
+
 def _unsigned(data: Column, position: Column, size: int) -> Column:
     """The `size` ≤ 4 bytes at `position` (from 1) as a bigint ≥ 0; null past the end."""
     return F.conv(F.hex(F.substring(data, position, F.lit(size))), 16, 10).cast("bigint")

@@ -44,6 +44,20 @@ def latest_checkpoints(checkpoints: DataFrame) -> DataFrame:
     )
 
 
+def newest_stored(offsets: DataFrame, connectors: Sequence[str], source_alias: str) -> DataFrame:
+    """The newest offset that `connectors` have stored for each partition of the source: columns topic, partition,
+    stored. A partition whose offset was deleted is left out."""
+    return (
+        offsets.where(F.col("connector").isin(*connectors) & (F.col("cluster") == source_alias))
+        .groupBy("connector", "topic", "partition", "stored_in")
+        .agg(F.max_by("stored", "offset").alias("stored"))
+        .groupBy("topic", "partition")
+        .agg(F.max("stored").alias("stored"))
+        .where(F.col("stored").isNotNull())
+        .select("topic", "partition", "stored")
+    )
+
+
 def sync_segments(syncs: DataFrame) -> DataFrame:
     """The offset syncs at which upstream minus downstream changes: the first and the last sync of each stretch.
 

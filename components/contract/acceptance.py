@@ -65,6 +65,7 @@ NOT_ACCEPTABLE = frozenset(
             "group-left-out",
             "source-topic-recreated",
             "start-not-proven",
+            "stored-past-end",
             "topic-in-no-part",
             "topic-in-two-parts",
             "topic-recreated",

@@ -135,6 +135,8 @@ class FlowParameters(Model):
     - `transformed` means that the user's own transforms may change or drop records.
     - `exactly_once` is written only where it is true.
     - `acls` and `connectors` are None if the document does not list any.
+    - `connector_offsets_topic` is where the workers keep their connectors' offsets, on the target; None if the document
+      does not say.
     - `start_from` is where the connectors start in a partition that they have never replicated.
     - `accepted` are findings that do not keep the verdict from being a pass; not written while it is empty.
     """
@@ -163,6 +165,7 @@ class FlowParameters(Model):
     parts: tuple[PartParameters, ...] = ()
     accepted: Annotated[tuple[AcceptedFinding, ...], Field(exclude_if=operator.not_)] = ()
     connectors: tuple[ConnectorParameters, ...] | None = None
+    connector_offsets_topic: Name | None = None
     refresh_topics_seconds: PositiveSeconds
     refresh_groups_seconds: PositiveSeconds
 

@@ -31,6 +31,7 @@ from components.flows.naming import (
     offset_syncs_topic_name,
     replication_policy,
     secret_name,
+    storage_topic_name,
     validation_secret_name,
 )
 from components.flows.resolved import ResolvedFlow, bootstrap_address
@@ -118,6 +119,7 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
             AcceptedFinding(finding=each.finding, reason=each.reason) for each in settings.validation.accept
         ),
         connectors=tuple(each for each in declared_connectors(flow) if _works(each.role, settings)),
+        connector_offsets_topic=storage_topic_name(flow.workers, settings, "offsets"),
         refresh_topics_seconds=settings.intervals.refresh_topics_seconds,
         refresh_groups_seconds=settings.intervals.refresh_groups_seconds,
     )

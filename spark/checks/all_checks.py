@@ -3,6 +3,7 @@
 What several checks of one flow need is read once for all of them.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from spark.checks.connectors import judge_when_reported
 from spark.checks.first_pass import FirstPass, read_first_pass
 from spark.checks.heartbeats import Observer, check_heartbeats, shared_with
 from spark.checks.loops import Loop, find_loops, without_loops
+from spark.checks.movement import read_movement, with_movement
 from spark.checks.offsets import check_offsets, read_syncs
 from spark.checks.parity import check_parity
 from spark.checks.parts import check_division, parts_of
@@ -77,9 +79,10 @@ def check_connectors(read: SharedReadings) -> CheckOutcome:
     """Ask Kubernetes whether the flow's own connectors run."""
     flow = read.flow.parameters
     read.flow.progress(f"{flow.name}: asking whether its connectors run")
-    return judge_when_reported(
+    outcome = judge_when_reported(
         flow.name, flow.namespace, lambda: read_objects(flow, read.kubeconfig), read.catch_up_seconds
     )
+    return with_movement(outcome, read_movement(read.without_loops, read.syncs), time.time())
 
 
 def _check_heartbeats(read: SharedReadings) -> CheckOutcome:

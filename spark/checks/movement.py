@@ -1,0 +1,93 @@
+"""How far the flow's source connectors have come by their own account: stored offsets, and the newest offset sync.
+
+These are numbers beside the connectors' status, and no verdict: Connect stores offsets once a minute by default, and
+none for records that a transform drops. `parity` and `offsets-translate` judge what has arrived.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from components.contract.parameters import FlowParameters
+from components.contract.report import SAMPLES, CheckOutcome, Finding, note
+from components.contract.wording import agreeing, numbered
+from components.kafka.positions import TopicPartition
+from spark import readers, records, transforms
+from spark.checks.translation import SyncHistory
+from spark.flows import OpenFlow
+from spark.kafka_errors import ClusterError
+
+
+@dataclass(frozen=True)
+class Movement:
+    """`stored` is the offset of the last record that was replicated of each partition; None if the job could not look.
+    `ends` are the source's end offsets, read after it. `newest_sync_ms` is None without an offset sync."""
+
+    stored: Mapping[TopicPartition, int] | None
+    ends: Mapping[TopicPartition, int]
+    newest_sync_ms: int | None
+
+    @property
+    def behind(self) -> int:
+        """How many offsets at most the connectors have yet to read."""
+        return sum(max(0, self.ends[each] - at - 1) for each, at in (self.stored or {}).items())
+
+    @property
+    def past_end(self) -> dict[TopicPartition, int]:
+        return {each: at for each, at in (self.stored or {}).items() if at >= self.ends[each]}
+
+
+def read_movement(flow: OpenFlow, syncs: Mapping[TopicPartition, SyncHistory]) -> Movement:
+    """What the connectors have stored about the selected partitions."""
+    newest = max((each.written_ms for history in syncs.values() for each in history.syncs), default=None)
+    try:
+        stored = _stored(flow)
+        return Movement(stored, flow.source.high_watermarks(stored or ()), newest)
+    except ClusterError:
+        # The job's user may lack the permission, and these are numbers only.
+        return Movement(None, {}, newest)
+
+
+def _stored(flow: OpenFlow) -> dict[TopicPartition, int] | None:
+    """The newest stored offsets; None if their topic is not known or does not exist."""
+    topic, names = flow.parameters.connector_offsets_topic, _source_connectors(flow.parameters)
+    count = flow.target.partitions([topic]).get(topic, 0) if topic is not None else 0
+    if topic is None or not count or not names:
+        return None
+    logs = flow.target.offsets(TopicPartition(topic, number) for number in range(count))
+    offsets = records.connector_offsets(flow.read(flow.target, logs))
+    frame = transforms.newest_stored(offsets, names, flow.parameters.source.alias)
+    rows = readers.rows(frame, flow.target.where, f"reading connector offsets from {topic}")
+    found = {TopicPartition(row.topic, row.partition): row.stored for row in rows}
+    return {each: at for each, at in found.items() if each.partition < flow.partitions.get(each.topic, 0)}
+
+
+def _source_connectors(flow: FlowParameters) -> list[str]:
+    return [each.connector for each in flow.connectors or () if each.role == "source"]
+
+
+def with_movement(outcome: CheckOutcome, movement: Movement, now_seconds: float) -> CheckOutcome:
+    """The outcome with these numbers. `now_seconds` is the time since 1970."""
+    counts: dict[str, int | float] = {"storedOffsets": len(movement.stored or ())}
+    said = [outcome.summary, "stored offsets not looked at"]
+    if movement.stored is not None:
+        counts["offsetsBehind"] = movement.behind
+        of = numbered(len(movement.stored), "partition[|s]")
+        said[1] = f"stored offsets of {of}, at most {movement.behind} behind the source"
+    if movement.newest_sync_ms is not None:
+        counts["newestSyncSeconds"] = age = round(max(0, now_seconds - movement.newest_sync_ms / 1000))
+        said.append(f"newest offset sync {age} s old")
+    findings = (*outcome.findings, *_past_end(movement))
+    return replace(outcome, summary="; ".join(said), counts={**outcome.counts, **counts}, findings=findings)
+
+
+def _past_end(movement: Movement) -> list[Finding]:
+    """A note: a task that reads on begins again where its consumer's `auto.offset.reset` says."""
+    if not movement.past_end:
+        return []
+    named = ", ".join(
+        f"{each} (stored {at}, end {movement.ends[each]})" for each, at in sorted(movement.past_end.items())[:SAMPLES]
+    )
+    why = agreeing(len(movement.past_end), "[this topic was|these topics were] deleted and created again, or truncated")
+    return [
+        note("stored-past-end", f"{named}: stored offset past the end of the source: {why}", len(movement.past_end))
+    ]

@@ -1,0 +1,80 @@
+"""How far the source connectors have come by their own account."""
+
+import pytest
+from pyspark.sql import SparkSession
+
+from components.contract.report import CheckName, CheckOutcome, Severity
+from components.kafka.positions import TopicPartition
+from infra.local.endpoints import Endpoints
+from infra.local.traffic import create_topics
+from spark import records, transforms
+from spark.checks.movement import Movement, with_movement
+from tests.spark.outcomes import Check, named
+from tests.spark.scenes import Headers, Scene, produce
+from tests.spark.test_transforms import _RECORDS, NOW
+
+ORDERS, BILLS = TopicPartition("orders", 0), TopicPartition("bills", 1)
+RUNS = CheckOutcome(CheckName.MOVES, "1 of 1 connector runs", {"connectors": 1})
+
+
+def stored(connector: str, topic: str, partition: int, offset: int | None) -> tuple[bytes, bytes | None]:
+    """Key and value, as Connect writes them."""
+    key = f'["{connector}",{{"cluster":"useast","partition":{partition},"topic":"{topic}"}}]'
+    return key.encode(), None if offset is None else f'{{"offset":{offset}}}'.encode()
+
+
+def test_the_newest_stored_offset_of_each_partition_counts(spark: SparkSession) -> None:
+    rows = [
+        stored("orders-source", "orders", 0, 40),
+        stored("orders-source", "orders", 0, 9),
+        stored("orders-source", "bills", 1, 7),
+        stored("orders-source", "gone", 0, 7),
+        stored("orders-source", "gone", 0, None),
+        stored("another-source", "orders", 0, 99),
+        (b"not JSON", b"\x00"),
+    ]
+    frame = spark.createDataFrame([(*row, "offsets", 3, at, NOW, None) for at, row in enumerate(rows)], _RECORDS)
+    found = transforms.newest_stored(records.connector_offsets(frame), ["orders-source"], "useast").collect()
+    assert {(row.topic, row.partition): row.stored for row in found} == {("orders", 0): 9, ("bills", 1): 7}
+
+
+@pytest.mark.parametrize(
+    ("movement", "summary", "counts"),
+    [
+        pytest.param(
+            Movement({ORDERS: 89, BILLS: 9}, {ORDERS: 100, BILLS: 10}, 5_000),
+            "stored offsets of 2 partitions, at most 10 behind the source; newest offset sync 3 s old",
+            {"storedOffsets": 2, "offsetsBehind": 10, "newestSyncSeconds": 3},
+            id="behind",
+        ),
+        pytest.param(Movement(None, {}, None), "stored offsets not looked at", {"storedOffsets": 0}, id="not readable"),
+    ],
+)
+def test_the_numbers_stand_beside_the_status(movement: Movement, summary: str, counts: dict[str, int]) -> None:
+    outcome = with_movement(RUNS, movement, 8)
+    assert outcome.summary == f"1 of 1 connector runs; {summary}"
+    assert outcome.counts == {"connectors": 1, **counts}
+    assert outcome.findings == ()
+
+
+def test_a_stored_offset_past_the_end_of_the_source_is_named() -> None:
+    (finding,) = with_movement(RUNS, Movement({ORDERS: 100, BILLS: 9}, {ORDERS: 100, BILLS: 10}, None), 8).findings
+    assert (finding.code, finding.severity) == ("stored-past-end", Severity.NOTE)
+    assert finding.message.startswith("orders-0 (stored 100, end 100): stored offset past the end of the source")
+
+
+def test_the_job_reads_the_offsets_that_the_connectors_have_stored(check: Check, endpoints: Endpoints) -> None:
+    scene = Scene(endpoints, "moves").replicate(partitions=1)
+    create_topics(scene.target, {"moves-offsets": 1})
+    produce(
+        scene.target, "moves-offsets", 0, [(*stored("moves-source", "moves", 0, 54), scene.began_ms, Headers())]
+    )  # fmt: skip
+    connector = {
+        **{"role": "source", "connector": "moves-source", "apiVersion": "kafka.strimzi.io/v1"},
+        **{"kind": "KafkaConnector", "objectName": "moves-source"},
+    }
+    known = scene.parameters(connectors=[connector], connectorOffsetsTopic="moves-offsets")
+    counts = named(check(known), "connectors-run").counts
+    assert (counts["storedOffsets"], counts["offsetsBehind"]) == (1, 5)
+    absent = named(check(scene.parameters(connectors=[connector], connectorOffsetsTopic="absent")), "connectors-run")
+    assert "stored offsets not looked at" in absent.summary
