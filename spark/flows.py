@@ -67,7 +67,9 @@ class OpenFlow:
     def digests(self, records: DataFrame, side: str) -> DataFrame:
         """`transforms.digests` of one side's records, with the topics named as on the source."""
         prefix = "" if side == SOURCE else self.policy.prefix
-        return transforms.digests(records, side, prefix, self.parameters.guard, self.policy.prefixed_ending)
+        return transforms.digests(
+            records, side, prefix, self.parameters.guard, self.policy.prefixed_ending, self.parameters.changed_headers
+        )
 
     def replicated_partitions(self) -> list[TopicPartition]:
         """The selected partitions that exist on both clusters, named as on the source."""

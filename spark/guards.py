@@ -1,6 +1,6 @@
 """What a loop guard does to records, as column expressions: which records are compared, and with which headers.
 
-Everything except `without_marks` uses functions of whole arrays, which Spark compiles, instead of element-wise ones.
+Everything except `without` uses functions of whole arrays, which Spark compiles, instead of element-wise ones.
 """
 
 from collections.abc import Sequence
@@ -47,10 +47,9 @@ def _without_last(given: Column, name: str) -> Column:
     return F.when(F.get(given, before)["value"].isNull(), unmarked).otherwise(given)
 
 
-def without_marks(marks: Sequence[str]) -> Column:
-    """The headers without any of `marks`: a record that loops gains a mark in each round."""
-    given = F.col("headers")
-    return F.filter(given, lambda header: ~header["key"].isin(*marks)) if marks else given
+def without(names: Sequence[str], given: Column) -> Column:
+    """The `given` headers without any of these `names`."""
+    return F.filter(given, lambda header: ~header["key"].isin(*names)) if names else given
 
 
 def _carries(name: str) -> Column:

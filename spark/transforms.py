@@ -106,17 +106,23 @@ def record_digest(compared_headers: Column) -> Column:
 
 
 def digests(
-    records: DataFrame, side: str, prefix: str, guard: GuardParameters | None = None, prefixed: str = ""
+    records: DataFrame,
+    side: str,
+    prefix: str,
+    guard: GuardParameters | None = None,
+    prefixed: str = "",
+    changed_headers: Sequence[str] = (),
 ) -> DataFrame:
     """Records as side, role (see `guards`), topic (the source's name), partition, offset, time_ms, digest, key_digest
     (null without a key) and tombstone (whether there is no value).
 
     On the target, topics that end in `prefixed` have `prefix` before the source's name; `prefix` is empty on the
-    source.
+    source. `changed_headers` are not compared.
     """
     columns = (F.col("partition"), F.col("offset"), F.unix_millis("timestamp").alias("time_ms"))
     # The headers become a column first, because an expression that is used three times is computed three times.
-    return records.withColumn("compared", guards.headers(side, guard)).select(
+    headers = guards.without(changed_headers, guards.headers(side, guard))
+    return records.withColumn("compared", headers).select(
         F.lit(side).alias("side"),
         guards.role(side, guard).alias("role"),
         _source_topic(prefix, prefixed).alias("topic"),
@@ -134,7 +140,7 @@ def uncommitted(digests: DataFrame) -> DataFrame:
 
 def unmarked_digests(records: DataFrame, side: str, marks: Sequence[str]) -> DataFrame:
     """Records of a ring as side, topic, partition, offset, digest. Marks do not count: a copy has the same digest."""
-    return records.withColumn("compared", guards.without_marks(marks)).select(
+    return records.withColumn("compared", guards.without(marks, F.col("headers"))).select(
         F.lit(side).alias("side"), "topic", "partition", "offset", record_digest(F.col("compared")).alias("digest")
     )
 

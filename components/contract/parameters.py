@@ -133,6 +133,8 @@ class FlowParameters(Model):
 
     - `replication` names the topology's replication that this flow is one direction or one part of.
     - `transformed` means that the user's own transforms may change or drop records.
+    - `changed_headers` are the headers that these transforms insert or remove, if they do nothing else; not written
+      while empty.
     - `exactly_once` is written only where it is true.
     - `acls` and `connectors` are None if the document does not list any.
     - `connector_offsets_topic` is where the workers keep their connectors' offsets, on the target; None if the document
@@ -161,6 +163,7 @@ class FlowParameters(Model):
     acls: tuple[AclParameters, ...] | None = None
     guard: GuardParameters | None = None
     transformed: bool = False
+    changed_headers: Annotated[tuple[Name, ...], Field(exclude_if=operator.not_)] = ()
     exactly_once: Annotated[bool, Field(exclude_if=operator.not_)] = False
     parts: tuple[PartParameters, ...] = ()
     accepted: Annotated[tuple[AcceptedFinding, ...], Field(exclude_if=operator.not_)] = ()
@@ -180,6 +183,11 @@ class FlowParameters(Model):
         if len({part.name for part in self.parts}) < len(self.parts):
             raise ValueError("two parts have the same name")
         return self
+
+    @property
+    def comparable(self) -> bool:
+        """Whether each source record has its equal on the target, apart from the `changed_headers`."""
+        return not self.transformed or bool(self.changed_headers)
 
     @property
     def patterns(self) -> tuple[str, ...]:

@@ -43,7 +43,9 @@ from components.kafka.mirror_connectors import (
     EMIT_HEARTBEATS,
     ConnectorRole,
 )
+from components.kafka.record_forms import Step
 from components.kafka.replication_policy import HEARTBEATS_TOPIC, Side
+from components.kafka.transform_chains import changed_headers
 from components.render.acls import Acl, flow_acls
 from components.render.connections import security_protocol
 from components.render.connector_config import chooses_heartbeats
@@ -105,6 +107,7 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         acls=tuple(_acl(acl, flow) for acl in flow_acls(flow)),
         guard=_guard(settings),
         transformed=any(source.transforms.change_records for source in sources),
+        changed_headers=_changed_headers(sources),
         exactly_once=settings.exactly_once is ExactlyOnce.ENABLED,
         parts=tuple(
             PartParameters(
@@ -123,6 +126,15 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         refresh_topics_seconds=settings.intervals.refresh_topics_seconds,
         refresh_groups_seconds=settings.intervals.refresh_groups_seconds,
     )
+
+
+def _changed_headers(sources: Sequence[Flow]) -> tuple[str, ...]:
+    """What the transforms of all source connectors insert or remove; empty if they, or converters, do anything else."""
+    chains = [source.transforms for source in sources]
+    if any(chain.converters is not None for chain in chains):
+        return ()
+    every = [each for chain in chains for each in (*chain.before.items(), *chain.after.items())]
+    return changed_headers(Step(name, each.type, each.config) for name, each in every)
 
 
 def _works(role: ConnectorRole, flow: Flow) -> bool:

@@ -5,7 +5,7 @@ are then compared record by record, as multisets. `first_pass` explains how both
 
 With a guard, the check compares the source records that the guard lets through with the target records that carry its
 mark, ignoring the mark. In a flow with the user's own transforms, records may differ by design, so they are only
-counted.
+counted, unless the transforms change nothing but headers.
 
 The outcome counts the source records up to the judged end. Of the target it counts which of them it held at the last
 reading, and surplus records. The first pass counts records that are set aside.
@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, note
-from components.contract.wording import numbered
+from components.contract.wording import agreeing, numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks import parts
 from spark.checks.comparison import compared
@@ -66,9 +66,10 @@ def check_parity(
         )
     differences: list[Difference] = []
     sides: Mapping[TopicPartition, Sides] = {}
-    if flow.parameters.transformed:
+    if not flow.parameters.comparable:
         findings += not_compared(first_pass)
     else:
+        findings += _headers_apart(flow.parameters.changed_headers)
         differences, sides = compared(flow, first_pass, catch_up_seconds, syncs)
         findings += parity_findings(differences, sides, parts.labels(flow.parameters, flow.partitions))
         findings += parts.behind(flow.parameters, {**lags(differences, sides), **absent_records})
@@ -94,7 +95,7 @@ def _coverage(
     sides: Mapping[TopicPartition, Sides],
 ) -> Coverage:
     """The partitions that were judged, including those that the target lacks; topics that loop are judged as such."""
-    changed = set(first_pass.disagreeing) - unread.keys() if flow.parameters.transformed else set()
+    changed = set(first_pass.disagreeing) - unread.keys() if not flow.parameters.comparable else set()
     unknown = {each.partition for each in differences if each.kind == UNPROVEN} - unread.keys()
     not_judged = {
         "compacted": len(compacted(differences, sides) - unread.keys() - unknown),
@@ -138,6 +139,14 @@ def not_compared(first_pass: FirstPass) -> list[Finding]:
             len(first_pass.disagreeing),
         )
     ]
+
+
+def _headers_apart(changed: Sequence[str]) -> list[Finding]:
+    if not changed:
+        return []
+    which = agreeing(len(changed), "[this header|these headers]")
+    what = f"{', '.join(changed)}: not compared, because the flow's transforms insert or remove {which}"
+    return [note("headers-not-compared", what, len(changed))]
 
 
 def nothing_to_compare(first_pass: FirstPass) -> list[Finding]:
@@ -202,8 +211,8 @@ def _counts(
     counts: dict[str, int | float] = {
         "topics": len(flow.partitions) + len(loops),
         "partitions": len(first_pass.source_logs),
-        **(counted_records(first_pass) if flow.parameters.transformed else final_records(first_pass, differences)),
-        "comparedByRecord": 0 if flow.parameters.transformed else len(first_pass.disagreeing),
+        **(final_records(first_pass, differences) if flow.parameters.comparable else counted_records(first_pass)),
+        "comparedByRecord": len(first_pass.disagreeing) if flow.parameters.comparable else 0,
         "unreadOffsets": sum(each.size for each in first_pass.unread.values()),
         "readSeconds": round(first_pass.seconds, 2),
     }

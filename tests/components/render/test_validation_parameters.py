@@ -10,6 +10,7 @@ from components.render.job_parameters import flow_parameters, job_parameters
 from components.render.secrets import secret_objects
 from tests.builders import a_cluster, a_resolved_flow
 
+DROP_TRACE = {"type": "DropHeaders", "config": {"headers": "trace"}}
 EARLIER = Path(__file__).parent / "job_parameters.json"
 LOGIN = {"type": "plain", "username": "validator", "password": {"secret": "job", "key": "password"}}
 TOKEN = {"type": "oauth", "accessToken": {"secret": "login", "key": "token"}}
@@ -59,6 +60,28 @@ def test_topics_of_the_flow_are_named_as_its_policy_names_them() -> None:
 def test_where_a_flow_begins_is_told() -> None:
     assert flow_parameters(a_resolved_flow()).document()["startFrom"] == "earliest"
     assert flow_parameters(a_resolved_flow(startFrom="latest")).document()["startFrom"] == "latest"
+
+
+@pytest.mark.parametrize(
+    ("transforms", "changed"),
+    [
+        pytest.param({"before": {"clean": DROP_TRACE}}, ("trace",), id="a header is dropped"),
+        pytest.param({"before": {"clean": DROP_TRACE, "own": {"type": "com.example.Own"}}}, (), id="and more"),
+        pytest.param(
+            {"after": {"clean": DROP_TRACE}, "converters": {"value": {"type": "JsonConverter"}}}, (), id="a converter"
+        ),
+    ],
+)
+def test_headers_that_transforms_change_are_told_if_nothing_else_changes(
+    transforms: dict[str, Any], changed: tuple[str, ...]
+) -> None:
+    told = flow_parameters(a_resolved_flow(transforms=transforms))
+    assert (told.transformed, told.changed_headers) == (True, changed)
+
+
+def test_the_topic_of_the_connectors_offsets_is_that_of_the_workers() -> None:
+    own = {"storageTopics": {"offsets": "inherited-offsets"}}
+    assert flow_parameters(a_resolved_flow(connect=own)).connector_offsets_topic == "inherited-offsets"
 
 
 def test_the_document_is_exported_key_by_key_as_earlier_releases_exported_it() -> None:

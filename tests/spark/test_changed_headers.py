@@ -1,0 +1,74 @@
+"""A flow whose transforms insert or remove headers, and do nothing else, is compared by everything else."""
+
+import pytest
+from pyspark.sql import SparkSession
+
+from components.contract.report import Verdict
+from components.kafka.record_forms import Step
+from components.kafka.transform_chains import changed_headers
+from infra.local.endpoints import Endpoints
+from spark import transforms
+from spark.guards import SOURCE
+from tests.spark.documents import a_flow
+from tests.spark.outcomes import Check, codes_of, named
+from tests.spark.scenes import Headers, Scene, produce
+from tests.spark.test_transforms import _RECORDS, NOW
+
+_CONNECT = "org.apache.kafka.connect.transforms"
+STAMP = Step("stamp", f"{_CONNECT}.InsertHeader", {"header": "stage", "value.literal": "null"})
+CLEAN = Step("clean", f"{_CONNECT}.DropHeaders", {"headers": "trace, span"})
+MASK = Step("mask", f"{_CONNECT}.MaskField$Value", {"fields": "name"})
+
+
+@pytest.mark.parametrize(
+    ("steps", "changed"),
+    [
+        pytest.param([STAMP, CLEAN], ("span", "stage", "trace"), id="headers alone"),
+        pytest.param([STAMP, MASK], (), id="something else as well"),
+        pytest.param([Step("own", "com.example.Stamp", {})], (), id="a class that nobody knows"),
+        pytest.param([], (), id="no transform"),
+    ],
+)
+def test_only_headers_that_transforms_insert_or_drop_are_known(steps: list[Step], changed: tuple[str, ...]) -> None:
+    assert changed_headers(steps) == changed
+
+
+def test_a_flow_is_compared_unless_its_transforms_do_more_than_that() -> None:
+    assert a_flow().comparable
+    assert a_flow(transformed=True, changedHeaders=["stage"]).comparable
+    assert not a_flow(transformed=True).comparable
+
+
+def test_records_are_equal_apart_from_these_headers(spark: SparkSession) -> None:
+    headers: list[list[tuple[str, bytes | None]] | None] = [
+        [("h", b"1"), ("trace", b"t")],
+        [("h", b"1"), ("stage", None)],
+        [("h", b"2"), ("stage", None)],
+        [("stage", None)],
+        None,
+    ]
+    rows = [(b"k", b"v", "orders", 0, at, NOW, each) for at, each in enumerate(headers)]
+    frame = transforms.digests(spark.createDataFrame(rows, _RECORDS), SOURCE, "", changed_headers=("stage", "trace"))
+    one, same, other, without, none = (row.digest for row in frame.orderBy("offset").collect())
+    assert (one == same, one == other, without == none) == (True, False, True)
+
+
+def test_a_lost_record_of_such_a_flow_is_found(check: Check, endpoints: Endpoints) -> None:
+    """Such a flow was only counted: with an accepted finding it passed with any record missing."""
+    scene = Scene(endpoints, "stamped").replicate(records=0, partitions=1)
+    scene.replicate("stamped.lost", records=0, partitions=1)
+    for topic, kept in (("stamped", range(20)), ("stamped.lost", [*range(10), *range(11, 20)])):
+        for region, name, numbers, stamp in (
+            (scene.source, topic, range(20), []),
+            (scene.target, scene.remote(topic), kept, [("stage", None)]),
+        ):
+            headers: Headers = [("h", b"x"), *stamp]
+            produce(region, name, 0, [(None, f"{each}".encode(), scene.began_ms + each, headers) for each in numbers])
+    outcome = check(scene.parameters(transformed=True, changedHeaders=["stage"]))
+    parity = named(outcome, "parity")
+    assert codes_of(parity, "stamped.lost") == {"missing-records": 1}
+    assert codes_of(parity, "stamped") == {}
+    assert [each.code for each in parity.findings if each.message.startswith("stage: not compared")] == [
+        "headers-not-compared"
+    ]
+    assert parity.verdict is Verdict.FAIL
