@@ -27,6 +27,8 @@ _ENDING = (
 _CREDENTIAL_NAME = re.compile(rf"({_ENDING}|basic\.auth\.user\.info)$", re.IGNORECASE)
 #: A reference in a value: Connect's, or Kubernetes' in an environment variable.
 _REFERENCE = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)")
+#: A password in an address, such as that of a schema registry.
+_ADDRESS = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
 #: An option in a text, such as those of a login module, and its value.
 _OPTION = re.compile(rf"\b[\w.-]*{_ENDING}\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s;]+)", re.IGNORECASE)
 
@@ -69,9 +71,13 @@ def _beyond_definition(definition: Definition, value: PropertyValue) -> tuple[st
 
 
 def is_open_credential(name: str, value: object) -> bool:
-    """Whether a value is a credential because of its name, or an option in it is, and not only references to one."""
+    """Whether a value is or contains a credential, and not only references to one.
+
+    Names of properties, options in a text, and addresses with a password show one.
+    """
     text = str(value)
-    return (bool(_CREDENTIAL_NAME.search(name)) and _holds_text(text)) or any(map(_holds_text, _OPTION.findall(text)))
+    by_name = bool(_CREDENTIAL_NAME.search(name)) and _holds_text(text)
+    return by_name or any(map(_holds_text, _OPTION.findall(text) + _ADDRESS.findall(text)))
 
 
 def _holds_text(value: str) -> bool:

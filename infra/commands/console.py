@@ -21,8 +21,9 @@ def width_of(stream: TextIO | None) -> int | None:
     return None if stream is None or stream.isatty() or "COLUMNS" in os.environ else _UNFOLDED
 
 
-out = Console(highlight=False, width=width_of(sys.stdout))
-err = Console(stderr=True, highlight=False, width=width_of(sys.stderr))
+# Without emoji: `:key:` in a placeholder is no picture.
+out = Console(highlight=False, emoji=False, width=width_of(sys.stdout))
+err = Console(stderr=True, highlight=False, emoji=False, width=width_of(sys.stderr))
 
 
 def print_problems(items: Iterable[Problem], console: Console) -> None:

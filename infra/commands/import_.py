@@ -11,6 +11,7 @@ from rich.markup import escape
 from components.changes.effect import number
 from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
 from components.flows.operators import strimzi
+from components.topology.kubernetes_names import is_label
 from infra.commands.console import out, print_problems
 from infra.files.positions import shown
 from infra.importing.left_out import LeftOut
@@ -40,7 +41,8 @@ def import_(
     """Write a project for the KafkaMirrorMaker2s and mirror connectors that run already. Changes nothing in a cluster.
 
     It says what the project leaves out, what is wrong with what runs, and what deploying the project would change. It
-    ends with 1 if anything is wrong, or if records or offsets might not continue as they are.
+    ends with 1 if anything is wrong, if something could not be taken over that may matter, or if records or offsets
+    might not continue as they are.
 
     Example: `replicate import running.yaml --out mirrors`
     """
@@ -48,6 +50,7 @@ def import_(
     require_empty(folder)
     if operator is not None:
         _refuse_unknown(operator)
+    _refuse_bad_names(environment, namespace, region)
     found = read_objects(sources, namespace)
     topologies, left_out = imported_topologies(found, operator, region)
     if topologies:
@@ -62,7 +65,8 @@ def import_(
     mistakes = list(_checked(environments(environment, len(topologies)), stacks))
     proven = [each for topology in topologies for each in _proven(topology, found.of("ConfigMap"))]
     _print_values(needed_values(topologies, environment))
-    if not topologies or any(each.severity is Severity.ERROR for each in mistakes) or not all(proven):
+    complete = bool(topologies) and all(each.harmless for each in left_out)
+    if not complete or any(each.severity is Severity.ERROR for each in mistakes) or not all(proven):
         raise typer.Exit(1)
 
 
@@ -77,6 +81,20 @@ def _refuse_unknown(operator: str) -> None:
             "The version decides which fields the objects have.",
             "give a version such as `1.2` or `0.45`.",
         ) from None
+
+
+def _refuse_bad_names(environment: str, namespace: str, region: str) -> None:
+    for option, given in (("--environment", environment), ("--namespace", namespace)):
+        if not is_label(given):
+            raise CannotRunError(
+                "bad-name",
+                f"`{given}` cannot be the name of {'an' if option == '--environment' else 'a'} {option.lstrip('-')}",
+                option,
+                "It becomes part of the names of files, stacks and objects.",
+                "give lower-case letters, digits and hyphens, such as `prod`.",
+            )
+    if not region.strip():
+        raise CannotRunError("bad-name", "the region is empty", "--region", "Clusters need one.", "name a region.")
 
 
 def _print_left_out(left_out: Sequence[LeftOut]) -> None:
@@ -117,7 +135,7 @@ def _print_proof(proof: Proof) -> None:
         mark, words = "[red]✗[/]", "would change"
     elif proof.properties:
         mark = "[yellow]![/]"
-        words = f"no effect is known, but connectors differ in {number(proof.properties, 'value')}"
+        words = f"no effect is known, but {number(proof.properties, 'value')} that connectors depend on would change"
     out.print(f"\n{mark} {escape(proof.name)}, as rendered, beside what was read: records and offsets: {words}")
     for effect in proof.effects:
         out.print(f"  {effect.severity:<8}{escape(effect.what)} ({effect.code})", soft_wrap=True)

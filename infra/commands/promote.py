@@ -68,7 +68,7 @@ def promote(
         if not yes:
             confirm_or_end(f"Deploy {stack}?")
 
-    run = Promotion(required_plan(project.stacks), request, Console(highlight=False), confirm)
+    run = Promotion(required_plan(project.stacks), request, Console(highlight=False, emoji=False), confirm)
     try:
         code = promotion.promote(run)
     except KeyboardInterrupt:

@@ -34,7 +34,7 @@ def review(
         found = review_stacks(stacks, project.stacks, bases)
         fine = write_review(found, project.stacks, out)
     mark = "[green]✓[/]" if fine else "[red]✗[/]"
-    Console(highlight=False).print(
+    Console(highlight=False, emoji=False).print(
         f"{mark} {number(len(found), 'stack')} reviewed, in {escape(str(out))}", soft_wrap=True
     )
     if not fine:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from components.checks.property_values import is_open_credential
-from components.kafka.mirror_connectors import ROLE_OF_CLASS, ConnectorRole
+from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from infra.importing.chains import taken_transforms, without_bytes
@@ -20,6 +20,8 @@ from infra.importing.workers import CONVERTERS, connect_of, connector_fields_of,
 _NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 _SWITCH = {"true": True, "false": False}
 _CLIENTS = ("target.cluster.", "producer.override.", "consumer.override.", "admin.override.")
+_MANAGED = "strimzi.io/use-connector-resources"
+_MANAGED_AT = f"metadata.annotations.{_MANAGED}"
 _TASKS: Mapping[ConnectorRole, int] = {"source": 3, "checkpoint": 1, "heartbeat": 1}
 
 
@@ -36,6 +38,13 @@ class Imported:
     needed: dict[str, str] = field(default_factory=dict)
 
 
+def role_of(connector: ReadObject) -> ConnectorRole | None:
+    """Return which of MirrorMaker's connectors it is; None for a class of somebody else, even of the same name."""
+    given = str(connector.spec.get("class"))
+    role = ROLE_OF_CLASS.get(given.rpartition(".")[2])
+    return role if role is not None and ("." not in given or given == CONNECTOR_CLASSES[role]) else None
+
+
 def placeholders_of(connect: ReadObject, config_maps: Sequence[ReadObject]) -> Placeholders:
     """Return what resolves placeholders of the connectors that these workers run."""
     data = {(each.namespace, each.name): dict(each.body.get("data") or {}) for each in config_maps}
@@ -48,7 +57,9 @@ def imported_flow(
     """Return the flow of a KafkaConnect and its mirror connectors, or why there is none."""
     by_role: dict[ConnectorRole, ReadObject] = {}
     for each in connectors:
-        role = ROLE_OF_CLASS[str(each.spec.get("class")).rpartition(".")[2]]
+        role = role_of(each)
+        if role is None:
+            continue
         if role in by_role:
             why = f"`{by_role[role].name}` and `{each.name}` are both {role} connectors of it."
             remedy = "write it by hand: `connectors.sources` divides one flow; two flows need two KafkaConnects."
@@ -72,6 +83,10 @@ class _Flow:
     needed: dict[str, str] = field(default_factory=dict)
 
     def imported(self) -> Imported | LeftOut:
+        if (self.connect.body["metadata"].get("annotations") or {}).get(_MANAGED) != "true":
+            why = "It is not `true`, so the operator ignores the KafkaConnectors. Deploying this project starts them."
+            remedy = "make sure that they are meant to run: Connect's REST API shows what runs now."
+            self.left_out.append(self.connect.left_out(_MANAGED_AT, "connectors-not-managed", why, remedy))
         configs = {role: self._config(read) for role, read in self.by_role.items()}
         source = configs["source"]
         aliases = [source.get(f"{side}.cluster.alias", side) for side in ("source", "target")]

@@ -2,6 +2,11 @@
 
 from dataclasses import dataclass
 
+#: Codes of what changes no record and no offset by being left out.
+_HARMLESS = frozenset(
+    {"stays-as-it-is", "label-of-a-tool", "operation-once", "other-connector", "no-mirror-connectors", "without-effect"}
+)
+
 
 @dataclass(frozen=True, order=True)
 class LeftOut:
@@ -17,6 +22,11 @@ class LeftOut:
     code: str
     why: str
     remedy: str
+
+    @property
+    def harmless(self) -> bool:
+        """Whether replication is the same without it."""
+        return self.code in _HARMLESS
 
     def __str__(self) -> str:
         where = ", ".join(each for each in (self.file, self.obj, self.field) if each)

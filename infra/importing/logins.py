@@ -66,17 +66,21 @@ class Logins:
         if found is not None:
             return found
         words = [word.capitalize() for word in re.split(r"[^A-Za-z0-9]+", f"{self.alias} {what}") if word]
-        key = words[0].lower() + "".join(words[1:])
-        self.needed[key] = f"the {what} for cluster `{self.alias}`"
-        return {"config": key}
+        return {"config": self._key(words[0].lower() + "".join(words[1:]), f"the {what} for cluster `{self.alias}`")}
+
+    def _key(self, key: str, what: str) -> str:
+        """Return a configuration key that nothing else has: aliases such as `us-east` and `useast` give the same."""
+        while self.needed.get(key, what) != what:
+            key += "2"
+        self.needed[key] = what
+        return key
 
     def _address(self, text: str) -> Any:
         return {"config": self._address_key()} if not text or unresolved(text) else text
 
     def _address_key(self) -> str:
-        key = f"{re.sub('[^A-Za-z0-9]', '', self.alias)}Servers"
-        self.needed[key] = f"the bootstrap servers of cluster `{self.alias}`"
-        return key
+        what = f"the bootstrap servers of cluster `{self.alias}`"
+        return self._key(f"{re.sub('[^A-Za-z0-9]', '', self.alias)}Servers", what)
 
     def _tls(self, tls: Fields) -> dict[str, Any]:
         certificates = list(tls.get("trustedCertificates") or [])
@@ -115,7 +119,12 @@ class Logins:
         for key in _OAUTH_SECRETS:
             if key in given:
                 login[key] = {"secret": given[key].get("secretName"), "key": given[key].get("key")}
-        for trusted in list(given.get("tlsTrustedCertificates") or [])[:1]:
+        certificates = list(given.get("tlsTrustedCertificates") or [])
+        if len(certificates) > 1:
+            why = f"{len(certificates)} Secrets are trusted, and the topology names one. The first one is taken."
+            where = "authentication.tlsTrustedCertificates"
+            self._leave(where, "several-trusted-certificates", why, "put all certificates under one key of a Secret.")
+        for trusted in certificates[:1]:
             login["trust"] = {"secret": trusted.get("secretName"), "key": trusted.get("certificate")}
         known = {"type", "tlsTrustedCertificates", *_OAUTH_PLAIN, *_OAUTH_SECRETS}
         for key in sorted(given.keys() - known):

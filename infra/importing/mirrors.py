@@ -19,11 +19,12 @@ _ROLES: Mapping[ConnectorRole, int] = {"source": 3, "checkpoint": 1, "heartbeat"
 #: Source: Strimzi KafkaMirrorMaker2Connectors.
 _SELECTIONS: Mapping[str, tuple[str, tuple[ConnectorRole, ...]]] = {
     "topicsPattern": ("topics", ("source", "checkpoint")),
-    "topicsExcludePattern": ("topics.exclude", ("source", "checkpoint")),
+    # The newer of two fields wins, so it comes later.
     "topicsBlacklistPattern": ("topics.exclude", ("source", "checkpoint")),
+    "topicsExcludePattern": ("topics.exclude", ("source", "checkpoint")),
     "groupsPattern": ("groups", ("checkpoint",)),
-    "groupsExcludePattern": ("groups.exclude", ("checkpoint",)),
     "groupsBlacklistPattern": ("groups.exclude", ("checkpoint",)),
+    "groupsExcludePattern": ("groups.exclude", ("checkpoint",)),
 }
 _OF_EACH_SOURCE = frozenset({"topics", "topicsExclude", "groups", "groupsExclude", "transforms", "connectors"})
 _CLUSTER_FIELDS = {"alias", "bootstrapServers", "tls", "authentication", "config", "groupId"}
@@ -90,10 +91,25 @@ def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported 
             f"Its mirrors differ in {', '.join(f'`{key}`' for key in keys)}, which all sources of a replication share."
         )
         return read.left_out("spec.mirrors", "mirrors-differ", why, "make them equal, or divide the resource in two.")
+    made.left_out += _unused(read, made.clusters)
     made.replication |= {"kind": "mirrorMaker2"} | _ends(alias, flows) | shared[0]
     made.replication["namespace"] = {"name": read.namespace, "create": False}
     made.replication["connect"] = connect_of(read, target, config, name, made.left_out)
     return made
+
+
+def _unused(read: ReadObject, used: Mapping[str, Part]) -> Iterator[LeftOut]:
+    """Yield the clusters that no mirror names, and the selections that no connector reads."""
+    for index, each in enumerate(read.spec.get("clusters") or [] if "target" not in read.spec else []):
+        if str(each.get("alias")) not in used:
+            why = "No mirror has this cluster."
+            yield read.left_out(f"spec.clusters.{index}", "without-effect", why, "remove it.")
+    for index, mirror in enumerate(read.spec.get("mirrors") or []):
+        for name, (_, roles) in _SELECTIONS.items():
+            if name in mirror and not any(f"{role}Connector" in mirror for role in roles):
+                why = f"Only the {roles[0]} connector reads it, and this mirror has none."
+                remedy = f"remove it, or add `{roles[0]}Connector: {{}}`."
+                yield read.left_out(f"spec.mirrors.{index}.{name}", "without-effect", why, remedy)
 
 
 def _ends(target: str, flows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

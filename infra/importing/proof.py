@@ -10,6 +10,7 @@ from components.changes.deployed_objects import deployment_state
 from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState
 from components.changes.effect import Effect, Severity
 from components.checks.property_values import is_open_credential
+from components.kafka.internal_topics import default_topics_exclude
 from components.kafka.replication_policy import SIDES
 from components.properties.definitions import Owner, definitions
 from components.properties.values import value_text
@@ -17,30 +18,42 @@ from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.deployments import Deployment
 from components.render.planned_objects import PART_OF, Manifest
 from components.render.references import CONFIG_MAP_PROVIDER, SECRET_PROVIDER
-from infra.importing.flows import Imported
+from infra.importing.flows import Imported, role_of
 from infra.importing.mirrors import effective_configs, normal_mirrors
 from infra.importing.placeholders import Placeholders
+from infra.importing.settings import OLD_NAMES
 from infra.importing.workers import CONVERTERS, group_name
 
 _OURS = {each: each for each in (CONFIG_MAP_PROVIDER, SECRET_PROVIDER, FILE_PROVIDER)}
-_LISTS = frozenset({"topics", "topics.exclude", "groups", "groups.exclude"})
+#: Lists whose order does not matter, and one whose order does.
+_SELECTIONS = frozenset({"topics", "topics.exclude", "groups", "groups.exclude"})
+_LISTS = _SELECTIONS | {"transforms"}
 _OPTION = re.compile(r"""([\w.]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;"']+))""")
-_SOURCE_CONSUMER = ("auto.offset.reset", "isolation.level")
+#: What the consumer of a source connector uses if nothing is set. Source: MirrorSourceConfig, ConsumerConfig.
+_SOURCE_CONSUMER = {"auto.offset.reset": "earliest", "isolation.level": "read_uncommitted"}
 _PREDICATE = re.compile(r"(transforms\.[^.]+)\.predicate")
 _CONNECTOR = "connector "
+#: Fields of workers that decide whether records and offsets continue, and properties that every rendering adds.
+_DECISIVE = re.compile(r"config\..*|bootstrapServers|(.*\.)?(tls|authentication)|groupId|\w+StorageTopic|version|image")
+_ADDED = re.compile(r"config\.(config\.providers.*|connector\.client\.config\.override\.policy|\w+\.converter.*)")
 _GROUP = ("groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic")
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A field or property that the rendered object has otherwise than the one that was read; "" if it has none."""
+    """A field or property that the rendered object has otherwise than the one that was read; None if it has none.
+
+    `key` is "" if one of them does not have the object at all.
+    """
 
     obj: str
     key: str
-    before: str
-    after: str
+    before: str | None
+    after: str | None
 
     def __str__(self) -> str:
+        if not self.key:
+            return f"{self.obj} is {'added' if self.before is None else 'removed'}"
         return f"{self.obj}: {self.key}: {_shown(self.key, self.before)} -> {_shown(self.key, self.after)}"
 
 
@@ -59,8 +72,12 @@ class Proof:
 
     @property
     def properties(self) -> int:
-        """How many properties of connectors differ. Only without any is it certain that records go on as they are."""
-        return sum(each.obj.startswith(_CONNECTOR) for each in self.differences)
+        """How many values differ that connectors depend on. Only without any do records surely go on as they are."""
+        return sum(
+            each.obj.startswith(_CONNECTOR)
+            or (_DECISIVE.fullmatch(each.key) is not None and _ADDED.fullmatch(each.key) is None)
+            for each in self.differences
+        )
 
 
 def prove(imported: Imported, deployment: Deployment, placeholders: Placeholders) -> Proof:
@@ -96,7 +113,7 @@ def _read_objects(imported: Imported, placeholders: Placeholders) -> dict[str, M
             body["spec"]["config"] = {
                 key: value for key, value in (read.spec.get("config") or {}).items() if value is not None
             }
-            role = re.sub("Mirror|Connector", "", str(read.spec["class"]).rpartition(".")[2]).lower()
+            role = role_of(read)
             body["spec"]["state"] = read.spec.get("state") or ("paused" if read.spec.get("pause") else "running")
             objects[f"{role}-connector"] = body
     return objects
@@ -159,15 +176,19 @@ def _effective_connector(
 ) -> DeployedConnector:
     """Return a connector with everything that it would read, Kafka's defaults included."""
     config = {key: _canonical(key, placeholders.text(value), workers) for key, value in connector.config.items()}
-    config = _with_predicates(config)
-    for name in _SOURCE_CONSUMER if connector.role == "source" else ():
-        # The only consumer of a source connector reads both.
-        if f"consumer.{name}" in config:
-            config.setdefault(f"source.consumer.{name}", config.pop(f"consumer.{name}"))
     known = definitions(kafka, Owner(connector.role)) if connector.role else {}
+    config = _with_new_names(_with_predicates(config), connector.role, known)
     defaults = {key: _canonical(key, each.default, workers) for key, each in known.items() if each.default is not None}
     defaults |= {key: value for key, value in workers.config.items() if ".converter" in key}
+    if "topics.exclude" in defaults:
+        # The definitions of a version may be those of an older one.
+        defaults["topics.exclude"] = _canonical("topics.exclude", ",".join(default_topics_exclude(kafka)), workers)
+    if connector.role == "source":
+        defaults |= {f"source.consumer.{name}": default for name, default in _SOURCE_CONSUMER.items()}
     effective = {**defaults, **config}
+    if connector.role != "source":
+        # Checkpoints and heartbeats have no headers.
+        effective = {key: value for key, value in effective.items() if not key.startswith("header.converter")}
     for side in SIDES:
         if f"{side}.cluster.bootstrap.servers" in effective:
             effective.setdefault(f"{side}.cluster.security.protocol", "PLAINTEXT")
@@ -183,7 +204,8 @@ def _effective_connector(
 
 def _canonical(key: str, value: str, workers: DeployedWorkers) -> str:
     if key in _LISTS:
-        return ",".join(dict.fromkeys(each.strip() for each in value.split(",") if each.strip()))
+        entries = dict.fromkeys(each.strip() for each in value.split(",") if each.strip())
+        return ",".join(sorted(entries) if key in _SELECTIONS else entries)
     if key.endswith("sasl.jaas.config"):
         module, _, rest = value.strip().partition(" ")
         options = sorted((name, next(filter(None, values), "")) for name, *values in _OPTION.findall(rest))
@@ -193,6 +215,16 @@ def _canonical(key: str, value: str, workers: DeployedWorkers) -> str:
     sasl = login.get("sasl", True) if login.get("type") == "custom" else login.get("type", "tls") != "tls"
     protocol = ("SASL_" if sasl else "") + ("SSL" if encrypted else "PLAINTEXT")
     return value.replace(f"${{{FILE_PROVIDER}:{WORKER_FILE}:security.protocol}}", protocol)
+
+
+def _with_new_names(config: Mapping[str, str], role: str, known: Mapping[str, object]) -> dict[str, str]:
+    """Return a configuration with one name for each property: MirrorMaker reads some by two, and the newer one wins."""
+    names = {old: new for old, new in OLD_NAMES.items() if old in known}
+    if role == "source":
+        # The only consumer of a source connector reads both.
+        names |= {f"consumer.{name}": f"source.consumer.{name}" for name in _SOURCE_CONSUMER}
+    renamed = {names[key]: value for key, value in config.items() if key in names}
+    return renamed | {key: value for key, value in config.items() if key not in names}
 
 
 def _with_predicates(config: Mapping[str, str]) -> dict[str, str]:
@@ -210,14 +242,16 @@ def _differences(sides: Sequence[DeploymentState], specs: Sequence[Mapping[str, 
     old = {each.name: each for each in before.connectors}
     new = {each.name: each for each in after.connectors}
     for name in sorted({*old, *new}):
-        read, made = (
-            ({} if each is None else {**each.submitted, "state": each.state}) for each in (old.get(name), new.get(name))
-        )
-        yield from _changed(f"{_CONNECTOR}{name}", read, made)
+        read, made = old.get(name), new.get(name)
+        if read is None or made is None:
+            yield Difference(f"{_CONNECTOR}{name}", "", None if read is None else name, None if made is None else name)
+            continue
+        sides_of = ({**each.submitted, "state": each.state} for each in (read, made))
+        yield from _changed(f"{_CONNECTOR}{name}", *sides_of)
     for workers in after.workers:
         same = next((each for each in before.workers if (each.kind, each.name) == (workers.kind, workers.name)), None)
         if same is None:
-            yield Difference(f"{workers.kind} {workers.name}", "", "", "is added")
+            yield Difference(f"{workers.kind} {workers.name}", "", None, workers.name)
             continue
         yield from _changed(
             f"{workers.kind} {workers.name}", _facts(same, specs[0][same.name]), _facts(workers, specs[1][workers.name])
@@ -239,12 +273,12 @@ def _changed(obj: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> I
     for key in sorted({*before, *after}):
         old, new = before.get(key), after.get(key)
         if old != new and str(old) != str(new):
-            yield Difference(obj, key, "" if old is None else str(old), "" if new is None else str(new))
+            yield Difference(obj, key, None if old is None else str(old), None if new is None else str(new))
 
 
-def _shown(key: str, text: str) -> str:
+def _shown(key: str, text: str | None) -> str:
     if not text:
-        return "not set"
+        return "not set" if text is None else "empty"
     # A structure may hold a credential in any of its fields.
     if text.startswith(("{", "[")):
         return "…"

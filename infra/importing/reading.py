@@ -1,18 +1,18 @@
 """Files, folders and standard input -> Kubernetes objects, without what the cluster adds to them."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from components.contract.problems import CannotRunError
 from components.render.planned_objects import Manifest
+from components.topology.kubernetes_names import is_subdomain
 from infra.files.positions import shown
+from infra.importing.documents import documents_of
 from infra.importing.left_out import LeftOut
-from infra.importing.shapes import missing, shaped
+from infra.importing.shapes import missing, shaped, without_removed
 
 _ENDINGS = frozenset({".yaml", ".yml", ".json"})
 #: Kinds that are read to resolve what others refer to.
@@ -26,6 +26,10 @@ _STAYING = {
     "RoleBinding": "The rendering has a RoleBinding of its own.",
     "Namespace": "The namespace exists, so the topology does not create it.",
 }
+_MIRROR_MAKER_1 = (
+    "It is MirrorMaker 1, which Strimzi removed in 0.46. It keeps its position in a consumer group, which no connector "
+    "of MirrorMaker 2 reads."
+)
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ def read_objects(sources: Sequence[str], namespace: str) -> Found:
     """
     found = Found()
     for file, content in _contents(sources):
-        for document in _documents(file, content, found.left_out):
+        for document in documents_of(file, content, found.left_out):
             _take(document, file, namespace, found)
     if not any(each.kind in {"KafkaConnector", "KafkaMirrorMaker2"} for each in found.objects):
         raise CannotRunError(
@@ -109,19 +113,6 @@ def _contents(sources: Sequence[str]) -> Iterator[tuple[str, bytes]]:
             )
 
 
-def _documents(file: str, content: bytes, left_out: list[LeftOut]) -> Iterator[object]:
-    try:
-        yield from list(yaml.load_all(content, yaml.CSafeLoader))
-    except (yaml.YAMLError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f"line {mark.line + 1}" if mark is not None else ""
-        why = "The file is not YAML."
-        if b"{{" in content:
-            why = "The file is a template, not YAML."
-        remedy = "correct it; print templates first, with `helm template` or `kustomize build`."
-        left_out.append(LeftOut(file, "", line, "invalid-yaml", why, remedy))
-
-
 def _take(document: object, file: str, namespace: str, found: Found) -> None:
     if document is None:
         return
@@ -140,7 +131,12 @@ def _take_object(document: Mapping[str, Any], file: str, namespace: str, found: 
     metadata = document.get("metadata")
     given = dict(metadata) if isinstance(metadata, Mapping) else {}
     name = str(given.get("name", ""))
-    label = f"{kind} {name}"
+    where = given.get("namespace") or (namespace if kind in _TAKEN | _HELPING else "")
+    label = f"{kind} {where}/{name}" if where else f"{kind} {name}"
+    if kind == "KafkaMirrorMaker":
+        remedy = "declare a flow with `policy: identity`, and choose where it starts with `startFrom`."
+        found.left_out.append(LeftOut(file, label, "", "mirror-maker-1", _MIRROR_MAKER_1, remedy))
+        return
     if kind not in _TAKEN | _HELPING:
         why = _STAYING.get(kind, "It is no part of a replication.")
         found.left_out.append(LeftOut(file, label, "", "stays-as-it-is", why, "leave it as it is."))
@@ -156,6 +152,11 @@ def _take_object(document: Mapping[str, Any], file: str, namespace: str, found: 
         remedy = "import it from the cluster."
         found.left_out.append(LeftOut(file, label, "metadata", "without-name", why, remedy))
         return
+    if not is_subdomain(name):
+        why = f"Kubernetes accepts no object with the name `{name}`."
+        remedy = "print templates first, with `helm template` or `kustomize build`."
+        found.left_out.append(LeftOut(file, label, "metadata.name", "not-a-name", why, remedy))
+        return
 
     def report(path: str, form: str) -> None:
         why = f"It is not {form}, as Strimzi requires; the API server would refuse the object."
@@ -164,11 +165,31 @@ def _take_object(document: Mapping[str, Any], file: str, namespace: str, found: 
     kept = {key: given[key] for key in ("name", "namespace", "labels", "annotations") if given.get(key)}
     body = {key: value for key, value in document.items() if key != "status"}
     body = shaped({**body, "metadata": {"namespace": namespace, **kept}}, report)
+    if version == "kafka.strimzi.io/v1":
+        body = without_removed(body, _reporting_removed(file, label, found))
     lacking = missing(kind, body.get("spec", {})) if kind in _TAKEN else None
     if {"name", "namespace"} - body["metadata"].keys():
         lacking = "metadata.name"
     if lacking is None:
-        found.objects.append(ReadObject(file, body))
+        _keep(ReadObject(file, body), found)
     else:
         why = "Strimzi requires this field, so the operator would refuse the object."
         found.left_out.append(LeftOut(file, label, lacking, "field-missing", why, "complete the object."))
+
+
+def _reporting_removed(file: str, label: str, found: Found) -> Callable[[str], None]:
+    def report(path: str) -> None:
+        why = "The API `v1` does not have this field, so the API server removes it and the operator never sees it."
+        found.left_out.append(LeftOut(file, label, path, "without-effect", why, "remove it."))
+
+    return report
+
+
+def _keep(read: ReadObject, found: Found) -> None:
+    """Keep an object, once: a second copy of it may say something else."""
+    first = next((each for each in found.of(read.kind) if each.label == read.label), None)
+    if first is None:
+        found.objects.append(read)
+    elif first.body != read.body:
+        why = f"{first.file} has the same object with other content, and that one is taken."
+        found.left_out.append(read.left_out("", "read-twice", why, "import only what runs."))

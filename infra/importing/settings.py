@@ -31,7 +31,8 @@ _SWITCHES: Mapping[str, tuple[ConnectorRole, str]] = {
 _AGREED = ("replication.policy.class", "replication.policy.separator", "offset-syncs.topic.location")
 _CLASSES = {"topic.filter.class": "topicFilterClass", "group.filter.class": "groupFilterClass"}
 _DEFAULT_CLASSES = frozenset({f"org.apache.kafka.connect.mirror.Default{each}Filter" for each in ("Topic", "Group")})
-_OLD = {"topics.blacklist": "topics.exclude", "groups.blacklist": "groups.exclude", "topics.whitelist": "topics"}
+#: Old name of a property -> its name. Kafka 4.0 removed the old ones. Source: DefaultTopicFilter, DefaultGroupFilter.
+OLD_NAMES = {"topics.blacklist": "topics.exclude", "groups.blacklist": "groups.exclude"}
 #: Properties that only repeat what fields say, or what the operator writes itself.
 _FIELDS = frozenset({"name", "connector.class", "tasks.max"})
 _RESETS = ("source.consumer.auto.offset.reset", "consumer.auto.offset.reset")
@@ -53,10 +54,12 @@ class Settings:
 
     def read(self) -> dict[str, Any]:
         """Return the keys of the flow; what is left in `configs` belongs under `config` of each connector."""
-        for config in self.configs.values():
-            for old, new in _OLD.items():
-                if old in config:
-                    config.setdefault(new, config.pop(old))
+        for role, config in self.configs.items():
+            known = definitions(self.kafka, Owner(role))
+            for old, new in OLD_NAMES.items():
+                if old in config and old in known:
+                    former = config.pop(old)
+                    config.setdefault(new, former)
             for key in _FIELDS & config.keys():
                 del config[key]
         self._selection()
@@ -102,7 +105,8 @@ class Settings:
             return
         for name, of_source in (("topics", topics), ("topics.exclude", excluded)):
             own = checkpoint.pop(name, None if name != "topics" else ".*")
-            if own is not None and _entries(own) != _entries(of_source or ""):
+            default = ",".join(default_topics_exclude(self.kafka))
+            if own is not None and set(_entries(own)) != set(_entries(default if of_source is None else of_source)):
                 why = "The checkpoint connector selects other topics than the source connector; a flow has one list."
                 remedy = "give both connectors the same list. Until then offsets of the others are not translated."
                 self.left_out.append(self.refuse["checkpoint"](f"config.{name}", "topics-differ", why, remedy))

@@ -83,6 +83,41 @@ def shaped(body: Mapping[str, Any], report: Report) -> dict[str, Any]:
     return found
 
 
+#: Fields of a mirror and of a connector that the API `v1beta2` has and `v1` has not.
+#: Source: Strimzi KafkaMirrorMaker2MirrorSpec, AbstractConnectorSpec.
+_REMOVED_OF_MIRRORS = ("heartbeatConnector", "topicsBlacklistPattern", "groupsBlacklistPattern")
+_REMOVED_OF_CONNECTORS = ("pause",)
+
+
+def without_removed(body: Mapping[str, Any], report: Callable[[str], None]) -> dict[str, Any]:
+    """Return an object of the API `v1` without the fields that only older APIs have; `report` gets their paths."""
+    spec = dict(body.get("spec") or {})
+    if body["kind"] == "KafkaConnector":
+        spec = _without(spec, _REMOVED_OF_CONNECTORS, "spec", report)
+    if "mirrors" in spec:
+        spec["mirrors"] = [
+            _mirror_of_v1(each, f"spec.mirrors.{index}", report) for index, each in enumerate(spec["mirrors"])
+        ]
+    return {**body, "spec": spec}
+
+
+def _mirror_of_v1(mirror: Mapping[str, Any], path: str, report: Callable[[str], None]) -> dict[str, Any]:
+    kept = _without(mirror, _REMOVED_OF_MIRRORS, path, report)
+    for name in ("sourceConnector", "checkpointConnector"):
+        if name in kept:
+            kept[name] = _without(kept[name], _REMOVED_OF_CONNECTORS, f"{path}.{name}", report)
+    return kept
+
+
+def _without(
+    given: Mapping[str, Any], removed: tuple[str, ...], path: str, report: Callable[[str], None]
+) -> dict[str, Any]:
+    for key in removed:
+        if key in given:
+            report(f"{path}.{key}")
+    return {key: value for key, value in given.items() if key not in removed}
+
+
 def missing(kind: str, spec: Mapping[str, Any]) -> str | None:
     """Return the first field that Strimzi requires and an object lacks."""
     if kind == "KafkaConnect":

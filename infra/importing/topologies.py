@@ -8,11 +8,10 @@ from typing import Any
 from components.contract.problems import ReplicationError
 from components.flows.kafka_version import kafka_version
 from components.flows.operators import strimzi
-from components.kafka.mirror_connectors import ROLE_OF_CLASS
 from components.topology.kubernetes_names import is_label
 from components.topology.parsing import parse_topology
 from components.topology.workers import ConnectCluster
-from infra.importing.flows import Imported, imported_flow
+from infra.importing.flows import Imported, imported_flow, role_of
 from infra.importing.left_out import LeftOut
 from infra.importing.mirrors import imported_mirror_maker2
 from infra.importing.reading import Found, ReadObject
@@ -30,8 +29,10 @@ class ImportedTopology:
     imported: list[Imported] = field(default_factory=list)
 
     def takes(self, other: Imported) -> bool:
-        """Whether every alias of a replication means the same cluster here."""
+        """Whether every alias of a replication means the same cluster here, and every key to set the same value."""
         agree = all(self.clusters.get(alias, given) == given for alias, given in other.clusters.items())
+        needed = {key: what for each in self.imported for key, what in each.needed.items()}
+        agree = agree and all(needed.get(key, what) == what for key, what in other.needed.items())
         return agree and self.strimzi == other.strimzi
 
     def add(self, other: Imported) -> None:
@@ -88,8 +89,8 @@ def _replications(found: Found, operator: str | None, names: set[str]) -> Iterab
     connects = {(each.namespace, each.name): each for each in found.of("KafkaConnect")}
     for place, connect in connects.items():
         own = [each for each in connectors if (each.namespace, _workers(each)) == place]
-        mirrors = [each for each in own if _is_mirror(each)]
-        yield from (_no_mirror(each) for each in own if not _is_mirror(each))
+        mirrors = [each for each in own if role_of(each) is not None]
+        yield from (_no_mirror(each) for each in own if role_of(each) is None)
         if not mirrors:
             why = "No connector of MirrorMaker runs on it, so it is no part of a replication."
             yield connect.left_out("", "no-mirror-connectors", why, "leave it as it is, or import its connectors, too.")
@@ -100,7 +101,12 @@ def _replications(found: Found, operator: str | None, names: set[str]) -> Iterab
         else:
             yield imported_flow(_name(connect, names), connect, mirrors, config_maps, version)
     for each in connectors:
-        if (each.namespace, _workers(each)) not in connects:
+        if not _workers(each):
+            why = f"It has no label `{_CLUSTER_LABEL}`, so the operator ignores it."
+            yield each.left_out(
+                "", "without-effect", why, "set the label to the name of its KafkaConnect, or delete it."
+            )
+        elif (each.namespace, _workers(each)) not in connects:
             why = f"Its KafkaConnect `{_workers(each)}` is not in namespace {each.namespace} of what was read."
             yield each.left_out("", "workers-not-read", why, "import its KafkaConnect, too.")
 
@@ -108,10 +114,6 @@ def _replications(found: Found, operator: str | None, names: set[str]) -> Iterab
 def _no_mirror(read: ReadObject) -> LeftOut:
     why = f"Its class is `{read.spec.get('class')}`, which is none of MirrorMaker's."
     return read.left_out("", "other-connector", why, "leave it as it is; it keeps running on the same workers.")
-
-
-def _is_mirror(read: ReadObject) -> bool:
-    return str(read.spec.get("class")).rpartition(".")[2] in ROLE_OF_CLASS
 
 
 def _workers(read: ReadObject) -> str:
@@ -137,6 +139,16 @@ def _name(read: ReadObject, names: set[str]) -> str:
 
 
 def _config_maps(found: Found) -> Iterable[LeftOut]:
+    """Yield each ConfigMap that something names, and one line for all others of a file: a cluster has hundreds."""
+    bodies = [str(each.body) for each in found.objects if each.kind != "ConfigMap"]
+    others: dict[str, list[ReadObject]] = {}
     for each in found.of("ConfigMap"):
-        why = "The rendering has ConfigMaps of its own. Values that connectors read from this one were taken over."
-        yield each.left_out("", "stays-as-it-is", why, "delete it when nothing refers to it any more.")
+        if not any(each.name in body for body in bodies):
+            others.setdefault(each.file, []).append(each)
+            continue
+        why = "Workers may still read it. Values that connectors read from it are in the topology now."
+        yield each.left_out("", "stays-as-it-is", why, "leave it as it is.")
+    for file, unnamed in others.items():
+        label = unnamed[0].label if len(unnamed) == 1 else f"{len(unnamed)} ConfigMaps"
+        why = "Nothing that was imported names it." if len(unnamed) == 1 else "Nothing that was imported names them."
+        yield LeftOut(file, label, "", "stays-as-it-is", why, "nothing.")

@@ -35,12 +35,19 @@ _AS_WRITTEN = (
 )
 _PLAIN = "It holds a credential in plain text, which is not written."
 #: Fields that others read.
-_ELSEWHERE = {"bootstrapServers", "tls", "authentication", "config", "clusters", "mirrors", "target", "connectCluster"}
+_ELSEWHERE = {
+    "KafkaConnect": {"bootstrapServers", "tls", "authentication", "config", *_GROUP},
+    "KafkaMirrorMaker2": {"clusters", "connectCluster", "mirrors", "target"},
+}
+#: What asks the operator for something once, and what is left of it.
+_ONCE = re.compile(r"strimzi\.io/(restart|restart-task|restart-connector|restart-connector-task|manual-rolling-update)")
+#: Labels that every object of the project has.
+_OWN = {MANAGED_BY, PART_OF}
 #: What the project sets itself, and marks of the tools that applied an object.
 _OTHERS = re.compile(
     r"(strimzi\.io/(cluster|use-connector-resources)|kubectl\.kubernetes\.io/.*|meta\.helm\.sh/.*|helm\.sh/.*"
     r"|argocd\.argoproj\.io/(instance|tracking-id)|kustomize\.toolkit\.fluxcd\.io/.*|app\.kubernetes\.io/instance"
-    rf"|{re.escape(MANAGED_BY)}|{re.escape(PART_OF)})"
+    r")"
 )
 
 
@@ -63,11 +70,14 @@ def connect_of(
     connect |= own_labels(read, left_out)
     spec = read.spec
     connect |= {key: copy.deepcopy(spec[key]) for key in _AS_WRITTEN if spec.get(key) is not None}
-    connect |= _logging(spec) | _metrics(spec) | _template(read, spec, left_out)
+    connect |= _logging(spec) | _metrics(read, left_out) | _template(read, spec, left_out)
     if kept := _worker_config(config):
         connect["config"] = _without_credentials(kept, read, "spec.config", left_out)
     _hide_variables(connect, read, left_out)
-    for key in sorted(spec.keys() - _ELSEWHERE - {*_AS_WRITTEN, *_GROUP, "logging", "metricsConfig", "template"}):
+    elsewhere = {*_ELSEWHERE[read.kind], *_AS_WRITTEN, "logging", "metricsConfig", "template"}
+    if "target" in spec:
+        elsewhere -= {"clusters", "connectCluster"}
+    for key in sorted(spec.keys() - elsewhere):
         why, remedy = _REFUSED.get(key, ("The topology has no such key.", "remove it, or keep this object as it is."))
         left_out.append(read.left_out(f"spec.{key}", "field-not-known", why, remedy))
     return connect
@@ -94,7 +104,13 @@ def own_labels(read: ReadObject, left_out: list[LeftOut]) -> dict[str, dict[str,
                 continue
             if name.startswith("kubectl.kubernetes.io/"):
                 continue
-            if _OTHERS.fullmatch(name):
+            if _ONCE.fullmatch(name):
+                why = "It asks the operator to do something once."
+                left_out.append(read.left_out(f"metadata.{key}.{name}", "operation-once", why, "nothing."))
+            elif name in _OWN:
+                why = "Every object of this project has a value of its own here."
+                left_out.append(read.left_out(f"metadata.{key}.{name}", "label-of-a-tool", why, "nothing."))
+            elif _OTHERS.fullmatch(name):
                 why = "It says which tool applied the object, and from now on that is this project."
                 left_out.append(read.left_out(f"metadata.{key}.{name}", "label-of-a-tool", why, "nothing."))
             else:
@@ -145,11 +161,19 @@ def _logging(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {"logging": {"type": "external", **_reference(given)}} if given else {}
 
 
-def _metrics(spec: Mapping[str, Any]) -> dict[str, Any]:
-    given = spec.get("metricsConfig") or {}
+def _metrics(read: ReadObject, left_out: list[LeftOut]) -> dict[str, Any]:
+    given = read.spec.get("metricsConfig") or {}
     if given.get("type") == "strimziMetricsReporter":
-        allowed = (given.get("values") or {}).get("allowList") or []
+        values = given.get("values") or {}
+        for key in sorted(values.keys() - {"allowList"}):
+            why, remedy = "The topology has no such key.", "remove it, or keep this object as it is."
+            left_out.append(read.left_out(f"spec.metricsConfig.values.{key}", "field-not-known", why, remedy))
+        allowed = values.get("allowList") or []
         return {"metrics": {"type": given["type"], **({"allowList": allowed} if allowed else {})}}
+    if given and None in _reference(given).values():
+        why = "It names no key of a ConfigMap, so the operator would refuse the object."
+        left_out.append(read.left_out("spec.metricsConfig", "field-missing", why, "set `valueFrom.configMapKeyRef`."))
+        return {}
     return {"metrics": {"type": "jmxPrometheusExporter", **_reference(given)}} if given else {}
 
 
@@ -177,13 +201,17 @@ def connector_fields_of(
     state = spec.get("state") or ("paused" if spec.get("pause") else "running")
     if state != "running":
         found["state"] = state
-    restart = spec.get("autoRestart") or {}
-    if not restart.get("enabled", bool(restart)):
+    restart = spec.get("autoRestart")
+    # Source: Strimzi AutoRestart; without the field the operator restarts nothing.
+    if restart is None or not restart.get("enabled", True):
         found["autoRestart"] = {"enabled": False}
     elif restart.get("maxRestarts") is not None:
         found["autoRestart"] = {"maxRestarts": restart["maxRestarts"]}
     if spec.get("version"):
         found["version"] = spec["version"]
+    for key in sorted((restart or {}).keys() - {"enabled", "maxRestarts"}):
+        remedy = "remove it, or keep this object as it is."
+        left_out.append(refuse(f"autoRestart.{key}", "field-not-known", "The topology has no such key.", remedy))
     for key in sorted(spec.keys() - {"class", "config", "tasksMax", "state", "pause", "autoRestart", "version"}):
         why, remedy = "It is an operation or a field that the topology has not.", "carry it out, then remove it."
         left_out.append(refuse(key, "field-not-known", why, remedy))

@@ -75,7 +75,7 @@ def test_a_folder_with_files_is_not_written_to(tmp_path: Path) -> None:
 def test_a_field_of_another_form_is_left_out_by_name(tmp_path: Path) -> None:
     (tmp_path / "read.yaml").write_text(RESOURCE.replace("replicas: 1", "replicas: [1]"))
     code, output = run(tmp_path / "out", str(tmp_path / "read.yaml"))
-    assert code == 0
+    assert code == 1
     assert "wrong-form: " in output
     assert "spec.replicas. It is not a whole number" in unfolded(output)
 
