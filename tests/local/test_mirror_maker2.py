@@ -49,8 +49,9 @@ def outcome(mirror: Deployed) -> FlowOutcome:
 
 def test_records_groups_and_heartbeats_arrive(outcome: FlowOutcome) -> None:
     assert outcome.verdict is Verdict.PASS, told(outcome)
-    parity = check_named(outcome, "parity")
-    assert parity.counts["sourceRecords"] == parity.counts["targetRecords"] >= 1200
+    parity = check_named(outcome, "parity").counts
+    # Workers that are stopped before they have stored their offsets send again what they sent since the last time.
+    assert parity["targetRecords"] - parity["duplicated"] == parity["sourceRecords"] >= 1200
 
 
 def test_heartbeats_that_prove_the_workers_only_say_so(mirror: Deployed, outcome: FlowOutcome) -> None:
