@@ -6,6 +6,7 @@ from components.flows.resolved import ResolvedFlow, config_values
 from components.kafka.replication_policy import SIDES
 from components.topology.clusters import Cluster, ConfigValue
 from components.topology.model import ExactlyOnce
+from infra.rehearsal import credential_places
 from infra.rehearsal.model import RunbookModel
 from infra.rehearsal.section import Do, Section, steps
 
@@ -22,9 +23,22 @@ def _rotate(model: RunbookModel) -> Iterator[str]:
     if model.on_this_machine:
         yield "Nothing: `replicate local up` makes the credentials of this stack, and they exist on this machine only."
         return
+    aliases = [each for each in sorted(model.settings.topology.clusters) if _has_credentials(model, each)]
+    if not aliases:
+        yield "Nothing: no cluster of these flows asks for a login."
+        return
     yield "Replication pauses for the seconds in which connectors restart, and goes on where it stopped."
-    for alias in sorted({flow.alias(side) for flow in model.flows for side in SIDES}):
+    for alias in aliases:
         yield from ("", f"### A credential for {alias}", "", *_rotate_one(model, alias))
+
+
+def _has_credentials(model: RunbookModel, alias: str) -> bool:
+    return any(
+        credential_places.connector_places(flow, side) or credential_places.validation_places(flow, side)
+        for flow in model.flows
+        for side in SIDES
+        if flow.alias(side) == alias
+    )
 
 
 def _rotate_one(model: RunbookModel, alias: str) -> Iterator[str]:

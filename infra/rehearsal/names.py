@@ -8,11 +8,12 @@ from components.kafka.replication_policy import SIDES, Side
 from components.render.job_parameters import flow_parameters
 from components.topology.clusters import Cluster, ConfigValue
 from components.topology.principals import kafka_principal, validation_principal
+from infra.operations.failover_facts import Mode
 from infra.operations.flow_connectors import connector_places
 from infra.rehearsal import credential_places
 from infra.rehearsal.model import RunbookModel
 from infra.rehearsal.section import Section, code, table
-from infra.rehearsal.switches import flow_title, measured
+from infra.rehearsal.switches import flow_title, measured, refusal
 
 CREDENTIALS = "Credentials"
 
@@ -74,8 +75,14 @@ def _rows(model: RunbookModel, flow: ResolvedFlow, parameters: FlowParameters) -
         yield "checkpoints", f"`{parameters.checkpoints.topic}` on {parameters.target.alias}"
     if parameters.heartbeats.enabled:
         yield "heartbeats", f"`{parameters.heartbeats.target_topic}` on {parameters.target.alias}"
-    record = model.drills.get(flow.name)
-    yield "last drill", measured(record) if record else f"none: run `replicate drill {model.stack} {flow.name}`"
+    yield "last drill", _last_drill(model, parameters)
+
+
+def _last_drill(model: RunbookModel, flow: FlowParameters) -> str:
+    record, refused = model.drills.get(flow.name), refusal(flow, Mode.PLANNED)
+    if record is not None:
+        return measured(record)
+    return f"not possible: {refused.what}" if refused else f"none: run `replicate drill {model.stack} {flow.name}`"
 
 
 def _topics(flow: FlowParameters) -> Iterator[tuple[str, str]]:
@@ -84,12 +91,15 @@ def _topics(flow: FlowParameters) -> Iterator[tuple[str, str]]:
 
 
 def _credentials(model: RunbookModel) -> Iterator[str]:
-    yield "Here is where each credential is kept. This page holds none."
-    yield ""
     rows: dict[tuple[str, ...], None] = {}
     for flow in model.flows:
         for side in SIDES:
             rows |= dict.fromkeys(_credential_rows(flow, side))
+    if not rows:
+        yield "There is none: no cluster of these flows asks for a login."
+        return
+    yield "Here is where each credential is kept. This page holds none."
+    yield ""
     yield from table(("cluster", "used by", "user", "kept in"), sorted(rows))
 
 

@@ -43,8 +43,8 @@ def _parts(model: RunbookModel, part: _Part) -> tuple[str, ...]:
 
 
 def _leave(model: RunbookModel, flow: FlowParameters) -> Iterator[str]:
-    if refusal := _refusal(flow, Mode.PLANNED):
-        yield from _cannot(refusal)
+    if refused := refusal(flow, Mode.PLANNED):
+        yield from _cannot(refused)
         return
     call = f"replicate failover {model.stack} {flow.name}"
     yield from (_duration(model, flow), "")
@@ -95,7 +95,11 @@ def _lost(model: RunbookModel, flow: FlowParameters) -> Iterator[str]:
             f"Stop the flow, so that no connector moves a group when {flow.source.alias} comes back:",
             (f"replicate stop {model.stack} {flow.name}",),
         ),
-        Do("Give groups that have no position on the target their newest checkpoint:", (call,)),
+        *(
+            [Do("Give groups that have no position on the target their newest checkpoint:", (call,))]
+            if flow.checkpoints.enabled
+            else []
+        ),
         Do(_start_there(flow)),
     )
     if not flow.checkpoints.enabled:
@@ -162,7 +166,8 @@ def _start_there(flow: FlowParameters) -> str:
     return f"{where} Then start the producers there; they write to {code(topics)}."
 
 
-def _refusal(flow: FlowParameters, mode: Mode) -> RefusedError | None:
+def refusal(flow: FlowParameters, mode: Mode) -> RefusedError | None:
+    """Why groups of the flow cannot be moved in this mode; None if they can."""
     try:
         refuse_unsuited(flow, mode)
     except RefusedError as error:

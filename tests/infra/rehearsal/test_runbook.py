@@ -136,6 +136,26 @@ def test_the_page_says_what_a_kind_can_and_cannot_do(kind: str, title: str, said
     assert said in part(a_page(tmp_path, kind), title)
 
 
+def test_no_command_is_printed_that_a_flow_refuses(tmp_path: Path) -> None:
+    """A transformed flow cannot be drilled, and a flow without checkpoints has none to give to groups."""
+    transformed = part(a_page(tmp_path, "transformed"), "Flows")
+    assert "| last drill | not possible: the flow's own transforms may change or drop records |" in transformed
+    lost = part(a_page(tmp_path, "without groups"), "The source does not answer")
+    assert "replicate failover test orders --mode disaster --dry-run" in lost
+    assert "newest checkpoint:" not in lost
+
+
+def test_clusters_without_a_login_have_no_steps_for_one(tmp_path: Path) -> None:
+    topology = a_topology()
+    for cluster in topology["clusters"].values():
+        cluster.pop("authentication", None)
+        cluster.pop("tls", None)
+    settings = read_settings("test", write_stack(tmp_path, topology))
+    page = runbook(runbook_model(settings, "stacks/topologies/test.yaml"))
+    assert part(page, "Rotate a credential") == "Nothing: no cluster of these flows asks for a login."
+    assert part(page, "Credentials") == "There is none: no cluster of these flows asks for a login."
+
+
 def test_prepared_workers_are_not_prepared_again(tmp_path: Path) -> None:
     found = part(a_page(tmp_path, "prepared"), "Switch exactly-once on")
     assert "exactlyOnce: enabled` in" in found
