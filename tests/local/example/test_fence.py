@@ -15,7 +15,7 @@ from infra.local.endpoints import ADMIN, Region
 from infra.local.traffic import create_topics, produce
 from infra.waiting import wait_for
 from tests.local.example.test_access import granted, revoke
-from tests.local.example.test_failover import ends_of, expect_all, resumed
+from tests.local.example.test_failover import ends_of, expect_all, killed_at, resumed
 from tests.local.flows import ARRIVAL_SECONDS, Deployed
 from tests.local.moving import fail_over, forget, read_on, skipped_and_again, stand_at
 from tests.local.observed import committed, expect_records
@@ -79,6 +79,9 @@ def test_a_fence_stops_producers_and_catches_who_ignores_it(deployed: Deployed, 
     assert deployed.connector("orders-checkpoint")["spec"]["state"] == "running"
     produce(source, TOPIC, 60, seed=11, first=RECORDS)
     with resumed(deployed):
+        for step in ("are denied", "point of no return"):
+            killed_at(deployed, step, *CALL)
+            assert (TOPIC, "User:*") in fence(source, stack)
         moved = fail_over(deployed, "orders", *CALL)
         assert moved.returncode == 0, moved.stderr
         assert f"{GROUP} subscribes to {TOPIC}, {REMOTE}" in moved.stdout
