@@ -34,7 +34,10 @@ _SOURCE_CONSUMER = {"auto.offset.reset": "earliest", "isolation.level": "read_un
 _PREDICATE = re.compile(r"(transforms\.[^.]+)\.predicate")
 _CONNECTOR = "connector "
 #: Fields of workers that decide whether records and offsets continue, and properties that every rendering adds.
-_DECISIVE = re.compile(r"config\..*|bootstrapServers|(.*\.)?(tls|authentication)|groupId|\w+StorageTopic|version|image")
+_DECISIVE = re.compile(
+    r"config\..*|bootstrapServers|(.*\.)?(tls|authentication)|groupId|\w+StorageTopic|version|image"
+    r"|externalConfiguration|build|plugins|jvmOptions|template\..*"
+)
 _ADDED = re.compile(r"config\.(config\.providers.*|connector\.client\.config\.override\.policy|\w+\.converter.*)")
 _GROUP = ("groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic")
 

@@ -86,7 +86,9 @@ class Settings:
             return
         value = convert(text)
         if value is None:
-            why = f"Its value is {text!r}, which Kafka refuses."
+            why = f"Its value is {text!r}, and `{key}` of a flow takes " + (
+                "whole numbers from 0 only." if convert is _number else "`true` and `false` only."
+            )
             self.left_out.append(self.refuse[role](f"config.{name}", "value-refused", why, "correct the value."))
             return
         top, _, below = key.partition(".")

@@ -165,6 +165,21 @@ LOST = {
         edited(FLOW, ("  config:\n    key.conv", "  config:\n    producer.ssl.key.password: hunter2\n    key.conv")),
         "config.producer.ssl.key.password: (a credential) -> not set",
     ),
+    "files and variables from elsewhere": (
+        edited(
+            FLOW.replace("kafka.strimzi.io/v1", "kafka.strimzi.io/v1beta2"),
+            ("replicas: 1", "replicas: 1\n  externalConfiguration: {env: [{name: A, value: b}]}"),
+        ),
+        "! workers, as rendered, beside what was read: records and offsets: no effect is known, but 1 value that",
+    ),
+    "an interval that stops a task": (
+        edited(FLOW, ("groups: shop", "groups: shop\n    emit.checkpoints.interval.seconds: -1")),
+        "Its value is '-1', and `intervals.emitCheckpointsSeconds` of a flow takes whole numbers from 0 only.",
+    ),
+    "a password in an annotation": (
+        edited(MIRROR, ("namespace: kafka", "namespace: kafka, annotations: {note: 'password=hunter2'}")),
+        "plain-text-credential: read.yaml, KafkaMirrorMaker2 kafka/mm2, metadata.annotations.note.",
+    ),
     "a list where text belongs": (
         edited(MIRROR, ("topicsPattern: orders", "topicsPattern: [orders]")),
         "wrong-form: read.yaml, KafkaMirrorMaker2 kafka/mm2, spec.mirrors.0.topicsPattern",
