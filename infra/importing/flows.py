@@ -27,7 +27,10 @@ _TASKS: Mapping[ConnectorRole, int] = {"source": 3, "checkpoint": 1, "heartbeat"
 
 @dataclass
 class Imported:
-    """One replication of a topology, with its clusters by alias, and the objects that it was made of."""
+    """One replication of a topology, with its clusters by alias, and the objects that it was made of.
+
+    `parts` names the parts of several source connectors, by the names of their KafkaConnectors.
+    """
 
     name: str
     strimzi: str
@@ -36,6 +39,7 @@ class Imported:
     read: list[ReadObject]
     left_out: list[LeftOut] = field(default_factory=list)
     needed: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
 
 
 def role_of(connector: ReadObject) -> ConnectorRole | None:
@@ -51,24 +55,14 @@ def placeholders_of(connect: ReadObject, config_maps: Sequence[ReadObject]) -> P
     return Placeholders(connect.namespace, providers_of(connect.spec.get("config") or {}), data)
 
 
-def imported_flow(
-    name: str, connect: ReadObject, connectors: Sequence[ReadObject], config_maps: Sequence[ReadObject], kafka: str
-) -> Imported | LeftOut:
-    """Return the flow of a KafkaConnect and its mirror connectors, or why there is none."""
-    by_role: dict[ConnectorRole, ReadObject] = {}
-    for each in connectors:
-        role = role_of(each)
-        if role is None:
-            continue
-        if role in by_role:
-            why = f"`{by_role[role].name}` and `{each.name}` are both {role} connectors of it."
-            remedy = "write it by hand: `connectors.sources` divides one flow; two flows need two KafkaConnects."
-            return connect.left_out("", "several-flows-on-one-connect", why, remedy)
-        by_role[role] = each
-    if "source" not in by_role:
-        names = ", ".join(f"`{each.name}`" for each in connectors)
-        why = f"No MirrorSourceConnector runs on it beside {names}, so it replicates no records."
-        return connect.left_out("", "no-source-connector", why, "import its source connector, too.")
+def flow_of(
+    name: str,
+    connect: ReadObject,
+    by_role: Mapping[ConnectorRole, ReadObject],
+    config_maps: Sequence[ReadObject],
+    kafka: str,
+) -> Imported:
+    """Return the flow of a KafkaConnect with one source connector and at most one connector of each other role."""
     return _Flow(name, connect, by_role, placeholders_of(connect, config_maps), kafka).imported()
 
 
@@ -82,7 +76,7 @@ class _Flow:
     left_out: list[LeftOut] = field(default_factory=list)
     needed: dict[str, str] = field(default_factory=dict)
 
-    def imported(self) -> Imported | LeftOut:
+    def imported(self) -> Imported:
         if (self.connect.body["metadata"].get("annotations") or {}).get(_MANAGED) != "true":
             why = "It is not `true`, so the operator ignores the KafkaConnectors. Deploying this project starts them."
             remedy = "make sure that they are meant to run: Connect's REST API shows what runs now."

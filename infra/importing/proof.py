@@ -118,7 +118,8 @@ def _read_objects(imported: Imported, placeholders: Placeholders) -> dict[str, M
             }
             role = role_of(read)
             body["spec"]["state"] = read.spec.get("state") or ("paused" if read.spec.get("pause") else "running")
-            objects[f"{role}-connector"] = body
+            part = imported.parts.get(read.name)
+            objects[f"{role}-connector-{part}" if part else f"{role}-connector"] = body
     return objects
 
 

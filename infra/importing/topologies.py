@@ -11,7 +11,8 @@ from components.flows.operators import strimzi
 from components.topology.kubernetes_names import is_label
 from components.topology.parsing import parse_topology
 from components.topology.workers import ConnectCluster
-from infra.importing.flows import Imported, imported_flow, role_of
+from infra.importing.connects import imported_flow
+from infra.importing.flows import Imported, role_of
 from infra.importing.left_out import LeftOut
 from infra.importing.mirrors import imported_mirror_maker2
 from infra.importing.reading import Found, ReadObject
