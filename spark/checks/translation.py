@@ -267,11 +267,13 @@ def _standing_at(standing: int, position: Position, candidates: Candidates, sour
 def _not_found(
     position: Position, found: Landing, source_log: OffsetRange, guess: Guess | None, inexact: bool
 ) -> Finding:
+    assert position.checkpoint is not None
     if guess is not None and guess.offset < source_log.start:
         return error(
             _SOURCE_EXPIRED,
-            f"{position}: the source no longer holds offset {guess.offset}, to which the offset on the target "
-            "corresponds, and the record that the group reads next was not found there",
+            f"{position}: translated offset {position.checkpoint.downstream} is source offset {guess.offset}, which "
+            "the source no longer holds, and the record that the group would read next was not found on the target at "
+            "or behind that offset",
         )
     if guess is None or not guess.exact or inexact:
         return error(
