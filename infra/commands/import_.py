@@ -1,6 +1,8 @@
 """The command `replicate import`."""
 
+import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -65,8 +67,10 @@ def import_(
     mistakes = list(_checked(environments(environment, len(topologies)), stacks))
     proven = [each for topology in topologies for each in _proven(topology, found.of("ConfigMap"))]
     _print_values(needed_values(topologies, environment))
-    complete = bool(topologies) and all(each.harmless for each in left_out)
-    if not complete or any(each.severity is Severity.ERROR for each in mistakes) or not all(proven):
+    wrong = any(each.severity is Severity.ERROR for each in mistakes)
+    if topologies:
+        _print_next(folder, environment, wrong)
+    if not topologies or wrong or not all(proven) or not all(each.harmless for each in left_out):
         raise typer.Exit(1)
 
 
@@ -100,8 +104,12 @@ def _refuse_bad_names(environment: str, namespace: str, region: str) -> None:
 def _print_left_out(left_out: Sequence[LeftOut]) -> None:
     if left_out:
         out.print(f"\nNot taken over: {number(len(left_out), 'thing')}")
+    # One line for fields of an object that are left out for the same reason, such as its labels of Helm.
+    fields: dict[LeftOut, list[str]] = {}
     for each in sorted(left_out):
-        out.print(f"  {escape(str(each))}", soft_wrap=True)
+        fields.setdefault(replace(each, field=""), []).append(each.field)
+    for one, names in fields.items():
+        out.print(f"  {escape(str(replace(one, field=', '.join(filter(None, names)))))}", soft_wrap=True)
 
 
 def _checked(stacks: Sequence[str], folder: Path) -> Iterator[Problem]:
@@ -130,13 +138,13 @@ def _proven(topology: ImportedTopology, config_maps: Sequence[object]) -> Iterat
 
 
 def _print_proof(proof: Proof) -> None:
-    mark, words = "[green]✓[/]", "none"
+    mark, words = "[green]✓[/]", "would change neither records nor offsets"
     if proof.changes_records:
-        mark, words = "[red]✗[/]", "would change"
+        mark, words = "[red]✗[/]", "would change records or offsets"
     elif proof.properties:
-        mark = "[yellow]![/]"
-        words = f"no effect is known, but {number(proof.properties, 'value')} that connectors depend on would change"
-    out.print(f"\n{mark} {escape(proof.name)}, as rendered, beside what was read: records and offsets: {words}")
+        mark, values = "[yellow]![/]", number(proof.properties, "value")
+        words = f"is not known to lose or repeat records, but would change {values} that connectors depend on"
+    out.print(f"\n{mark} {escape(proof.name)}: deploying it {words}", soft_wrap=True)
     for effect in proof.effects:
         out.print(f"  {effect.severity:<8}{escape(effect.what)} ({effect.code})", soft_wrap=True)
     for difference in proof.differences:
@@ -147,4 +155,16 @@ def _print_values(values: Sequence[str]) -> None:
     if values:
         out.print("\nSet these values; they were in what was read, but are not written:")
     for line in values:
+        out.print(f"  {line}", markup=False, soft_wrap=True)
+
+
+def _print_next(folder: Path, stack: str, wrong: bool) -> None:
+    """Print the commands that work now: with a mistake, only the one that shows it."""
+    where = shown(folder)
+    out.print("\nWhat to do next:")
+    for line in (
+        *([] if where == "." else [f"cd {shlex.quote(where)}"]),
+        "replicate check",
+        *([] if wrong else [f"replicate render {stack} --out rendered/{stack}", f"replicate runbook {stack}"]),
+    ):
         out.print(f"  {line}", markup=False, soft_wrap=True)

@@ -165,7 +165,7 @@ def _mirror(
     flow = {key: value for key, value in settings.read().items() if value not in ([], {})}
     if not flow.pop("replicateHeartbeats", True):
         why = "A `mirrorMaker2` always replicates heartbeats; only a `flow` has a key for it."
-        remedy = "nothing, unless heartbeats from further upstream disturb somebody."
+        remedy = "none is needed, unless heartbeats from further upstream disturb somebody."
         made.left_out.append(refusing("source")("config.heartbeats.replication.enabled", "no-key", why, remedy))
     connectors: dict[str, Any] = {}
     for role, tasks in _ROLES.items():

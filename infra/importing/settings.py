@@ -150,7 +150,7 @@ class Settings:
             isolation = source.pop(_ISOLATION, source.pop("consumer.isolation.level", "read_uncommitted"))
             if isolation != "read_committed":
                 why = "The source consumer reads uncommitted records; `exactlyOnce: enabled` reads committed ones only."
-                remedy = "nothing: aborted records are no longer replicated."
+                remedy = "none is needed, but aborted records are no longer replicated."
                 self.left_out.append(self.refuse["source"](f"config.{_ISOLATION}", "reads-uncommitted", why, remedy))
 
     def _defaults(self, role: ConnectorRole, config: dict[str, str]) -> None:

@@ -152,4 +152,4 @@ def _config_maps(found: Found) -> Iterable[LeftOut]:
     for file, unnamed in others.items():
         label = unnamed[0].label if len(unnamed) == 1 else f"{len(unnamed)} ConfigMaps"
         why = "Nothing that was imported names it." if len(unnamed) == 1 else "Nothing that was imported names them."
-        yield LeftOut(file, label, "", "stays-as-it-is", why, "nothing.")
+        yield LeftOut(file, label, "", "stays-as-it-is", why, "none is needed.")

@@ -106,16 +106,16 @@ def own_labels(read: ReadObject, left_out: list[LeftOut]) -> dict[str, dict[str,
                 continue
             if _ONCE.fullmatch(name):
                 why = "It asks the operator to do something once."
-                left_out.append(read.left_out(f"metadata.{key}.{name}", "operation-once", why, "nothing."))
+                left_out.append(read.left_out(f"metadata.{key}.{name}", "operation-once", why, "none is needed."))
             elif is_open_credential(name, value):
                 remedy = "put it into a Secret; whoever can read the object can read it."
                 left_out.append(read.left_out(f"metadata.{key}.{name}", "plain-text-credential", _PLAIN, remedy))
             elif name in _OWN:
                 why = "Every object of this project has a value of its own here."
-                left_out.append(read.left_out(f"metadata.{key}.{name}", "label-of-a-tool", why, "nothing."))
+                left_out.append(read.left_out(f"metadata.{key}.{name}", "label-of-a-tool", why, "none is needed."))
             elif _OTHERS.fullmatch(name):
                 why = "It says which tool applied the object, and from now on that is this project."
-                left_out.append(read.left_out(f"metadata.{key}.{name}", "label-of-a-tool", why, "nothing."))
+                left_out.append(read.left_out(f"metadata.{key}.{name}", "label-of-a-tool", why, "none is needed."))
             else:
                 found.setdefault(key, {})[name] = str(value)
     return found

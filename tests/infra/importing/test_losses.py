@@ -1,7 +1,7 @@
 """What an import must not lose or change in silence, and what it must not report as a change.
 
 Each row edits one of two resources that the project renders exactly as they are: without an edit the import ends with 0
-and says `none`.
+and says that neither records nor offsets change.
 """
 
 import re
@@ -99,11 +99,12 @@ spec:
       sourceConnector: {tasksMax: 2}
       checkpointConnector: {}
 """
-NONE = "records and offsets: none"
+NONE = ": deploying it would change neither records nor offsets"
 
 
 def run(folder: Path, text: str, *options: str) -> tuple[int, str, str]:
     """Exit code, output without folding, and the topologies that were written."""
+    folder.mkdir(exist_ok=True)
     (folder / "read.yaml").write_text(text)
     result = CliRunner().invoke(app, ["import", str(folder / "read.yaml"), "--out", str(folder / "out"), *options])
     error = "" if result.exception is None or isinstance(result.exception, SystemExit) else str(result.exception)
@@ -159,7 +160,7 @@ LOST = {
     ),
     "a login of workers that the topology cannot say": (
         edited(FLOW, ("replicas: 1", "replicas: 1\n  authentication: {type: kerberos}")),
-        "! workers, as rendered, beside what was read: records and offsets: no effect is known, but 1 value that",
+        "! workers: deploying it is not known to lose or repeat records, but would change 1 value that connectors",
     ),
     "a credential of workers in plain text": (
         edited(FLOW, ("  config:\n    key.conv", "  config:\n    producer.ssl.key.password: hunter2\n    key.conv")),
@@ -170,7 +171,7 @@ LOST = {
             FLOW.replace("kafka.strimzi.io/v1", "kafka.strimzi.io/v1beta2"),
             ("replicas: 1", "replicas: 1\n  externalConfiguration: {env: [{name: A, value: b}]}"),
         ),
-        "! workers, as rendered, beside what was read: records and offsets: no effect is known, but 1 value that",
+        "! workers: deploying it is not known to lose or repeat records, but would change 1 value that connectors",
     ),
     "an interval that stops a task": (
         edited(FLOW, ("groups: shop", "groups: shop\n    emit.checkpoints.interval.seconds: -1")),
@@ -264,7 +265,7 @@ WITHOUT_EFFECT = {
             f"---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: kube-system}}}}\n"
             for name in ("coredns", "kube-root-ca.crt")
         ),
-        "stays-as-it-is: read.yaml, 2 ConfigMaps. Nothing that was imported names them. Remedy: nothing.",
+        "stays-as-it-is: read.yaml, 2 ConfigMaps. Nothing that was imported names them. Remedy: none is needed.",
     ),
 }
 
@@ -318,6 +319,20 @@ def test_what_differs_in_form_only_is_no_difference(tmp_path: Path, text: str) -
     code, output, _ = run(tmp_path, text)
     assert "differs connector" not in output
     assert (code, NONE in output) == (0, True)
+
+
+def test_labels_of_one_tool_are_one_line(tmp_path: Path) -> None:
+    labels = "labels: {app.kubernetes.io/instance: a, helm.sh/chart: b}"
+    code, output, _ = run(tmp_path, edited(MIRROR, ("namespace: kafka", f"namespace: kafka, {labels}")))
+    assert "metadata.labels.app.kubernetes.io/instance, metadata.labels.helm.sh/chart. It says which tool" in output
+    assert (code, output.count("label-of-a-tool")) == (0, 1)
+
+
+def test_the_next_steps_are_commands_that_work(tmp_path: Path) -> None:
+    """A project with a mistake cannot be rendered."""
+    assert "replicate render prod --out rendered/prod replicate runbook prod" in run(tmp_path, MIRROR)[1]
+    wrong = run(tmp_path / "wrong", edited(MIRROR, ("orders", "'['")))[1]
+    assert wrong.endswith("replicate check")
 
 
 def test_the_older_name_of_a_property_is_its_newer_one_until_kafka_4(tmp_path: Path) -> None:
