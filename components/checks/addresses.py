@@ -72,6 +72,9 @@ def _mistake(where: str, text: str) -> Problem:
     plain = text.partition("://")[2] or text
     if "@" in plain:
         return _login(where, plain)
+    if "$" in plain or "{{" in plain:
+        remedy = "set `bootstrapServers: {config: KEY}`, and KEY in the configuration of each stack."
+        return _bad_address(where, f"`{text}` contains a variable, which nothing fills in", remedy)
     if divider := re.search(r"[;\s]+", plain):
         parts = ",".join(part for part in re.split(r"[;\s]+", plain) if part)
         said = f"`{divider[0].strip()}`" if divider[0].strip() else "a blank"
@@ -84,9 +87,6 @@ def _mistake(where: str, text: str) -> Problem:
             "Kafka's clients take what follows the last colon for the port.",
             "put the address in brackets and the port after them, as in `[2001:db8::1]:9093`.",
         )
-    if "$" in plain or "{{" in plain:
-        remedy = "set `bootstrapServers: {config: KEY}`, and KEY in the configuration of each stack."
-        return _bad_address(where, f"`{text}` contains a variable, which nothing fills in", remedy)
     host = re.sub(r"[:/].*$", "", plain)
     remedy = f"write `{host}:PORT` with the port of the listener, such as `{host}:9093`."
     if re.search(r":\d", plain):

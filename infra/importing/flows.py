@@ -9,6 +9,7 @@ from components.checks.property_values import is_open_credential
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
+from components.render.references import CONFIG_MAP_PROVIDER
 from infra.importing.chains import taken_transforms, without_bytes
 from infra.importing.left_out import LeftOut
 from infra.importing.logins import Logins
@@ -20,6 +21,8 @@ from infra.importing.workers import CONVERTERS, connect_of, connector_fields_of,
 _NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 _SWITCH = {"true": True, "false": False}
 _CLIENTS = ("target.cluster.", "producer.override.", "consumer.override.", "admin.override.")
+#: Properties that the topology says in its own words, so that a placeholder cannot stand for them.
+_TO_KNOW = frozenset({"topics", "topics.exclude", "groups", "groups.exclude", "replication.policy.class"})
 _MANAGED = "strimzi.io/use-connector-resources"
 _MANAGED_AT = f"metadata.annotations.{_MANAGED}"
 _TASKS: Mapping[ConnectorRole, int] = {"source": 3, "checkpoint": 1, "heartbeat": 1}
@@ -93,7 +96,15 @@ class _Flow:
 
     def _config(self, read: ReadObject) -> dict[str, str]:
         given = read.spec.get("config") or {}
-        return {str(key): self.placeholders.text(value) for key, value in given.items() if value is not None}
+        config = {str(key): self.placeholders.text(value) for key, value in given.items() if value is not None}
+        for key in sorted(_TO_KNOW & config.keys()):
+            if f"${{{CONFIG_MAP_PROVIDER}:" in config[key]:
+                why = (
+                    f"{config[key]} is in a ConfigMap that was not read, and without it nobody knows what is selected."
+                )
+                remedy = "import the ConfigMap, too."
+                self.left_out.append(read.left_out(f"spec.config.{key}", "config-map-not-read", why, remedy))
+        return config
 
     def _source(self, config: Mapping[str, str], alias: str) -> dict[str, Any]:
         prefix = "source.cluster."

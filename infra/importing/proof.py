@@ -16,6 +16,7 @@ from components.properties.definitions import Owner, definitions
 from components.properties.values import value_text
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.deployments import Deployment
+from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from components.render.planned_objects import PART_OF, Manifest
 from components.render.references import CONFIG_MAP_PROVIDER, SECRET_PROVIDER
 from infra.importing.flows import Imported, role_of
@@ -151,6 +152,8 @@ def _effective_workers(workers: DeployedWorkers, spec: Manifest) -> DeployedWork
     given = {**CONVERTERS[workers.kind], **workers.config}
     # The storage topics exist, so nothing reads how they would be created.
     config = {key: value_text(value) for key, value in given.items() if not key.endswith(".storage.replication.factor")}
+    if EXACTLY_ONCE_SUPPORT in config:
+        config[EXACTLY_ONCE_SUPPORT] = config[EXACTLY_ONCE_SUPPORT].lower()
     names = _group_names(workers.kind, spec)
     return replace(
         workers,

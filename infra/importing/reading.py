@@ -154,7 +154,7 @@ def _take_object(document: Mapping[str, Any], file: str, namespace: str, found: 
         return
     if not is_subdomain(name):
         why = f"Kubernetes accepts no object with the name `{name}`."
-        remedy = "print templates first, with `helm template` or `kustomize build`."
+        remedy = "correct it; print templates first, with `helm template` or `kustomize build`."
         found.left_out.append(LeftOut(file, label, "metadata.name", "not-a-name", why, remedy))
         return
 

@@ -177,6 +177,18 @@ LOST = {
         edited(FLOW, ("groups: shop", "groups: shop\n    emit.checkpoints.interval.seconds: -1")),
         "Its value is '-1', and `intervals.emitCheckpointsSeconds` of a flow takes whole numbers from 0 only.",
     ),
+    "topics in a ConfigMap that was not read": (
+        edited(
+            FLOW,
+            ("  config:\n    key.conv", "  config:\n    config.providers: cm\n    key.conv"),
+            (
+                "key.converter:",
+                "config.providers.cm.class: io.strimzi.kafka.KubernetesConfigMapConfigProvider\n    key.converter:",
+            ),
+            ("topics: orders,payments\n", "topics: ${cm:kafka/shop:topics}\n"),
+        ),
+        "config-map-not-read: read.yaml, KafkaConnector kafka/source, spec.config.topics. ${cfmap:kafka/shop:topics}",
+    ),
     "a password in an annotation": (
         edited(MIRROR, ("namespace: kafka", "namespace: kafka, annotations: {note: 'password=hunter2'}")),
         "plain-text-credential: read.yaml, KafkaMirrorMaker2 kafka/mm2, metadata.annotations.note.",
@@ -310,6 +322,15 @@ ALIKE = {
         ),
     ),
     "Kafka 4.1, whose definitions are those of 3.9": edited(MIRROR, ("version: 4.2.0", "version: 4.1.0")),
+    "exactly-once in capital letters": edited(
+        FLOW,
+        ("  config:\n    key.conv", "  config:\n    exactly.once.source.support: ENABLED\n    key.conv"),
+        (
+            "topics: orders,payments\n",
+            "topics: orders,payments\n    exactly.once.support: required\n"
+            "    consumer.isolation.level: read_committed\n",
+        ),
+    ),
     "Kafka 4.0, too": edited(MIRROR, ("version: 4.2.0", "version: 4.0.1")),
 }
 
