@@ -1,6 +1,6 @@
 """The flows of the drills: one of each shape, in one topology that is deployed once."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,11 @@ class Shape:
     transactions: bool = False
     kills: bool = False
     back: str | None = None
+
+    @property
+    def replication(self) -> str:
+        """Name of its replication, with which its topics begin."""
+        return self.topics[0].partition("-")[0]
 
     @property
     def prefix(self) -> str:
@@ -92,13 +97,15 @@ def replications() -> dict[str, Any]:
     }
 
 
-def prepared(endpoints: Endpoints, folder: Path) -> Deployed:
-    """The stack of every shape, not deployed yet, with its topics and the rights to commit for its groups."""
-    write_edited(folder, STACK, lambda topology: topology.update(replications=replications()))
+def prepared(endpoints: Endpoints, folder: Path, shapes: Sequence[Shape] = SHAPES) -> Deployed:
+    """The stack of these shapes, not deployed yet, with its topics and the rights to commit for its groups."""
+    every = replications()
+    wanted = {name: every[name] for name in dict.fromkeys(shape.replication for shape in shapes)}
+    write_edited(folder, STACK, lambda topology: topology.update(replications=wanted))
     for alias, region in endpoints.regions.items():
-        for shape in SHAPES:
+        for shape in shapes:
             if alias == "useast" or shape.back:
                 create_topics(region, dict.fromkeys(shape.topics, PARTITIONS))
-        rights = [Acl(alias, "User:mirror", "group", "prefixed", each.prefix, ("READ",)) for each in SHAPES]
+        rights = [Acl(alias, "User:mirror", "group", "prefixed", each.prefix, ("READ",)) for each in shapes]
         apply_acls(region, rights)
     return Deployed(read_settings(STACK, folder), endpoints)

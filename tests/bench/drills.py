@@ -225,7 +225,7 @@ def after_return(drills: Drills, shape: Shape, row: Row, groups: Mapping[str, Of
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=Path, default=ROOT / ".local" / "drills.jsonl", help="file that keeps the rows")
-    parser.add_argument("--only", action="append", default=[], metavar="SHAPE", help="only this shape")
+    parser.add_argument("--only", action="append", default=[], metavar="SHAPE", help="deploy only this shape")
     parser.add_argument("--mode", action="append", default=[], choices=("continuous", "planned", "disaster"))
     parser.add_argument("--write", action="store_true", help="write the rows of the file into the page, and end")
     given = parser.parse_args()
@@ -238,7 +238,7 @@ def main() -> int:
     modes = given.mode or ("continuous", "planned", "disaster")
     endpoints = stack.up(Console())
     try:
-        with tempfile.TemporaryDirectory() as folder, prepared(endpoints, Path(folder)).running() as running:
+        with tempfile.TemporaryDirectory() as folder, prepared(endpoints, Path(folder), shapes).running() as running:
             run(Drills(running, given.rows, 10 * (int(time.time()) % 1_000_000)), shapes, modes)
     finally:
         stack.down(Console(), purge=True)
