@@ -5,7 +5,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -66,13 +66,22 @@ FILTERED = {
 
 @dataclass(frozen=True)
 class Variant:
-    """What all flows of the stack have in common. A pair has the identity policy in each."""
+    """What all flows of the stack have in common. A pair has the identity policy in each.
+
+    `only` names the one replication that is deployed; all of them if it is empty.
+    """
 
     policy: str = "default"
     exactly_once: bool = False
+    only: str = ""
 
     def __str__(self) -> str:
         return f"{self.policy}{', exactly-once' if self.exactly_once else ''}"
+
+    @property
+    def plain(self) -> bool:
+        """Whether every fault can be made, and not only those that are the same in each shape."""
+        return replace(self, only="") == Variant()
 
     def topology(self) -> dict[str, Any]:
         """Every shape, with intervals of a second."""
@@ -87,8 +96,10 @@ class Variant:
                 replication["policy"] = self.policy
             if self.exactly_once:
                 replication["exactlyOnce"] = "enabled"
-        if self == Variant():
+        if self.plain:
             found["replications"]["kept"] = FILTERED
+        if self.only:
+            found["replications"] = {self.only: found["replications"][self.only]}
         return found
 
 
@@ -157,8 +168,8 @@ class World:
 def deployed(local: Path, variant: Variant, console: Console, *, keep: bool) -> Iterator[World]:
     """All shapes, deployed and working, until the body ends; with `keep` they go on, and the next run uses them."""
     quiet = Console(quiet=True)
-    folder, mark = local / "stacks", local / "deployed"
-    reused = keep and mark.exists() and mark.read_text() == str(variant)
+    folder, mark, what = local / "stacks", local / "deployed", f"{variant}, {variant.only or 'every shape'}"
+    reused = keep and mark.exists() and mark.read_text() == what
     if not reused:
         stack.down(quiet, purge=True)
         shutil.rmtree(folder, ignore_errors=True)
@@ -169,8 +180,9 @@ def deployed(local: Path, variant: Variant, console: Console, *, keep: bool) -> 
         found = Deployed(read_settings(STACK, folder), endpoints)
         world = World(found, variant, f"{int(time.time()) % 10_000:04}")
         if not reused:
-            _deploy(world, console)
-            mark.write_text(str(variant))
+            console.print(f"deploying {what}")
+            _deploy(world)
+            mark.write_text(what)
         yield world
     finally:
         if not keep:
@@ -178,9 +190,8 @@ def deployed(local: Path, variant: Variant, console: Console, *, keep: bool) -> 
             stack.down(quiet, purge=True)
 
 
-def _deploy(world: World, console: Console) -> None:
+def _deploy(world: World) -> None:
     traffic(world)
-    console.print(f"deploying every shape ({world.variant})")
     world.deployed.up()
     traffic(world)
 

@@ -2,7 +2,7 @@
 
 It runs on a local stack of its own, with every shape deployed once. Each fault is made alone, judged by the job, and
 undone. The rows are kept in `.local/faults/rows.jsonl` as soon as they are known; `--write` puts the table of all that
-are kept into spark/README.md.
+are kept into spark/README.md. `--clean` makes no fault, and counts alarms instead (tests/bench/fault_clean.py).
 """
 
 import argparse
@@ -35,6 +35,7 @@ from infra.local.build import artifacts
 from infra.machine.locks import exclusive
 from infra.waiting import DeadlineError
 from spark.sessions import SessionOptions, session
+from tests.bench.fault_clean import FLOW, clean_runs
 from tests.bench.fault_clusters import CLUSTER_FAULTS
 from tests.bench.fault_connectors import CONNECTOR_FAULTS, stopped_connectors
 from tests.bench.fault_groups import GROUP_FAULTS
@@ -95,14 +96,16 @@ def chosen(world: World, pattern: str, missing: bool) -> list[Fault]:
     """The faults whose names match; of these only those without a row, if only those are missing."""
     made_before = [each for each in read(_ROWS) if each.made and each.variant == str(world.variant)]
     known = {each.name for each in made_before} if missing else set()
-    every = [*stopped_connectors(world), *faults_of(world.variant)]
+    beside = [] if world.variant.only else stopped_connectors(world)
+    every = [*beside, *faults_of(world.variant)]
     return [each for each in every if re.search(pattern, each.name) and each.name not in known]
 
 
 def faults_of(variant: Variant) -> list[Fault]:
     """The faults that can be made on all flows, and those of one flow, which are made once."""
-    every = (*RECORD_FAULTS, *GROUP_FAULTS, *CONNECTOR_FAULTS, *TRANSFORM_FAULTS, *CLUSTER_FAULTS)
-    return [*shape_faults(variant), *(every if variant == Variant() else ())]
+    once = (*RECORD_FAULTS, *GROUP_FAULTS, *CONNECTOR_FAULTS, *TRANSFORM_FAULTS, *CLUSTER_FAULTS)
+    every = [*shape_faults(variant), *(once if variant.plain else ())]
+    return [each for each in every if each.flow.startswith(variant.only)]
 
 
 def write(rows: Sequence[Row]) -> None:
@@ -132,8 +135,21 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--together", type=int, default=1, help="faults of topics that one run of the job judges")
     parser.add_argument("--policy", choices=["default", "identity"], default="default")
     parser.add_argument("--exactly-once", action="store_true")
+    parser.add_argument("--flow", default="", help="deploy only this replication, and make only faults in it")
+    parser.add_argument("--clean", type=int, default=0, metavar="RUNS", help="no fault: validate so often under load")
     parser.add_argument("--write", action="store_true", help="only write the table of the rows that were kept")
     return parser.parse_args()
+
+
+def print_clean(world: World, runs: int) -> int:
+    """Print each run as it ends; 1 if there was an alarm."""
+    found = []
+    for each in clean_runs(world, runs):
+        print(each.lines, flush=True)
+        found.append(each)
+    alarmed = sum(bool(each.alarms) for each in found)
+    print(f"{len(found)} clean runs, {alarmed} with an alarm")
+    return 1 if alarmed else 0
 
 
 def main() -> int:
@@ -145,14 +161,20 @@ def main() -> int:
     console = Console(stderr=True, highlight=False, width=200)
     began = time.monotonic()
     rows: list[Row] = []
+    variant = Variant(given.policy, given.exactly_once, FLOW if given.clean else given.flow)
     try:
         built = artifacts.ensure(console)
         os.environ |= {"JAVA_HOME": str(built.jdk.home), "REPLICATE_SPARK_JARS": str(built.spark_lib)}
+        if given.clean:
+            # Its topics are long, so that compiled queries are faster.
+            del os.environ["PYSPARK_SUBMIT_ARGS"]
         with (
             exclusive(_OWN / "faults.lock", console, "running the faults", _OTHER_RUN_SECONDS),
             session(SessionOptions(master="local[2]", jars_dir=built.spark_lib)),
-            deployed(_OWN, Variant(given.policy, given.exactly_once), console, keep=given.keep) as world,
+            deployed(_OWN, variant, console, keep=given.keep) as world,
         ):
+            if given.clean:
+                return print_clean(world, given.clean)
             for each in made(world, chosen(world, given.only, given.missing), given.together, console):
                 append(_ROWS, each)
                 rows.append(each)

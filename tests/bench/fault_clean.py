@@ -1,0 +1,161 @@
+"""`make faults FAULTS='--clean 30'`: a healthy flow under load, validated run after run, where every alarm is wrong."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, islice
+from threading import Event
+
+import psutil
+from confluent_kafka import Consumer, Producer
+
+from components.contract.report import Finding, FlowOutcome, Severity
+from infra.local.endpoints import APP
+from infra.local.parts import operator as operator_part
+from infra.local.parts import processes
+from infra.local.traffic import FLUSH_SECONDS, create_topics, records
+from infra.waiting import NotYetError, wait_for
+from tests.bench.fault_places import Place, expect_ends
+from tests.bench.fault_stack import World
+from tests.commits import commit
+from tests.local.flows import READY_SECONDS
+from tests.local.observed import Watch
+
+FLOW = "orders"
+RATE = 2_000
+PARTITIONS = 3
+COMMIT_SECONDS = 0.2
+#: What each group consumes at most between two commits. The first keeps up, the others fall behind more and more.
+GROUPS = {"-live": 10_000, "-half": 200, "-slow": 20}
+#: Records of a partition on the target before a run begins: about 8 seconds of traffic.
+FIRST = 5_000
+#: What happens to the worker before every third run, in turn.
+ENDINGS = (("killed", signal.SIGKILL), ("restarted", signal.SIGTERM))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One validation: how long it took, what had happened before, what was written and committed meanwhile."""
+
+    number: int
+    outcome: FlowOutcome
+    seconds: float
+    before: str
+    records: int
+    commits: int
+
+    @property
+    def alarms(self) -> list[Finding]:
+        """Whatever is more than a note."""
+        found = [each for check in self.outcome.checks for each in check.findings]
+        return [each for each in (*found, self.outcome.error) if each and each.severity != Severity.NOTE]
+
+    @property
+    def lines(self) -> str:
+        """The run in a line, and each alarm word for word in a line of its own."""
+        found = chain.from_iterable(check.findings for check in self.outcome.checks)
+        notes = ", ".join(dict.fromkeys(each.code for each in found if each.severity == Severity.NOTE)) or "none"
+        head = (
+            f"{self.number}: {self.outcome.verdict}, {self.seconds:.0f} s, before: {self.before}; "
+            f"{self.records / self.seconds:.0f} records and {self.commits / self.seconds:.1f} commits a second; "
+            f"notes: {notes}"
+        )
+        return "\n".join([head, *(f"   {each.severity} {each.code}: {each.message}" for each in self.alarms)])
+
+
+@dataclass
+class Load:
+    """Producer and consumers of one topic; they count records and commits by group."""
+
+    place: Place
+    done: dict[str, int] = field(default_factory=dict)
+    ended: Event = field(default_factory=Event)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Write and consume until the body ends. Raises what ended any of them earlier."""
+        create_topics(self.place.world.east, {self.place.topic: PARTITIONS})
+        works: list[Callable[[], None]] = [self._produce, *(partial(self._consume, *each) for each in GROUPS.items())]
+        with ThreadPoolExecutor(len(works)) as pool:
+            futures = [pool.submit(work) for work in works]
+            try:
+                yield
+            finally:
+                self.ended.set()
+        for future in futures:
+            future.result()
+
+    @property
+    def commits(self) -> int:
+        return sum(self.done.get(group, 0) for group in GROUPS)
+
+    def _produce(self) -> None:
+        """As many records as the time that has passed asks for."""
+        topic = self.place.topic
+        producer = Producer({**self.place.world.east.client_config(APP), "enable.idempotence": True, "linger.ms": 20})
+        endless = records(topic, 2**40, seed=1)
+        began, sent = time.monotonic(), 0
+        while not self.ended.wait(0.05):
+            due = int((time.monotonic() - began) * RATE)
+            for number, each in enumerate(islice(endless, due - sent), start=sent):
+                partition = each.partition(number, PARTITIONS)
+                producer.produce(topic, each.value, each.key, partition, headers=list(each.headers))
+            self.done["records"] = sent = due
+            producer.poll(0)
+        producer.flush(FLUSH_SECONDS)
+
+    def _consume(self, ending: str, most: int) -> None:
+        config = {"group.id": f"{self.place.group}{ending}", "auto.offset.reset": "earliest"}
+        consumer = Consumer({**self.place.world.east.client_config(APP), **config, "enable.auto.commit": False})
+        consumer.subscribe([self.place.topic])
+        while not self.ended.wait(COMMIT_SECONDS):
+            if any(each.error() is None for each in consumer.consume(most, timeout=0)):
+                consumer.commit(asynchronous=False)
+                self.done[ending] = self.done.get(ending, 0) + 1
+        consumer.close()
+
+
+def clean_runs(world: World, runs: int) -> Iterator[Run]:
+    """Validate the flow so many times in a row; the flow goes on, and each run has a topic and groups of its own.
+
+    The job reads whole topics, so that in one topic for all of them each run would take longer than the one before.
+    """
+    for number in range(1, runs + 1):
+        place = Place(world, f"clean-{number}")
+        load = Load(place)
+        with load.running():
+            expect_ends(world.west, {place.remote: FIRST})
+            commit(world.east, f"{place.group}-still", {(place.topic, each): 100 for each in range(PARTITIONS)})
+            before = _end_worker(world, number // 3) if number % 3 == 0 else "nothing"
+            yield _run(load, number, before)
+        place.remove()
+
+
+def _run(load: Load, number: int, before: str) -> Run:
+    began, written, commits = time.monotonic(), load.done["records"], load.commits
+    outcome = load.place.world.validate(FLOW, 30, load.place.only)
+    seconds = time.monotonic() - began
+    return Run(number, outcome, seconds, before, load.done["records"] - written, load.commits - commits)
+
+
+def _end_worker(world: World, turn: int) -> str:
+    """End the flow's worker, wait until the tasks of the one that the operator starts run, and say what happened."""
+    what, how = ENDINGS[turn % len(ENDINGS)]
+    watch, began = Watch(FLOW), time.monotonic()
+    for worker in operator_part.workers():
+        if f"/{FLOW}-" in worker.name and processes.alive(worker):
+            psutil.Process(worker.pid).send_signal(how)
+    wait_for("the worker to come back", partial(_expect_back, watch, world.connectors(FLOW)), READY_SECONDS, 0.5)
+    return f"worker {what}, back after {time.monotonic() - began:.0f} s"
+
+
+def _expect_back(watch: Watch, connectors: tuple[str, ...]) -> None:
+    if not watch.happened().began:
+        raise NotYetError("no worker has begun")
+    states = {name: [task["state"] for task in each.status["tasks"]] for name, each in watch.running().items()}
+    if not all(states.get(name) and set(states[name]) == {"RUNNING"} for name in connectors):
+        raise NotYetError(str(states))
