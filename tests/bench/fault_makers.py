@@ -69,7 +69,9 @@ def lost_in_transactions(place: Place) -> None:
 @contextmanager
 def left_open(world: World, place: Place) -> Iterator[None]:
     """A transaction on the source that stays open."""
-    producer = Producer({**world.east.client_config(ADMIN), "transactional.id": place.topic})
+    # Longer than the validation takes; by default the coordinator aborts it after a minute.
+    lasting = {"transactional.id": place.topic, "transaction.timeout.ms": 600_000}
+    producer = Producer({**world.east.client_config(ADMIN), **lasting})
     producer.init_transactions(CALL_SECONDS)
     producer.begin_transaction()
     produce(world.east, place.topic, 0, place.rows(range(RECORDS, RECORDS + 5)), producer)

@@ -61,19 +61,19 @@ def _compacted(name: str, what: str, code: str, make: Make) -> Fault:
 _RETENTION = (
     _stopped(
         "lost-fifty", "retention removes 50 records before the connector reads them", FAIL, running(lost(150, 20)),
-        ("lost-to-retention",), at("100 to 149"),
+        ("lost-to-retention",), ("{topic}-0", "100 to 149"),
     ),
     _stopped(
         "lost-all", "retention removes 50 records before the connector reads them, and nothing follows", FAIL,
-        running(lost(150, 0)), ("lost-to-retention",), at("100 to 149"),
+        running(lost(150, 0)), ("lost-to-retention",), ("{topic}-0", "100 to 149"),
     ),
     _stopped(
         "lost-single", "retention removes one record before the connector reads it", ERROR, running(lost(101, 20)),
-        ("possible-markers",), at("100"),
+        ("possible-markers",), ("{topic}-0", "100"),
     ),
     _stopped(
         "lost-transactions", "retention removes 20 records in transactions before the connector reads them", ERROR,
-        running(lost_in_transactions), ("possible-markers",), at("100 to 121"),
+        running(lost_in_transactions), ("possible-markers",), ("{topic}-0", "100 to 121"),
     ),
     _fault(
         "expired-there", "the target has removed the records that the group would read next", ERROR,
@@ -98,11 +98,11 @@ _ANEW = (
     ),
     _fault(
         "remote-deleted", "somebody deletes the remote topic; the connector makes it anew, empty", FAIL,
-        running(deleted_on_target), ("remote-topic-recreated",), ("{remote}", "deleted and created again"),
+        running(deleted_on_target), ("remote-topic-recreated",), at("on uswest", "deleted and created again"),
     ),
     _fault(
         "remote-tail-cut", "the remote topic is made anew without its last 30 records", FAIL, running(held(range(70))),
-        ("remote-topic-recreated",), ("{remote}", "deleted and created again"),
+        ("remote-topic-recreated",), at("on uswest", "deleted and created again"),
     ),
     _fault("partitions-there", "no fault: somebody adds partitions to the remote topic", PASS,
            running(more_partitions("west")), ("foreign-partitions",), ("{remote}",)),
@@ -207,7 +207,7 @@ _CHANGED = (
     ),
     _fault(
         "open-transaction", "a transaction on the source stays open", ERROR, left_open, ("open-transaction",),
-        at(),
+        ("{topic} on useast", "partition 0"),
     ),
     _compacted("compacted-newest", "a compacted remote topic lacks the newest record of a key", "keys-outdated",
                without(57)),
