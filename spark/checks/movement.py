@@ -69,7 +69,9 @@ def with_movement(outcome: CheckOutcome, movement: Movement, now_seconds: float)
     """The outcome with these numbers. `now_seconds` is the time since 1970."""
     counts: dict[str, int | float] = {"storedOffsets": len(movement.stored or ())}
     said = [outcome.summary, "stored offsets not looked at"]
-    if movement.stored is not None:
+    if movement.stored == {}:
+        said[1] = "no offsets stored yet"
+    elif movement.stored is not None:
         counts["offsetsBehind"] = movement.behind
         of = numbered(len(movement.stored), "partition[|s]")
         said[1] = f"stored offsets of {of}, at most {movement.behind} behind the source"

@@ -47,6 +47,7 @@ def test_the_newest_stored_offset_of_each_partition_counts(spark: SparkSession) 
             {"storedOffsets": 2, "offsetsBehind": 10, "newestSyncSeconds": 3},
             id="behind",
         ),
+        pytest.param(Movement({}, {}, None), "no offsets stored yet", {"storedOffsets": 0}, id="just started"),
         pytest.param(Movement(None, {}, None), "stored offsets not looked at", {"storedOffsets": 0}, id="not readable"),
     ],
 )
