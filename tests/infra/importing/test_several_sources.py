@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.infra.importing.test_losses import FLOW, NONE, edited, run
+from tests.infra.importing.resources import FLOW, NONE, edited, run
 
 WORKERS, SOURCE, CHECKPOINT = FLOW.split("\n---\n")
 ORDERS = edited(SOURCE, ("name: source,", "name: orders,"), ("topics: orders,payments", "topics: orders"))

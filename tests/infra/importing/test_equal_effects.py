@@ -1,0 +1,143 @@
+"""What an import must not report as a change, and what it says and writes of resources that differ in form only."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.infra.importing.resources import FLOW, MIRROR, NONE, OLD_MIRROR, edited, run, twice
+
+ALIKE = {
+    "the same resource twice": twice(MIRROR),
+    "transforms with blanks between them": edited(
+        FLOW,
+        (
+            "topics: orders,payments\n",
+            "topics: orders,payments\n    transforms: a, b\n"
+            "    transforms.a.type: org.apache.kafka.connect.transforms.DropHeaders\n    transforms.a.headers: x\n"
+            "    transforms.b.type: org.apache.kafka.connect.transforms.DropHeaders\n    transforms.b.headers: y\n",
+        ),
+    ),
+    "topics in another order": edited(FLOW, ("orders,payments # of", "payments,orders # of")),
+    "headers of checkpoints, which have none": edited(
+        FLOW,
+        ("    header.converter: org.apache.kafka.connect.converters.ByteArrayConverter\n", ""),
+        (
+            "topics: orders,payments\n",
+            "topics: orders,payments\n    header.converter: org.apache.kafka.connect.converters.ByteArrayConverter\n",
+        ),
+    ),
+    "the start that is the default": edited(
+        FLOW,
+        ("topics: orders,payments\n", "topics: orders,payments\n    source.consumer.auto.offset.reset: earliest\n"),
+    ),
+    "two names of one property": edited(
+        FLOW,
+        (
+            "topics: orders,payments\n",
+            "topics: orders,payments\n    consumer.auto.offset.reset: latest\n"
+            "    source.consumer.auto.offset.reset: earliest\n",
+        ),
+    ),
+    "Kafka 4.1, whose definitions are those of 3.9": edited(MIRROR, ("version: 4.2.0", "version: 4.1.0")),
+    "exactly-once in capital letters": edited(
+        FLOW,
+        ("  config:\n    key.conv", "  config:\n    exactly.once.source.support: ENABLED\n    key.conv"),
+        (
+            "topics: orders,payments\n",
+            "topics: orders,payments\n    exactly.once.support: required\n"
+            "    consumer.isolation.level: read_committed\n",
+        ),
+    ),
+    "Kafka 4.0, too": edited(MIRROR, ("version: 4.2.0", "version: 4.0.1")),
+}
+
+
+@pytest.mark.parametrize("text", ALIKE.values(), ids=ALIKE.keys())
+def test_what_differs_in_form_only_is_no_difference(tmp_path: Path, text: str) -> None:
+    code, output, _ = run(tmp_path, text)
+    assert "differs connector" not in output
+    assert (code, NONE in output) == (0, True)
+
+
+def test_labels_of_one_tool_are_one_line(tmp_path: Path) -> None:
+    labels = "labels: {app.kubernetes.io/instance: a, helm.sh/chart: b}"
+    code, output, _ = run(tmp_path, edited(MIRROR, ("namespace: kafka", f"namespace: kafka, {labels}")))
+    assert "metadata.labels.app.kubernetes.io/instance, metadata.labels.helm.sh/chart. It says which tool" in output
+    assert (code, output.count("label-of-a-tool")) == (0, 1)
+
+
+def test_the_next_steps_are_commands_that_work(tmp_path: Path) -> None:
+    """A project with a mistake cannot be rendered."""
+    assert "replicate render prod --out rendered/prod replicate runbook prod" in run(tmp_path, MIRROR)[1]
+    wrong = run(tmp_path / "wrong", edited(MIRROR, ("orders", "'['")))[1]
+    assert wrong.endswith("replicate check")
+
+
+def test_the_older_name_of_a_property_is_its_newer_one_until_kafka_4(tmp_path: Path) -> None:
+    excluded = ".*[\\-\\.]internal,.*\\.replica,__.*,secret"
+    mirror = edited(
+        OLD_MIRROR, ("{tasksMax: 2}", f"{{tasksMax: 2, config: {{topics.blacklist: '{excluded}'}}}}")
+    ).replace("checkpointConnector: {}", f"checkpointConnector: {{config: {{topics.blacklist: '{excluded}'}}}}")
+    code, output, topology = run(tmp_path, mirror)
+    assert (code, NONE in output) == (0, True)
+    assert "topicsExclude:\n    - secret\n" in topology
+
+
+def test_the_newer_of_two_exclusions_wins(tmp_path: Path) -> None:
+    both = "topicsPattern: orders\n      topicsExcludePattern: new\n      topicsBlacklistPattern: old"
+    topology = run(tmp_path, edited(OLD_MIRROR, ("topicsPattern: orders", both)))[2]
+    assert "topicsExclude:\n    - new\n" in topology
+    assert "old" not in topology
+
+
+def test_automatic_restarts_are_on_if_the_field_is_there(tmp_path: Path) -> None:
+    topology = run(tmp_path, edited(FLOW, ("tasksMax: 2", "tasksMax: 2\n  autoRestart: {}")))[2]
+    assert "autoRestart" not in topology.partition("  source:\n        name")[2].partition("checkpoint:")[0]
+
+
+def test_a_password_in_an_address_is_not_written(tmp_path: Path) -> None:
+    sink = (
+        "transforms: a\n    transforms.a.type: com.acme.A\n    transforms.a.registry.url: https://me:hunter2@registry"
+    )
+    code, output, topology = run(
+        tmp_path, edited(FLOW, ("topics: orders,payments\n", f"topics: orders,payments\n    {sink}\n"))
+    )
+    assert "plain-text-credential" in output
+    assert "hunter2" not in output + topology
+    assert code == 1
+
+
+def test_aliases_that_look_alike_get_different_keys(tmp_path: Path) -> None:
+    """Two clusters must not read the same address from the configuration of a stack."""
+    flows = [FLOW.replace("east:9092", "${env:ONE}").replace(": east", ": us-east")]
+    flows += [FLOW.replace("east:9092", "${env:TWO}").replace(": east", ": us_east")]
+    flows[1] = re.sub(r"namespace: kafka", "namespace: other", flows[1])
+    output = run(tmp_path, "---".join(flows))[1]
+    set_keys = re.findall(r"--stack (\S+) replication:(\S+) VALUE # the bootstrap servers of cluster `(\S+)`", output)
+    assert len({(stack, key) for stack, key, _ in set_keys}) == 2
+    assert [alias for *_, alias in set_keys] == ["us-east", "us_east"]
+
+
+def test_a_connector_that_the_project_replaces_is_one_line(tmp_path: Path) -> None:
+    mirror = edited(OLD_MIRROR, ("checkpointConnector: {}", "checkpointConnector: {}\n      heartbeatConnector: {}"))
+    _, output, _ = run(tmp_path, mirror, "--strimzi", "1.2")
+    assert "differs connector east->west.MirrorHeartbeatConnector is removed" in output
+    assert "differs connector mm2-heartbeat is added" in output
+    assert "not set -> not set" not in output
+
+
+def test_a_placeholder_is_printed_as_it_is(tmp_path: Path) -> None:
+    """`:key:` is no picture of a key."""
+    property_of = "topics: orders,payments\n    producer.override.linger.ms: ${vault:a:key:b}\n"
+    assert "${vault:a:key:b}" in run(tmp_path, edited(FLOW, ("topics: orders,payments\n", property_of)))[1]
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--environment", "../x"), ("--environment", ""), ("--namespace", "A B"), ("--region", " ")]
+)
+def test_a_name_that_no_file_or_object_can_have_is_refused(tmp_path: Path, option: str, value: str) -> None:
+    code, output, _ = run(tmp_path, MIRROR, option, value)
+    assert code != 0
+    assert "bad-name" in output
+    assert not (tmp_path / "out").exists()
