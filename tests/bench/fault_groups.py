@@ -1,7 +1,7 @@
 """Faults in the offsets of a group, and groups that look as if they had one."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from threading import Event, Thread
 
 from confluent_kafka import Consumer
@@ -42,6 +42,18 @@ def _one_proven(place: Place) -> None:
 
 
 @contextmanager
+def _beside(work: Callable[[], None], ended: Event) -> Iterator[None]:
+    """Work in a thread of its own until the body ends; then `ended` is set."""
+    thread = Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(CALL_SECONDS)
+
+
+@contextmanager
 def _committing(world: World, place: Place) -> Iterator[None]:
     """A group that consumes what is produced, and commits every 200 ms, until the body ends."""
     ended = Event()
@@ -53,13 +65,8 @@ def _committing(world: World, place: Place) -> Iterator[None]:
             number += 10
             place.commit(number - 5)
 
-    thread = Thread(target=work)
-    thread.start()
-    try:
+    with _beside(work, ended):
         yield
-    finally:
-        ended.set()
-        thread.join(CALL_SECONDS)
 
 
 @contextmanager
@@ -81,14 +88,8 @@ def _working_there(world: World, place: Place) -> Iterator[None]:
         while not ended.is_set():
             consumer.consume(1, timeout=0.2)
 
-    thread = Thread(target=work)
-    thread.start()
-    try:
+    with closing(consumer), _beside(work, ended):
         yield
-    finally:
-        ended.set()
-        thread.join(CALL_SECONDS)
-        consumer.close()
 
 
 @contextmanager
