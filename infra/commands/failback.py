@@ -130,7 +130,7 @@ def _begin(call: Call, scene: "Scene") -> None:
         with err.status("asking the operator") as status:
             set_beginning(scene, Who(who(), call.wait_seconds), found.moves, status.update)
         call.say(f"[green]✓[/] {number(len(found.moves), 'offset')} set, and read back from Connect")
-        for owner in fences:
+        for owner in fences or ():
             fencing.lift(scene.topic_acls("target"), owner)
             call.say(f"[green]✓[/] {escape(f'the fence of {owner} on {flow.target.alias} is lifted')}")
         call.say(escape("Now let the source connector run: remove `state: stopped` from the topology, and deploy it"))

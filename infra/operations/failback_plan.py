@@ -12,6 +12,7 @@ from components.kafka.positions_back import PartitionBack
 from components.kafka.replication_policy import Policy
 from infra.operations.failover_facts import Group, LeftAlone, Move, Plan, Precondition
 from infra.operations.failover_plan import LeftAloneError, refuse_running
+from infra.operations.fence_plan import not_seen
 from infra.operations.source_only import SourceOnly
 
 #: How many partitions a value names.
@@ -36,10 +37,12 @@ class LookedBack:
     unknown: Mapping[TopicPartition, NotProvenError] = field(default_factory=dict)
 
 
-def plan_back(flow: FlowParameters, looked: LookedBack, reverse: Sequence[str], denied: Sequence[str] = ()) -> Plan:
+def plan_back(
+    flow: FlowParameters, looked: LookedBack, reverse: Sequence[str], denied: Sequence[str] | None = ()
+) -> Plan:
     """The plan of a failback. `reverse` names the stack's flows from the target to the source.
 
-    `denied` are the source's topics to which a failover with a fence denied everybody to write.
+    `denied` are the source's topics to which a failover with a fence denied everybody to write; None if nobody looked.
     """
     moves: list[Move] = []
     left_alone: list[LeftAlone] = []
@@ -60,8 +63,10 @@ def plan_back(flow: FlowParameters, looked: LookedBack, reverse: Sequence[str], 
     return Plan(preconditions, tuple(moves), tuple(left_alone))
 
 
-def _fence(flow: FlowParameters, denied: Sequence[str]) -> Iterator[Precondition]:
-    if denied:
+def _fence(flow: FlowParameters, denied: Sequence[str] | None) -> Iterator[Precondition]:
+    if denied is None:
+        yield not_seen(flow.source.alias)
+    elif denied:
         value = f"writes to {_named(denied)} on {flow.source.alias} are denied since the failover"
         yield Precondition("fence", f"{value}; the command allows them at its end", met=None)
 

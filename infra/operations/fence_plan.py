@@ -41,6 +41,13 @@ def _unmet(value: str) -> Precondition:
     return Precondition("fence", value, met=False)
 
 
+def not_seen(alias: str) -> Precondition:
+    """Where nobody looked for a fence, because the connectors' user may not see ACLs there."""
+    value = f"not looked for: the connectors' user may not see the ACLs of {alias}"
+    remedy = "if you failed over with `--fence`, call that again with `--lift-fence`"
+    return Precondition("fence", f"{value}; {remedy}", met=None)
+
+
 def named(topics: Sequence[str]) -> str:
     """The first topics by name, and how many more there are."""
     more = f" and {len(topics) - _NAMED} more" if len(topics) > _NAMED else ""

@@ -162,23 +162,25 @@ def standing(scene: Scene) -> list[str]:
     return marked_topics(owner_of(scene), found.entries)
 
 
-def owned_by(scene: Scene) -> list[str]:
-    """The topics on the source that this flow's fence denies; none if this login could not have done it."""
-    return marked_topics(owner_of(scene), _entries(scene, "source"))
+def owned_by(scene: Scene) -> list[str] | None:
+    """The topics on the source that this flow's fence denies; None if this login cannot see them."""
+    entries = _entries(scene, "source")
+    return None if entries is None else marked_topics(owner_of(scene), entries)
 
 
-def owners_on(scene: Scene, side: Side, topics: Collection[str]) -> list[str]:
-    """Everybody who fenced these topics on one side; nobody if this login could not have done it."""
-    return owners(topics, _entries(scene, side))
+def owners_on(scene: Scene, side: Side, topics: Collection[str]) -> list[str] | None:
+    """Everybody who fenced these topics on one side; None if this login cannot see them."""
+    entries = _entries(scene, side)
+    return None if entries is None else owners(topics, entries)
 
 
-def _entries(scene: Scene, side: Side) -> tuple[AclEntry, ...]:
+def _entries(scene: Scene, side: Side) -> tuple[AclEntry, ...] | None:
     try:
-        acls = scene.topic_acls(side)
+        found = scene.topic_acls(side).access()
     except CannotRunError:
-        # A login that cannot be used here has made no fence.
-        return ()
-    return acls.access().entries
+        # A login that cannot be used here.
+        return None
+    return found.entries if found.seen else None
 
 
 def lift(acls: TopicAcls, owner: str) -> list[str]:

@@ -12,6 +12,7 @@ from components.kafka.positions import TopicPartition
 from components.kafka.return_beginning import Beginning
 from infra.operations.failback_plan import LISTED
 from infra.operations.failover_facts import Precondition
+from infra.operations.fence_plan import not_seen
 from infra.operations.offsets_plan import Known, Move
 from infra.operations.source_only import SourceOnly
 
@@ -43,9 +44,11 @@ class ReturnPlan:
 
 
 def plan_return(
-    flow: FlowParameters, looked: LookedReturn, running: tuple[str, ...], fences: Sequence[str] = ()
+    flow: FlowParameters, looked: LookedReturn, running: tuple[str, ...], fences: Sequence[str] | None = ()
 ) -> ReturnPlan:
-    """The plan; `running` names the source connectors that are not stopped, `fences` whoever fenced the old origin.
+    """The plan; `running` names the source connectors that are not stopped.
+
+    `fences` names whoever fenced the old origin; None if nobody could look.
 
     Raises RefusedError for a flow that has replicated already.
     """
@@ -123,8 +126,10 @@ def _old_only(flow: FlowParameters, looked: LookedReturn) -> Iterator[Preconditi
         )
 
 
-def _fenced(flow: FlowParameters, fences: Sequence[str]) -> Iterator[Precondition]:
-    if fences:
+def _fenced(flow: FlowParameters, fences: Sequence[str] | None) -> Iterator[Precondition]:
+    if fences is None:
+        yield not_seen(flow.target.alias)
+    elif fences:
         value = (
             f"everybody is denied to write to the topics on {flow.target.alias} since the failover of {_named(fences)}"
         )

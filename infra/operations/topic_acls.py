@@ -27,11 +27,12 @@ _ANY: Any = None  # Its stubs do not know that this stands for every name.
 
 @dataclass(frozen=True)
 class Access:
-    """Every ACL of a topic, and what this login may do with them."""
+    """Every ACL of a topic, and what this login may do with them; `seen` is false if it may not see them."""
 
     entries: tuple[AclEntry, ...] = ()
     has_authorizer: bool = True
     may_change: bool = True
+    seen: bool = True
 
 
 class TopicAcls:
@@ -56,7 +57,7 @@ class TopicAcls:
             if code == KafkaError.SECURITY_DISABLED:
                 return Access(has_authorizer=False, may_change=False)
             if code == KafkaError.CLUSTER_AUTHORIZATION_FAILED:
-                return Access(may_change=False)
+                return Access(may_change=False, seen=False)
             raise UnaskedError(f"Kafka cluster {self.alias}: ACLs could not be asked: {error.args[0].str()}") from None
         may_change = AclOperation.ALTER in (cluster.authorized_operations or ())
         return Access(tuple(_entry(each) for each in found), may_change=may_change)

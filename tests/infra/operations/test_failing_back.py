@@ -10,6 +10,7 @@ from components.contract.problems import RefusedError
 from infra.commands.failback import Call, go_back
 from infra.commands.failover_fence import with_fence
 from infra.operations.group_writer import GroupWriter
+from infra.operations.topic_acls import Access
 from tests.infra.operations.brokers import Reader
 from tests.infra.operations.night import KilledError, Night, Writer, a_call
 from tests.infra.operations.test_failing_over import GROUPS, ORDERS, REMOTE, night
@@ -75,6 +76,17 @@ def test_producers_may_write_to_the_source_again(night: Night, capsys: pytest.Ca
     fail_back(night)
     assert "✓ writes to orders on useast are allowed again" in capsys.readouterr().out
     assert night.acls.entries == before
+
+
+def test_a_fence_that_nobody_could_see_is_not_said_to_be_absent(
+    night: Night, capsys: pytest.CaptureFixture[str]
+) -> None:
+    work_on_the_target(night, {"checkout-app": 11})
+    night.acls.found = Access(may_change=False, seen=False)
+    fail_back(night, dry_run=True)
+    assert (
+        "! fence         not looked for: the connectors' user may not see the ACLs of useast" in capsys.readouterr().out
+    )
 
 
 def test_records_that_only_the_source_has_are_exported_whole(night: Night, tmp_path: Path) -> None:

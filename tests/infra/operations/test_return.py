@@ -23,6 +23,7 @@ from infra.kubernetes.api import Object, Reference
 from infra.operations.failover_facts import Mode
 from infra.operations.group_writer import GroupWriter
 from infra.operations.return_looking import offsets_reader
+from infra.operations.topic_acls import Access
 from tests.builders import a_topology
 from tests.infra.operations.brokers import Cluster, Reader
 from tests.infra.operations.night import KilledError, Night, Operator, a_call, a_night
@@ -174,6 +175,14 @@ def test_the_flow_may_write_to_the_old_origin_although_its_failover_had_a_fence(
     begin(way)
     assert way.acls.denied == []
     assert "✓ the fence of prod-us-west-2/orders on useast is lifted" in capsys.readouterr().out
+
+
+def test_a_fence_that_nobody_could_see_is_not_said_to_be_absent(way: Way, capsys: pytest.CaptureFixture[str]) -> None:
+    way.acls.found = Access(may_change=False, seen=False)
+    begin(way, dry_run=True)
+    assert (
+        "! fence         not looked for: the connectors' user may not see the ACLs of useast" in capsys.readouterr().out
+    )
 
 
 def test_killed_at_any_call_the_next_run_ends_right(way: Way) -> None:
