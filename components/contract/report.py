@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 SCHEMA_VERSION = 1
 SAMPLES = 20
+ROWS = 50
 Scalar: TypeAlias = str | int | float | bool | None
 #: Kafka's id of each topic, by cluster alias and topic.
 TopicIds: TypeAlias = Mapping[str, Mapping[str, str]]
@@ -89,6 +90,7 @@ class Coverage:
 class CheckOutcome:
     """The outcome of one check. `counts` show what was looked at. Samples never hold a key or a value.
 
+    `rows` hold one row for each consumer group or topic, worst first; the document has the first ROWS of them.
     `coverage` is None if the check could not begin, or in a report of an earlier release.
     """
 
@@ -98,6 +100,7 @@ class CheckOutcome:
     findings: tuple[Finding, ...] = ()
     samples: tuple[Mapping[str, Scalar], ...] = ()
     coverage: Coverage | None = None
+    rows: tuple[Mapping[str, Scalar], ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -129,6 +132,8 @@ class CheckOutcome:
             "findings": [_finding_document(finding) for finding in self.findings],
             "samples": [dict(sample) for sample in self.samples[:SAMPLES]],
             "coverage": self.coverage.document() if self.coverage is not None else None,
+            "rows": [dict(row) for row in self.rows[:ROWS]],
+            "rowsLeftOut": max(0, len(self.rows) - ROWS),
         }
 
 

@@ -36,6 +36,7 @@ from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark import readers, records, transforms
 from spark.checks import proofs
+from spark.checks.rows import group_rows
 from spark.checks.standing import (
     BEFORE_START,
     PAST_TRANSLATION,
@@ -246,7 +247,8 @@ def _outcome(
         f"{numbered(sum(read_again), 'record[|s]')} read again"
     )
     coverage = Coverage("committed offsets", len(look.positions) - sum(unproven.values()), unproven)
-    return CheckOutcome(CheckName.OFFSETS, summary, counts, tuple(findings), proven.samples(), coverage)
+    rows = group_rows(look.positions, proven.by_position, ((each.position, each.finding) for each in found))
+    return CheckOutcome(CheckName.OFFSETS, summary, counts, tuple(findings), proven.samples(), coverage, rows)
 
 
 def _unproven(findings: Sequence[Finding]) -> dict[str, int]:

@@ -30,10 +30,10 @@ from spark.checks.parity_findings import (
     lags,
     parity_findings,
     parity_samples,
-    target_records,
     unread_on_source,
     unread_on_target,
 )
+from spark.checks.rows import counted_partitions, final_partitions, topic_rows, totals
 from spark.checks.translation import SyncHistory
 from spark.flows import OpenFlow
 from spark.guards import SOURCE, TARGET
@@ -80,11 +80,14 @@ def check_parity(
     findings += open_transaction_findings(remote, flow.parameters.target.alias)
     if not loops and not absent and not first_pass.unread:
         findings += nothing_to_compare(first_pass)
-    counts = _counts(flow, first_pass, loops, differences)
+    comparable = flow.parameters.comparable
+    partitions = final_partitions(first_pass, differences) if comparable else counted_partitions(first_pass)
+    counts = _counts(flow, first_pass, loops, differences) | totals(partitions.values())
     relevant = [each for each in differences if each.kind not in (BEFORE_START, NOT_BEGUN)]
     summary = _summary(counts, guarded=flow.parameters.guard is not None)
     coverage = _coverage(flow, first_pass, {**unread, **hidden}, differences, sides)
-    return CheckOutcome(CheckName.PARITY, summary, counts, tuple(findings), parity_samples(relevant), coverage)
+    samples = parity_samples(relevant)
+    return CheckOutcome(CheckName.PARITY, summary, counts, tuple(findings), samples, coverage, topic_rows(partitions))
 
 
 def _coverage(
@@ -175,43 +178,12 @@ _COUNTS = {
 }
 
 
-def final_records(first_pass: FirstPass, differences: Sequence[Difference]) -> dict[str, int]:
-    """Records of both sides, and equal partitions, after the comparison that found `differences`.
-
-    A partition with offsets that could not be read does not count as equal. A partition that is equal from the flow's
-    start on does.
-    """
-    found: dict[TopicPartition, list[Difference]] = {each: [] for each in first_pass.disagreeing}
-    for each in differences:
-        found[each.partition].append(each)
-    on_target = {
-        each: target_records(sums.records, found[each]) if each in found else first_pass.target[each].records
-        for each, sums in first_pass.source.items()
-    }
-    unequal = {each.partition for each in differences if each.kind != BEFORE_START} | set(first_pass.unread)
-    return {
-        "sourceRecords": first_pass.total(SOURCE).records,
-        "targetRecords": sum(on_target.values()),
-        "agreeingPartitions": len(first_pass.source_logs) - len(unequal),
-    }
-
-
-def counted_records(first_pass: FirstPass) -> dict[str, int]:
-    """Records of both sides, and equal partitions, if nothing is compared after the first pass."""
-    return {
-        "sourceRecords": first_pass.total(SOURCE).records,
-        "targetRecords": first_pass.total(TARGET).records,
-        "agreeingPartitions": len(first_pass.source_logs) - len({*first_pass.disagreeing, *first_pass.unread}),
-    }
-
-
 def _counts(
     flow: OpenFlow, first_pass: FirstPass, loops: Sequence[Loop], differences: Sequence[Difference]
 ) -> dict[str, int | float]:
     counts: dict[str, int | float] = {
         "topics": len(flow.partitions) + len(loops),
         "partitions": len(first_pass.source_logs),
-        **(final_records(first_pass, differences) if flow.parameters.comparable else counted_records(first_pass)),
         "comparedByRecord": len(first_pass.disagreeing) if flow.parameters.comparable else 0,
         "unreadOffsets": sum(each.size for each in first_pass.unread.values()),
         "readSeconds": round(first_pass.seconds, 2),

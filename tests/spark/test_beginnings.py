@@ -9,9 +9,9 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.beginnings import arrived, known_starts, owed_ends, without_start
 from spark.checks.first_pass import FirstPass, Sums
 from spark.checks.meanings import Difference, Sides
-from spark.checks.parity import final_records
 from spark.checks.parity_findings import parity_findings
 from spark.checks.retention import Replicated, losses
+from spark.checks.rows import final_partitions, totals
 from spark.checks.standing import standings
 from spark.checks.translation import Position, Sync, SyncHistory
 from spark.report.advice import advice
@@ -108,9 +108,9 @@ def test_the_job_waits_only_for_records_after_the_start() -> None:
 def test_a_partition_that_is_equal_from_its_start_on_counts_as_equal() -> None:
     logs = {ORDERS: OffsetRange(0, 100)}
     first = FirstPass(logs, logs, {ORDERS: Sums(100, 1, 1)}, {ORDERS: Sums(40, 2, 2)}, 0.1)
-    counts = final_records(first, [Difference(ORDERS, "before-start", 60, 0, 59)])
+    counts = totals(final_partitions(first, [Difference(ORDERS, "before-start", 60, 0, 59)]).values())
     assert counts == {"sourceRecords": 100, "targetRecords": 40, "agreeingPartitions": 1}
-    not_begun = final_records(first, [Difference(ORDERS, "not-begun", 100, 0, 99)])
+    not_begun = totals(final_partitions(first, [Difference(ORDERS, "not-begun", 100, 0, 99)]).values())
     assert (not_begun["targetRecords"], not_begun["agreeingPartitions"]) == (0, 0)
 
 

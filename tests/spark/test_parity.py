@@ -9,7 +9,8 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.first_pass import FirstPass, Sums, same_places
 from spark.checks.meanings import Difference
 from spark.checks.missing_topics import absent_topics, young_topics
-from spark.checks.parity import counted_records, final_records, not_compared, nothing_to_compare
+from spark.checks.parity import not_compared, nothing_to_compare
+from spark.checks.rows import counted_partitions, final_partitions, totals
 from spark.transforms import PLACED_MODULUS
 
 LEDGER = TopicPartition("ledger", 0)
@@ -89,24 +90,32 @@ def test_transformed_records_are_not_judged_unless_none_arrived() -> None:
 def test_records_that_arrive_while_the_job_waits_are_counted() -> None:
     """The first pass saw 40 of 100 records, the comparison found no difference: 100 were compared, not 40."""
     first = a_pass(Sums(100, 1, 1), Sums(40, 2, 2))
-    assert final_records(first, []) == {"sourceRecords": 100, "targetRecords": 100, "agreeingPartitions": 1}
+    assert totals(final_partitions(first, []).values()) == {
+        "sourceRecords": 100,
+        "targetRecords": 100,
+        "agreeingPartitions": 1,
+    }
 
 
 def test_the_differences_show_what_the_target_holds() -> None:
     kinds = {"missing-hole": 7, "missing-tail": 5, "unmarked": 3, "duplicated": 20, "extra": 2, "extra-head": 1}
     differences = [Difference(LEDGER, kind, records, 0, 9) for kind, records in kinds.items()]
-    counts = final_records(a_pass(Sums(100, 1, 1), Sums(40, 2, 2)), differences)
+    counts = totals(final_partitions(a_pass(Sums(100, 1, 1), Sums(40, 2, 2)), differences).values())
     assert counts == {"sourceRecords": 100, "targetRecords": 100 - 15 + 23, "agreeingPartitions": 0}
 
 
 def test_a_partition_that_could_not_be_read_to_its_end_is_not_called_equal() -> None:
     equal = replace(a_pass(Sums(5), Sums(5)), unread={LEDGER: OffsetRange(100, 120)})
-    assert final_records(equal, [])["agreeingPartitions"] == 0
-    assert counted_records(equal) == {"sourceRecords": 5, "targetRecords": 5, "agreeingPartitions": 0}
+    assert totals(final_partitions(equal, []).values())["agreeingPartitions"] == 0
+    assert totals(counted_partitions(equal).values()) == {
+        "sourceRecords": 5,
+        "targetRecords": 5,
+        "agreeingPartitions": 0,
+    }
 
 
 def test_records_that_were_only_counted_keep_their_counts() -> None:
-    counts = counted_records(a_pass(Sums(100, 1, 1), Sums(40, 2, 2)))
+    counts = totals(counted_partitions(a_pass(Sums(100, 1, 1), Sums(40, 2, 2))).values())
     assert counts == {"sourceRecords": 100, "targetRecords": 40, "agreeingPartitions": 0}
 
 
