@@ -41,7 +41,7 @@ def check_versions(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
     yield from _check_mounts(flow)
     yield from _check_kafka(topology.strimzi, operator, flow)
     if isinstance(flow.settings.connect.metrics, ReporterMetrics) and not operator.has(_REPORTER_SINCE):
-        remedy = "set `connect.metrics.type: jmxPrometheusExporter` with its ConfigMap"
+        remedy = "set `connect.metrics.type: jmxPrometheusExporter`"
         yield _too_old(flow.where("connect.metrics"), "strimziMetricsReporter", _REPORTER_SINCE, operator, remedy)
     yield from _check_plugin_versions(operator, flow)
     source, target = (topology.clusters.get(alias) for alias in (flow.settings.source, flow.settings.target))

@@ -20,6 +20,7 @@ from components.properties.definitions import Owner, definitions
 from components.render.config_layers import Config, Layer, LayerName, LayerValue, layer, values
 from components.render.connections import FILE_PROVIDER, WORKER_FILE, connection_properties
 from components.render.kafka_connect import BYTE_CONVERTERS
+from components.render.metrics import metrics_properties
 from components.render.presets import preset_settings
 from components.render.transforms import converter_properties, transform_properties
 from components.topology.clusters import PropertyValue
@@ -71,7 +72,7 @@ def connector_layers(flow: ResolvedFlow, role: ConnectorRole, part: str = "") ->
         Layer(LayerName.CLUSTERS, _clusters(flow, role)),
         Layer(LayerName.AGREEMENT, _agreement(flow, role)),
         Layer(LayerName.SELECTION, _selection(flow, role, part)),
-        Layer(LayerName.MODEL, _model(flow, role, part)),
+        Layer(LayerName.MODEL, _model(flow, role, part) | _metrics(flow, role, part)),
     )
 
 
@@ -194,6 +195,13 @@ def _model(flow: ResolvedFlow, role: ConnectorRole, part: str) -> _Entries:
         name: (attrgetter(to_snake(key))(flow.settings), key) for name, key in _DECIDING_KEYS[role].items()
     }
     return _decided(flow, decisions | (_source(flow, part) if role == "source" else {}))
+
+
+def _metrics(flow: ResolvedFlow, role: ConnectorRole, part: str) -> _Entries:
+    own = values(changeable_layers(flow.expanded, role, part)).get("metric.reporters")
+    return _decided(
+        flow, {key: (value, "connect.metrics") for key, value in metrics_properties(flow, role, own).items()}
+    )
 
 
 def _source(flow: ResolvedFlow, part: str) -> _Decisions:

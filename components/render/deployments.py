@@ -17,6 +17,7 @@ from components.render.heartbeat_workers import heartbeat_workers
 from components.render.kafka_connect import connect_object
 from components.render.kafka_connectors import connector_objects, connector_roles
 from components.render.kafka_mirror_maker2 import mirror_maker2_objects, mirror_roles, sends_heartbeats_apart
+from components.render.metrics import metrics_objects
 from components.render.namespaces import namespace_objects
 from components.render.planned_objects import PlannedObject
 from components.render.rbac import access_objects
@@ -58,6 +59,7 @@ def flow_objects(flow: ResolvedFlow) -> tuple[PlannedObject, ...]:
         *(config_map_object(config_map, flow.name) for config_map in connector_config_maps(flow)),
         *secret_objects(flow),
         *access_objects(flow),
+        *metrics_objects(flow),
         connect_object(flow),
         *_heartbeat_workers(flow),
         *connector_objects(flow),
@@ -67,7 +69,7 @@ def flow_objects(flow: ResolvedFlow) -> tuple[PlannedObject, ...]:
 def _heartbeat_workers(flow: ResolvedFlow) -> tuple[PlannedObject, ...]:
     """Return the workers that only send the flow's heartbeats, and what they may read; none if the flow's own do."""
     sender = heartbeat_workers(flow)
-    objects = (*access_objects(sender), connect_object(sender)) if sender is not flow else ()
+    objects = (*access_objects(sender), *metrics_objects(sender), connect_object(sender)) if sender is not flow else ()
     return tuple(replace(planned, part="heartbeats") for planned in objects)
 
 

@@ -5,6 +5,7 @@ from components.kafka.replication_policy import SIDES, Side
 from components.render.api_versions import group_fields, security_fields, strimzi_api_version
 from components.render.config_layers import Config, Layer, LayerName, layer, values
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
+from components.render.metrics import metrics_fields
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest, with_own_labels
 from components.render.references import CONFIG_MAP_PROVIDER, SECRET_PROVIDER
 from components.render.secrets import mounts, rolling_annotations
@@ -75,6 +76,7 @@ def connect_object(flow: ResolvedFlow, *others: ResolvedFlow) -> PlannedObject:
         **group_fields(flow, values(worker_layers(flow))),
         **security_fields(flow, flow.workers_on),
         **worker_fields(flow.settings.connect, template),
+        **metrics_fields(flow),
     }
     body = manifest(
         strimzi_api_version(flow),
@@ -87,4 +89,5 @@ def connect_object(flow: ResolvedFlow, *others: ResolvedFlow) -> PlannedObject:
     # Without it the operator ignores every KafkaConnector of this Connect cluster.
     body["metadata"]["annotations"] = {"strimzi.io/use-connector-resources": "true"}
     body = with_own_labels(body, flow.settings.connect.labels, flow.settings.connect.annotations)
-    return PlannedObject(ObjectRole.CONNECT, body, after=(ObjectRole.TARGET_CREDENTIALS, ObjectRole.SOURCE_CREDENTIALS))
+    after = (ObjectRole.TARGET_CREDENTIALS, ObjectRole.SOURCE_CREDENTIALS, ObjectRole.METRICS_CONFIG)
+    return PlannedObject(ObjectRole.CONNECT, body, after=after)

@@ -22,6 +22,7 @@ from components.render.connector_config import connector_settings
 from components.render.heartbeat_workers import heartbeat_workers
 from components.render.kafka_connect import connect_object, worker_layers
 from components.render.kafka_connectors import connector_fields, connector_object
+from components.render.metrics import metrics_fields, metrics_objects
 from components.render.namespaces import namespace_objects
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest, with_own_labels
 from components.render.rbac import access_objects, read_access_objects
@@ -45,6 +46,7 @@ def mirror_maker2_objects(mirrors: Mirrors) -> tuple[PlannedObject, ...]:
         *(_of_mirror(mirror, planned) for mirror in mirrors for planned in cluster_secrets(mirror, "source")),
         *cluster_secrets(first, "target"),
         *_access(first, resource.manifest),
+        *metrics_objects(first),
         resource,
         *_heartbeats(mirrors),
     )
@@ -65,6 +67,7 @@ def _resource(mirrors: Mirrors) -> PlannedObject:
         for side in _mounted(mirror, first):
             template = joined_templates(template, mounts(mirror, [side]))
     spec = {"replicas": connect.replicas, **_CLUSTERS[first.api](mirrors), **worker_fields(connect, template)}
+    spec |= metrics_fields(first)
     body = manifest(
         strimzi_api_version(first),
         "KafkaMirrorMaker2",
@@ -74,7 +77,12 @@ def _resource(mirrors: Mirrors) -> PlannedObject:
         spec=spec,
     )
     body = with_own_labels(body, connect.labels, connect.annotations)
-    after = (ObjectRole.TARGET_CREDENTIALS, ObjectRole.SOURCE_CREDENTIALS, ObjectRole.ACCESS_BINDING)
+    after = (
+        ObjectRole.TARGET_CREDENTIALS,
+        ObjectRole.SOURCE_CREDENTIALS,
+        ObjectRole.ACCESS_BINDING,
+        ObjectRole.METRICS_CONFIG,
+    )
     return PlannedObject(ObjectRole.MIRROR_MAKER2, body, after=after)
 
 
@@ -180,7 +188,8 @@ def _heartbeats(mirrors: Mirrors) -> Iterator[PlannedObject]:
                 yield _of_mirror(sender, config_map_object(config_map, sender.name))
         own = "" if senders[0].workers_on == "target" or not senders[0].expanded.shared else senders[0].expanded.part
         part = f"heartbeats-{own}" if own else "heartbeats"
-        yield from (replace(planned, part=part) for planned in access_objects(*senders))
+        around = (*access_objects(*senders), *metrics_objects(senders[0]))
+        yield from (replace(planned, part=part) for planned in around)
         yield replace(connect_object(*senders), part=own)
     for mirror in mirrors:
         if sends_heartbeats_apart(mirror):

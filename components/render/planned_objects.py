@@ -28,6 +28,7 @@ class ObjectRole(StrEnum):
     TARGET_CREDENTIALS = "target-credentials"
     SOURCE_VALIDATION = "source-validation"
     TARGET_VALIDATION = "target-validation"
+    METRICS_CONFIG = "metrics-config"
     CONNECT = "connect"
     MIRROR_MAKER2 = "mirror-maker2"
     ACCESS_ROLE = "access-role"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from components.render.planned_objects import Manifest
-from components.topology.workers import ConnectCluster, ExternalLogging, InlineLogging, JmxMetrics, Logging, Metrics
+from components.topology.workers import ConnectCluster, ExternalLogging, InlineLogging, Logging
 
 #: Parts of the model whose keys are Strimzi's own.
 _AS_WRITTEN = {
@@ -14,7 +14,7 @@ _AS_WRITTEN = {
 
 
 def worker_fields(connect: ConnectCluster, mounts: Manifest) -> Manifest:
-    """Return the workers' fields, apart from their number, cluster and configuration.
+    """Return the workers' fields, apart from their number, cluster, configuration and metrics.
 
     `mounts` is the part of the pod template that the replication itself needs. The fields have the same names in every
     API version. Source: Strimzi AbstractKafkaConnectSpec.
@@ -22,8 +22,6 @@ def worker_fields(connect: ConnectCluster, mounts: Manifest) -> Manifest:
     fields: Manifest = connect.model_dump(by_alias=True, exclude_none=True, mode="json", include=_AS_WRITTEN)
     if connect.logging is not None:
         fields["logging"] = _logging(connect.logging)
-    if connect.metrics is not None:
-        fields["metricsConfig"] = _metrics(connect.metrics)
     if template := _template(connect, mounts):
         fields["template"] = template
     return fields
@@ -35,12 +33,6 @@ def _logging(logging: Logging) -> Manifest:
             return {"type": logging.type, "loggers": dict(logging.loggers)}
         case ExternalLogging():
             return {"type": logging.type, "valueFrom": _config_map_key(logging.config_map, logging.key)}
-
-
-def _metrics(metrics: Metrics) -> Manifest:
-    if isinstance(metrics, JmxMetrics):
-        return {"type": metrics.type, "valueFrom": _config_map_key(metrics.config_map, metrics.key)}
-    return {"type": metrics.type} | ({"values": {"allowList": list(metrics.allow_list)}} if metrics.allow_list else {})
 
 
 def _config_map_key(name: str, key: str) -> Manifest:

@@ -87,18 +87,22 @@ Logging = Annotated[InlineLogging | ExternalLogging, Field(discriminator="type")
 
 
 class JmxMetrics(Model):
-    """Metrics from the JMX exporter, with rules from a ConfigMap. Source: Strimzi JmxPrometheusExporterMetrics."""
+    """Metrics from the JMX exporter. Source: Strimzi JmxPrometheusExporterMetrics."""
 
     type: Literal["jmxPrometheusExporter"]
-    config_map: ConfigMapName
-    key: ConfigMapKey
+    config_map: ConfigMapName | None = Field(
+        default=None, description="ConfigMap in the replication's namespace with rules of your own; default: ours."
+    )
+    key: ConfigMapKey | None = Field(default=None, description="Key of the rules; default: `rules.yaml`.")
 
 
 class ReporterMetrics(Model):
     """Metrics from Strimzi's own reporter. Source: StrimziMetricsReporter."""
 
     type: Literal["strimziMetricsReporter"]
-    allow_list: tuple[str, ...] = Field(default=(), description="Patterns of metric names to report; default: all.")
+    allow_list: tuple[str, ...] = Field(
+        default=(), description="Patterns of the names to report; default: MirrorMaker's, Connect's and the JVM's."
+    )
 
 
 Metrics = Annotated[JmxMetrics | ReporterMetrics, Field(discriminator="type")]

@@ -5,6 +5,7 @@ from typing import Any
 
 from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow
+from components.render.metrics import RULES_KEY
 from components.topology.workers import ExternalLogging, JmxMetrics
 from infra.kubernetes.access import asking_kubernetes
 from infra.kubernetes.api import KubernetesApi, Reference
@@ -38,8 +39,8 @@ def _wanted(flow: ResolvedFlow) -> Iterator[tuple[str, str, str]]:
     """Namespace, name and key of each ConfigMap."""
     connect = flow.settings.connect
     for given in (connect.metrics, connect.logging):
-        if isinstance(given, JmxMetrics | ExternalLogging):
-            yield flow.namespace, given.config_map, given.key
+        if isinstance(given, JmxMetrics | ExternalLogging) and given.config_map is not None:
+            yield flow.namespace, given.config_map, given.key or RULES_KEY
 
 
 def lacking(config_map: Mapping[str, Any] | None, key: str) -> str:

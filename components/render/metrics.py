@@ -1,0 +1,118 @@
+"""Metrics of the workers and their connectors: what each of the two exporters needs to report them.
+
+Both report a metric under the same name: Kafka's domain, type and attribute, such as
+`kafka_connect_mirror_mirrorsourceconnector_record_count`. With `metric.names.formats: new` (KIP-1280, Kafka 4.3) the
+type is `plugins`. `tests/contract/test_metrics.py` compares the names with what Kafka registers.
+"""
+
+import yaml
+
+from components.flows.expansion import Shape
+from components.flows.naming import config_map_name
+from components.flows.resolved import ResolvedFlow
+from components.kafka.mirror_connectors import ConnectorRole
+from components.properties.definitions import Owner, definitions
+from components.render.config_layers import Config
+from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
+from components.topology.workers import JmxMetrics, Metrics, ReporterMetrics
+
+RECORDS_LAG = "kafka_consumer_consumer_fetch_manager_metrics_records_lag"
+#: Patterns of whole names. The operator's own list for a KafkaConnect has no metric of MirrorMaker's.
+#: Source: Strimzi KafkaConnectCluster.DEFAULT_METRICS_ALLOW_LIST.
+ALLOW_LIST = ("kafka_connect_.*", RECORDS_LAG, "jvm_.*", "process_.*")
+
+#: JMX quotes names with characters such as `>`. Only the rule of task counts removes the quotes, since alerts compare
+#: the names of connectors.
+_JMX_RULES = {
+    "lowercaseOutputName": True,
+    "includeObjectNames": [
+        "kafka.connect:*",
+        "kafka.connect.mirror:*",
+        "kafka.consumer:type=consumer-fetch-manager-metrics,*",
+    ],
+    "rules": [
+        {
+            "pattern": r'kafka\.connect<type=connect-worker-metrics, connector="?([^"]+?)"?><>([a-z-]+)',
+            "name": "kafka_connect_connect_worker_metrics_$2",
+            "labels": {"connector": "$1"},
+        },
+        {"pattern": r"kafka\.connect"},
+        {"pattern": r"kafka\.consumer<.+replication-consumer.+><>records-lag:"},
+    ],
+}
+
+_REPORTER = "io.strimzi.kafka.metrics.prometheus.ClientMetricsReporter"
+#: Key of the rules in our own ConfigMap.
+RULES_KEY = "rules.yaml"
+
+
+def metrics_fields(flow: ResolvedFlow) -> Manifest:
+    """Return the workers' `metricsConfig`, or nothing. Source: Strimzi MetricsConfig."""
+    metrics = flow.settings.connect.metrics
+    match metrics:
+        case None:
+            return {}
+        case JmxMetrics():
+            name, key = metrics.config_map or _config_map(flow), metrics.key or RULES_KEY
+            return {
+                "metricsConfig": {"type": metrics.type, "valueFrom": {"configMapKeyRef": {"name": name, "key": key}}}
+            }
+        case ReporterMetrics():
+            return {"metricsConfig": {"type": metrics.type, "values": {"allowList": list(allow_list(metrics))}}}
+
+
+def allow_list(metrics: ReporterMetrics) -> tuple[str, ...]:
+    """Return the patterns of the metrics that Strimzi's reporter reports."""
+    return metrics.allow_list or ALLOW_LIST
+
+
+def metrics_objects(flow: ResolvedFlow) -> list[PlannedObject]:
+    """Return the ConfigMap with our rules for the JMX exporter, unless the workers need none or use a user's own."""
+    metrics = flow.settings.connect.metrics
+    if not isinstance(metrics, JmxMetrics) or metrics.config_map is not None:
+        return []
+    body = manifest(
+        "v1", "ConfigMap", _config_map(flow), flow.namespace, flow.name, immutable=True, data=_data(metrics)
+    )
+    return [PlannedObject(ObjectRole.METRICS_CONFIG, body)]
+
+
+def _config_map(flow: ResolvedFlow) -> str:
+    metrics = flow.settings.connect.metrics
+    return config_map_name(flow.workers, "metrics", _data(metrics))
+
+
+def _data(metrics: Metrics | None) -> dict[str, str]:
+    key = metrics.key if isinstance(metrics, JmxMetrics) else None
+    return {key or RULES_KEY: jmx_rules()}
+
+
+def jmx_rules() -> str:
+    """Return our rules for the JMX exporter as YAML."""
+    return yaml.safe_dump(_JMX_RULES, sort_keys=False)
+
+
+def metrics_properties(flow: ResolvedFlow, role: ConnectorRole, reporters: object = None) -> Config:
+    """Return the properties that a connector needs so that its metrics are reported, with their labels.
+
+    `reporters` are those that the user has configured for it. The operator configures only the connectors of a
+    KafkaMirrorMaker2, and no consumer. Source: Strimzi KafkaMirrorMaker2Connectors, KIP-1280.
+    """
+    metrics = flow.settings.connect.metrics
+    if metrics is None or role == "heartbeat":
+        return {}
+    found: Config = {}
+    if role == "source" and "add.source.alias.to.metrics" in definitions(flow.expanded.kafka, Owner.SOURCE):
+        # Later versions always have the label `source`, by which a flow is recognised.
+        found["add.source.alias.to.metrics"] = True
+    if isinstance(metrics, ReporterMetrics):
+        if flow.expanded.shape is not Shape.MIRROR_MAKER2:
+            joined = _REPORTER if reporters is None else f"{reporters},{_REPORTER}"
+            found |= {"metric.reporters": joined, "prometheus.metrics.reporter.listener.enable": False}
+        if role == "source":
+            found |= {
+                "source.consumer.metric.reporters": _REPORTER,
+                "source.consumer.prometheus.metrics.reporter.listener.enable": False,
+                "source.consumer.prometheus.metrics.reporter.allowlist": RECORDS_LAG,
+            }
+    return found

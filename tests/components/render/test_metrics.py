@@ -1,0 +1,107 @@
+"""Metrics are reported with one key: the workers' exporter, its rules, and what connectors need beside it."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from components.flows.resolved import resolve_flows
+from components.render.deployments import deployments
+from components.render.metrics import RECORDS_LAG
+from components.render.planned_objects import Manifest
+from components.topology.parsing import parse_topology
+from tests.builders import a_flow, a_topology
+
+JMX = {"type": "jmxPrometheusExporter"}
+REPORTER = {"type": "strimziMetricsReporter"}
+CLASS = "io.strimzi.kafka.metrics.prometheus.ClientMetricsReporter"
+OF_CONNECTOR = {"metric.reporters": CLASS, "prometheus.metrics.reporter.listener.enable": False}
+OF_CONSUMER = {
+    "source.consumer.metric.reporters": CLASS,
+    "source.consumer.prometheus.metrics.reporter.listener.enable": False,
+    "source.consumer.prometheus.metrics.reporter.allowlist": RECORDS_LAG,
+}
+KINDS: dict[str, dict[str, Any]] = {
+    "flow": a_flow(connect={"metrics": JMX}),
+    "pair": {
+        "kind": "prefixlessPair",
+        "between": ["useast", "uswest"],
+        "topics": ["ledger"],
+        "connect": {"metrics": JMX},
+    },
+    "split": {
+        "kind": "split",
+        "source": "useast",
+        "target": "uswest",
+        "parts": {"big": {"topics": ["orders"], "connect": {"metrics": JMX}}},
+    },
+    "mirrorMaker2": a_flow(kind="mirrorMaker2", connect={"metrics": JMX}),
+}
+
+
+def objects(replication: dict[str, Any], strimzi: str = "1.2") -> list[tuple[str, Manifest]]:
+    topology = parse_topology(a_topology(replication, strimzi=strimzi))
+    found = deployments(resolve_flows(topology, None, {}))
+    return [(planned.key, planned.manifest) for deployment in found for planned in deployment.objects]
+
+
+def metric_properties(config: Manifest) -> Manifest:
+    return {key: value for key, value in config.items() if "metric" in key}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_workers_of_every_kind_find_our_rules_in_a_config_map(kind: str) -> None:
+    found = objects(KINDS[kind])
+    rules = {body["metadata"]["name"]: body for key, body in found if key.startswith("metrics-config")}
+    workers = [body for _, body in found if body["kind"] in {"KafkaConnect", "KafkaMirrorMaker2"}]
+    read = [body["spec"]["metricsConfig"]["valueFrom"]["configMapKeyRef"] for body in workers]
+    assert sorted(each["name"] for each in read) == sorted(rules)
+    for each, body in zip(read, workers, strict=True):
+        config_map = rules[each["name"]]
+        assert config_map["metadata"]["namespace"] == body["metadata"]["namespace"]
+        assert yaml.safe_load(config_map["data"][each["key"]])["rules"]
+
+
+def test_rules_of_the_user_s_own_replace_ours() -> None:
+    found = objects(a_flow(connect={"metrics": JMX | {"configMap": "mine"}}))
+    (connect,) = (body for _, body in found if body["kind"] == "KafkaConnect")
+    assert connect["spec"]["metricsConfig"]["valueFrom"]["configMapKeyRef"] == {"name": "mine", "key": "rules.yaml"}
+    assert not [key for key, _ in found if key.startswith("metrics-config")]
+
+
+def test_rules_exist_before_the_workers_that_read_them() -> None:
+    keys = [key for key, _ in objects(KINDS["mirrorMaker2"])]
+    assert keys.index("metrics-config") < keys.index("mirror-maker2")
+    assert keys.index("metrics-config-heartbeats") < keys.index("connect")
+
+
+def test_connectors_report_to_the_reporter_of_their_worker() -> None:
+    found = {key: body["spec"] for key, body in objects(a_flow(connect={"metrics": REPORTER})) if "connector" in key}
+    assert metric_properties(found["source-connector"]["config"]) == OF_CONNECTOR | OF_CONSUMER
+    assert metric_properties(found["checkpoint-connector"]["config"]) == OF_CONNECTOR
+    assert metric_properties(found["heartbeat-connector"]["config"]) == {}
+
+
+def test_the_operator_configures_the_reporter_of_a_mirror_but_not_of_its_consumer() -> None:
+    found = dict(objects(a_flow(kind="mirrorMaker2", connect={"metrics": REPORTER})))
+    (mirror,) = found["mirror-maker2"]["spec"]["mirrors"]
+    assert metric_properties(mirror["sourceConnector"]["config"]) == OF_CONSUMER
+    assert metric_properties(mirror["checkpointConnector"]["config"]) == {}
+
+
+def test_a_reporter_of_the_user_s_own_stays() -> None:
+    connectors = {"source": {"config": {"metric.reporters": "example.Reporter"}}}
+    found = dict(objects(a_flow(connect={"metrics": REPORTER}, connectors=connectors)))
+    assert found["source-connector"]["spec"]["config"]["metric.reporters"] == f"example.Reporter,{CLASS}"
+
+
+@pytest.mark.parametrize(("strimzi", "wanted"), [("0.45", {"add.source.alias.to.metrics": True}), ("1.2", {})])
+def test_old_versions_are_told_to_name_the_source_in_their_metrics(strimzi: str, wanted: dict[str, Any]) -> None:
+    found = dict(objects(a_flow(connect={"metrics": JMX}), strimzi))
+    assert metric_properties(found["source-connector"]["spec"]["config"]) == wanted
+
+
+def test_without_the_key_nothing_is_added() -> None:
+    found = dict(objects(a_flow()))
+    assert "metricsConfig" not in found["connect"]["spec"]
+    assert metric_properties(found["source-connector"]["spec"]["config"]) == {}
