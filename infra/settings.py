@@ -63,7 +63,11 @@ def stack_file(stack: str, stacks: Path) -> Path:
 
 def topology_file(name: str, stacks: Path) -> Path:
     """The file of a topology."""
-    return stacks / "topologies" / f"{name}.yaml"
+    return _topologies(stacks) / f"{name}.yaml"
+
+
+def _topologies(stacks: Path) -> Path:
+    return stacks / "topologies"
 
 
 def read_settings(stack: str, stacks: Path) -> StackSettings:
@@ -181,7 +185,7 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
     path = topology_file(name, stacks)
     if not path.is_file():
         own = stack_file(stack, stacks)
-        known = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml"))) or "none"
+        known = ", ".join(sorted(file.stem for file in _topologies(stacks).glob("*.yaml"))) or "none"
         raise CannotRunError(
             "unknown-topology",
             f"topology `{name}` has no file",

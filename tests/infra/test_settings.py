@@ -50,9 +50,10 @@ def test_an_unknown_stack_is_answered_with_the_known_ones(tmp_path: Path) -> Non
         read_settings("tset", tmp_path)
 
 
-def test_an_unknown_topology_is_answered_with_the_known_ones(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["prod", "topologies/test"])
+def test_an_unknown_topology_is_answered_with_the_known_ones(name: str, tmp_path: Path) -> None:
     with pytest.raises(CannotRunError, match="Topologies are: test"):
-        read_settings("test", _with_topology(tmp_path, "prod"))
+        read_settings("test", _with_topology(tmp_path, name))
 
 
 @pytest.mark.parametrize(
