@@ -28,7 +28,10 @@ from infra.stack_checks import problems_of_stack
 
 def import_(
     sources: Annotated[
-        list[str], typer.Argument(metavar="FILE|FOLDER|-…", help="YAML or JSON of what runs; `-` is standard input.")
+        list[str],
+        typer.Argument(
+            metavar="FILE|FOLDER|-…", help="YAML, JSON or `mm2.properties` of what runs; `-` is standard input."
+        ),
     ],
     folder: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the new project; new, or empty.")],
     environment: Annotated[str, typer.Option(help="Name of the topology and its stack.")] = "prod",
@@ -40,7 +43,7 @@ def import_(
     region: Annotated[str, typer.Option(help="Region of all clusters; nothing that is read says it.")] = "imported",
     context: Annotated[str | None, typer.Option(help="Kubernetes context of the stacks.")] = None,
 ) -> None:
-    """Write a project for the KafkaMirrorMaker2s and mirror connectors that run already. Changes nothing in a cluster.
+    """Write a project for what MirrorMaker replicates already. Changes nothing in a cluster.
 
     It says what the project leaves out, what is wrong with what runs, and what deploying the project would change. It
     ends with 1 if anything is wrong, if something could not be taken over that may matter, or if records or offsets

@@ -7,13 +7,16 @@ from typing import Any
 
 from components.checks.property_values import is_open_credential
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
+from components.kafka.replication_policy import Side
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from components.render.references import CONFIG_MAP_PROVIDER
+from components.topology.kubernetes_names import is_subdomain
 from infra.importing.chains import taken_transforms, without_bytes
 from infra.importing.left_out import LeftOut
 from infra.importing.logins import Logins
 from infra.importing.placeholders import Placeholders, providers_of, unresolved
+from infra.importing.read_properties import ReadProperties
 from infra.importing.reading import ReadObject
 from infra.importing.settings import Settings
 from infra.importing.workers import CONVERTERS, connect_of, connector_fields_of, own_labels
@@ -107,13 +110,18 @@ class _Flow:
         return config
 
     def _source(self, config: Mapping[str, str], alias: str) -> dict[str, Any]:
-        prefix = "source.cluster."
+        return self._end("source", config, alias)
+
+    def _end(self, side: Side, config: Mapping[str, str], alias: str) -> dict[str, Any]:
+        prefix = f"{side}.cluster."
         given = {key.removeprefix(prefix): value for key, value in config.items() if key.startswith(prefix)}
         given.pop("alias", None)
         return self._logins(alias, self.by_role["source"], f"config.{prefix}").of_properties(given)
 
     def _target(self, alias: str) -> dict[str, Any]:
-        return self._logins(alias, self.connect, "").of_fields(self.connect.spec)
+        if not isinstance(self.connect, ReadProperties):
+            return self._logins(alias, self.connect, "").of_fields(self.connect.spec)
+        return self._end("target", self.by_role["source"].spec["config"], alias)
 
     def _logins(self, alias: str, read: ReadObject, prefix: str) -> Logins:
         def refuse(where: str, code: str, why: str, remedy: str) -> LeftOut:
@@ -157,7 +165,7 @@ class _Flow:
         fields = connector_fields_of(read.spec, refuse, self.left_out, _TASKS[role])
         config = kept_config(own[role], refuse, self.left_out)
         return {
-            "name": read.name,
+            **({"name": read.name} if is_subdomain(read.name) else {}),
             **own_labels(read, self.left_out),
             **fields,
             **({"config": config} if config else {}),

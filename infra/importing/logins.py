@@ -150,17 +150,25 @@ class Logins:
         """Return the properties of a custom login without credentials in plain text; each must become a placeholder."""
         hidden = {}
         for key, value in config.items():
-            if is_open_credential(key, value):
-                name = "".join(part.capitalize() for part in re.split("[^A-Za-z0-9]+", key))
-                placeholder = f"${{secret:{self.alias.lower().replace('_', '-').replace('.', '-')}-login:{name}}}"
+            unknown = unresolved(value)
+            if is_open_credential(key, value) or unknown:
+                placeholder = self._secret_of(key)
                 why = "It holds a credential in plain text, which is not written."
+                if unknown:
+                    why = f"Its placeholder {unknown} needs a configuration provider that the rendered workers lack."
                 remedy = (
                     f"put the value into the Secret and the key that {placeholder} names, in the workers' namespace."
                 )
-                self._leave(key, "plain-text-credential", why, remedy)
+                self._leave(key, "provider-not-known" if unknown else "plain-text-credential", why, remedy)
                 value = placeholder
             hidden[key] = value
         return hidden
+
+    def _secret_of(self, key: str) -> str:
+        """Return a placeholder for a property, with the alias in the key if the Secret's name cannot have it."""
+        secret = re.sub("[^a-z0-9-]", "-", self.alias.lower())
+        name = "".join(part.capitalize() for part in re.split("[^A-Za-z0-9]+", key))
+        return f"${{secret:{secret}-login:{name if secret == self.alias else f'{self.alias}.{name}'}}}"
 
     def _certificate(self, left: dict[str, str]) -> dict[str, Any] | None:
         chain, key = left.get("ssl.keystore.certificate.chain", ""), left.get("ssl.keystore.key", "")

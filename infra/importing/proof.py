@@ -19,6 +19,7 @@ from components.render.deployments import Deployment
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from components.render.planned_objects import PART_OF, Manifest
 from components.render.references import CONFIG_MAP_PROVIDER, SECRET_PROVIDER
+from components.topology.kubernetes_names import is_subdomain
 from infra.importing.flows import Imported, role_of
 from infra.importing.mirrors import effective_configs, normal_mirrors
 from infra.importing.placeholders import Placeholders
@@ -40,6 +41,8 @@ _DECISIVE = re.compile(
     r"|externalConfiguration|build|plugins|jvmOptions|template\..*"
 )
 _ADDED = re.compile(r"config\.(config\.providers.*|connector\.client\.config\.override\.policy|\w+\.converter.*)")
+#: The names that connectors of a KafkaMirrorMaker2 have in Connect.
+_MIRRORED = re.compile(r".+->.+\.Mirror\w+")
 _GROUP = ("groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic")
 
 
@@ -246,14 +249,19 @@ def _with_predicates(config: Mapping[str, str]) -> dict[str, str]:
 
 def _differences(sides: Sequence[DeploymentState], specs: Sequence[Mapping[str, Manifest]]) -> Iterator[Difference]:
     before, after = sides
-    old = {each.name: each for each in before.connectors}
+    # A connector with a name that no object can have is compared with the one that takes its place.
+    made_of = {(each.role, each.part): each.name for each in after.connectors}
+    old = {
+        each.name if is_connector(each.name) else made_of.get((each.role, each.part), each.name): each
+        for each in before.connectors
+    }
     new = {each.name: each for each in after.connectors}
     for name in sorted({*old, *new}):
         read, made = old.get(name), new.get(name)
         if read is None or made is None:
             yield Difference(f"{_CONNECTOR}{name}", "", None if read is None else name, None if made is None else name)
             continue
-        sides_of = ({**each.submitted, "state": each.state} for each in (read, made))
+        sides_of = ({**each.submitted, "state": each.state, "name": each.name} for each in (read, made))
         yield from _changed(f"{_CONNECTOR}{name}", *sides_of)
     for workers in after.workers:
         same = next((each for each in before.workers if (each.kind, each.name) == (workers.kind, workers.name)), None)
@@ -263,6 +271,11 @@ def _differences(sides: Sequence[DeploymentState], specs: Sequence[Mapping[str, 
         yield from _changed(
             f"{workers.kind} {workers.name}", _facts(same, specs[0][same.name]), _facts(workers, specs[1][workers.name])
         )
+
+
+def is_connector(name: str) -> bool:
+    """Whether the operator can make a connector with this name."""
+    return is_subdomain(name) or _MIRRORED.fullmatch(name) is not None
 
 
 def _facts(workers: DeployedWorkers, spec: Manifest) -> dict[str, Any]:

@@ -11,10 +11,12 @@ from components.render.planned_objects import Manifest
 from components.topology.kubernetes_names import is_subdomain
 from infra.files.positions import shown
 from infra.importing.documents import documents_of
+from infra.importing.java_properties import PropertiesFile, is_dedicated, properties_file
 from infra.importing.left_out import LeftOut
 from infra.importing.shapes import missing, shaped, without_removed
 
-_ENDINGS = frozenset({".yaml", ".yml", ".json"})
+_PROPERTIES = ".properties"
+_ENDINGS = frozenset({".yaml", ".yml", ".json", _PROPERTIES})
 #: Kinds that are read to resolve what others refer to.
 _HELPING = frozenset({"ConfigMap"})
 _TAKEN = frozenset({"KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2"})
@@ -69,6 +71,7 @@ class Found:
     """Everything that was read."""
 
     objects: list[ReadObject] = field(default_factory=list)
+    dedicated: list[PropertiesFile] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
 
     def of(self, kind: str) -> list[ReadObject]:
@@ -82,18 +85,29 @@ def read_objects(sources: Sequence[str], namespace: str) -> Found:
     """
     found = Found()
     for file, content in _contents(sources):
-        for document in documents_of(file, content, found.left_out):
-            _take(document, file, namespace, found)
-    if not any(each.kind in {"KafkaConnector", "KafkaMirrorMaker2"} for each in found.objects):
+        _take_file(file, content, namespace, found)
+    if not found.dedicated and not found.of("KafkaConnector") and not found.of("KafkaMirrorMaker2"):
         raise CannotRunError(
             "nothing-to-import",
-            "no KafkaMirrorMaker2 and no KafkaConnector was found",
+            "no KafkaMirrorMaker2, no KafkaConnector and no `mm2.properties` was found",
             ", ".join(sources),
             "".join(f"{each}\n" for each in found.left_out) or "There is nothing else either.",
             "name the files, or pipe `kubectl get kafkamirrormaker2,kafkaconnect,kafkaconnector,configmap -A -o yaml` "
             "into `replicate import -`.",
         )
     return found
+
+
+def _take_file(file: str, content: bytes, namespace: str, found: Found) -> None:
+    named = file.endswith(_PROPERTIES)
+    if is_dedicated(content) and (named or b"apiVersion:" not in content):
+        found.dedicated.append(properties_file(file, content, namespace, found.left_out))
+    elif named:
+        why = "It has no `clusters`, so it is not the file of a dedicated MirrorMaker."
+        found.left_out.append(LeftOut(file, "", "", "no-object", why, "name other files."))
+    else:
+        for document in documents_of(file, content, found.left_out):
+            _take(document, file, namespace, found)
 
 
 def _contents(sources: Sequence[str]) -> Iterator[tuple[str, bytes]]:

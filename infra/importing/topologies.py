@@ -12,6 +12,7 @@ from components.topology.kubernetes_names import is_label
 from components.topology.parsing import parse_topology
 from components.topology.workers import ConnectCluster
 from infra.importing.connects import imported_flow
+from infra.importing.dedicated import flows_of, imported_dedicated
 from infra.importing.flows import Imported, role_of
 from infra.importing.left_out import LeftOut
 from infra.importing.mirrors import imported_mirror_maker2
@@ -78,7 +79,7 @@ def imported_topologies(
             home = ImportedTopology(made.strimzi)
             topologies.append(home)
         home.add(made)
-    return topologies, left_out + list(_config_maps(found))
+    return topologies, list(dict.fromkeys([*left_out, *_config_maps(found)]))
 
 
 def _replications(found: Found, operator: str | None, names: set[str]) -> Iterable[Imported | LeftOut]:
@@ -86,6 +87,12 @@ def _replications(found: Found, operator: str | None, names: set[str]) -> Iterab
     for read in found.of("KafkaMirrorMaker2"):
         version = _kafka(read, operator)
         yield version if isinstance(version, LeftOut) else imported_mirror_maker2(_name(read, names), read, version)
+    for given in found.dedicated:
+        kafka = kafka_version(ConnectCluster(version=None), strimzi(operator or "v1"))
+        wanted = {
+            pair: _free(f"{pair.source}-{pair.target}", given.namespace, names) for pair in flows_of(given, kafka)
+        }
+        yield from imported_dedicated(given, wanted, kafka)
     connectors = found.of("KafkaConnector")
     connects = {(each.namespace, each.name): each for each in found.of("KafkaConnect")}
     for place, connect in connects.items():
@@ -132,8 +139,12 @@ def _kafka(read: ReadObject, operator: str | None) -> str | LeftOut:
 
 def _name(read: ReadObject, names: set[str]) -> str:
     """Return a name for a replication that no other one has."""
-    plain = read.name if is_label(read.name) else re.sub("[^a-z0-9-]+", "-", read.name.lower()).strip("-")
-    wanted: Sequence[str] = (plain, f"{read.namespace}-{plain}", f"{read.namespace}-{plain}-{read.kind.lower()}")
+    return _free(read.name, read.namespace, names, read.kind.lower())
+
+
+def _free(given: str, namespace: str, names: set[str], kind: str = "mm2") -> str:
+    plain = given if is_label(given) else re.sub("[^a-z0-9-]+", "-", given.lower()).strip("-")
+    wanted: Sequence[str] = (plain, f"{namespace}-{plain}", f"{namespace}-{plain}-{kind}")
     name = next((each for each in wanted if each not in names), f"{plain}-{len(names)}")
     names.add(name)
     return name

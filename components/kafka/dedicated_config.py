@@ -1,0 +1,123 @@
+"""How a dedicated MirrorMaker reads its one file of properties: which of them reach workers and connectors of a flow.
+
+Source: MirrorMakerConfig, MirrorHerder, MirrorClientConfig of Kafka 4.3.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import permutations
+from typing import NamedTuple
+
+CLUSTERS = "clusters"
+ENABLED = "enabled"
+_HEARTBEATS = "emit.heartbeats.enabled"
+_CLIENT = re.compile(r"(consumer|producer|admin).*")
+#: Beginnings of properties that a file may give without a cluster, and all workers get.
+_OF_ALL_WORKERS = (
+    *("offset.storage", "config.storage", "status.storage", "key.converter", "value.converter", "header.converter"),
+    *("task", "worker", "replication.policy"),
+)
+#: Beginnings of properties that all connectors get although their names are not theirs.
+_OF_ALL_CONNECTORS = ("config.providers", "replication.policy")
+_BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
+
+
+class Setting(NamedTuple):
+    """A value, and the key of the file that sets it; "" for a default."""
+
+    value: str
+    key: str = ""
+
+
+class Pair(NamedTuple):
+    """Two aliases. MirrorMaker runs workers for a pair if its flow is enabled, or only to send heartbeats."""
+
+    source: str
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.source}->{self.target}"
+
+
+@dataclass(frozen=True)
+class DedicatedConfig:
+    """The properties of a file, by key.
+
+    `connectors` are the names that the three connectors define, `clients` those of addresses and logins.
+    """
+
+    properties: Mapping[str, str]
+    connectors: Collection[str]
+    clients: Collection[str]
+
+    @property
+    def clusters(self) -> list[str]:
+        """The aliases, in the order of the file."""
+        given = self.properties.get(CLUSTERS, "").split(",")
+        return list(dict.fromkeys(each.strip() for each in given if each.strip()))
+
+    @property
+    def flows(self) -> list[Pair]:
+        """The pairs that replicate records."""
+        return [each for each in self._pairs() if _is_true(self.properties.get(f"{each}.{ENABLED}", ""))]
+
+    @property
+    def heartbeats_only(self) -> list[Pair]:
+        """The pairs that replicate nothing, for which MirrorMaker runs a heartbeat connector all the same."""
+        everywhere = self.properties.get(_HEARTBEATS, "true")
+        pairs = (each for each in self._pairs() if each not in self.flows)
+        return [each for each in pairs if _is_true(self.properties.get(f"{each}.{_HEARTBEATS}", everywhere))]
+
+    def _pairs(self) -> Iterator[Pair]:
+        return (Pair(*each) for each in permutations(self.clusters, 2))
+
+    def cluster(self, alias: str) -> dict[str, Setting]:
+        """Return the properties of a cluster by name: its own ones, then logins that the file gives for all.
+
+        MirrorMaker also copies addresses and logins to `producer.`, `consumer.` and `admin.`, where every client reads
+        them anyway; these copies are left out.
+        """
+        found = self._below(f"{alias}.")
+        for name in self.clients:
+            if name in self.properties:
+                found.setdefault(name, Setting(self.properties[name], name))
+        return found
+
+    def connector(self, pair: Pair) -> dict[str, Setting]:
+        """Return the properties of each of the three connectors of a pair; all three get the same ones."""
+        found = {key: each for key, each in self._all().items() if key in self.connectors}
+        found |= self._beginning(_OF_ALL_CONNECTORS)
+        for side, alias in zip(("source", "target"), pair, strict=True):
+            for name, setting in self.cluster(alias).items():
+                found[f"{side}.{name}" if _CLIENT.fullmatch(name) else f"{side}.cluster.{name}"] = setting
+            found.setdefault(f"{side}.cluster.alias", Setting(alias))
+        return found | self._below(f"{pair}.")
+
+    def worker(self, pair: Pair) -> dict[str, Setting]:
+        """Return the properties of the workers of a pair, which belong to its target."""
+        found = self.cluster(pair.target) | self._beginning(_OF_ALL_WORKERS) | self._beginning(("config.providers",))
+        defaults = {
+            "client.id": str(pair),
+            "group.id": f"{pair.source}-mm2",
+            "offset.storage.topic": f"mm2-offsets.{pair.source}.internal",
+            "config.storage.topic": f"mm2-configs.{pair.source}.internal",
+            "status.storage.topic": f"mm2-status.{pair.source}.internal",
+            **{f"{part}.converter": _BYTES for part in ("key", "value", "header")},
+        }
+        return {key: Setting(value) for key, value in defaults.items()} | found
+
+    def _all(self) -> dict[str, Setting]:
+        return {key: Setting(value, key) for key, value in self.properties.items()}
+
+    def _below(self, prefix: str) -> dict[str, Setting]:
+        given = ((key, each) for key, each in self._all().items() if key.startswith(prefix) and key != prefix)
+        return {key.removeprefix(prefix): each for key, each in given}
+
+    def _beginning(self, prefixes: tuple[str, ...]) -> dict[str, Setting]:
+        return {key: each for key, each in self._all().items() if key.startswith(prefixes)}
+
+
+def _is_true(text: str) -> bool:
+    """Whether Java's Boolean.parseBoolean reads a text as true: blanks around it make it false."""
+    return text.lower() == "true"

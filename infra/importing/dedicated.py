@@ -1,0 +1,212 @@
+"""A dedicated MirrorMaker's `mm2.properties` -> flows, each with workers of its own."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from components.kafka.dedicated_config import CLUSTERS, ENABLED, DedicatedConfig, Pair, Setting
+from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
+from components.properties.clients import clients, split_prefix
+from components.properties.definitions import CONNECTORS, Owner, definitions
+from infra.importing.flows import Imported, flow_of
+from infra.importing.java_properties import PropertiesFile
+from infra.importing.left_out import LeftOut
+from infra.importing.read_properties import ReadProperties
+
+_API = "kafka.strimzi.io/v1"
+_GROUP = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
+#: Beginnings of keys that only MirrorMaker's own REST server reads. Source: RestServerConfig.
+_REST = ("dedicated.mode.", "listeners", "rest.", "admin.listeners", "access.control.", "response.http.")
+_CONVERTERS = ("key.converter", "value.converter", "header.converter")
+_OF_THE_GROUP = frozenset({"groupId", "storageTopics"})
+#: Beginnings of properties that plugins define.
+_OF_PLUGINS = (
+    *("transforms.", "predicates.", "topic.creation.", "replication.policy.", "config.providers."),
+    *("key.converter.", "value.converter.", "header.converter."),
+)
+
+
+def imported_dedicated(given: PropertiesFile, names: Mapping[Pair, str], kafka: str) -> Iterator[Imported | LeftOut]:
+    """Yield a flow for each pair that replicates, and everything of the file that is in none of them.
+
+    `names` has the name of each flow, `kafka` the version whose properties are known.
+    """
+    yield from _Dedicated(given, config_of(given, kafka), kafka).parts(names)
+
+
+def flows_of(given: PropertiesFile, kafka: str) -> list[Pair]:
+    """Return the pairs of a file that replicate records."""
+    return config_of(given, kafka).flows
+
+
+def config_of(given: PropertiesFile, kafka: str) -> DedicatedConfig:
+    """Return a file as MirrorMaker of a version reads it."""
+    known = {name for role in CONNECTORS for name in definitions(kafka, role)}
+    return DedicatedConfig(given.properties, known, definitions(kafka, Owner.CLUSTER).keys())
+
+
+@dataclass(frozen=True)
+class _Dedicated:
+    given: PropertiesFile
+    config: DedicatedConfig
+    kafka: str
+
+    def parts(self, names: Mapping[Pair, str]) -> Iterator[Imported | LeftOut]:
+        if not self.config.flows:
+            why = "No flow of it is enabled, so it replicates nothing."
+            yield self._left(CLUSTERS, "nothing-enabled", why, "set `SOURCE->TARGET.enabled = true`.")
+        read: set[str] = set()
+        for pair in self.config.flows:
+            yield self._flow(pair, names[pair], read)
+            yield self._offsets(pair)
+        if self.config.flows:
+            why = f"The file does not say which version of Kafka MirrorMaker is. Defaults are taken from {self.kafka}."
+            yield self._left("", "version-not-said", why, "set `connect.version` of the replications.")
+        yield from self._disabled()
+        yield from self._unread(read)
+
+    def _left(self, field: str, code: str, why: str, remedy: str) -> LeftOut:
+        return LeftOut(self.given.file, "", field, code, why, remedy)
+
+    def _flow(self, pair: Pair, name: str, read: set[str]) -> Imported:
+        connector = self.config.connector(pair)
+        roles: tuple[ConnectorRole, ...] = ("source", "checkpoint", "heartbeat")
+        configs = {role: self._of_role(role, pair, connector) for role in roles}
+        worker = self._of_workers(pair)
+        for settings in (*configs.values(), worker):
+            read |= {each.key for key, each in settings.items() if key not in _GROUP}
+        labels = {"labels": {"strimzi.io/cluster": name}}
+        by_role = {
+            role: self._object(
+                "KafkaConnector",
+                CONNECTOR_CLASSES[role].rpartition(".")[2],
+                labels,
+                {"class": CONNECTOR_CLASSES[role], "autoRestart": {"enabled": True}},
+                configs[role],
+            )
+            for role in roles
+        }
+        annotations = {"annotations": {"strimzi.io/use-connector-resources": "true"}}
+        address = {"bootstrapServers": self.config.cluster(pair.target).get("bootstrap.servers", Setting("")).value}
+        connect = self._object("KafkaConnect", name, annotations, address, worker)
+        made = flow_of(name, connect, by_role, [], self.kafka)
+        # Names of its own: the group that exists knows connectors that the operator would delete.
+        workers = {key: each for key, each in made.replication["connect"].items() if key not in _OF_THE_GROUP}
+        return replace(made, replication={**made.replication, "connect": workers})
+
+    def _object(
+        self,
+        kind: str,
+        name: str,
+        metadata: Mapping[str, object],
+        spec: Mapping[str, object],
+        settings: Mapping[str, Setting],
+    ) -> ReadProperties:
+        body = {
+            "apiVersion": _API,
+            "kind": kind,
+            "metadata": {"name": name, "namespace": self.given.namespace, **metadata},
+            "spec": {**spec, "config": {key: each.value for key, each in settings.items()}},
+        }
+        return ReadProperties(self.given.file, body, "", {key: each.key for key, each in settings.items()})
+
+    def _of_role(self, role: ConnectorRole, pair: Pair, settings: Mapping[str, Setting]) -> dict[str, Setting]:
+        """Return what a connector reads of the properties that all three connectors get."""
+        known = definitions(self.kafka, Owner(role))
+        location = settings.get("offset-syncs.topic.location", Setting("source")).value
+        reached = {
+            prefix
+            for client in clients(Owner(role), location if location in ("source", "target") else "source")
+            for prefix in client.prefixes
+        }
+        kept = {}
+        for key, each in settings.items():
+            prefix, name = split_prefix(key) or ("", key)
+            if prefix.endswith(".cluster."):
+                wanted = name in self.config.clients
+            elif prefix:
+                wanted = prefix in reached
+            else:
+                custom = each.key.startswith(f"{pair}.") and key not in self.config.connectors
+                wanted = key in known or key.startswith(_OF_PLUGINS) or custom
+                wanted = wanted and key not in self._read_by_none(role)
+            if wanted or key.endswith(".cluster.alias"):
+                kept[key] = each
+        return kept
+
+    def _read_by_none(self, role: ConnectorRole) -> set[str]:
+        """Return what connectors of a role define, but do not read: logins have a prefix, and heartbeats one task."""
+        return {
+            ENABLED,
+            "name",
+            "connector.class",
+            *self.config.clients,
+            *(["tasks.max"] if role == "heartbeat" else []),
+        }
+
+    def _of_workers(self, pair: Pair) -> dict[str, Setting]:
+        known = definitions(self.kafka, Owner.WORKER)
+        return {
+            key: each
+            for key, each in self.config.worker(pair).items()
+            if (key in known and key not in self.config.clients and key != "client.id")
+            or key.startswith(("producer.", "admin.", "config.providers", *_CONVERTERS))
+        }
+
+    def _offsets(self, pair: Pair) -> LeftOut:
+        topic = self.config.worker(pair)["offset.storage.topic"].value
+        why = (
+            f"MirrorMaker keeps the offsets of `{pair}` in `{topic}`, under the name `MirrorSourceConnector`, which no "
+            "KafkaConnector can have. The connectors of the project would copy every record again."
+        )
+        remedy = (
+            "set `connectors.source.state: stopped` before you deploy it, stop MirrorMaker, write the offsets of that "
+            "topic to a file, and give it to `replicate offsets STACK FLOW set FILE`; then start the connector."
+        )
+        return LeftOut(self.given.file, str(pair), "", "offsets-not-carried", why, remedy)
+
+    def _disabled(self) -> Iterator[LeftOut]:
+        """Yield the pairs that replicate nothing, if the file or MirrorMaker does anything with them."""
+        heartbeats = self.config.heartbeats_only
+        pairs = [Pair(a, b) for a in self.config.clusters for b in self.config.clusters if a != b]
+        for pair in (each for each in pairs if each not in self.config.flows):
+            keys = [key for key in self.given.properties if key.startswith(f"{pair}.")]
+            if not keys and not (pair in heartbeats and Pair(pair.target, pair.source) in self.config.flows):
+                continue
+            given = self.given.properties.get(f"{pair}.{ENABLED}")
+            why = "It is not enabled, so it replicates nothing."
+            if given is not None and given.strip().lower() == "true":
+                why = (
+                    f"Its `enabled` is `{given}`, with a blank that MirrorMaker reads as false: it replicates nothing."
+                )
+            if pair in heartbeats:
+                why += (
+                    f" MirrorMaker only writes heartbeats to `{pair.target}` for it, as does the heartbeat connector "
+                    f"of a flow from `{pair.target}`."
+                )
+            yield LeftOut(self.given.file, str(pair), ", ".join(keys), "without-effect", why, "none is needed.")
+
+    def _unread(self, read: set[str]) -> Iterator[LeftOut]:
+        """Yield the keys that no flow has."""
+        pairs = [Pair(a, b) for a in self.config.clusters for b in self.config.clusters if a != b]
+        told = {CLUSTERS, *(f"{pair}.{ENABLED}" for pair in self.config.flows)}
+        silent = tuple(f"{pair}." for pair in pairs if pair not in self.config.flows)
+        for key in self.given.properties:
+            if key not in read | told and not key.startswith(silent):
+                yield self._left(key, "without-effect", self._why_unread(key), "none is needed, unless it was meant.")
+
+    def _why_unread(self, key: str) -> str:
+        if key.startswith(_REST):
+            return "Only the REST server between the processes of a dedicated MirrorMaker reads it."
+        if (name := self._group_name(key)) is not None:
+            return f"`{name}` belongs to the workers, and those of the project have a group and topics of their own."
+        if key.startswith(tuple(f"{pair}." for pair in self.config.flows)):
+            return "None of the three connectors reads it."
+        if key.startswith(tuple(f"{alias}." for alias in self.config.clusters)):
+            return "MirrorMaker passes it on as a property of the cluster, where nothing reads it."
+        if "->" in key:
+            return f"It names a cluster that is not in `{CLUSTERS}`, so MirrorMaker ignores it."
+        return "MirrorMaker does not read it unless a cluster or a flow is named before it."
+
+    def _group_name(self, key: str) -> str | None:
+        name = next((key.removeprefix(f"{a}.") for a in self.config.clusters if key.startswith(f"{a}.")), key)
+        return name if name in _GROUP else None

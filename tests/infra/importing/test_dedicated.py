@@ -1,0 +1,154 @@
+"""`replicate import` of a dedicated MirrorMaker's `mm2.properties`."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from infra.commands.app import app
+
+FILE = r"""
+clusters = east, west
+east.bootstrap.servers = east:9093
+west.bootstrap.servers = west:9092
+east.security.protocol = SASL_SSL
+east.sasl.mechanism = SCRAM-SHA-512
+east.sasl.jaas.config = org.apache.kafka.common.security.scram.ScramLoginModule required \
+    username="mirror" password="hunter2";
+east->west.enabled = true
+east->west.topics = orders, payments-.*
+east->west.groups = checkout-.*
+east->west.sync.group.offsets.enabled = true
+east->west.topics.exclude = orders-old
+tasks.max = 4
+replication.factor = 3
+replication.policy.class = org.apache.kafka.connect.mirror.IdentityReplicationPolicy
+sync.topic.acls.enabled = false
+refresh.topics.interval.seconds = 30
+emit.checkpoints.interval.seconds = 20
+west.producer.compression.type = zstd
+east.consumer.max.poll.records = 2000
+"""
+
+
+def run(folder: Path, text: str, *options: str) -> tuple[int, str, dict[str, Any]]:
+    """Exit code, output without folding, and the topology."""
+    folder.mkdir(exist_ok=True)
+    (folder / "mm2.properties").write_text(text)
+    read, out = str(folder / "mm2.properties"), folder / "out"
+    result = CliRunner().invoke(app, ["import", read, "--out", str(out), "--strimzi", "1.2", *options])
+    error = "" if result.exception is None or isinstance(result.exception, SystemExit) else str(result.exception)
+    written = out / "stacks" / "topologies" / "prod.yaml"
+    topology = yaml.safe_load(written.read_text()) if written.exists() else {}
+    everything = "".join(each.read_text() for each in folder.rglob("*") if each.is_file() and each.parent != folder)
+    assert "hunter2" not in result.output + error + everything
+    return result.exit_code, " ".join((result.output + error).split()), topology
+
+
+def test_a_flow_has_everything_that_the_file_says(tmp_path: Path) -> None:
+    _, output, topology = run(tmp_path, FILE, "--namespace", "kafka")
+    login = {"type": "scram-sha-512", "username": "mirror", "password": {"config": "eastPassword"}}
+    assert topology["clusters"] == {
+        "east": {"region": "imported", "bootstrapServers": "east:9093", "tls": {}, "authentication": login},
+        "west": {"region": "imported", "bootstrapServers": "west:9092"},
+    }
+    consumer = {"source.consumer.max.poll.records": 2000}
+    assert topology["replications"] == {
+        "east-west": {
+            "kind": "flow",
+            "source": "east",
+            "target": "west",
+            "namespace": {"name": "kafka", "create": False},
+            "policy": "identity",
+            "topics": ["orders", "payments-.*"],
+            "topicsExclude": ["orders-old"],
+            "groups": ["checkout-.*"],
+            "intervals": {"refreshTopicsSeconds": 30, "emitCheckpointsSeconds": 20},
+            "connect": {"config": {"producer.compression.type": "zstd"}},
+            "connectors": {
+                "source": {
+                    "tasksMax": 4,
+                    "config": {**consumer, "replication.factor": 3, "offset-syncs.topic.replication.factor": 3},
+                },
+                "checkpoint": {"tasksMax": 4, "config": {**consumer, "checkpoints.topic.replication.factor": 3}},
+                "heartbeat": {"config": {"heartbeats.topic.replication.factor": 3}},
+            },
+        }
+    }
+    assert "pulumi config set --stack prod --secret replication:eastPassword VALUE" in output
+
+
+def test_the_offsets_that_no_connector_can_find_are_named(tmp_path: Path) -> None:
+    code, output, _ = run(tmp_path, FILE)
+    assert code == 1
+    assert "offsets-not-carried: " in output
+    assert "keeps the offsets of `east->west` in `mm2-offsets.east.internal`" in output
+    assert "deploying it would change records or offsets" in output
+
+
+def test_properties_are_compared_with_those_that_are_rendered(tmp_path: Path) -> None:
+    """Beyond its name and its login, a source connector differs in the exclusion of our own topics only."""
+    _, output, _ = run(tmp_path, FILE)
+    differing = [each.split(":")[0] for each in output.split("differs connector east-west-source: ")[1:]]
+    assert differing == ["name", "source.cluster.sasl.jaas.config", "topics.exclude"]
+
+
+UNREAD = {
+    "listeners = http://:8083": "listeners. Only the REST server",
+    "consumer.fetch.max.bytes = 1": "consumer.fetch.max.bytes. MirrorMaker does not read it unless a cluster",
+    "west.group.id = mine": "west.group.id. `group.id` belongs to the workers",
+    "east.replication.factor = 1": "east.replication.factor. MirrorMaker passes it on as a property of the cluster",
+    "east->south.enabled = true": "east->south.enabled. It names a cluster that is not in `clusters`",
+    "east->west.source.cluster.nothing = 1": "east->west.source.cluster.nothing. None of the three connectors",
+    "west->east.enabled = true\\u0020": "Its `enabled` is `true `, with a blank that MirrorMaker reads as false",
+    "west->east.topics = .*": "west->east, west->east.topics. It is not enabled, so it replicates nothing.",
+    "tasks.max = 5": "duplicate-key: ",
+    "west.security.protocol = SSL\nwest.ssl.keystore.location = /a.jks": "keystore-file: ",
+    "east.sasl.kerberos.kinit.cmd = kinit": "connection-property: ",
+}
+
+
+@pytest.mark.parametrize(("line", "words"), UNREAD.items(), ids=[each.split(" ")[0] for each in UNREAD])
+def test_what_the_topology_does_not_say_is_listed(tmp_path: Path, line: str, words: str) -> None:
+    assert words in run(tmp_path, f"{FILE}\n{line}\n")[1]
+
+
+def test_both_directions_are_two_flows_of_one_topology(tmp_path: Path) -> None:
+    text = f"{FILE}\nwest->east.enabled = true\nwest->east.topics = returns\n"
+    topology = run(tmp_path, text.replace(".IdentityReplicationPolicy", ".DefaultReplicationPolicy"))[2]
+    assert {key: each["topics"] for key, each in topology["replications"].items()} == {
+        "east-west": ["orders", "payments-.*"],
+        "west-east": ["returns"],
+    }
+    assert list(topology["clusters"]) == ["east", "west"]
+
+
+def test_a_file_without_a_flow_is_refused_by_its_reason(tmp_path: Path) -> None:
+    code, output, topology = run(tmp_path, FILE.replace("east->west.enabled = true", ""))
+    assert (code, topology) == (1, {})
+    assert "nothing-enabled: " in output
+
+
+def test_standard_input_is_recognized(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["import", "-", "--out", str(tmp_path / "out")], input=FILE)
+    assert result.exit_code == 1
+    assert (tmp_path / "out" / "stacks" / "topologies" / "prod.yaml").exists()
+
+
+def test_other_properties_are_left_out(tmp_path: Path) -> None:
+    code, output, _ = run(tmp_path, "log4j.rootLogger = INFO\n")
+    assert code != 0
+    assert "It has no `clusters`, so it is not the file of a dedicated MirrorMaker." in output
+
+
+def test_custom_logins_of_aliases_that_differ_in_case_have_keys_of_their_own(tmp_path: Path) -> None:
+    text = "clusters = East, east\nEast->east.enabled = true\n"
+    for alias in ("East", "east"):
+        text += f"{alias}.bootstrap.servers = {alias}:9093\n{alias}.security.protocol = SASL_SSL\n"
+        text += f"{alias}.sasl.mechanism = MINE\n"
+        text += f'{alias}.sasl.jaas.config = org.example.Login required password="hunter2";\n'
+    clusters = run(tmp_path, text)[2]["clusters"]
+    logins = [clusters[alias]["authentication"]["config"]["sasl.jaas.config"] for alias in ("East", "east")]
+    assert logins == ["${secret:east-login:East.SaslJaasConfig}", "${secret:east-login:SaslJaasConfig}"]
