@@ -4,6 +4,8 @@ from components.contract.problems import Problem as Problem
 from components.contract.problems import ReplicationError as ReplicationError
 from components.resources.kafka_users import KafkaUsers as KafkaUsers
 from components.resources.kafka_users import KafkaUsersArgs as KafkaUsersArgs
+from components.resources.monitoring import Monitoring as Monitoring
+from components.resources.monitoring import MonitoringArgs as MonitoringArgs
 from components.resources.replications import BidirectionalPrefixlessPair as BidirectionalPrefixlessPair
 from components.resources.replications import BidirectionalPrefixlessPairArgs as BidirectionalPrefixlessPairArgs
 from components.resources.replications import ConnectClusterSplit as ConnectClusterSplit

@@ -14,7 +14,9 @@ from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.deployments import flow_outputs
 from components.render.job_parameters import job_parameters
 from components.render.kafka_users import kafka_user_objects
+from components.render.monitoring import monitoring_objects
 from components.resources.kafka_users import KafkaUsers, KafkaUsersArgs
+from components.resources.monitoring import Monitoring, MonitoringArgs
 from components.resources.replications import (
     BidirectionalPrefixlessPair,
     BidirectionalPrefixlessPairArgs,
@@ -100,6 +102,9 @@ def _register(settings: StackSettings) -> None:
         _component(name, of_replication, settings, secrets, warned)
     if kafka_user_objects(settings.topology, settings.region):
         KafkaUsers("kafka-users", KafkaUsersArgs(topology=settings.topology, region=settings.region, secrets=secrets))
+    if monitoring_objects(settings.topology, settings.stack, settings.region):
+        args = MonitoringArgs(topology=settings.topology, stack=settings.stack, region=settings.region)
+        Monitoring("monitoring", args)
     pulumi.export("replications", {flow.name: flow_outputs(flow) for flow in flows})
     pulumi.export("modelDigest", model_digest(settings.topology))
     if settings.allow_unproven is not None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from components.changes.connector_restarts import connector_effects
 from components.changes.deployment_state import DeploymentState
 from components.changes.effect import Effect
+from components.changes.monitoring import monitoring_effects
 from components.changes.namespaces_and_users import namespace_and_user_effects
 from components.changes.offset_translation import translation_effects
 from components.changes.records import record_effects
@@ -24,6 +25,7 @@ _THEMES = (
     connector_effects,
     worker_effects,
     namespace_and_user_effects,
+    monitoring_effects,
 )
 
 #: Takes a flow's name and one of its keys, and returns the key's path in the topology file.

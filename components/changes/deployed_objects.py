@@ -10,13 +10,14 @@ from typing import Any
 from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState
 from components.kafka.mirror_connectors import ROLE_OF_CLASS
 from components.properties.values import value_text
-from components.render.planned_objects import PART_OF, Manifest
+from components.render.planned_objects import PART_OF, Manifest, ObjectRole
 from components.render.references import CONFIG_MAP_PROVIDER
 
 #: Fields of a worker resource that do not affect its pods. The operator sets log levels in running workers.
 #: Source: Strimzi KafkaConnectAssemblyOperator, AbstractConnectOperator.
 _NOT_IN_PODS = frozenset({"replicas", "logging", "bootstrapServers", "config", "template", "connectCluster", "mirrors"})
 _NOT_IN_PODS |= {"target", "clusters", "groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic"}
+_MONITORING_KINDS = frozenset({"PodMonitor", "PrometheusRule"})
 _POD_TEMPLATES = frozenset({"pod", "connectContainer", "initContainer"})
 _GROUP_PROPERTIES = frozenset({"group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic"})
 _PLACEHOLDER = re.compile(rf"\$\{{{CONFIG_MAP_PROVIDER}:(?P<namespace>[^/}}]+)/(?P<name>[^:}}]+):(?P<key>[^}}]+)\}}")
@@ -49,6 +50,11 @@ def deployment_state(name: str, objects: Objects, flows_by_source: Mapping[str, 
         frozenset(each["metadata"]["name"] for each in _of_kind(objects, "Namespace").values()),
         _of_kind(objects, "ResourceQuota") | _of_kind(objects, "LimitRange"),
         {each["metadata"]["name"]: each for each in _of_kind(objects, "KafkaUser").values()},
+        {
+            (each["kind"], each["metadata"]["name"]): each
+            for key, each in objects.items()
+            if each["kind"] in _MONITORING_KINDS or key == ObjectRole.DASHBOARD
+        },
     )
 
 

@@ -121,6 +121,7 @@ class DeploymentState:
     namespaces: frozenset[str] = frozenset()
     quotas: Mapping[str, Manifest] = field(default_factory=dict)
     users: Mapping[str, Manifest] = field(default_factory=dict)
+    monitoring: Mapping[tuple[str, str], Manifest] = field(default_factory=dict)
 
     @property
     def first_flow(self) -> str:

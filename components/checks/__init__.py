@@ -15,6 +15,7 @@ from components.checks.kafka_users import check_kafka_users
 from components.checks.loops import check_halves, check_loops
 from components.checks.losses import check_losses
 from components.checks.mirrors import check_mirrors, declares_its_clusters
+from components.checks.monitoring import check_monitoring
 from components.checks.names import check_aliases, check_names, check_namespaces
 from components.checks.open_grants import check_declared_grants
 from components.checks.own_classes import check_own_classes
@@ -85,3 +86,4 @@ def _problems(topology: Topology) -> Iterator[Problem]:
     yield from check_loops(flows)
     yield from check_halves(flows)
     yield from check_guard_markers(flows)
+    yield from check_monitoring(topology, flows)

@@ -29,6 +29,8 @@ _ENVIRONMENT: Mapping[str, Any] = {
     "quota": True,
     # What the validation job accepts does not change what is replicated.
     "validation": True,
+    # Nor does what alerts hold it to.
+    "objectives": True,
     "connect": _WORKERS,
     "connectors": {
         "source": _CONNECTOR,

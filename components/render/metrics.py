@@ -16,7 +16,27 @@ from components.render.config_layers import Config
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
 from components.topology.workers import JmxMetrics, Metrics, ReporterMetrics
 
+_SOURCE = "kafka_connect_mirror_mirrorsourceconnector_"
+_CHECKPOINT = "kafka_connect_mirror_mirrorcheckpointconnector_"
+_TASKS = "kafka_connect_connect_worker_metrics_connector_"
+_NEW = "kafka_connect_plugins_"
+
+#: The metrics that alerts and the dashboard read, by their names in the form `legacy`.
+RECORD_COUNT = f"{_SOURCE}record_count"
+LATENCY_MAX = f"{_SOURCE}replication_latency_ms_max"
+CHECKPOINT_LATENCY = f"{_CHECKPOINT}checkpoint_latency_ms"
+FAILED_TASKS = f"{_TASKS}failed_task_count"
+RUNNING_TASKS = f"{_TASKS}running_task_count"
 RECORDS_LAG = "kafka_consumer_consumer_fetch_manager_metrics_records_lag"
+READ = (RECORD_COUNT, LATENCY_MAX, CHECKPOINT_LATENCY, FAILED_TASKS, RUNNING_TASKS, RECORDS_LAG)
+
+#: Names of the form `new` that alerts read of the source connectors.
+NEW_NAMES = (f"{_NEW}record_count", f"{_NEW}replication_latency_ms_max")
+#: Pattern of names in the form `new` -> the name in the form `legacy`. Source: KIP-1280.
+LEGACY_NAMES = {
+    f"{_NEW}((record|byte|replication)_.+)": f"{_SOURCE}$1",
+    f"{_NEW}(checkpoint_latency_.+)": f"{_CHECKPOINT}$1",
+}
 #: Patterns of whole names. The operator's own list for a KafkaConnect has no metric of MirrorMaker's.
 #: Source: Strimzi KafkaConnectCluster.DEFAULT_METRICS_ALLOW_LIST.
 ALLOW_LIST = ("kafka_connect_.*", RECORDS_LAG, "jvm_.*", "process_.*")

@@ -38,6 +38,9 @@ class ObjectRole(StrEnum):
     HEARTBEAT_CONNECTOR = "heartbeat-connector"
     KAFKA_USER = "user"
     KAFKA_USER_PASSWORD = "user-password"
+    POD_MONITOR = "pod-monitor"
+    PROMETHEUS_RULE = "prometheus-rule"
+    DASHBOARD = "dashboard"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from components.kafka.replication_policy import Policy
-from components.topology.clusters import Cluster, Model, NonNegativeInt, PositiveInt
+from components.topology.clusters import Cluster, Model, NonNegativeInt, OwnLabels, PositiveInt, SecretName
 from components.topology.connectors import Connectors, MirrorConnectors, PairConnectors, StartFrom, SubName
 from components.topology.transforms import OwnTransforms, Transforms
 from components.topology.workers import ConnectCluster, NamespaceChoice, Quota
@@ -120,6 +120,14 @@ class Validation(Model):
     )
 
 
+class Objectives(Model):
+    """What a replication must achieve; alerts fire when it does not."""
+
+    lag_seconds: PositiveInt | None = Field(
+        default=None, description="Longest time from a record's timestamp until the target must have it."
+    )
+
+
 class Delivery(Model):
     """What every kind of replication can set about its records."""
 
@@ -134,6 +142,7 @@ class Delivery(Model):
     tuning: Tuning = Field(default=Tuning(), description="Client settings, and the rate that they must reach.")
     intervals: Intervals = Field(default=Intervals(), description="How often connectors look, sync and report.")
     validation: Validation = Field(default=Validation(), description="What the validation job takes on trust.")
+    objectives: Objectives = Field(default=Objectives(), description="What alerts hold the replication to.")
 
 
 class FromSourceToTarget(Delivery):
@@ -247,6 +256,21 @@ class MirrorMaker2(FromSourceToTarget, OnKubernetes):
 Replication = Annotated[Flow | PrefixlessPair | Split | MirrorMaker2, Field(discriminator="kind")]
 
 
+class Monitoring(Model):
+    """Objects for the Prometheus operator and Grafana: what scrapes the workers, alerts, and a dashboard."""
+
+    namespace: SecretName = Field(description="Existing namespace for these objects, such as Prometheus' own.")
+    labels: OwnLabels = Field(
+        default_factory=dict,
+        description="More labels of PodMonitors and PrometheusRules, by which Prometheus selects them.",
+    )
+    runbooks: str | None = Field(
+        default=None,
+        pattern=r"^https?://\S+$",
+        description="Address of a page with a section for each alert, to which alerts link.",
+    )
+
+
 class Topology(Model):
     """Every cluster and every replication of one environment."""
 
@@ -256,3 +280,4 @@ class Topology(Model):
     )
     clusters: Mapping[str, Cluster] = Field(description="Kafka clusters, by alias.")
     replications: Mapping[str, Replication] = Field(description="Replications, by name.")
+    monitoring: Monitoring | None = Field(default=None, description="Scraping, alerts and a dashboard of each stack.")

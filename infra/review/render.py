@@ -13,13 +13,15 @@ from components.contract.problems import CannotRunError
 from components.flows.resolved import resolve_flows
 from components.render.deployments import deployments
 from components.render.kafka_users import kafka_user_objects
+from components.render.monitoring import monitoring_objects
 from components.render.planned_objects import PlannedObject
 from infra.settings import StackSettings
 from infra.stack_checks import raise_mistakes
 
 _MARKER = "# Rendered by `replicate render`; the next one replaces every file here.\n"
-#: No replication can have this name, because Kubernetes does not allow it.
+#: No replication can have these names, because Kubernetes does not allow it.
 USERS_FOLDER = "kafka_users"
+MONITORING_FOLDER = "stack_monitoring"
 
 
 def rendered_files(settings: StackSettings, addresses: Mapping[str, str]) -> dict[str, str]:
@@ -28,12 +30,19 @@ def rendered_files(settings: StackSettings, addresses: Mapping[str, str]) -> dic
     flows = resolve_flows(settings.topology, settings.region, addresses)
     deployed = deployments(flows)
     folders = {each.name: each.objects for each in deployed}
-    if users := kafka_user_objects(settings.topology, settings.region):
-        folders[USERS_FOLDER] = users
+    folders |= {name: objects for name, objects in stack_objects(settings).items() if objects}
     files = {"kustomization.yaml": _MARKER + _yaml(_kustomization(list(folders)))}
     for folder, objects in folders.items():
         files |= {f"{folder}/{name}": text for name, text in _files_of(objects).items()}
     return files
+
+
+def stack_objects(settings: StackSettings) -> dict[str, tuple[PlannedObject, ...]]:
+    """The objects that belong to the stack as a whole, not to one of its replications, by their folder."""
+    return {
+        USERS_FOLDER: kafka_user_objects(settings.topology, settings.region),
+        MONITORING_FOLDER: monitoring_objects(settings.topology, settings.stack, settings.region),
+    }
 
 
 def is_rendered(folder: Path) -> bool:

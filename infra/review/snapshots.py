@@ -12,12 +12,11 @@ from components.contract.problems import CannotRunError, ReplicationError
 from components.flows.expansion import ExpandedFlow
 from components.flows.resolved import resolve_flows
 from components.render.deployments import Deployment, deployments
-from components.render.kafka_users import kafka_user_objects
 from components.render.planned_objects import Manifest, PlannedObject, manifest, waits
 from components.topology.clusters import ConfigValue
 from infra.environment import stack_environment
 from infra.review.bases import Base
-from infra.review.render import USERS_FOLDER
+from infra.review.render import stack_objects
 from infra.settings import PROJECT, StackSettings, read_settings, readable_config, stack_file
 from infra.stack_checks import raise_mistakes
 
@@ -33,7 +32,7 @@ class Snapshot:
     """A stack at one point in time.
 
     `deployments` are those of the topology, by the name of their workers. `others` has what is only known as objects:
-    rendered files and Kafka users. An empty snapshot stands for a stack that does not exist.
+    rendered files, Kafka users and what watches the flows. An empty snapshot stands for a stack that does not exist.
     """
 
     deployments: Mapping[str, Deployment] = field(default_factory=dict)
@@ -51,7 +50,7 @@ class Snapshot:
         return self.others.get(name, {})
 
     def waits(self, name: str) -> Mapping[str, tuple[str, ...]]:
-        """Keys of the objects that each object waits for; unknown, so empty, for rendered files and Kafka users."""
+        """Keys of the objects that each object waits for; unknown, so empty, for what is only known as objects."""
         known = self.deployments.get(name)
         return waits(known.objects) if known is not None else {}
 
@@ -123,10 +122,9 @@ def _of_settings(settings: StackSettings, known: Mapping[str, str]) -> Snapshot:
         if isinstance(value := cluster.bootstrap_servers, ConfigValue)
     }
     flows = resolve_flows(settings.topology, settings.region, {**unknown, **settings.values, **known})
-    users = kafka_user_objects(settings.topology, settings.region)
     return Snapshot(
         {each.name: each for each in deployments(flows)},
-        {USERS_FOLDER: _by_key(users)} if users else {},
+        {name: _by_key(objects) for name, objects in stack_objects(settings).items() if objects},
         " ".join(each for each in (settings.kubeconfig, settings.context) if each),
     )
 

@@ -3,8 +3,17 @@
 Without it an alert on a name that nobody reports would stay silent, and look like a flow without trouble.
 """
 
+import re
+from typing import Any
+
 import pytest
 
+from components.flows.resolved import resolve_flows
+from components.render.deployments import deployments
+from components.render.metrics import READ
+from components.render.monitoring import Relabeling, relabelings
+from components.topology.parsing import parse_topology
+from tests.builders import a_cluster, a_flow, a_topology
 from tests.contract.exporters import EXPORTED_BY, FORMS, REFUSED, Series, exported
 
 CASES = [
@@ -55,6 +64,37 @@ def test_the_latency_of_checkpoints_tells_no_groups_apart(kafka: str, form: str,
     name = f"kafka_connect_{TYPES[form][1]}_checkpoint_latency_ms"
     found = {each.labels["group"]: each.value for each in of_name(kafka, form, by, name)}
     assert found == ({"first": 5000, "second": 5000} if form == "legacy" else {"first": 1000})
+
+
+MIRRORS = {
+    "kind": "mirrorMaker2",
+    "target": "uswest",
+    "sources": {"useast": {"topics": ["orders"]}, "eucentral": {"topics": ["orders"]}},
+}
+CLUSTERS = {"useast": a_cluster(), "uswest": a_cluster("us-west-2"), "eucentral": a_cluster("eu-central-1")}
+
+
+@pytest.mark.parametrize(("kafka", "form", "by"), CASES)
+@pytest.mark.parametrize(
+    ("replication", "flow"), [(a_flow(), "orders"), (MIRRORS, "orders-from-useast")], ids=["flow", "two mirrors"]
+)
+def test_prometheus_sees_every_metric_under_one_name_with_its_flow(
+    kafka: str, form: str, by: str, replication: dict[str, Any], flow: str
+) -> None:
+    (deployment,) = deployments(resolve_flows(parse_topology(a_topology(replication, clusters=CLUSTERS)), None, {}))
+    steps = relabelings(deployment.flows)
+    seen = [relabelled(each, steps) for each in exported(kafka)[form][by]]
+    assert {each.name for each in seen if each.labels.get("flow") == flow} >= set(READ)
+
+
+def relabelled(series: Series, steps: list[Relabeling]) -> Series:
+    """What Prometheus makes of a series. Source: model/relabel, action `replace`."""
+    labels = {"__name__": series.name, **series.labels}
+    for step in steps:
+        value = ";".join(labels.get(name, "") for name in step.get("sourceLabels", []))
+        if (found := re.fullmatch(step.get("regex", "(.*)"), value, re.DOTALL)) is not None:
+            labels[step["targetLabel"]] = found.expand(step["replacement"].replace("$1", r"\1"))
+    return Series(labels.pop("__name__"), labels, series.value)
 
 
 def test_kafka_refuses_a_second_group_under_the_new_names() -> None:

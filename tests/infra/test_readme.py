@@ -77,7 +77,9 @@ def yaml_problems(document: Any, folder: Path) -> list[Problem]:
             return list(check_plan(plan, stacks))
         case {"config": _}:
             return stack_problems(document, folder)
-    assert document.keys() <= {"strimzi", "clusters", "replications"}, "it is none of what a README may show"
+    assert document.keys() <= {"strimzi", "clusters", "replications", "monitoring"}, (
+        "it is none of what a README may show"
+    )
     return list(check_topology(an_example(**document)))
 
 

@@ -1,0 +1,82 @@
+"""What is asked to be watched and would report nothing."""
+
+from collections.abc import Iterable, Iterator
+
+from components.contract.problems import Problem, Severity
+from components.flows.expansion import ExpandedFlow
+from components.kafka.patterns import matches_any
+from components.render.metrics import FAILED_TASKS, NEW_NAMES, RUNNING_TASKS, allow_list
+from components.topology.model import Topology
+from components.topology.workers import ReporterMetrics
+
+_FORMS = "metric.names.formats"
+
+
+def check_monitoring(topology: Topology, flows: Iterable[ExpandedFlow]) -> Iterator[Problem]:
+    """Workers report what alerts read, and alerts exist for what a flow must achieve."""
+    for flow in flows:
+        yield from _check_checkpoint_metrics(flow)
+        if topology.monitoring is None:
+            yield from _check_objectives(flow)
+        elif flow.settings.connect.metrics is None:
+            yield Problem(
+                flow.where("connect.metrics"),
+                "monitoring-without-metrics",
+                "`monitoring` is set, but the workers report no metrics",
+                "The dashboard would be empty, and the alert MirrorMetricsAbsent would never end.",
+                "set `connect.metrics: {type: jmxPrometheusExporter}`, or `{type: strimziMetricsReporter}` from "
+                "Strimzi 0.48 on.",
+            )
+        else:
+            yield from _check_allow_list(flow)
+
+
+def _check_objectives(flow: ExpandedFlow) -> Iterator[Problem]:
+    if flow.settings.objectives.lag_seconds is not None:
+        yield Problem(
+            flow.where("objectives.lagSeconds"),
+            "objective-not-watched",
+            f"nothing watches the objective of {flow.settings.objectives.lag_seconds} s",
+            "Only an alert holds a flow to its objectives, and the topology has no `monitoring`.",
+            "set `monitoring: {namespace: NAME}` at the top of the topology.",
+            Severity.WARNING,
+        )
+
+
+def _check_allow_list(flow: ExpandedFlow) -> Iterator[Problem]:
+    metrics = flow.settings.connect.metrics
+    if not isinstance(metrics, ReporterMetrics):
+        return
+    left_out = [name for name in _of_workers(flow) if not matches_any(allow_list(metrics), name)]
+    if left_out:
+        yield Problem(
+            flow.where("connect.metrics.allowList"),
+            "metrics-left-out",
+            f"the allow list leaves out {', '.join(f'`{name}`' for name in left_out)}",
+            "Alerts and the dashboard read these metrics of the workers, and would never see them.",
+            "add `kafka_connect_.*`, or remove `allowList` for the list of the project.",
+        )
+
+
+def _of_workers(flow: ExpandedFlow) -> tuple[str, ...]:
+    """The metrics that the workers' own reporter must report; those of the form `new` are among them."""
+    names = (FAILED_TASKS, RUNNING_TASKS)
+    connectors = flow.settings.connectors
+    configs = [connectors.source.config, *(source.config for source in connectors.sources.values())]
+    if not any("new" in str(config.get(_FORMS)) for config in configs):
+        return names
+    return (*names, *NEW_NAMES)
+
+
+def _check_checkpoint_metrics(flow: ExpandedFlow) -> Iterator[Problem]:
+    """Source: MirrorCheckpointMetrics of Kafka 4.3, one sensor for all groups of a task."""
+    checkpoint = flow.settings.connectors.checkpoint
+    if checkpoint.enabled and "new" in str(checkpoint.config.get(_FORMS)):
+        yield Problem(
+            flow.where(f"connectors.checkpoint.config.{_FORMS}"),
+            "checkpoint-metrics-refused",
+            f"`{_FORMS}` of the checkpoint connector is `{checkpoint.config[_FORMS]}`",
+            "Under its new names Kafka 4.3 refuses the metrics of every group of a task but the first.",
+            f"remove `{_FORMS}` from the checkpoint connector; the source connector can keep it.",
+            Severity.WARNING,
+        )

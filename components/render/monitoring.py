@@ -1,0 +1,93 @@
+"""What the Prometheus operator and Grafana need to watch the flows of a stack: scraping, alerts, a dashboard.
+
+Every series gets the label `flow`, which Kafka does not know. Names of the form `new` become those of `legacy`, so that
+one alert fits both. Source: Prometheus operator, PodMonitor and PrometheusRule.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from components.flows.resolved import ResolvedFlow
+from components.render.acls import flows_without_addresses
+from components.render.alerts import alert_rule, flow_alerts
+from components.render.deployments import Deployment, declared_connectors, deployments
+from components.render.metrics import LEGACY_NAMES
+from components.render.planned_objects import ObjectRole, PlannedObject, manifest, with_own_labels
+from components.topology.model import Monitoring, Topology
+
+#: The objects' `part-of` label, in place of a flow's name.
+_MONITORING = "monitoring"
+_API = "monitoring.coreos.com/v1"
+_WORKERS = ("KafkaConnect", "KafkaMirrorMaker2")
+
+Relabeling = dict[str, Any]
+
+
+def monitoring_objects(topology: Topology, stack: str, region: str | None) -> tuple[PlannedObject, ...]:
+    """Return the objects that watch the flows of a region (of all without one); none unless the topology asks for them.
+
+    The topology must have passed its checks.
+    """
+    monitoring = topology.monitoring
+    flows = flows_without_addresses(topology, region)
+    if monitoring is None or not flows:
+        return ()
+    return (
+        *(_pod_monitor(each, monitoring) for each in deployments(flows)),
+        *(_rules(flow, stack, monitoring) for flow in flows),
+    )
+
+
+def _pod_monitor(deployment: Deployment, monitoring: Monitoring) -> PlannedObject:
+    workers = [planned for planned in deployment.objects if planned.kind in _WORKERS]
+    spec = {
+        "namespaceSelector": {"matchNames": [deployment.flows[0].namespace]},
+        "selector": {
+            "matchExpressions": [
+                _in("strimzi.io/cluster", [planned.name for planned in workers]),
+                # A Kafka cluster in the namespace can have the same name.
+                _in("strimzi.io/kind", sorted({planned.kind for planned in workers})),
+            ]
+        },
+        "podMetricsEndpoints": [
+            {"port": "tcp-prometheus", "path": "/metrics", "metricRelabelings": relabelings(deployment.flows)}
+        ],
+    }
+    body = manifest(_API, "PodMonitor", f"mirror-{deployment.name}", monitoring.namespace, _MONITORING, spec=spec)
+    return PlannedObject(ObjectRole.POD_MONITOR, with_own_labels(body, monitoring.labels, {}), part=deployment.name)
+
+
+def _in(key: str, values: list[str]) -> dict[str, Any]:
+    return {"key": key, "operator": "In", "values": values}
+
+
+def relabelings(flows: Sequence[ResolvedFlow]) -> list[Relabeling]:
+    """Return what Prometheus does with each series of these workers: one name for a metric, and its flow."""
+    names = [
+        {"sourceLabels": ["__name__"], "regex": pattern, "targetLabel": "__name__", "replacement": name}
+        for pattern, name in LEGACY_NAMES.items()
+    ]
+    if len(flows) == 1:
+        return [*names, {"targetLabel": "flow", "replacement": flows[0].name}]
+    return [*names, *(each for flow in flows for each in _of_flow(flow))]
+
+
+def _of_flow(flow: ResolvedFlow) -> Iterator[Relabeling]:
+    """Yield how to tell the series of a mirror from those of others in the same workers."""
+    source, target = (re.escape(flow.alias(side)) for side in ("source", "target"))
+    connectors = "|".join(re.escape(each.connector) for each in declared_connectors(flow))
+    for labels, pattern in (
+        (["source", "target"], f"{source};{target}"),
+        (["connector"], f'"?({connectors})"?'),
+        (["client_id"], rf'"?{source}->{target}\|.*'),
+    ):
+        yield {"sourceLabels": labels, "regex": pattern, "targetLabel": "flow", "replacement": flow.name}
+
+
+def _rules(flow: ResolvedFlow, stack: str, monitoring: Monitoring) -> PlannedObject:
+    rules = [alert_rule(alert, flow, stack, monitoring.runbooks) for alert in flow_alerts(flow)]
+    name = f"mirror-{flow.name}"
+    spec = {"groups": [{"name": name, "rules": rules}]}
+    body = manifest(_API, "PrometheusRule", name, monitoring.namespace, _MONITORING, spec=spec)
+    return PlannedObject(ObjectRole.PROMETHEUS_RULE, with_own_labels(body, monitoring.labels, {}), part=flow.name)

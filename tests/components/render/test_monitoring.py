@@ -1,0 +1,127 @@
+"""What watches a stack: scraped with the flow's name, alerts that name the flow and what to type next."""
+
+from typing import Any
+
+import pulumi
+import pytest
+
+from components import Monitoring, MonitoringArgs, ReplicationError
+from components.render.monitoring import monitoring_objects
+from components.render.planned_objects import Manifest
+from components.topology.model import Topology
+from components.topology.parsing import parse_topology
+from tests.builders import a_flow, a_topology
+from tests.components.recorder import record
+
+METRICS: dict[str, Any] = {"connect": {"metrics": {"type": "jmxPrometheusExporter"}}}
+MONITORING: dict[str, Any] = {"namespace": "monitoring", "labels": {"release": "prometheus"}}
+
+
+def topology(monitoring: dict[str, Any] | None = None, **flow: Any) -> Topology:
+    asked = MONITORING | (monitoring or {})
+    return parse_topology(a_topology(a_flow(**METRICS | flow), monitoring=asked))
+
+
+def rules(**flow: Any) -> dict[str, Manifest]:
+    """The alerts of a flow, by name."""
+    found = {planned.key: planned.manifest for planned in monitoring_objects(topology(**flow), "prod", None)}
+    (group,) = found["prometheus-rule-orders"]["spec"]["groups"]
+    return {rule["alert"]: rule for rule in group["rules"]}
+
+
+def test_objects_are_where_and_as_prometheus_looks_for_them() -> None:
+    for planned in monitoring_objects(topology(), "prod", None):
+        metadata = planned.manifest["metadata"]
+        assert metadata["namespace"] == "monitoring"
+        assert planned.kind == "ConfigMap" or metadata["labels"]["release"] == "prometheus"
+
+
+@pytest.mark.parametrize(("region", "watched"), [("us-west-2", True), ("us-east-1", False), (None, True)])
+def test_flows_are_watched_by_the_stack_that_deploys_them(region: str | None, watched: bool) -> None:
+    assert bool(monitoring_objects(topology(), "prod", region)) is watched
+
+
+def test_nothing_is_watched_unless_the_topology_asks() -> None:
+    assert monitoring_objects(parse_topology(a_topology()), "prod", None) == ()
+
+
+def test_the_pods_of_all_workers_of_a_replication_are_scraped() -> None:
+    """A KafkaMirrorMaker2 of the API v1 has workers for heartbeats beside it."""
+    found = monitoring_objects(topology(kind="mirrorMaker2"), "prod", None)
+    (spec,) = (planned.manifest["spec"] for planned in found if planned.kind == "PodMonitor")
+    assert spec["namespaceSelector"] == {"matchNames": ["mirror-orders"]}
+    clusters, kinds = spec["selector"]["matchExpressions"]
+    assert clusters["values"] == ["orders", "orders-heartbeats"]
+    assert kinds["values"] == ["KafkaConnect", "KafkaMirrorMaker2"]
+
+
+def test_an_alert_names_its_flow_and_the_next_command() -> None:
+    rule = rules(monitoring={"runbooks": "https://runbooks.example.com/mirror"})["MirrorHeartbeatSilent"]
+    count = "kafka_connect_mirror_mirrorsourceconnector_record_count"
+    assert rule == {
+        "alert": "MirrorHeartbeatSilent",
+        "expr": f'sum by (flow) (increase({count}{{flow="orders",topic="useast.heartbeats"}}[300s])) == 0',
+        "for": "1m",
+        "labels": {"severity": "critical", "flow": "orders", "source": "useast", "target": "uswest"},
+        "annotations": {
+            "summary": "orders: no heartbeat of useast has been replicated for 300 s",
+            "description": "Nothing shows that records still cross, even if no records are due. "
+            "Next: `replicate status prod`.",
+            "runbook_url": "https://runbooks.example.com/mirror#mirrorheartbeatsilent",
+        },
+    }
+
+
+ALWAYS = {"MirrorTaskFailed", "MirrorMetricsAbsent", "MirrorPartitionStalled"}
+
+
+@pytest.mark.parametrize(
+    ("flow", "names"),
+    [
+        pytest.param({}, {*ALWAYS, "MirrorHeartbeatSilent", "MirrorCheckpointsMissing"}, id="as it comes"),
+        pytest.param(
+            {"objectives": {"lagSeconds": 30}},
+            {*ALWAYS, "MirrorHeartbeatSilent", "MirrorCheckpointsMissing", "MirrorLatencyHigh"},
+            id="with an objective",
+        ),
+        pytest.param({"replicateHeartbeats": False}, {*ALWAYS, "MirrorCheckpointsMissing"}, id="no heartbeats cross"),
+        pytest.param(
+            {"connectors": {"heartbeat": {"enabled": False}, "checkpoint": {"enabled": False}}},
+            ALWAYS,
+            id="neither heartbeats nor checkpoints",
+        ),
+        pytest.param({"connectors": {"source": {"state": "paused"}}}, {"MirrorTaskFailed"}, id="paused on purpose"),
+    ],
+)
+def test_a_flow_has_the_alerts_that_can_end(flow: dict[str, Any], names: set[str]) -> None:
+    assert set(rules(**flow)) == names
+
+
+def test_silence_is_longer_than_the_interval_of_heartbeats() -> None:
+    assert "[1200s]" in rules(intervals={"emitHeartbeatsSeconds": 120})["MirrorHeartbeatSilent"]["expr"]
+
+
+@pytest.mark.parametrize(("policy", "renamed"), [("default", True), ("identity", False)])
+def test_lag_and_records_of_a_partition_meet_whatever_the_topic_is_called(policy: str, renamed: bool) -> None:
+    expression = rules(policy=policy)["MirrorPartitionStalled"]["expr"]
+    assert (r'"topic", "$1", "topic", "useast\\.(.+)")' in expression) is renamed
+
+
+def test_the_component_registers_every_object_beside_the_replications() -> None:
+    args = MonitoringArgs(topology=topology(), stack="prod")
+    recorder = record(lambda: _discard(Monitoring("monitoring", args)))
+    component = recorder.named("monitoring")
+    assert recorder.named("monitoring-pod-monitor-orders").parent == component.urn
+    assert recorder.named("monitoring-prometheus-rule-orders").parent == component.urn
+
+
+def test_the_component_refuses_flows_that_report_nothing() -> None:
+    def program() -> None:
+        with pytest.raises(ReplicationError, match="monitoring-without-metrics"):
+            Monitoring("monitoring", MonitoringArgs(topology=topology(connect={}), stack="prod"))
+
+    assert record(program).resources == []
+
+
+def _discard(component: pulumi.ComponentResource) -> None:
+    del component
