@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -32,6 +33,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("--parameters", type=Path, required=True, help="parameter document of the stack (JSON)")
     arguments.add_argument("--flow", help="check only this flow or replication (default: all of the document)")
     arguments.add_argument("--report", type=Path, help="write the report here (JSON, see spark/report/schema.json)")
+    arguments.add_argument("--html", type=Path, help="write the report here as a page (needs Jinja2)")
     arguments.add_argument("--publish", action="store_true", help="write the verdict to ConfigMap <flow>-validation")
     arguments.add_argument("--json", action="store_true", help="print the report as JSON instead of a table")
     arguments.add_argument(
@@ -59,8 +61,12 @@ def main(argv: list[str] | None = None) -> int:
     )
     try:
         document = read_document(arguments.parameters)
+        page = page_writer() if arguments.html else None
         report = run(document, chosen_flows(document, arguments.flow), options)
-        write_report(report, arguments.report)
+        if arguments.report:
+            write(arguments.report, json.dumps(report.document(), indent=2) + "\n", "--report")
+        if page is not None:
+            write(arguments.html, page(report), "--html")
         show(report, arguments.json)
         if arguments.publish:
             for where in publish(report, arguments.kubeconfig):
@@ -71,19 +77,32 @@ def main(argv: list[str] | None = None) -> int:
     return report.exit_code
 
 
-def write_report(report: Report, path: Path | None) -> None:
-    """Write the report to `path`, if one was given; raises CannotRunError when that fails."""
-    if path is None:
-        return
+def page_writer() -> Callable[[Report], str]:
+    """What makes a page of a report; raises CannotRunError if Jinja2 is missing, before the job spends minutes."""
     try:
-        path.write_text(json.dumps(report.document(), indent=2) + "\n", encoding="utf-8")
+        from spark.report.page import page
+    except ImportError as error:
+        raise CannotRunError(
+            "jinja2-missing",
+            f"{error.name} is not installed",
+            sys.executable,
+            "The page that --html names is made with Jinja2.",
+            "install Jinja2 for this Python, or leave --html out.",
+        ) from None
+    return page
+
+
+def write(path: Path, text: str, option: str) -> None:
+    """Write `text` to the file that `option` names; raises CannotRunError if that fails."""
+    try:
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise CannotRunError(
             "report-not-written",
             error.strerror or "not writable",
             str(path),
-            "The report goes to the file that --report names.",
-            "give --report a writable path.",
+            f"The report goes to the file that {option} names.",
+            f"give {option} a writable path.",
         ) from None
 
 

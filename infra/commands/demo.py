@@ -112,9 +112,10 @@ def _expect_record(target: Region, topic: str) -> None:
 
 
 def _validate(settings: StackSettings, console: Console) -> int:
-    report = stack_environment(settings).validation_folder / "report.json"
-    code = run_validation(ValidationRun(settings, report, publish=True, catch_up_seconds=60), console)
-    console.print(f"  report: {shown(report)}")
+    folder = stack_environment(settings).validation_folder
+    report, page = folder / "report.json", folder / "report.html"
+    code = run_validation(ValidationRun(settings, report, publish=True, catch_up_seconds=60, html=page), console)
+    console.print(f"  report: {shown(report)}\n  page: {shown(page)}")
     return code
 
 

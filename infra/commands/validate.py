@@ -19,6 +19,9 @@ def validate(
         typer.Option(help="Validate only this flow or replication; without it, all.", autocompletion=complete_flow),
     ] = None,
     report: Annotated[Path, typer.Option(help="File to write the report to.")] = Path("report.json"),
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the report to this file, as a page for a browser.")
+    ] = None,
     publish: Annotated[
         bool, typer.Option("--publish", help="Publish the verdict as a ConfigMap in the flow's namespace.")
     ] = False,
@@ -32,12 +35,12 @@ def validate(
 
     The exit code is 0 if everything passed, 1 if something failed, 2 if something could not be checked.
 
-    Example: `replicate validate local --publish`
+    Example: `replicate validate local --html report.html`
     """
     # It loads Pulumi, which takes longer than TAB may.
     from infra.validation.run import ValidationRun, run_validation
 
     run = ValidationRun(
-        read_settings(stack, project.stacks), report, flow, publish, catch_up_seconds, as_json, declared
+        read_settings(stack, project.stacks), report, flow, publish, catch_up_seconds, as_json, declared, html
     )
     raise typer.Exit(run_validation(run, err))

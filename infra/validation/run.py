@@ -40,7 +40,8 @@ CLASS_PATH_VARIABLES = ("SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "SPARK_HOME", 
 
 @dataclass(frozen=True)
 class ValidationRun:
-    """One run of the job. `report` is where the report goes; without `flow` the job validates every flow.
+    """One run of the job. `report` is where the report goes, and `html` its page if one is wanted; without `flow` the
+    job validates every flow.
 
     `declared` validates what the stack's files declare, for a stack that Pulumi does not deploy.
     """
@@ -52,6 +53,7 @@ class ValidationRun:
     catch_up_seconds: float = 30
     as_json: bool = False
     declared: bool = False
+    html: Path | None = None
 
     def flows(self) -> tuple[ResolvedFlow, ...]:
         """The flows that the stack's files declare. Without Pulumi, its configuration need not hold credentials."""
@@ -72,6 +74,7 @@ class ValidationRun:
         """The run as arguments of the job, its parameters aside."""
         options = ["--report", str(self.report), f"--catch-up-seconds={self.catch_up_seconds:g}"]
         options += ["--flow", self.flow] if self.flow else []
+        options += ["--html", str(self.html)] if self.html else []
         return options + [option for option, on in (("--publish", self.publish), ("--json", self.as_json)) if on]
 
 

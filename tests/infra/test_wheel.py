@@ -31,7 +31,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_holds_every_file_of_the_packages_but_words(wheel: Path) -> None:
     command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard", *PACKAGES]
     listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    wanted = {name for name in listed if not name.endswith(".md") and (ROOT / name).exists()}
+    wanted = {name for name in listed if not name.endswith((".md", ".png")) and (ROOT / name).exists()}
     assert wanted - set(zipfile.ZipFile(wheel).namelist()) == set()
 
 

@@ -12,9 +12,10 @@ import pytest
 from kubernetes import client, config
 from pyspark.sql import SparkSession
 
+from components.contract.problems import CannotRunError
 from components.contract.report import FlowOutcome, Report, Verdict
 from infra.local.endpoints import Endpoints, Region
-from spark.command_line import entry
+from spark.command_line import entry, write
 from spark.credentials import resolver
 from spark.job import Options, check_flow
 from spark.report.publish import publish
@@ -217,3 +218,22 @@ def test_a_folder_without_jars_ends_the_command_with_two_and_a_report(tmp_path: 
     answer = subprocess.run(line, capture_output=True, text=True, check=False, timeout=300, cwd="/")
     assert answer.returncode == 2
     assert json.loads(report.read_text())["error"]["code"] == "spark-jars-missing"
+
+
+def test_a_page_that_cannot_be_made_ends_the_command_before_spark_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parameters = tmp_path / "params.json"
+    parameters.write_text(json.dumps({"schemaVersion": 1, "stack": "local", "flows": [a_flow_document()]}))
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.delitem(sys.modules, "spark.report.page", raising=False)
+    assert entry(["--parameters", str(parameters), "--html", str(tmp_path / "report.html")]) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith("jinja2-missing: jinja2 is not installed")
+    assert "install Jinja2 for this Python, or leave --html out" in printed
+
+
+@pytest.mark.parametrize("option", ["--report", "--html"])
+def test_a_report_that_cannot_be_written_is_refused_with_its_option(option: str, tmp_path: Path) -> None:
+    with pytest.raises(CannotRunError, match=f"report-not-written: .*give {option} a writable path"):
+        write(tmp_path / "no-such-folder" / "report", "…", option)

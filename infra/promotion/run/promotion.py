@@ -195,8 +195,14 @@ def _deploy(run: Promotion, settings: StackSettings) -> int:
     run.say(f"{stack}: waiting until connectors and tasks run")
     deployment.wait_ready(settings, run.request.ready_seconds)
     run.say(f"{stack}: validating")
-    report = stack_environment(settings).validation_folder / "report.json"
-    job = ValidationRun(settings, report, publish=True, catch_up_seconds=run.request.catch_up_seconds)
+    folder = stack_environment(settings).validation_folder
+    job = ValidationRun(
+        settings,
+        folder / "report.json",
+        publish=True,
+        catch_up_seconds=run.request.catch_up_seconds,
+        html=folder / "report.html",
+    )
     code = run_validation(job, run.console)
     run.say(f"{stack}: recording the evidence")
     known = _read(run, settings)

@@ -1,5 +1,6 @@
 """`replicate validate --declared`: the job's parameters without Pulumi, for a stack that GitOps deploys."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,9 @@ def test_a_stack_that_pulumi_deploys_is_asked_for_its_output(monkeypatch: pytest
     monkeypatch.setenv("PATH", "")
     with pytest.raises(CannotRunError):
         ValidationRun(read_settings("prod-us-west-2", STACKS), Path("report.json")).document()
+
+
+def test_the_page_goes_where_the_run_says() -> None:
+    assert "--html" not in a_run("prod-us-west-2").arguments
+    run = replace(a_run("prod-us-west-2"), html=Path("report.html"))
+    assert run.arguments[run.arguments.index("--html") :][:2] == ["--html", "report.html"]

@@ -1,0 +1,160 @@
+"""What a report proves about a failover now: what is lost, read again and skipped, or why nobody knows. Pure."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from components.contract.report import CheckName, CheckOutcome, FlowOutcome, Report, Severity, Verdict
+
+#: The checks without which a figure is not known. A topic that the job may not see is in no count of any check.
+_FOR_LOSS = (CheckName.ACCESS, CheckName.MOVES, CheckName.HEARTBEATS, CheckName.PARITY)
+_FOR_SKIPPING = (CheckName.ACCESS, CheckName.OFFSETS, CheckName.PARITY, CheckName.RETENTION)
+_WORKERS_ONLY = "heartbeats-of-workers"
+_CODES_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number that a report proves, with its unit; without a number, `why` says what is missing for it."""
+
+    number: float | None
+    unit: str = ""
+    why: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "not proven" if self.number is None else f"{self.number:,g}{self.unit}"
+
+
+@dataclass(frozen=True)
+class Failover:
+    """A failover from one cluster to another, by all flows of that direction.
+
+    `loses` is in seconds: the longest that a heartbeat took to arrive. `accepted` are the codes of the findings that
+    nobody judged, because the topology accepts them.
+    """
+
+    source: str
+    target: str
+    loses: Figure
+    reads_again: Figure
+    skips: Figure
+    accepted: tuple[str, ...] = ()
+
+    @property
+    def figures(self) -> tuple[tuple[str, Figure], ...]:
+        return ("loses", self.loses), ("re-reads", self.reads_again), ("skips", self.skips)
+
+    @property
+    def why(self) -> tuple[str, ...]:
+        """Why it is not proven; empty if it is."""
+        return tuple(dict.fromkeys(reason for _, figure in self.figures for reason in figure.why))
+
+
+def failovers(report: Report) -> tuple[Failover, ...]:
+    """One for each pair of clusters with a flow from the one to the other, those that are not proven first."""
+    flows: dict[tuple[str, str], list[FlowOutcome]] = {}
+    for each in report.flows:
+        flows.setdefault((each.source, each.target), []).append(each)
+    found = [_failover(source, target, every) for (source, target), every in flows.items()]
+    return tuple(sorted(found, key=lambda each: not each.why))
+
+
+def headline(report: Report) -> str:
+    """The first line of the page. It is a yes only if everything that it names was looked at."""
+    found = failovers(report)
+    why = [reason for each in found for reason in each.why]
+    if report.error is not None:
+        why = [f"the job could not run ({report.error.code})"]
+    elif not found:
+        why = ["the report holds no flow"]
+    if why:
+        return f"Fail over now: not proven, because {why[0]}"
+    loses = max((each.loses for each in found), key=lambda figure: figure.number or 0)
+    again, skips = _sum(each.reads_again for each in found), _sum(each.skips for each in found)
+    trusting = ", if the accepted findings are right" if any(each.accepted for each in found) else ""
+    return f"Fail over now: loses {loses}, re-reads {again}, skips {skips}{trusting}"
+
+
+def _failover(source: str, target: str, flows: Sequence[FlowOutcome]) -> Failover:
+    loses = [_loses(each) for each in flows]
+    longest = max((each.number for each in loses if each.number is not None), default=0.0)
+    return Failover(
+        source,
+        target,
+        Figure(None, why=_why(loses)) if _why(loses) else Figure(longest, " s"),
+        _sum(_reads_again(each) for each in flows),
+        _sum(_skips(each) for each in flows),
+        tuple(sorted({code for flow in flows for check in flow.checks for code in check.accepted})),
+    )
+
+
+def _sum(figures: Iterable[Figure]) -> Figure:
+    every = list(figures)
+    why = _why(every)
+    return Figure(None, why=why) if why else Figure(sum(each.number or 0 for each in every))
+
+
+def _why(figures: Iterable[Figure]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(reason for each in figures for reason in each.why))
+
+
+def _loses(flow: FlowOutcome) -> Figure:
+    if why := tuple(_reasons(flow, _FOR_LOSS, whole=True)):
+        return Figure(None, why=why)
+    beats = _check(flow, CheckName.HEARTBEATS)
+    assert beats is not None
+    if any(each.code == _WORKERS_ONLY for each in beats.findings):
+        return Figure(None, why=(f"the heartbeats of {flow.name} start on {flow.target}, so they do not show a delay",))
+    if not beats.counts.get("observed"):
+        return Figure(None, why=(f"no heartbeat of {flow.name} arrived while the job looked",))
+    if not _count(flow, CheckName.PARITY, "sourceRecords"):
+        return Figure(None, why=(f"{flow.name} had no record to compare",))
+    longest_ms = max(0, beats.counts["latencyMaxMs"]) + beats.counts["latencyResolutionMs"]
+    return Figure(math.ceil(longest_ms / 100) / 10, " s")
+
+
+def _reads_again(flow: FlowOutcome) -> Figure:
+    if why := (*_reasons(flow, (CheckName.OFFSETS,), whole=False), *_without_offsets(flow)):
+        return Figure(None, why=why)
+    return Figure(_count(flow, CheckName.OFFSETS, "readAgain"))
+
+
+def _skips(flow: FlowOutcome) -> Figure:
+    why = (*_reasons(flow, _FOR_SKIPPING, whole=True), *_without_offsets(flow))
+    return Figure(None, why=why) if why else Figure(0)
+
+
+def _without_offsets(flow: FlowOutcome) -> Iterator[str]:
+    check = _check(flow, CheckName.OFFSETS)
+    if check is not None and check.verdict is Verdict.PASS and not check.counts.get("committedOffsets"):
+        yield f"no group of {flow.name} has committed an offset yet"
+
+
+def _reasons(flow: FlowOutcome, names: Sequence[CheckName], *, whole: bool) -> Iterator[str]:
+    """Why these checks of the flow prove nothing; with `whole`, also why any other check that ran did not pass."""
+    if flow.error is not None:
+        yield f"{flow.name} could not be checked ({flow.error.code})"
+        return
+    for name in (each for each in names if _check(flow, each) is None):
+        yield f"{name} did not run on {flow.name}{': ' * (name in flow.not_run)}{flow.not_run.get(name, '')}"
+    concerned = [each for each in flow.checks if whole or each.name in names]
+    for verdict, said in ((Verdict.FAIL, "fails"), (Verdict.ERROR, "could not be judged")):
+        for check in (each for each in concerned if each.verdict is verdict):
+            yield f"{check.name} {said} on {flow.name} ({', '.join(_codes(check))})"
+
+
+def _codes(check: CheckOutcome) -> list[str]:
+    """The codes that decide the verdict, at most three."""
+    severity = Severity.FAIL if check.verdict is Verdict.FAIL else Severity.ERROR
+    found = list(dict.fromkeys(each.code for each in check.findings if each.severity is severity))
+    found = found or sorted(check.coverage.not_judged if check.coverage else ())
+    return found[:_CODES_NAMED] + (["…"] if len(found) > _CODES_NAMED else [])
+
+
+def _check(flow: FlowOutcome, name: CheckName) -> CheckOutcome | None:
+    return next((each for each in flow.checks if each.name == name), None)
+
+
+def _count(flow: FlowOutcome, name: CheckName, count: str) -> float:
+    check = _check(flow, name)
+    return check.counts.get(count, 0) if check is not None else 0

@@ -1,0 +1,144 @@
+"""The report as one HTML page that loads nothing. The names in it come from clusters: the template escapes all of them.
+
+Needs Jinja2, which nothing else of the job does.
+"""
+
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from jinja2 import Environment, PackageLoader, StrictUndefined  # type: ignore[import-not-found,unused-ignore]
+from markupsafe import Markup, escape  # type: ignore[import-not-found,unused-ignore]
+
+from components.contract.report import ROWS, CheckName, CheckOutcome, Finding, FlowOutcome, Report, Scalar, Severity
+from components.contract.wording import numbered
+from spark.report.failover import failovers, headline
+from spark.report.flow_map import flow_map
+from spark.report.remedies import MARK
+
+SYMBOLS = {"pass": "✓", "fail": "✕", "error": "?", "accepted": "≈", "note": "i"}
+_WRONG = (Severity.FAIL, Severity.ERROR)
+#: Control characters, marks that change the direction of what follows, and halves of characters.
+_INVISIBLE = {"Cc", "Cf", "Cs"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """The findings of one check with the same code and the same remedy: evidence, and what to do once."""
+
+    flow: FlowOutcome
+    check: str
+    code: str
+    severity: Severity
+    evidence: tuple[str, ...]
+    remedy: str
+    accepted: str | None
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        return self.evidence[:ROWS]
+
+    @property
+    def left_out(self) -> int:
+        return len(self.evidence) - len(self.shown)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of all flows, worst first, each with its flow; `left_out` is how many more there are."""
+
+    rows: tuple[tuple[FlowOutcome, dict[str, Scalar]], ...]
+    left_out: int
+
+
+def page(report: Report) -> str:
+    """The whole page as HTML."""
+    blocks = [block for flow in report.flows for block in _blocks(flow)]
+    environment = Environment(
+        loader=PackageLoader("spark", "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"commands": commands, "number": number, "numbered": numbered, "time": _time}
+    of = partial(_checks_named, report.flows)
+    html: str = environment.get_template("page.html").render(
+        report=report,
+        headline=headline(report),
+        failovers=failovers(report),
+        map=flow_map(report.flows),
+        symbols=SYMBOLS,
+        groups=_table(of(CheckName.OFFSETS), lambda row: (-_of(row, "wrong"), -_of(row, "readAgain"))),
+        topics=_table(of(CheckName.PARITY), lambda row: (_of(row, "agreeingPartitions") - _of(row, "partitions"),)),
+        heartbeats=of(CheckName.HEARTBEATS),
+        movements=of(CheckName.MOVES),
+        slowest_ms=max((check.counts.get("latencyMaxMs", 0) for _, check in of(CheckName.HEARTBEATS)), default=0),
+        problems=sorted((each for each in blocks if each.severity in _WRONG), key=lambda each: each.severity != "fail"),
+        accepted=[each for each in blocks if each.severity is Severity.ACCEPTED],
+        notes=[each for each in blocks if each.severity is Severity.NOTE],
+        errors=[_sentences(each) for each in (report.error,) if each is not None],
+    )
+    return html
+
+
+def _checks_named(flows: Iterable[FlowOutcome], name: CheckName) -> list[tuple[FlowOutcome, CheckOutcome]]:
+    return [(flow, check) for flow in flows for check in flow.checks if check.name == name]
+
+
+def _table(
+    checks: Iterable[tuple[FlowOutcome, CheckOutcome]], order: Callable[[dict[str, Scalar]], tuple[float, ...]]
+) -> Table:
+    rows = [(flow, dict(row)) for flow, check in checks for row in check.rows]
+    return Table(tuple(sorted(rows, key=lambda each: order(each[1]))[:ROWS]), max(0, len(rows) - ROWS))
+
+
+def _of(row: dict[str, Scalar], name: str) -> float:
+    value = row[name]
+    assert isinstance(value, int | float)
+    return value
+
+
+def _blocks(flow: FlowOutcome) -> Iterator[Block]:
+    named = [("", (flow.error,))] if flow.error is not None else []
+    for name, findings in (*named, *((check.name, check.findings) for check in flow.checks)):
+        grouped: dict[tuple[str, Severity, str, str | None], list[str]] = {}
+        for finding in findings:
+            evidence, remedy = _sentences(finding)
+            grouped.setdefault((finding.code, finding.severity, remedy, finding.accepted), []).append(evidence)
+        for (code, severity, remedy, accepted), evidences in grouped.items():
+            yield Block(flow, name, code, severity, tuple(evidences), remedy, accepted)
+
+
+def _sentences(finding: Finding) -> tuple[str, str]:
+    """What was seen, and what to do about it."""
+    evidence, _, remedy = finding.message.partition(MARK)
+    return evidence.strip(), remedy.strip()
+
+
+def visible(value: object) -> object:
+    """`value`, in which characters that nobody sees are spelled out: a name must not change what stands beside it."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return "".join(ascii(each)[1:-1] if unicodedata.category(each) in _INVISIBLE else each for each in str(value))
+
+
+def commands(text: str) -> Markup:
+    """`text`, with what stands between backquotes as code."""
+    parts: Sequence[str] = str(visible(text)).split("`")
+    if len(parts) % 2 == 0:
+        return escape(visible(text))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if index % 2 else escape(part) for index, part in enumerate(parts)
+    )
+
+
+def _time(iso: str) -> str:
+    return iso.replace("T", " ").replace("+00:00", " UTC")
+
+
+def number(value: float) -> str:
+    """`value` with a separator between thousands."""
+    return f"{value:,g}" if value < 1e6 and value != int(value) else f"{int(value):,}"

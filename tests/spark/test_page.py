@@ -1,0 +1,303 @@
+"""The page of a report: it says all that the report says, loads nothing, and a name in a cluster cannot change it."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from html.parser import HTMLParser
+from itertools import chain, pairwise
+from pathlib import Path
+
+import pytest
+
+from components.contract.report import (
+    ROWS,
+    CheckName,
+    CheckOutcome,
+    Finding,
+    FlowOutcome,
+    Report,
+    Severity,
+    error,
+    fail,
+    note,
+)
+from spark.report import failover
+from spark.report.failover import failovers, headline
+from spark.report.flow_map import flow_map
+from spark.report.page import page
+from spark.report.remedies import MARK
+from tests.spark.reports import a_report, flow, group, heartbeats, offsets, parity, proven, topic, troubled
+
+_VOID = {"meta", "link", "br", "img", "hr", "input"}
+_DRAWN = {"line", "rect", "path", "circle"}
+CSS = (Path(failover.__file__).parent / "page.css").read_text()
+HOSTILE = '<script>alert(1)</script><img src=//evil.example onerror="x()">\'"&amp;{{ 7 * 7 }}'
+
+
+@dataclass
+class Parsed(HTMLParser):
+    """The page as a strict reader sees it: each tag must be closed by its own end."""
+
+    source: str
+    tags: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self.feed(self.source)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = [name for name, _ in attrs]
+        assert len(names) == len(set(names)), (tag, names)
+        self.tags.append((tag, dict(attrs)))
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in _DRAWN, tag
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.texts).replace("\u00a0", " ").split())
+
+    def values(self, attribute: str) -> list[str]:
+        return [str(attributes[attribute]) for _, attributes in self.tags if attribute in attributes]
+
+
+def findings(report: Report) -> Iterator[Finding]:
+    for each in report.flows:
+        yield from chain.from_iterable(check.findings for check in each.checks)
+        if each.error is not None:
+            yield each.error
+
+
+@pytest.mark.parametrize("report", [proven(), troubled()], ids=["proven", "troubled"])
+def test_every_finding_its_remedy_and_every_flow_with_its_state_is_on_the_page(report: Report) -> None:
+    text = Parsed(page(report)).text
+    for finding in findings(report):
+        for part in finding.message.split(MARK):
+            assert part.replace("`", "").strip() in text
+        assert finding.code in text
+        assert finding.accepted is None or f"Accepted, because: {finding.accepted}" in text
+    for each in report.flows:
+        assert f"{each.name}: {each.verdict}" in text
+        for check in each.checks:
+            assert check.summary in text
+    assert text.split("UTC in 31 s ")[1].startswith("Fail over now: ")
+
+
+def test_what_was_not_judged_is_listed_also_when_the_check_does_not_apply() -> None:
+    pair = replace(flow(), not_run={"offsets-translate": "offsets of a pair are not translated"})
+    text = Parsed(page(a_report(pair, *troubled().flows))).text
+    assert "orders, offsets-translate: does not apply: offsets of a pair are not translated" in text
+    assert "orders, offsets-translate: 1 of 14 committed offsets (target-expired)" in text
+    assert "catalogue: nothing (unreachable)" in text
+
+
+@pytest.mark.parametrize(
+    "report",
+    [proven(), troubled(), a_report(), a_report(failure=error("spark-lost", "…")), a_report(flow("o", "a", "a"))],
+    ids=["proven", "troubled", "no flow", "no Spark", "one cluster"],
+)
+def test_the_page_is_well_formed_and_loads_nothing(report: Report) -> None:
+    parsed = Parsed(page(report))
+    ids, links = Counter(parsed.values("id")), parsed.values("href")
+    assert set(ids.values()) == {1}
+    assert {each.removeprefix("#") for each in links} <= set(ids)
+    assert all(each.startswith("#") for each in links)
+    assert set(parsed.values("aria-labelledby")) <= set(ids)
+    assert not {"script", "link", "img", "iframe", "object"} & {tag for tag, _ in parsed.tags}
+    assert not parsed.values("src")
+    assert "url(" not in CSS
+    assert "@import" not in CSS
+    assert parsed.values("content").count("default-src 'none'; style-src 'unsafe-inline'") == 1
+
+
+def test_the_page_is_usable_by_keyboard_and_screen_reader() -> None:
+    parsed = Parsed(page(troubled()))
+    assert parsed.tags[[tag for tag, _ in parsed.tags].index("body") + 1] == ("a", {"class": "skip", "href": "#main"})
+    assert all("scope" in attributes for tag, attributes in parsed.tags if tag == "th")
+    assert all("aria-label" in each or "aria-hidden" in each for tag, each in parsed.tags if tag == "svg")
+    scrolled = [each for _, each in parsed.tags if "scroll" in (each.get("class") or "").split()]
+    assert scrolled
+    assert all(each["tabindex"] == "0" and ("aria-label" in each or "aria-labelledby" in each) for each in scrolled)
+    levels = [int(tag[1]) for tag, _ in parsed.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+def test_names_from_a_cluster_are_text_and_nothing_else() -> None:
+    finding = fail("missing-records", f"{HOSTILE}: 3 records. {MARK}look at `{HOSTILE}`")
+    check = CheckOutcome(CheckName.ACCESS, HOSTILE, {}, (finding, note("n", HOSTILE)), ({HOSTILE: HOSTILE},))
+    hostile = replace(
+        flow(
+            HOSTILE,
+            HOSTILE,
+            HOSTILE + "2",
+            check,
+            offsets(groups=(group(HOSTILE),)),
+            parity(topics=(topic(HOSTILE, 1),)),
+        ),
+        advice=(HOSTILE,),
+        not_run={HOSTILE: HOSTILE},
+    )
+    report = replace(a_report(hostile), stack=HOSTILE)
+    parsed, plain = Parsed(page(report)), Parsed(page(a_report(hostile)))
+    assert not {"script", "img"} & {tag for tag, _ in parsed.tags}
+    assert not [name for _, attributes in parsed.tags for name in attributes if name.startswith("on")]
+    assert parsed.text.count(HOSTILE) > 12
+    assert [tag for tag, _ in parsed.tags] == [tag for tag, _ in plain.tags]
+    assert " 49" not in parsed.text
+
+
+def test_a_name_cannot_turn_around_or_hide_what_stands_beside_it() -> None:
+    """`\\u202e` shows what follows from right to left; a lone surrogate could not even be written to a file."""
+    html = page(a_report(flow("orders", "a", "b", offsets(groups=(group("web\u202eevil\x00\udc80"),)))))
+    assert "web\\u202eevil\\x00\\udc80" in html
+    html.encode()
+
+
+def test_of_thousands_of_groups_the_worst_are_shown_and_the_others_counted() -> None:
+    many = tuple(group(f"g{each:04}", again=each) for each in range(2_000))
+    lost = tuple(fail("missing-records", f"t{each:04}: 1 record") for each in range(300))
+    report = a_report(flow("orders", "a", "b", offsets(groups=many), parity(*lost)))
+    text = Parsed(page(report)).text
+    assert "g1999" in text
+    assert "g1949" not in text
+    assert f"and {2_000 - ROWS} more groups" in text
+    assert "t0049: 1 record" in text
+    assert "t0050" not in text
+    assert f"and {300 - ROWS} more findings of this kind" in text
+    assert len(page(report)) < 100_000
+
+
+def test_failures_are_shown_before_errors() -> None:
+    html = page(a_report(flow("orders", "a", "b", offsets(error("target-expired", "…")), parity(fail("missing", "…")))))
+    assert html.index("</span> fail</span> missing") < html.index("</span> error</span> target-expired")
+
+
+def _colors(block: str) -> dict[str, str]:
+    return dict(re.findall(r"--([a-z]+): (#[0-9a-f]{3,6})", block))
+
+
+def _luminance(color: str) -> float:
+    digits = color[1:] if len(color) == 7 else "".join(each * 2 for each in color[1:])
+    linear = []
+    for at in (0, 2, 4):
+        share = int(digits[at : at + 2], 16) / 255
+        linear.append(share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4)
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_every_text_has_enough_contrast_in_each_scheme_and_on_paper() -> None:
+    """4.5 to 1 is what WCAG 2.2 asks of text at level AA."""
+    schemes = [_colors(block) for block in re.findall(r":root \{(.*?)\}", CSS, re.DOTALL)]
+    assert len(schemes) == 3
+    for colors in schemes:
+        for name in ("ink", "quiet", "link", "pass", "fail", "error"):
+            for ground in ("paper", "raised"):
+                light, dark = sorted((_luminance(colors[name]), _luminance(colors[ground])), reverse=True)
+                assert (light + 0.05) / (dark + 0.05) >= 4.5, (name, ground, colors[name])
+
+
+@pytest.mark.parametrize(
+    ("flows", "line"),
+    [
+        pytest.param((flow(),), "loses 0.9 s, re-reads 14, skips 0", id="everything passes"),
+        pytest.param(
+            (
+                flow(),
+                flow("more", "useast", "uswest", heartbeats(longest=2000), offsets(groups=(group("a", again=3),))),
+            ),
+            "loses 2.3 s, re-reads 17, skips 0",
+            id="the slowest flow counts, and all groups",
+        ),
+        pytest.param(
+            (flow("orders", "a", "b", offsets(Finding("no-offset-sync", Severity.ACCEPTED, "…", 1, "why"))),),
+            "loses 0.9 s, re-reads 14, skips 0, if the accepted findings are right",
+            id="something is taken on trust",
+        ),
+        pytest.param(
+            (flow("orders", "a", "b", parity(fail("missing-records", "…"))),),
+            "not proven, because parity fails on orders (missing-records)",
+            id="a failure",
+        ),
+        pytest.param(
+            (flow("orders", "a", "b", offsets(error("target-expired", "…"))),),
+            "not proven, because offsets-translate could not be judged on orders (target-expired)",
+            id="something was not judged",
+        ),
+        pytest.param(
+            (flow(), flow("ledger", "uswest", "useast", failure=error("unreachable", "…"))),
+            "not proven, because ledger could not be checked (unreachable)",
+            id="one cluster cannot be reached",
+        ),
+        pytest.param(
+            (flow("orders", "a", "b", heartbeats(observed=0)),),
+            "not proven, because no heartbeat of orders arrived while the job looked",
+            id="no latency was measured",
+        ),
+        pytest.param(
+            (flow("orders", "a", "b", heartbeats(note("heartbeats-of-workers", "…"))),),
+            "not proven, because the heartbeats of orders start on b, so they do not show a delay",
+            id="the heartbeats do not cross",
+        ),
+        pytest.param(
+            (flow("orders", "a", "b", CheckOutcome(CheckName.OFFSETS, "", {"committedOffsets": 0})),),
+            "not proven, because no group of orders has committed an offset yet",
+            id="no offset to look at",
+        ),
+        pytest.param(
+            (flow("orders", "a", "b", CheckOutcome(CheckName.PARITY, "", {"sourceRecords": 0})),),
+            "not proven, because orders had no record to compare",
+            id="no record to look at",
+        ),
+        pytest.param((), "not proven, because the report holds no flow", id="no flow"),
+    ],
+)
+def test_the_first_line_is_a_yes_only_about_what_was_looked_at(flows: tuple[FlowOutcome, ...], line: str) -> None:
+    assert headline(a_report(*flows)) == f"Fail over now: {line}"
+
+
+@pytest.mark.parametrize("name", [*failover._FOR_LOSS, *failover._FOR_SKIPPING])
+def test_a_check_that_did_not_run_proves_nothing(name: CheckName) -> None:
+    without = replace(flow(), checks=tuple(each for each in flow().checks if each.name != name))
+    assert headline(a_report(without)) == f"Fail over now: not proven, because {name} did not run on orders"
+    told = replace(without, not_run={name: "a reason"})
+    assert headline(a_report(told)) == f"Fail over now: not proven, because {name} did not run on orders: a reason"
+
+
+def test_a_job_that_could_not_run_proves_nothing() -> None:
+    report = a_report(failure=error("spark-lost", f"Spark's JVM ended. {MARK}raise --driver-memory"))
+    assert headline(report) == "Fail over now: not proven, because the job could not run (spark-lost)"
+    assert "Next: raise --driver-memory" in Parsed(page(report)).text
+
+
+def test_a_direction_that_is_proven_keeps_its_figures_beside_one_that_is_not() -> None:
+    orders, apac, ledger = failovers(troubled())
+    assert [str(figure) for _, figure in ledger.figures] == ["0.9 s", "2", "0"]
+    assert ledger.accepted == ("no-offset-sync",)
+    assert [str(figure) for _, figure in orders.figures] == ["not proven"] * 3
+    assert apac.why == ("catalogue could not be checked (unreachable)",)
+
+
+def test_the_map_has_room_for_every_name() -> None:
+    drawn = flow_map((flow("a-flow-with-a-rather-long-name" * 2, "useast", "uswest"), flow("back", "uswest", "useast")))
+    first, second = drawn.arrows
+    assert first.end - first.start > 7 * len(first.flow.name)
+    assert (second.start, second.end) == (first.end, first.start)
+    assert all(each.box / 2 <= each.x <= drawn.width - each.box / 2 for each in drawn.lines)
+    assert first.y < second.y < drawn.height
