@@ -16,10 +16,11 @@ from components.flows.operators import strimzi
 from components.topology.kubernetes_names import is_label
 from infra.commands.console import out, print_problems
 from infra.files.positions import shown
+from infra.importing.cluster import objects_of
 from infra.importing.left_out import LeftOut
 from infra.importing.proof import Proof
 from infra.importing.proving import proofs_of
-from infra.importing.reading import read_objects
+from infra.importing.reading import Found, read_documents, read_objects
 from infra.importing.topologies import ImportedTopology, imported_topologies
 from infra.importing.writing import environments, needed_values, project_files
 from infra.new_project.files import require_empty, write_files
@@ -27,21 +28,31 @@ from infra.stack_checks import problems_of_stack
 
 
 def import_(
-    sources: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE|FOLDER|-…", help="YAML, JSON or `mm2.properties` of what runs; `-` is standard input."
-        ),
-    ],
     folder: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the new project; new, or empty.")],
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE|FOLDER|-…",
+            help="YAML, `mm2.properties`, or what Connect's REST API answers; `-` is standard input. Without any, the "
+            "cluster of --context is read.",
+        ),
+    ] = None,
     environment: Annotated[str, typer.Option(help="Name of the topology and its stack.")] = "prod",
     operator: Annotated[
         str | None,
         typer.Option("--strimzi", metavar="VERSION", help="Version of Strimzi; without it, the objects' API version."),
     ] = None,
-    namespace: Annotated[str, typer.Option(help="Namespace of objects that name none.")] = "default",
+    namespace: Annotated[
+        str | None,
+        typer.Option(
+            help="Namespace of objects that name none, or the only one of a cluster that is read.",
+            show_default="default; all of a cluster",
+        ),
+    ] = None,
     region: Annotated[str, typer.Option(help="Region of all clusters; nothing that is read says it.")] = "imported",
-    context: Annotated[str | None, typer.Option(help="Kubernetes context of the stacks.")] = None,
+    context: Annotated[
+        str | None, typer.Option(help="Kubernetes context of the cluster to read, and of the stacks.")
+    ] = None,
 ) -> None:
     """Write a project for what MirrorMaker replicates already. Changes nothing in a cluster.
 
@@ -49,14 +60,14 @@ def import_(
     ends with 1 if anything is wrong, if something could not be taken over that may matter, or if records or offsets
     might not continue as they are.
 
-    Example: `replicate import running.yaml --out mirrors`
+    Example: `replicate import --context prod --out mirrors`
     """
     folder = folder.resolve()
     require_empty(folder)
     if operator is not None:
         _refuse_unknown(operator)
-    _refuse_bad_names(environment, namespace, region)
-    found = read_objects(sources, namespace)
+    _refuse_bad_names(environment, namespace or "default", region)
+    found = _found(sources or [], context, namespace)
     topologies, left_out = imported_topologies(found, operator, region)
     if topologies:
         files = project_files(
@@ -75,6 +86,20 @@ def import_(
         _print_next(folder, environment, wrong)
     if not topologies or wrong or not all(proven) or not all(each.harmless for each in left_out):
         raise typer.Exit(1)
+
+
+def _found(sources: Sequence[str], context: str | None, namespace: str | None) -> Found:
+    if sources:
+        return read_objects(sources, namespace or "default")
+    if context is None:
+        raise CannotRunError(
+            "nothing-named",
+            "neither a file nor a cluster is named",
+            "the arguments",
+            "Nothing can be read.",
+            "name files, `-` for standard input, or a cluster with `--context`.",
+        )
+    return read_documents(f"context {context}", objects_of(context, namespace))
 
 
 def _refuse_unknown(operator: str) -> None:

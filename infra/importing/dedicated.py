@@ -1,7 +1,7 @@
 """A dedicated MirrorMaker's `mm2.properties` -> flows, each with workers of its own."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from components.kafka.dedicated_config import CLUSTERS, ENABLED, DedicatedConfig, Pair, Setting
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
@@ -10,14 +10,12 @@ from components.properties.definitions import CONNECTORS, Owner, definitions
 from infra.importing.flows import Imported, flow_of
 from infra.importing.java_properties import PropertiesFile
 from infra.importing.left_out import LeftOut
-from infra.importing.read_properties import ReadProperties
+from infra.importing.read_properties import ReadProperties, read_connector, read_workers
 
-_API = "kafka.strimzi.io/v1"
 _GROUP = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
 #: Beginnings of keys that only MirrorMaker's own REST server reads. Source: RestServerConfig.
 _REST = ("dedicated.mode.", "listeners", "rest.", "admin.listeners", "access.control.", "response.http.")
 _CONVERTERS = ("key.converter", "value.converter", "header.converter")
-_OF_THE_GROUP = frozenset({"groupId", "storageTopics"})
 #: Beginnings of properties that plugins define.
 _OF_PLUGINS = (
     *("transforms.", "predicates.", "topic.creation.", "replication.policy.", "config.providers."),
@@ -74,40 +72,18 @@ class _Dedicated:
         worker = self._of_workers(pair)
         for settings in (*configs.values(), worker):
             read |= {each.key for key, each in settings.items() if key not in _GROUP}
-        labels = {"labels": {"strimzi.io/cluster": name}}
-        by_role = {
-            role: self._object(
-                "KafkaConnector",
-                CONNECTOR_CLASSES[role].rpartition(".")[2],
-                labels,
-                {"class": CONNECTOR_CLASSES[role], "autoRestart": {"enabled": True}},
-                configs[role],
-            )
-            for role in roles
-        }
-        annotations = {"annotations": {"strimzi.io/use-connector-resources": "true"}}
-        address = {"bootstrapServers": self.config.cluster(pair.target).get("bootstrap.servers", Setting("")).value}
-        connect = self._object("KafkaConnect", name, annotations, address, worker)
-        made = flow_of(name, connect, by_role, [], self.kafka)
+        by_role = {role: self._connector(role, name, each) for role, each in configs.items()}
+        address = self.config.cluster(pair.target).get("bootstrap.servers", Setting("")).value
         # Names of its own: the group that exists knows connectors that the operator would delete.
-        workers = {key: each for key, each in made.replication["connect"].items() if key not in _OF_THE_GROUP}
-        return replace(made, replication={**made.replication, "connect": workers})
+        connect = read_workers(
+            self.given.file, self.given.namespace, name, address, _values(worker), origins=_origins(worker)
+        )
+        return flow_of(name, connect, by_role, [], self.kafka)
 
-    def _object(
-        self,
-        kind: str,
-        name: str,
-        metadata: Mapping[str, object],
-        spec: Mapping[str, object],
-        settings: Mapping[str, Setting],
-    ) -> ReadProperties:
-        body = {
-            "apiVersion": _API,
-            "kind": kind,
-            "metadata": {"name": name, "namespace": self.given.namespace, **metadata},
-            "spec": {**spec, "config": {key: each.value for key, each in settings.items()}},
-        }
-        return ReadProperties(self.given.file, body, "", {key: each.key for key, each in settings.items()})
+    def _connector(self, role: ConnectorRole, workers: str, settings: Mapping[str, Setting]) -> ReadProperties:
+        spec = {"class": CONNECTOR_CLASSES[role], "config": _values(settings)}
+        name = CONNECTOR_CLASSES[role].rpartition(".")[2]
+        return read_connector(self.given.file, self.given.namespace, workers, name, spec, origins=_origins(settings))
 
     def _of_role(self, role: ConnectorRole, pair: Pair, settings: Mapping[str, Setting]) -> dict[str, Setting]:
         """Return what a connector reads of the properties that all three connectors get."""
@@ -210,3 +186,11 @@ class _Dedicated:
     def _group_name(self, key: str) -> str | None:
         name = next((key.removeprefix(f"{a}.") for a in self.config.clusters if key.startswith(f"{a}.")), key)
         return name if name in _GROUP else None
+
+
+def _values(settings: Mapping[str, Setting]) -> dict[str, str]:
+    return {key: each.value for key, each in settings.items()}
+
+
+def _origins(settings: Mapping[str, Setting]) -> dict[str, str]:
+    return {key: each.key for key, each in settings.items() if each.key}

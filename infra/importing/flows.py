@@ -83,7 +83,8 @@ class _Flow:
     needed: dict[str, str] = field(default_factory=dict)
 
     def imported(self) -> Imported:
-        if (self.connect.body["metadata"].get("annotations") or {}).get(_MANAGED) != "true":
+        by_operator = not isinstance(self.by_role["source"], ReadProperties)
+        if by_operator and (self.connect.body["metadata"].get("annotations") or {}).get(_MANAGED) != "true":
             why = "It is not `true`, so the operator ignores the KafkaConnectors. Deploying this project starts them."
             remedy = "make sure that they are meant to run: Connect's REST API shows what runs now."
             self.left_out.append(self.connect.left_out(_MANAGED_AT, "connectors-not-managed", why, remedy))
@@ -150,9 +151,14 @@ class _Flow:
             **{key: value for key, value in flow.items() if value not in ([], {})},
             **({"transforms": transforms} if transforms else {}),
             "namespace": {"name": self.connect.namespace, "create": False},
-            "connect": connect_of(self.connect, self.connect.spec, config, self.name, self.left_out),
+            "connect": self._connect(config),
             "connectors": {role: self._connector(role, own) for role in _TASKS},
         }
+
+    def _connect(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        found = connect_of(self.connect, self.connect.spec, config, self.name, self.left_out)
+        named = not isinstance(self.connect, ReadProperties) or self.connect.keeps_group
+        return {key: each for key, each in found.items() if named or key not in {"groupId", "storageTopics"}}
 
     def _refuse_credential(self, key: str) -> None:
         self.left_out.append(open_credential(_refusing(self.by_role["source"]), key))

@@ -14,6 +14,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _KEY = re.compile(r"((?:\\.|[^\\:= \t\f])*)[ \t\f]*[:=]?[ \t\f]*(.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_GROUP = re.compile(rb"^[ \t]*group\.id[ \t]*[=:][ \t]*\S", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class PropertiesFile:
 def is_dedicated(content: bytes) -> bool:
     """Whether a file is a dedicated MirrorMaker's."""
     return _ALIASES.search(content) is not None
+
+
+def has_workers(content: bytes) -> bool:
+    """Whether a file has the properties of Connect's workers."""
+    return _GROUP.search(content) is not None
 
 
 def properties_file(file: str, content: bytes, namespace: str, left_out: list[LeftOut]) -> PropertiesFile:

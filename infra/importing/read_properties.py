@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from infra.importing.left_out import LeftOut
 from infra.importing.reading import ReadObject
 
+#: The label of a KafkaConnector that names its KafkaConnect.
+CLUSTER_LABEL = "strimzi.io/cluster"
 _IN_OBJECT = "spec.", "config."
 
 
@@ -13,11 +16,13 @@ _IN_OBJECT = "spec.", "config."
 class ReadProperties(ReadObject):
     """Workers or a connector whose logins are client properties; `origins` has the key of the file for each property.
 
-    `part` is the part of the file that they stand for, "" for all of it.
+    `part` is the part of the file that they stand for, "" for all of it. The project keeps the worker group and its
+    topics only if `keeps_group`.
     """
 
     part: str = ""
     origins: Mapping[str, str] = field(default_factory=dict)
+    keeps_group: bool = False
 
     @property
     def label(self) -> str:
@@ -29,3 +34,33 @@ class ReadProperties(ReadObject):
             key = key.removeprefix(prefix)
         below = (origin for name, origin in self.origins.items() if name.startswith(f"{key}."))
         return LeftOut(self.file, self.part, self.origins.get(key) or next(below, key), code, why, remedy)
+
+
+def read_workers(
+    file: str, namespace: str, name: str, address: str, config: Mapping[str, str], **of_file: Any
+) -> ReadProperties:
+    """Return workers as the KafkaConnect that would run them; `of_file` are the fields of ReadProperties."""
+    metadata = {"annotations": {"strimzi.io/use-connector-resources": "true"}}
+    body = _body("KafkaConnect", namespace, name, metadata, {"bootstrapServers": address, "config": dict(config)})
+    return ReadProperties(file, body, **of_file)
+
+
+def read_connector(
+    file: str, namespace: str, workers: str, name: str, spec: Mapping[str, Any], **of_file: Any
+) -> ReadProperties:
+    """Return a connector as the KafkaConnector of these workers would be, if it could have its name."""
+    return ReadProperties(
+        file,
+        # Nothing restarts its failed tasks, but the project's default does no harm.
+        _body("KafkaConnector", namespace, name, {"labels": {CLUSTER_LABEL: workers}}, {"autoRestart": {}, **spec}),
+        **of_file,
+    )
+
+
+def _body(kind: str, namespace: str, name: str, metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "kafka.strimzi.io/v1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": namespace, **metadata},
+        "spec": dict(spec),
+    }

@@ -1,7 +1,7 @@
 """Files, folders and standard input -> Kubernetes objects, without what the cluster adds to them."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,9 @@ from components.render.planned_objects import Manifest
 from components.topology.kubernetes_names import is_subdomain
 from infra.files.positions import shown
 from infra.importing.documents import documents_of
-from infra.importing.java_properties import PropertiesFile, is_dedicated, properties_file
+from infra.importing.java_properties import PropertiesFile, has_workers, is_dedicated, properties_file
 from infra.importing.left_out import LeftOut
+from infra.importing.rest_documents import RestConnector, rest_connectors
 from infra.importing.shapes import missing, shaped, without_removed
 
 _PROPERTIES = ".properties"
@@ -72,6 +73,8 @@ class Found:
 
     objects: list[ReadObject] = field(default_factory=list)
     dedicated: list[PropertiesFile] = field(default_factory=list)
+    workers: list[PropertiesFile] = field(default_factory=list)
+    rest: list[RestConnector] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
 
     def of(self, kind: str) -> list[ReadObject]:
@@ -86,24 +89,39 @@ def read_objects(sources: Sequence[str], namespace: str) -> Found:
     found = Found()
     for file, content in _contents(sources):
         _take_file(file, content, namespace, found)
-    if not found.dedicated and not found.of("KafkaConnector") and not found.of("KafkaMirrorMaker2"):
+    _require_any(found, ", ".join(sources))
+    return found
+
+
+def read_documents(where: str, documents: Iterable[object]) -> Found:
+    """Read objects of a cluster that `where` names. Raises CannotRunError if none of them is a MirrorMaker."""
+    found = Found()
+    for each in documents:
+        _take(each, where, "default", found)
+    _require_any(found, where)
+    return found
+
+
+def _require_any(found: Found, where: str) -> None:
+    if not (found.dedicated or found.rest or found.of("KafkaConnector") or found.of("KafkaMirrorMaker2")):
         raise CannotRunError(
             "nothing-to-import",
-            "no KafkaMirrorMaker2, no KafkaConnector and no `mm2.properties` was found",
-            ", ".join(sources),
+            "no KafkaMirrorMaker2, no mirror connector and no `mm2.properties` was found",
+            where,
             "".join(f"{each}\n" for each in found.left_out) or "There is nothing else either.",
             "name the files, or pipe `kubectl get kafkamirrormaker2,kafkaconnect,kafkaconnector,configmap -A -o yaml` "
             "into `replicate import -`.",
         )
-    return found
 
 
 def _take_file(file: str, content: bytes, namespace: str, found: Found) -> None:
     named = file.endswith(_PROPERTIES)
     if is_dedicated(content) and (named or b"apiVersion:" not in content):
         found.dedicated.append(properties_file(file, content, namespace, found.left_out))
+    elif named and has_workers(content):
+        found.workers.append(properties_file(file, content, namespace, found.left_out))
     elif named:
-        why = "It has no `clusters`, so it is not the file of a dedicated MirrorMaker."
+        why = "It has neither the `clusters` of a dedicated MirrorMaker nor the `group.id` of Connect's workers."
         found.left_out.append(LeftOut(file, "", "", "no-object", why, "name other files."))
     else:
         for document in documents_of(file, content, found.left_out):
@@ -129,6 +147,9 @@ def _contents(sources: Sequence[str]) -> Iterator[tuple[str, bytes]]:
 
 def _take(document: object, file: str, namespace: str, found: Found) -> None:
     if document is None:
+        return
+    if connectors := rest_connectors(document, file, namespace):
+        found.rest += connectors
         return
     if not isinstance(document, Mapping) or "kind" not in document:
         why = "It has no `kind`, so it is no Kubernetes object."

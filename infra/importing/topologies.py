@@ -11,14 +11,15 @@ from components.flows.operators import strimzi
 from components.topology.kubernetes_names import is_label
 from components.topology.parsing import parse_topology
 from components.topology.workers import ConnectCluster
+from infra.importing.connect_rest import attach_connectors
 from infra.importing.connects import imported_flow
 from infra.importing.dedicated import flows_of, imported_dedicated
 from infra.importing.flows import Imported, role_of
 from infra.importing.left_out import LeftOut
 from infra.importing.mirrors import imported_mirror_maker2
+from infra.importing.read_properties import CLUSTER_LABEL
 from infra.importing.reading import Found, ReadObject
 
-_CLUSTER_LABEL = "strimzi.io/cluster"
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
@@ -64,7 +65,7 @@ def imported_topologies(
 
     `operator` is the version of Strimzi, None to take the API version of the objects; `region` is that of all clusters.
     """
-    left_out = list(found.left_out)
+    left_out = [*found.left_out, *attach_connectors(found)]
     topologies: list[ImportedTopology] = []
     names: set[str] = set()
     for made in _replications(found, operator, names):
@@ -110,7 +111,7 @@ def _replications(found: Found, operator: str | None, names: set[str]) -> Iterab
             yield imported_flow(_name(connect, names), connect, mirrors, config_maps, version)
     for each in connectors:
         if not _workers(each):
-            why = f"It has no label `{_CLUSTER_LABEL}`, so the operator ignores it."
+            why = f"It has no label `{CLUSTER_LABEL}`, so the operator ignores it."
             yield each.left_out(
                 "", "without-effect", why, "set the label to the name of its KafkaConnect, or delete it."
             )
@@ -125,7 +126,7 @@ def _no_mirror(read: ReadObject) -> LeftOut:
 
 
 def _workers(read: ReadObject) -> str:
-    return str((read.body["metadata"].get("labels") or {}).get(_CLUSTER_LABEL, ""))
+    return str((read.body["metadata"].get("labels") or {}).get(CLUSTER_LABEL, ""))
 
 
 def _kafka(read: ReadObject, operator: str | None) -> str | LeftOut:

@@ -27,6 +27,20 @@ def api_client(
 
     `seconds` are those to connect, and for the answer to each call.
     """
+    remedy = "set `kubernetes:context` or `kubernetes:kubeconfig` in the stack file, or KUBECONFIG."
+    return connected(access, shown(stack_file(settings.stack, settings.stacks)), remedy, seconds)
+
+
+def connected(
+    access: KubernetesAccess,
+    where: str,
+    remedy: str,
+    seconds: tuple[float, float] = (CONNECT_SECONDS, ANSWER_SECONDS),
+) -> KubernetesApi:
+    """Client of a Kubernetes cluster. Raises CannotRunError for a kubeconfig that cannot be used.
+
+    `where` is what names the kubeconfig or context, `remedy` what to correct there.
+    """
     try:
         return KubernetesApi(access.kubeconfig, context=access.context, field_manager=FIELD_MANAGER, seconds=seconds)
     except (ConfigException, OSError, ValueError, TypeError, yaml.YAMLError) as error:
@@ -35,9 +49,9 @@ def api_client(
         raise CannotRunError(
             "kubeconfig-unusable",
             f"no access to Kubernetes with {access.kubeconfig or os.environ.get('KUBECONFIG') or _DEFAULT}: {reason}",
-            shown(stack_file(settings.stack, settings.stacks)),
-            "The command reads status and Secrets from the stack's cluster.",
-            "set `kubernetes:context` or `kubernetes:kubeconfig` in the stack file, or KUBECONFIG.",
+            where,
+            "The command reads from this cluster.",
+            remedy,
         ) from error
 
 

@@ -53,7 +53,7 @@ def test_standard_input_a_folder_and_a_file_are_the_same(tmp_path: Path, monkeyp
         pytest.param("kind: {{ .Values.kind }}\n", "print templates first, with `helm template`", id="a template"),
         pytest.param("a: [\n", "The file is not YAML", id="no YAML"),
         pytest.param(
-            "", "no KafkaMirrorMaker2, no KafkaConnector and no `mm2.properties` was found", id="an empty file"
+            "", "no KafkaMirrorMaker2, no mirror connector and no `mm2.properties` was found", id="an empty file"
         ),
         pytest.param("kind: Service\nmetadata: {name: a}\n", "It is no part of a replication", id="another object"),
     ],

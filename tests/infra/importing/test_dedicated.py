@@ -140,7 +140,7 @@ def test_standard_input_is_recognized(tmp_path: Path) -> None:
 def test_other_properties_are_left_out(tmp_path: Path) -> None:
     code, output, _ = run(tmp_path, "log4j.rootLogger = INFO\n")
     assert code != 0
-    assert "It has no `clusters`, so it is not the file of a dedicated MirrorMaker." in output
+    assert "It has neither the `clusters` of a dedicated MirrorMaker" in output
 
 
 def test_custom_logins_of_aliases_that_differ_in_case_have_keys_of_their_own(tmp_path: Path) -> None:
