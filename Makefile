@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test check format bench drills schema catalogue model faults properties lock touched-stacks review environments promote drift
+.PHONY: help setup demo test check format bench alerts drills schema catalogue model faults properties lock touched-stacks review environments promote drift
 
 # Recipes read these, ENVIRONMENT, TO, STACKS and FAULTS as environment variables, so that neither make nor a shell runs
 # what a value contains.
@@ -20,6 +20,7 @@ help:
 	@echo "make promote deploy stack by stack in the order of stacks/promotion.yaml: ENVIRONMENT=… TO=…"
 	@echo "make drift   compare the clusters with the stacks: STACKS=…"
 	@echo "make bench   measure checks, deployments and validation"
+	@echo "make alerts  let promtool judge the alerts of a flow"
 	@echo "make drills  fail over and back each shape of flow on the local stack, and count"
 	@echo "make model   look for a wrong verdict in 10,000 random histories of a partition"
 	@echo "make faults  make faults on running flows and print what the validation says of each: FAULTS='--only acl'"
@@ -60,6 +61,9 @@ bench: $(READY)
 
 drills: $(READY)
 	REPLICATE_LOCAL=.local/drills $(BIN)/python -m tests.bench.drills
+
+alerts: $(READY)
+	$(BIN)/python -m tests.bench.alerts
 
 model: $(READY)
 	$(BIN)/python -m tests.bench.model

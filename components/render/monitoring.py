@@ -11,6 +11,7 @@ from typing import Any
 from components.flows.resolved import ResolvedFlow
 from components.render.acls import flows_without_addresses
 from components.render.alerts import alert_rule, flow_alerts
+from components.render.dashboard import dashboard
 from components.render.deployments import Deployment, declared_connectors, deployments
 from components.render.metrics import LEGACY_NAMES
 from components.render.planned_objects import ObjectRole, PlannedObject, manifest, with_own_labels
@@ -36,7 +37,16 @@ def monitoring_objects(topology: Topology, stack: str, region: str | None) -> tu
     return (
         *(_pod_monitor(each, monitoring) for each in deployments(flows)),
         *(_rules(flow, stack, monitoring) for flow in flows),
+        _dashboard([flow.name for flow in flows], stack, monitoring),
     )
+
+
+def _dashboard(flows: list[str], stack: str, monitoring: Monitoring) -> PlannedObject:
+    # Stacks can have names that Kubernetes does not allow.
+    name = f"mirror-dashboard-{re.sub('[^a-z0-9.-]', '-', stack.lower())}".rstrip(".-")
+    data = {f"{name}.json": dashboard(stack, flows)}
+    body = manifest("v1", "ConfigMap", name, monitoring.namespace, _MONITORING, data=data)
+    return PlannedObject(ObjectRole.DASHBOARD, with_own_labels(body, monitoring.dashboard_labels, {}))
 
 
 def _pod_monitor(deployment: Deployment, monitoring: Monitoring) -> PlannedObject:

@@ -264,6 +264,10 @@ class Monitoring(Model):
         default_factory=dict,
         description="More labels of PodMonitors and PrometheusRules, by which Prometheus selects them.",
     )
+    dashboard_labels: OwnLabels = Field(
+        default={"grafana_dashboard": "1"},
+        description="Labels of the dashboard's ConfigMap, by which Grafana's sidecar finds it.",
+    )
     runbooks: str | None = Field(
         default=None,
         pattern=r"^https?://\S+$",

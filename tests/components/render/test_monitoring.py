@@ -36,6 +36,13 @@ def test_objects_are_where_and_as_prometheus_looks_for_them() -> None:
         assert planned.kind == "ConfigMap" or metadata["labels"]["release"] == "prometheus"
 
 
+def test_the_dashboard_is_labelled_for_grafana_s_sidecar_whatever_the_stack_is_called() -> None:
+    *_, planned = monitoring_objects(topology(), "Prod_us", None)
+    assert planned.name == "mirror-dashboard-prod-us"
+    assert planned.manifest["metadata"]["labels"]["grafana_dashboard"] == "1"
+    assert list(planned.manifest["data"]) == ["mirror-dashboard-prod-us.json"]
+
+
 @pytest.mark.parametrize(("region", "watched"), [("us-west-2", True), ("us-east-1", False), (None, True)])
 def test_flows_are_watched_by_the_stack_that_deploys_them(region: str | None, watched: bool) -> None:
     assert bool(monitoring_objects(topology(), "prod", region)) is watched

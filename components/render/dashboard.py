@@ -1,0 +1,190 @@
+"""The Grafana dashboard of a stack: each flow on one line, then the chosen flows, then their checkpoints.
+
+Ages and latencies are maximums: the slowest partition decides, and a sum of ages means nothing. Source: Grafana's
+dashboard JSON model.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from components.render.metrics import (
+    CHECKPOINT_LATENCY,
+    FAILED_TASKS,
+    LATENCY_MAX,
+    RECORD_COUNT,
+    RECORDS_LAG,
+    RUNNING_TASKS,
+)
+
+Json = dict[str, Any]
+
+_DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
+_WIDTH = 24
+_CHOSEN = 'flow=~"$flow"'
+_RECORDS = f'{RECORD_COUNT}{{{_CHOSEN},topic!~".*heartbeats"}}'
+_HEARTBEATS = f'{RECORD_COUNT}{{{_CHOSEN},topic=~".*heartbeats"}}'
+#: A partition can have been reported by a worker that no longer runs its task.
+_LAG = f"max by (flow, topic, partition) ({RECORDS_LAG}{{{_CHOSEN}}})"
+
+#: Column of the overview -> its query and unit.
+_OVERVIEW = {
+    "Alerts": (f'count by (flow) (ALERTS{{alertname=~"Mirror.+",alertstate="firing",{_CHOSEN}}})', "none"),
+    "Failed tasks": (f"sum by (flow) (max by (flow, connector) ({FAILED_TASKS}{{{_CHOSEN}}}))", "none"),
+    "Running tasks": (f"sum by (flow) (max by (flow, connector) ({RUNNING_TASKS}{{{_CHOSEN}}}))", "none"),
+    "Latency": (f"max by (flow) ({LATENCY_MAX}{{{_CHOSEN}}})", "ms"),
+    "Waiting records": (f"sum by (flow) ({_LAG})", "short"),
+    "Records per second": (f"sum by (flow) (rate({_RECORDS}[5m]))", "short"),
+    "Heartbeats per minute": (f"sum by (flow) (increase({_HEARTBEATS}[5m])) / 5", "short"),
+}
+#: Title of a panel of the flows -> its query, legend and unit.
+_FLOWS = {
+    "Latency, slowest partition of each topic": (
+        f"topk(20, max by (flow, topic) ({LATENCY_MAX}{{{_CHOSEN}}}))",
+        "{{flow}} {{topic}}",
+        "ms",
+    ),
+    "Records per second": (
+        f"topk(20, sum by (flow, topic) (rate({_RECORDS}[5m])))",
+        "{{flow}} {{topic}}",
+        "short",
+    ),
+    "Records waiting on the source, worst partition of each topic": (
+        f"topk(20, max by (flow, topic) ({_LAG}))",
+        "{{flow}} {{topic}}",
+        "short",
+    ),
+    "Failed tasks": (
+        f"max by (flow, connector) ({FAILED_TASKS}{{{_CHOSEN}}})",
+        "{{flow}} {{connector}}",
+        "none",
+    ),
+}
+_GROUPS = {
+    "Age of checkpoints, all groups of a task together": (
+        f"max by (flow) ({CHECKPOINT_LATENCY}{{{_CHOSEN}}})",
+        "{{flow}}",
+        "ms",
+    ),
+    "Groups with checkpoints": (
+        f"count by (flow) (count by (flow, group) ({CHECKPOINT_LATENCY}{{{_CHOSEN}}}))",
+        "{{flow}}",
+        "none",
+    ),
+}
+
+
+def dashboard(stack: str, flows: Sequence[str]) -> str:
+    """Return the dashboard of a stack's flows as JSON."""
+    panels = [_row("Overview", 0), _overview(1, 6 + len(flows)), _row("Flows", 40)]
+    panels += [*_graphs(_FLOWS, 41), _row("Groups", 60), *_graphs(_GROUPS, 61)]
+    numbered = [{"id": number, **panel} for number, panel in enumerate(panels, start=1)]
+    document = {
+        "uid": f"mirror-{hashlib.sha256(stack.encode()).hexdigest()[:12]}",
+        "title": f"Kafka replication: {stack}",
+        "tags": ["kafka-replication"],
+        "schemaVersion": 39,
+        "editable": False,
+        "refresh": "1m",
+        "time": {"from": "now-3h", "to": "now"},
+        "templating": {"list": [_datasource(), _flow(flows)]},
+        "panels": numbered,
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+def _datasource() -> Json:
+    return {"name": "datasource", "type": "datasource", "query": "prometheus", "label": "Prometheus"}
+
+
+def _flow(flows: Sequence[str]) -> Json:
+    """The variable that chooses flows; it knows their names, so that a flow that reports nothing is listed, too."""
+    everything = {"selected": True, "text": "All", "value": "$__all"}
+    options = [everything, *({"selected": False, "text": name, "value": name} for name in flows)]
+    return {
+        "name": "flow",
+        "type": "custom",
+        "label": "Flow",
+        "query": ",".join(flows),
+        "multi": True,
+        "includeAll": True,
+        "current": {"text": ["All"], "value": ["$__all"]},
+        "options": options,
+    }
+
+
+def _row(title: str, top: int) -> Json:
+    return {"type": "row", "title": title, "collapsed": False, "gridPos": _place(0, top, _WIDTH, 1), "panels": []}
+
+
+def _overview(top: int, height: int) -> Json:
+    names = list(_OVERVIEW)
+    targets = [
+        {
+            "refId": chr(ord("A") + index),
+            "datasource": _DATASOURCE,
+            "expr": query,
+            "instant": True,
+            "range": False,
+            "format": "table",
+        }
+        for index, (query, _) in enumerate(_OVERVIEW.values())
+    ]
+    renamed = {f"Value #{target['refId']}": name for target, name in zip(targets, names, strict=True)}
+    return {
+        "type": "table",
+        "title": "Every flow",
+        "datasource": _DATASOURCE,
+        "gridPos": _place(0, top, _WIDTH, min(height, 30)),
+        "targets": targets,
+        "transformations": [
+            {"id": "merge", "options": {}},
+            {
+                "id": "organize",
+                "options": {"excludeByName": {"Time": True}, "renameByName": {"flow": "Flow", **renamed}},
+            },
+        ],
+        "fieldConfig": {
+            "defaults": {},
+            "overrides": [
+                {
+                    "matcher": {"id": "byName", "options": name},
+                    "properties": [{"id": "unit", "value": unit}, *_colour(name)],
+                }
+                for name, (_, unit) in _OVERVIEW.items()
+            ],
+        },
+        "options": {"showHeader": True},
+    }
+
+
+def _colour(column: str) -> list[Json]:
+    """Any alert or failed task turns its cell red."""
+    if column not in {"Alerts", "Failed tasks"}:
+        return []
+    steps = [{"color": "green", "value": None}, {"color": "red", "value": 1}]
+    return [
+        {"id": "custom.cellOptions", "value": {"type": "color-background"}},
+        {"id": "thresholds", "value": {"mode": "absolute", "steps": steps}},
+    ]
+
+
+def _graphs(graphs: dict[str, tuple[str, str, str]], top: int) -> list[Json]:
+    half, height = _WIDTH // 2, 8
+    return [
+        {
+            "type": "timeseries",
+            "title": title,
+            "datasource": _DATASOURCE,
+            "gridPos": _place(half * (index % 2), top + height * (index // 2), half, height),
+            "targets": [{"refId": "A", "datasource": _DATASOURCE, "expr": query, "legendFormat": legend}],
+            "fieldConfig": {"defaults": {"unit": unit, "min": 0}, "overrides": []},
+            "options": {"legend": {"displayMode": "list", "placement": "bottom"}},
+        }
+        for index, (title, (query, legend, unit)) in enumerate(graphs.items())
+    ]
+
+
+def _place(left: int, top: int, width: int, height: int) -> Json:
+    return {"x": left, "y": top, "w": width, "h": height}
