@@ -103,11 +103,16 @@ def _metrics_absent(flow: ResolvedFlow) -> Alert:
 def _heartbeat_silent(flow: ResolvedFlow) -> Alert:
     seconds = max(_SILENCE_SECONDS, _SILENT_INTERVALS * flow.settings.intervals.emit_heartbeats_seconds)
     topic = replication_policy(flow.settings).remote(HEARTBEATS_TOPIC)
-    series = f'{RECORD_COUNT}{{flow="{flow.name}",topic="{topic}"}}'
+    records = f'{RECORD_COUNT}{{flow="{flow.name}"}}'
+    heartbeats = f'{RECORD_COUNT}{{flow="{flow.name}",topic="{topic}"}}'
     return Alert(
         "MirrorHeartbeatSilent",
         "critical",
-        f"sum by (flow) (increase({series}[{seconds}s])) == 0",
+        f"sum by (flow) (increase({heartbeats}[{seconds}s])) == 0\n"
+        # Workers that have not replicated a heartbeat since they started have no series of them.
+        f"or count by (flow) ({records} offset {seconds}s)\n"
+        f"and on (flow) count by (flow) ({records})\n"
+        f"unless on (flow) count by (flow) (count_over_time({heartbeats}[{seconds}s]))",
         1,
         f"no heartbeat of {flow.settings.source} has been replicated for {seconds} s",
         "Nothing shows that records still cross, even if no records are due.",
@@ -139,7 +144,7 @@ def _partition_stalled(flow: ResolvedFlow) -> Alert:
         "MirrorPartitionStalled",
         "warning",
         f"max by (flow, topic, partition) (min_over_time({RECORDS_LAG}{{{of_flow}}}[10m])) > 0\n"
-        f"and on (flow, topic, partition) max by (flow, topic, partition) ({moved}) == 0\n"
+        f"unless on (flow, topic, partition) max by (flow, topic, partition) ({moved}) > 0\n"
         f"and on (flow) sum by (flow) (increase({others}[10m])) > 0",
         5,
         "partition {{ $labels.partition }} of {{ $labels.topic }} stands still while others move",

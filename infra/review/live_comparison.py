@@ -13,7 +13,7 @@ from components.flows.operators import strimzi
 from components.render.planned_objects import OURS, PART_OF, Manifest
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes
-from infra.kubernetes.api import KubernetesApi, reference
+from infra.kubernetes.api import ApiError, KubernetesApi, reference
 from infra.review.comparison import Comparison, compare
 from infra.review.drift import Drift
 from infra.review.drift_findings import edited, missing_objects, undeclared, written_by_hand
@@ -33,9 +33,9 @@ _KINDS = (
     ("v1", "LimitRange"),
     ("rbac.authorization.k8s.io/v1", "Role"),
     ("rbac.authorization.k8s.io/v1", "RoleBinding"),
-    ("monitoring.coreos.com/v1", "PodMonitor"),
-    ("monitoring.coreos.com/v1", "PrometheusRule"),
 )
+#: Kinds of the Prometheus operator, which an account needs rights to only if the stack declares them.
+_MONITORING_KINDS = (("monitoring.coreos.com/v1", "PodMonitor"), ("monitoring.coreos.com/v1", "PrometheusRule"))
 _STRIMZI_KINDS = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2", "KafkaUser")
 
 
@@ -99,10 +99,23 @@ def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[M
     kinds = [*_KINDS, *((version, kind) for kind in _STRIMZI_KINDS)]
     namespaces = _namespaces(declared)
     found = {identity(live): live for kind in kinds for live in _listed(api, *kind, namespaces, OURS)}
+    found |= {identity(live): live for live in _that_monitor(api, declared, namespaces)}
     for body in _objects(declared):
         if identity(body) not in found and (live := api.get(reference(body))) is not None:
             found[identity(body)] = _without_secrets(live)
     return list(found.values())
+
+
+def _that_monitor(api: KubernetesApi, declared: Snapshot, namespaces: list[str]) -> list[Manifest]:
+    needed = {body["kind"] for body in _objects(declared)}
+    found: list[Manifest] = []
+    for version, kind in _MONITORING_KINDS:
+        try:
+            found += _listed(api, version, kind, namespaces, OURS)
+        except ApiError as error:
+            if kind in needed or not error.forbidden:
+                raise
+    return found
 
 
 def _objects(declared: Snapshot) -> list[Manifest]:

@@ -1,6 +1,7 @@
 """The ClusterRole that infra/README.md shows is what an account needs for every object of ours, and no more."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ import yaml
 from components.flows.resolved import resolve_flows
 from components.render.deployments import deployments
 from components.render.kafka_users import kafka_user_objects
+from components.render.monitoring import monitoring_objects
 from components.topology.parsing import parse_topology
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
+from infra.review.live_comparison import read_objects
+from infra.review.snapshots import Snapshot
 from infra.waiting import NotYetError, wait_for
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.contract.api_servers import NAMESPACE, ApiServer
@@ -19,6 +23,7 @@ from tests.infra.readmes import Readme
 from tests.repository import ROOT
 
 ACCOUNT = "deployer"
+MONITORING_KINDS = ("PodMonitor", "PrometheusRule")
 SECONDS = 30.0
 
 
@@ -39,52 +44,77 @@ def objects() -> list[dict[str, Any]]:
         "uswest": a_cluster("us-west-2", authentication=login),
     }
     quota = {"hard": {"pods": 4}, "defaultLimits": {"cpu": "1"}}
-    flow, mirror = a_flow(quota=quota), a_flow(kind="mirrorMaker2", topics=["ledger"])
+    metrics = {"metrics": {"type": "jmxPrometheusExporter"}}
+    flow = a_flow(quota=quota, connect=metrics)
+    mirror = a_flow(kind="mirrorMaker2", topics=["ledger"], connect=metrics)
     replications = {"permitted": flow, "mirrored": mirror}
-    topology = parse_topology(a_topology(clusters=clusters, replications=replications))
+    monitoring = {"namespace": NAMESPACE}
+    topology = parse_topology(a_topology(clusters=clusters, replications=replications, monitoring=monitoring))
     flows = resolve_flows(topology, None, {})
     planned = [each for deployed in deployments(flows) for each in deployed.objects]
-    return [each.manifest for each in (*planned, *kafka_user_objects(topology, None))]
+    of_stack = (*kafka_user_objects(topology, None), *monitoring_objects(topology, "permitted", None))
+    return [each.manifest for each in (*planned, *of_stack)]
+
+
+def definition(kind: str) -> dict[str, Any]:
+    """A definition of a Prometheus operator's kind that takes any object."""
+    plural, group = f"{kind.lower()}s", "monitoring.coreos.com"
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "names": {"kind": kind, "plural": plural},
+            "scope": "Namespaced",
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
 
 
 @pytest.fixture
 def account(api_server_of: Callable[[str], ApiServer], tmp_path: Path) -> Iterator[KubernetesApi]:
     """An account that has the role and nothing else."""
-    server = api_server_of("v1")
-    subject = {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": NAMESPACE}
-    server.api.apply(
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": ACCOUNT, "namespace": NAMESPACE}}
-    )
-    role = shown_role()
-    server.api.apply(role)
-    server.api.apply(
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": ACCOUNT},
-            "roleRef": {
-                "apiGroup": "rbac.authorization.k8s.io",
-                "kind": "ClusterRole",
-                "name": role["metadata"]["name"],
-            },
-            "subjects": [subject],
-        }
-    )
-    kubeconfig = yaml.safe_load(server.kubeconfig.read_text())
-    kubeconfig["users"][0]["user"] = {"token": server.api.service_account_token(NAMESPACE, ACCOUNT, 600)}
-    file = tmp_path / "kubeconfig"
-    file.touch(mode=0o600)
-    file.write_text(yaml.safe_dump(kubeconfig))
-    with KubernetesApi(file, field_manager="deployer") as api:
+    with an_account(api_server_of("v1"), tmp_path, ACCOUNT, shown_role()["rules"]) as api:
         wait_for("the role to count", lambda: allowed(api), SECONDS)
         yield api
 
 
-def allowed(api: KubernetesApi) -> None:
+@contextmanager
+def an_account(server: ApiServer, folder: Path, name: str, rules: list[dict[str, Any]]) -> Iterator[KubernetesApi]:
+    """An account with these rights in the whole cluster, which knows the Prometheus operator's kinds."""
+    for kind in MONITORING_KINDS:
+        server.api.apply(definition(kind))
+    account = {"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE}
+    server.api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": NAMESPACE}})
+    rbac = "rbac.authorization.k8s.io"
+    server.api.apply({"apiVersion": f"{rbac}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules})
+    server.api.apply(
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": name},
+            "subjects": [account],
+        }
+    )
+    kubeconfig = yaml.safe_load(server.kubeconfig.read_text())
+    kubeconfig["users"][0]["user"] = {"token": server.api.service_account_token(NAMESPACE, name, 600)}
+    file = folder / "kubeconfig"
+    file.touch(mode=0o600)
+    file.write_text(yaml.safe_dump(kubeconfig))
+    with KubernetesApi(file, field_manager=name) as api:
+        yield api
+
+
+def allowed(api: KubernetesApi, kinds: Sequence[str] = MONITORING_KINDS) -> None:
     try:
         api.list_all("v1", "Namespace")
+        for kind in kinds:
+            api.list_all("monitoring.coreos.com/v1", kind)
     except ApiError as error:
-        if not error.forbidden:
+        if not error.forbidden and not error.not_found:
             raise
         raise NotYetError(error.message) from error
 
@@ -116,3 +146,17 @@ def test_the_shown_role_allows_nothing_else(account: KubernetesApi) -> None:
     with pytest.raises(ApiError) as refused:
         account.get(Reference("v1", "ServiceAccount", NAMESPACE, ACCOUNT))
     assert refused.value.forbidden
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_only_a_stack_with_monitoring_needs_rights_to_it(
+    declared: bool, api_server_of: Callable[[str], ApiServer], tmp_path: Path
+) -> None:
+    rules = [rule for rule in shown_role()["rules"] if "podmonitors" not in rule["resources"]]
+    shown = {str(at): each for at, each in enumerate(objects()) if declared or each["kind"] not in MONITORING_KINDS}
+    snapshot = Snapshot(others={"stack": shown})
+    forbidden = pytest.raises(ApiError, match="forbidden") if declared else nullcontext()
+    with an_account(api_server_of("v1"), tmp_path, "deployer-of-flows", rules) as api:
+        wait_for("the role to count", lambda: allowed(api, ()), SECONDS)
+        with forbidden:
+            read_objects(api, snapshot, "kafka.strimzi.io/v1")

@@ -64,10 +64,14 @@ def test_the_pods_of_all_workers_of_a_replication_are_scraped() -> None:
 
 def test_an_alert_names_its_flow_and_the_next_command() -> None:
     rule = rules(monitoring={"runbooks": "https://runbooks.example.com/mirror"})["MirrorHeartbeatSilent"]
-    count = "kafka_connect_mirror_mirrorsourceconnector_record_count"
+    count = 'kafka_connect_mirror_mirrorsourceconnector_record_count{flow="orders"}'
+    heartbeats = count.replace("}", ',topic="useast.heartbeats"}')
     assert rule == {
         "alert": "MirrorHeartbeatSilent",
-        "expr": f'sum by (flow) (increase({count}{{flow="orders",topic="useast.heartbeats"}}[300s])) == 0',
+        "expr": f"sum by (flow) (increase({heartbeats}[300s])) == 0\n"
+        f"or count by (flow) ({count} offset 300s)\n"
+        f"and on (flow) count by (flow) ({count})\n"
+        f"unless on (flow) count by (flow) (count_over_time({heartbeats}[300s]))",
         "for": "1m",
         "labels": {"severity": "critical", "flow": "orders", "source": "useast", "target": "uswest"},
         "annotations": {
