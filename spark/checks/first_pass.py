@@ -5,9 +5,10 @@ While a flow is running, the two sides are never equal at the same moment. So th
 1. The source's first end. All records before it must arrive. It is read once the transactions that were open at first
    have ended, because until then no read_committed consumer can read their records, nor any record after them.
 2. The target's end, after waiting for those records.
-3. The source's second end, so that the source is read far enough to contain every record of the target.
+3. The source's second end. The source is read up to there, but to no more offsets than the target's log has: then both
+   sides are equal although producers write, and nothing has to be compared record by record.
 
-Source records after the first end may still be on their way and are not judged.
+Source records after the first end may still be on their way: that they are missing is not judged.
 """
 
 import time
@@ -39,7 +40,7 @@ class Sums:
 
     `low_placed` and `high_placed` are sums of each record's digest times its offset, modulo PLACED_MODULUS; `first` is
     the offset of the first record. The other fields are not compared: records that the guard sets `aside` and their
-    digest, records that carry both marks (`looped`), and times.
+    digest, records that carry both marks (`looped`) or that a filter drops (`filtered`), and times.
     """
 
     records: int = 0
@@ -54,6 +55,7 @@ class Sums:
     first: int | None = field(default=None, compare=False)
     low_aside: int = field(default=0, compare=False)
     high_aside: int = field(default=0, compare=False)
+    filtered: int = field(default=0, compare=False)
 
 
 def same_places(source: Sums, target: Sums) -> bool:
@@ -73,7 +75,9 @@ def same_places(source: Sums, target: Sums) -> bool:
 class FirstPass:
     """Logs and sums of both sides, by source partition, for the partitions that exist on the target.
 
-    `unread` are offsets after the end of a source log that could not be read because of an open transaction.
+    `source_logs` end at the source's first end. `source_read` are the offsets whose records `source` sums up, where
+    they are more. `unread` are offsets after the end of a source log that could not be read because of an open
+    transaction.
     """
 
     source_logs: Mapping[TopicPartition, OffsetRange]
@@ -82,6 +86,7 @@ class FirstPass:
     target: Mapping[TopicPartition, Sums]
     seconds: float
     unread: Mapping[TopicPartition, OffsetRange] = field(default_factory=dict)
+    source_read: Mapping[TopicPartition, OffsetRange] = field(default_factory=dict)
 
     @property
     def disagreeing(self) -> list[TopicPartition]:
@@ -106,7 +111,8 @@ class FirstPass:
 
     def dense(self, partition: TopicPartition) -> bool:
         """Whether the source holds a record at each of its offsets: no transactions, nothing compacted."""
-        return self.source[partition].records + self.source[partition].aside == self.source_logs[partition].size
+        log = self.source_read.get(partition, self.source_logs[partition])
+        return self.source[partition].records + self.source[partition].aside == log.size
 
     @property
     def began_ms(self) -> int | None:
@@ -120,6 +126,7 @@ class FirstPass:
             sum(each.records for each in sums),
             aside=sum(each.aside for each in sums),
             looped=sum(each.looped for each in sums),
+            filtered=sum(each.filtered for each in sums),
         )
 
 
@@ -133,12 +140,13 @@ def read_first_pass(
     source_logs = at_source.logs
     _wait_while_moving(flow, source_logs, syncs, catch_up_seconds)
     target_logs = logs_on_target(flow, partitions)
-    records = sum(each.size for each in (*source_logs.values(), *target_logs.values()))
+    read = {**source_logs, **_read_further(flow, source_logs, target_logs)}
+    records = sum(each.size for each in (*read.values(), *target_logs.values()))
     flow.progress(
         f"{flow.name}: comparing {numbered(len(partitions), 'partition[|s]')}, about {numbered(records, 'record[|s]')}"
     )
     began = time.monotonic()
-    frame = transforms.partition_sums(both_sides(flow, source_logs, target_logs))
+    frame = transforms.partition_sums(both_sides(flow, read, target_logs))
     found: dict[str, dict[TopicPartition, Sums]] = {
         side: dict.fromkeys(partitions, Sums()) for side in (SOURCE, TARGET)
     }
@@ -158,9 +166,29 @@ def read_first_pass(
             row.first,
             row.low_aside,
             row.high_aside,
+            row.filtered,
         )
     seconds = time.monotonic() - began
-    return FirstPass(source_logs, target_logs, found[SOURCE], found[TARGET], seconds, at_source.unread)
+    return FirstPass(source_logs, target_logs, found[SOURCE], found[TARGET], seconds, at_source.unread, read)
+
+
+def _read_further(
+    flow: OpenFlow, source_logs: Mapping[TopicPartition, OffsetRange], target_logs: Mapping[TopicPartition, OffsetRange]
+) -> dict[TopicPartition, OffsetRange]:
+    """The source logs of partitions whose target is longer, with as many offsets as it has, if the source has them.
+
+    The target of a guarded flow has records of its own, so its length says nothing.
+    """
+    longer = [each for each, log in source_logs.items() if target_logs[each].size > log.size]
+    if flow.parameters.guard is not None or not longer:
+        return {}
+    ends = flow.source.ends(longer)
+    return {each: read_as_far(source_logs[each], target_logs[each], end) for each, end in ends.items()}
+
+
+def read_as_far(source: OffsetRange, target: OffsetRange, source_end: int) -> OffsetRange:
+    """The source's log up to as many offsets as the target has; the source ends at `source_end` now."""
+    return OffsetRange(source.start, max(source.end, min(source_end, source.start + target.size)))
 
 
 def both_sides(

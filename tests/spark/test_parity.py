@@ -6,7 +6,7 @@ import pytest
 
 from components.contract.report import Severity
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.first_pass import FirstPass, Sums, same_places
+from spark.checks.first_pass import FirstPass, Sums, read_as_far, same_places
 from spark.checks.meanings import Difference
 from spark.checks.missing_topics import absent_topics, young_topics
 from spark.checks.parity import not_compared, nothing_to_compare
@@ -19,6 +19,20 @@ LEDGER = TopicPartition("ledger", 0)
 def a_pass(source: Sums, target: Sums) -> FirstPass:
     logs = {LEDGER: OffsetRange(0, 100)}
     return FirstPass(logs, logs, {LEDGER: source}, {LEDGER: target}, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "end", "read"),
+    [
+        pytest.param(OffsetRange(0, 10), OffsetRange(5, 18), 20, OffsetRange(0, 13), id="as long as the target"),
+        pytest.param(OffsetRange(0, 10), OffsetRange(0, 30), 20, OffsetRange(0, 20), id="no further than the source"),
+        pytest.param(OffsetRange(0, 10), OffsetRange(0, 30), 9, OffsetRange(0, 10), id="a source that was truncated"),
+    ],
+)
+def test_the_source_is_read_as_far_as_the_target_has_come(
+    source: OffsetRange, target: OffsetRange, end: int, read: OffsetRange
+) -> None:
+    assert read_as_far(source, target, end) == read
 
 
 def test_records_that_take_no_part_do_not_make_two_sides_differ() -> None:

@@ -57,6 +57,12 @@ def test_a_topic_of_two_parts_of_a_split_is_reported_by_both_and_by_no_third() -
     assert found(third, first, second) == {}
 
 
+def test_a_part_of_which_only_some_topics_are_looked_at_is_no_second_part() -> None:
+    whole = a_split("logs-1", "logs-.*")
+    outcome = check_division(whole.model_copy(update={"topics": ("logs-a",)}), (whole,), TOPICS)
+    assert (outcome.verdict, outcome.counts["parts"]) == (Verdict.PASS, 1)
+
+
 def test_another_direction_or_replication_may_have_the_same_topics() -> None:
     first = a_split("logs-1", "logs-.*")
     back = a_split("logs-back", "logs-.*", source=a_cluster("uswest"), target=a_cluster("useast"))
