@@ -1,33 +1,47 @@
-"""The tables of faults on the job's page."""
+"""The tables of faults on the job's page. Rows that the page has stay until the fault is made again."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
 from tests.bench.fault_rows import Row
 from tests.bench.fault_stack import SHAPES, Variant
 
 _BEGIN, _END = "<!-- faults: begin -->", "<!-- faults: end -->"
-_SHAPES = {f"{shape.lower()}-": shape for shape in SHAPES}
+_SHAPES = {f"{shape.lower()}-": shape for shape in SHAPES if shape != "filtered"}
+VARIANTS = tuple(Variant(*given) for given in product(("default", "identity"), (False, True)))
+_FAULTS = ("| fault | exit code | what the report says | remedy |", "| --- | --- | --- | --- |")
+_IN_SHAPES = (f"| fault | policy | {' | '.join(_SHAPES.values())} |", f"| --- | --- |{' --- |' * len(_SHAPES)}")
+_ABOUT_SHAPES = (
+    "The same faults in each shape, with each policy, with and without exactly-once; in each cell the exit code and "
+    "the finding. A pair has no lines of the default policy: it keeps the names of topics, and the default policy "
+    "would rename them. It translates no offsets, so nobody can forge a checkpoint, and its target has records of its "
+    "own, so a stray one is one of them."
+)
 
 
-def sections(rows: Sequence[Row], when: str) -> list[str]:
-    """What stands between the marks of the page: the faults, those that differ, and the same faults in each shape."""
+def sections(rows: Sequence[Row], when: str, page: str = "") -> list[str]:
+    """What stands between the marks of the page: the faults, those that differ, and the same faults in each shape.
+
+    `page` is the page as it is.
+    """
     made = [each for each in rows if each.made]
     shaped = [each for each in made if _shape(each)]
-    faults = [each for each in made if not _shape(each) and each.variant == str(Variant())]
+    plain = [each for each in made if not _shape(each) and each.variant == str(Variant())]
     wrong = [each for each in made if each.wrong]
-    found = [f"{len(made)} faults, made on {when}. The program has others that were not made yet.", _table(faults)]
-    if shaped:
-        found += ["The same faults in each shape; in each cell the exit code and the finding:", _by_shape(shaped)]
+    faults = {**_lines_of(page, _FAULTS), **{_first(line(each)): line(each) for each in plain}}
+    cells = {**_cells_of(page), **{_place(each): f"{each.exit_code} `{each.code or 'pass'}`" for each in shaped}}
+    found = [
+        f"{len(faults)} faults, and {len(cells)} in the table of shapes. {len(made)} of them were made on {when}, the "
+        "others before.",
+        "\n".join([*_FAULTS, *faults.values()]),
+    ]
+    if cells:
+        found += [_ABOUT_SHAPES, "\n".join([*_IN_SHAPES, *_by_shape(cells)])]
     if wrong:
         said = "\n".join(f"- {_cell(each.what)} ({each.variant}): {each.wrong}" for each in wrong)
-        found.append(f"{len(wrong)} of them are not reported as they should be:\n\n{said}")
+        found.append(f"{len(wrong)} of those that were made last are not reported as they should be:\n\n{said}")
     return found
-
-
-def _table(rows: Sequence[Row]) -> str:
-    head = "| fault | exit code | what the report says | remedy |\n| --- | --- | --- | --- |"
-    return "\n".join([head, *map(line, rows)])
 
 
 def line(row: Row) -> str:
@@ -37,31 +51,53 @@ def line(row: Row) -> str:
     return f"| {_cell(row.what)} | {row.exit_code} {row.verdict} | {words}{others} | {_cell(row.remedy)} |"
 
 
-def _by_shape(rows: Sequence[Row]) -> str:
+def _lines_of(page: str, head: Sequence[str]) -> dict[str, str]:
+    """The lines of the page's table with this head, by their first cell."""
+    _, _, after = page.partition("\n".join(head) + "\n")
+    lines = after.partition("\n\n")[0].splitlines() if after else []
+    return {_first(each): each for each in lines}
+
+
+def _first(table_line: str) -> str:
+    return table_line.split(" | ")[0]
+
+
+def _cells_of(page: str) -> dict[tuple[str, str, str], str]:
+    """The cells of the page's table of shapes, by fault, variant and shape."""
+    _, _, after = page.partition("\n".join(_IN_SHAPES) + "\n")
+    found = {}
+    for each in after.partition("\n\n")[0].splitlines() if after else []:
+        what, variant, *cells = each.strip("|").split("|")
+        for shape, cell in zip(_SHAPES.values(), cells, strict=True):
+            if cell.strip():
+                found[what.strip(), variant.strip(), shape] = cell.strip()
+    return found
+
+
+def _by_shape(cells: Mapping[tuple[str, str, str], str]) -> Iterator[str]:
     """A line for each fault and variant, a column for each shape."""
-    shapes = list(dict.fromkeys(_shape(each) for each in rows))
-    cells = {(_fault(each), each.variant, _shape(each)): f"{each.exit_code} `{each.code or 'pass'}`" for each in rows}
-    lines = [f"| fault | policy | {' | '.join(shapes)} |", f"| --- | --- |{' --- |' * len(shapes)}"]
-    for what, variant in dict.fromkeys((_fault(each), each.variant) for each in rows):
-        found = " | ".join(cells.get((what, variant, shape), "not made") for shape in shapes)
-        lines.append(f"| {_cell(what)} | {variant} | {found} |")
-    return "\n".join(lines)
+    for what, variant in product(dict.fromkeys(what for what, _, _ in cells), map(str, VARIANTS)):
+        found = [cells.get((what, variant, shape), "") for shape in _SHAPES.values()]
+        if any(found):
+            yield f"| {what} | {variant} | {' | '.join(found)} |"
+
+
+def _place(row: Row) -> tuple[str, str, str]:
+    """The fault, the variant and the shape of a row. What the shapes expect may differ, but not the fault's name."""
+    return _cell(row.what.partition(": ")[2].partition(",")[0]), row.variant, _shape(row)
 
 
 def _shape(row: Row) -> str:
     return next((shape for begin, shape in _SHAPES.items() if row.name.startswith(begin)), "")
 
 
-def _fault(row: Row) -> str:
-    return row.what.partition(": ")[2]
-
-
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 
-def write_table(readme: Path, parts: Sequence[str]) -> None:
-    """Put the parts between the two marks of a page."""
-    before, _, rest = readme.read_text().partition(_BEGIN)
-    after = rest.partition(_END)[2]
-    readme.write_text("\n\n".join([before + _BEGIN, *parts, _END]) + after)
+def write_table(readme: Path, rows: Sequence[Row], when: str) -> None:
+    """Put the rows into the tables between the two marks of a page."""
+    page = readme.read_text()
+    before, _, rest = page.partition(_BEGIN)
+    old, _, after = rest.partition(_END)
+    readme.write_text("\n\n".join([before + _BEGIN, *sections(rows, when, old), _END]) + after)

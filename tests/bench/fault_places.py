@@ -8,6 +8,7 @@ from functools import partial
 
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # not in its stubs
 
+from components.contract.problems import CannotRunError
 from infra.local.endpoints import ADMIN, Region
 from infra.local.traffic import create_topics, end_offsets
 from infra.waiting import NotYetError, wait_for
@@ -170,8 +171,15 @@ def recreate(region: Region, topic: str, partitions: int, config: Mapping[str, s
         except Exception as error:
             raise NotYetError(str(error)) from error
 
+    def ready() -> None:
+        try:
+            create_topics(region, {topic: partitions})
+        except CannotRunError as error:
+            # The broker that is asked for topics may not know this one yet.
+            raise NotYetError(str(error)) from error
+
     wait_for(f"{topic} to be made anew", again, WAIT_SECONDS)
-    create_topics(region, {topic: partitions})
+    wait_for(f"{topic} to be ready", ready, WAIT_SECONDS)
 
 
 def expect_ends(region: Region, ends: Mapping[str, int]) -> None:

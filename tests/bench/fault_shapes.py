@@ -12,11 +12,11 @@ PASS, FAIL, ERROR = Verdict.PASS, Verdict.FAIL, Verdict.ERROR
 
 
 def shape_faults(variant: Variant) -> Iterator[Fault]:
-    """What a pair cannot know, as where its groups stand, is no fault of it."""
+    """What a pair cannot know, as where its groups stand, is no fault of it. No pair has the default policy."""
     for shape, (flow, _, _) in SHAPES.items():
-        if shape == "filtered":
-            continue
         paired = shape == PAIR
+        if shape == "filtered" or (paired and variant.policy == "default"):
+            continue
         repeated = ("records-repeated", "duplicated-exactly-once")
         again = ("duplicated-exactly-once",) if variant.exactly_once else ("duplicated-records",)
         restarted = "" if variant.exactly_once else ", as after a restart: no fault"
