@@ -4,6 +4,7 @@ Spark's reader uses the same client library and properties, so what works here w
 topics or groups and has a timeout. Every failure is a ClusterError.
 """
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple, Self
 
@@ -11,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from components.kafka.acls import AclEntry
 from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.topic_sync import Setting
 from spark.credentials import ClientOptions
 from spark.kafka_errors import ClusterError, JavaError, JavaObject, causes, translated
 
@@ -98,6 +100,26 @@ class Cluster:
 
     def cleanup_policies(self, topics: Collection[str]) -> dict[str, str]:
         """`cleanup.policy` by topic."""
+        configs = self._topic_configs(topics)
+        return {topic: str(config.get("cleanup.policy").value()) for topic, config in configs.items()}
+
+    def settings(self, topics: Collection[str]) -> dict[str, dict[str, Setting]]:
+        """The properties of each topic that somebody can set, by name.
+
+        Each configuration comes as one JSON text, because every call into the JVM takes time.
+        """
+        jackson = "com.fasterxml.jackson"
+        mapper = self._java(f"{jackson}.databind.ObjectMapper")()
+        field = self._java(f"{jackson}.annotation.PropertyAccessor").FIELD
+        mapper.setVisibility(field, self._java(f"{jackson}.annotation.JsonAutoDetect$Visibility").ANY)
+        found = {}
+        for topic, config in self._topic_configs(topics).items():
+            entries = json.loads(mapper.writeValueAsString(config.entries()))
+            settable = [each for each in entries if not (each["isReadOnly"] or each["isSensitive"])]
+            found[topic] = {each["name"]: Setting(each["value"], each["source"]) for each in settable}
+        return found
+
+    def _topic_configs(self, topics: Collection[str]) -> dict[str, JavaObject]:
         if not topics:
             return {}
         resource = self._java(f"{_COMMON}.config.ConfigResource")
@@ -105,10 +127,7 @@ class Cluster:
         configs = self._get(
             "reading topic configurations", lambda: self._admin.describeConfigs(self._list(resources)).all()
         )
-        return {
-            str(entry.getKey().name()): str(entry.getValue().get("cleanup.policy").value())
-            for entry in configs.entrySet()
-        }
+        return {str(entry.getKey().name()): entry.getValue() for entry in configs.entrySet()}
 
     def groups(self) -> dict[str, bool]:
         """Every consumer group that the user may describe, and whether it has members."""
@@ -147,6 +166,13 @@ class Cluster:
         for principal in sorted(principals):
             found += map(_acl_entry, self._bindings(any_resource, entry(principal, None, operation, permission)))
         return found
+
+    def topic_acls(self) -> list[AclEntry]:
+        """Every ACL of one topic by its name; needs DESCRIBE on the cluster."""
+        topic = self._java(f"{_COMMON}.resource.ResourceType").TOPIC
+        literal = self._java(f"{_COMMON}.resource.PatternType").LITERAL
+        pattern = self._java(f"{_COMMON}.resource.ResourcePatternFilter")(topic, None, literal)
+        return list(map(_acl_entry, self._bindings(pattern, self._java(f"{_COMMON}.acl.AccessControlEntryFilter").ANY)))
 
     def has_acl(self, resource: str, name: str) -> bool:
         """Whether any ACL applies to the resource, by its name, a prefix or a wildcard."""

@@ -14,7 +14,6 @@ from components.kafka.topic_names import is_name
 from spark import readers, transforms
 from spark.clusters import Cluster
 from spark.credentials import Resolve, client_options
-from spark.guards import SOURCE
 from spark.kafka_errors import ClusterError
 from spark.keystores import keystore_to_pem
 
@@ -66,9 +65,14 @@ class OpenFlow:
 
     def digests(self, records: DataFrame, side: str) -> DataFrame:
         """`transforms.digests` of one side's records, with the topics named as on the source."""
-        prefix = "" if side == SOURCE else self.policy.prefix
         return transforms.digests(
-            records, side, prefix, self.parameters.guard, self.policy.prefixed_ending, self.parameters.changed_headers
+            records,
+            side,
+            self.policy.prefix,
+            self.parameters.guard,
+            self.policy.prefixed_ending,
+            self.parameters.changed_headers,
+            self.parameters.drops,
         )
 
     def replicated_partitions(self) -> list[TopicPartition]:

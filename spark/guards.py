@@ -1,4 +1,4 @@
-"""What a loop guard does to records, as column expressions: which records are compared, and with which headers.
+"""What a loop guard and filters do to records, as column expressions: which are compared, and with which headers.
 
 Everything except `without` uses functions of whole arrays, which Spark compiles, instead of element-wise ones.
 """
@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
-from components.contract.parameters import GuardParameters
+from components.contract.parameters import DropsParameters, GuardParameters
+from components.kafka.known_effects import DropsBy
 
 SOURCE, TARGET = "source", "target"
 #: The source again, as a read_uncommitted consumer sees it.
 UNCOMMITTED = "uncommitted"
-#: Compared; not of this flow (dropped by the guard, or written on the target itself); replicated in both directions.
-COMPARED, ASIDE, LOOPED = "compared", "aside", "looped"
+#: Compared; not of this flow (dropped by the guard, or written on the target itself); replicated in both directions;
+#: dropped by a filter of the user's own.
+COMPARED, ASIDE, LOOPED, FILTERED = "compared", "aside", "looped", "filtered"
 
 
 def role(side: str, guard: GuardParameters | None) -> Column:
@@ -24,6 +26,25 @@ def role(side: str, guard: GuardParameters | None) -> Column:
     if side == SOURCE:
         return F.when(_carries(guard.filter), ASIDE).otherwise(COMPARED)
     return F.when(~_carries(guard.mark), ASIDE).when(_carries(guard.filter), LOOPED).otherwise(COMPARED)
+
+
+def dropped(drops: Sequence[DropsParameters], remote: Column) -> Column:
+    """Whether any of the user's filters drops the record; `remote` is the name of its topic on the target."""
+    found = F.lit(False)
+    for each in drops:
+        found |= ~_met(each, remote) if each.negate else _met(each, remote)
+    return found
+
+
+def _met(drops: DropsParameters, remote: Column) -> Column:
+    match drops.by:
+        case DropsBy.TOMBSTONE:
+            return F.col("value").isNull()
+        case DropsBy.HEADER:
+            return _carries(drops.value)
+        case DropsBy.TOPIC:
+            # A regular expression of Java, as the predicate's.
+            return remote.rlike(f"^(?:{drops.value})$")
 
 
 def headers(side: str, guard: GuardParameters | None) -> Column:

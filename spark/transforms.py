@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from components.contract.parameters import GuardParameters
+from components.contract.parameters import DropsParameters, GuardParameters
 from spark import guards
-from spark.guards import ASIDE, COMPARED, LOOPED, UNCOMMITTED
+from spark.guards import ASIDE, COMPARED, FILTERED, LOOPED, TARGET, UNCOMMITTED
 
 SAMPLES = 20
 #: How many changes of the offset delta to keep per partition. With transactions, nearly every sync is a change.
@@ -112,25 +112,37 @@ def digests(
     guard: GuardParameters | None = None,
     prefixed: str = "",
     changed_headers: Sequence[str] = (),
+    drops: Sequence[DropsParameters] = (),
 ) -> DataFrame:
     """Records as side, role (see `guards`), topic (the source's name), partition, offset, time_ms, digest, key_digest
     (null without a key) and tombstone (whether there is no value).
 
-    On the target, topics that end in `prefixed` have `prefix` before the source's name; `prefix` is empty on the
-    source. `changed_headers` are not compared.
+    On the target, topics that end in `prefixed` have `prefix` before the source's name. `changed_headers` are not
+    compared, nor is any record that a filter `drops`.
     """
     columns = (F.col("partition"), F.col("offset"), F.unix_millis("timestamp").alias("time_ms"))
     # The headers become a column first, because an expression that is used three times is computed three times.
     headers = guards.without(changed_headers, guards.headers(side, guard))
     return records.withColumn("compared", headers).select(
         F.lit(side).alias("side"),
-        guards.role(side, guard).alias("role"),
-        _source_topic(prefix, prefixed).alias("topic"),
+        _role(side, guard, drops, prefix, prefixed).alias("role"),
+        (_source_topic(prefix, prefixed) if side == TARGET else F.col("topic")).alias("topic"),
         *columns,
         record_digest(F.col("compared")).alias("digest"),
         F.when(F.col("key").isNotNull(), F.xxhash64("key")).alias("key_digest"),
         F.col("value").isNull().alias("tombstone"),
     )
+
+
+def _role(
+    side: str, guard: GuardParameters | None, drops: Sequence[DropsParameters], prefix: str, prefixed: str
+) -> Column:
+    given = guards.role(side, guard)
+    if not drops:
+        return given
+    topic = F.col("topic")
+    renamed = F.when(topic.endswith(prefixed), F.concat(F.lit(prefix), topic)).otherwise(topic)
+    return F.when(guards.dropped(drops, topic if side == TARGET else renamed), FILTERED).otherwise(given)
 
 
 def uncommitted(digests: DataFrame) -> DataFrame:
@@ -156,8 +168,8 @@ def partition_sums(digests: DataFrame) -> DataFrame:
 
     The digest is the sum of the records' digests, kept as sums of 32-bit halves, which 2^31 records cannot overflow.
     low_placed and high_placed add up each half times the record's offset, both modulo PLACED_MODULUS, and first is the
-    offset of the first record. Columns looped and aside count the records that the other columns leave out; low_aside
-    and high_aside are the digest of those set aside. oldest_ms and newest_ms are times.
+    offset of the first record. Columns looped, aside and filtered count the records that the other columns leave out;
+    low_aside and high_aside are the digest of those set aside. oldest_ms and newest_ms are times.
     """
     compared = F.col("role") == COMPARED
     time_ms = F.when(compared, F.col("time_ms"))
@@ -184,6 +196,7 @@ def partition_sums(digests: DataFrame) -> DataFrame:
             F.sum("high").alias("high"),
             F.count(F.when(F.col("role") == LOOPED, 1)).alias("looped"),
             F.count(F.when(F.col("role") == ASIDE, 1)).alias("aside"),
+            F.count(F.when(F.col("role") == FILTERED, 1)).alias("filtered"),
             F.sum("low_aside").alias("low_aside"),
             F.sum("high_aside").alias("high_aside"),
             F.min("time_ms").alias("oldest_ms"),

@@ -18,6 +18,7 @@ ACCEPTABLE: Mapping[str, str] = {
     "compacted": "each side holds the newest record of every key",
     "connectors-not-visible": "the flow's connectors run",
     "duplicated-exactly-once": "the duplicates are from before exactly-once delivery was enabled",
+    "filtered-on-target": "these records were replicated before the filters were set",
     "empty-range": "the flow works although its topics hold no records",
     "groups-not-visible": "the groups' offsets are translated, or they have been deleted",
     "losses-not-visible": "the source removed no record before it was replicated",
@@ -30,6 +31,9 @@ ACCEPTABLE: Mapping[str, str] = {
     "source-expired": "the offsets that only expired records could prove are right",
     "source-record-not-found": "the offsets whose records were not found are right",
     "target-empty": "the offsets in emptied partitions are right",
+    "topic-acls-differ": "consumers of the target do not need these ACLs",
+    "topic-config-differs": "these topics are meant to differ on the target",
+    "topic-settings-not-visible": "remote topics have the settings that the flow copies",
     "topic-left-out": "consumers do not need these topics on the target",
     "target-expired": "these groups have nothing left to read before the target's first record",
 }
@@ -44,7 +48,7 @@ NOT_ACCEPTABLE = frozenset(
         *("checkpoint-undecodable", "clocks-differ", "duplicated-records", "expired-on-source"),
         *("expired-on-target", "extra-records", "foreign-partitions", "foreign-topic", "group-active"),
         *("group-before-the-start", "group-excluded", "group-not-synced", "group-past-translation", "heartbeat-gap"),
-        "headers-not-compared",
+        *("headers-not-compared", "records-filtered"),
         *("heartbeat-stale", "heartbeat-topic-missing", "heartbeat-undecodable", "heartbeats-of-workers"),
         *("lost-to-retention", "missing-records", "no-commit", "no-group-selected", "no-heartbeat"),
         *(

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import AfterValidator, Field, model_validator
 
 from components.contract.clusters import ClusterParameters, JsonObject, Model, Name
+from components.kafka.known_effects import DropsBy
 from components.kafka.mirror_connectors import ConnectorRole
 from components.kafka.patterns import pattern_error
 from components.kafka.replication_policy import Policy, ReplicationPolicy, Side
@@ -83,6 +84,28 @@ class GuardParameters(Model):
         return self
 
 
+class DropsParameters(Model):
+    """The records that a filter among the user's own transforms drops; see `Drops` of `components.kafka`.
+
+    `value` is the name of a header, or a pattern of topics as they are named on the target; empty for tombstones.
+    """
+
+    by: DropsBy
+    value: str = ""
+    negate: bool = False
+
+
+class TopicSyncParameters(Model):
+    """What the source connectors copy to remote topics beside records.
+
+    `configs_exclude` are patterns of the properties that they leave out; None if they copy no configuration, or if
+    what they copy is not known.
+    """
+
+    configs_exclude: Patterns | None
+    acls: bool
+
+
 class PartParameters(Model):
     """One of several source connectors of a flow, and the topics that only this connector replicates."""
 
@@ -134,12 +157,13 @@ class FlowParameters(Model):
     - `replication` names the topology's replication that this flow is one direction or one part of.
     - `transformed` means that the user's own transforms may change or drop records.
     - `changed_headers` are the headers that these transforms insert or remove, if they do nothing else; not written
-      while empty.
+      while empty. `drops` are the records that filters among them drop, if the transforms do nothing else.
     - `exactly_once` is written only where it is true.
     - `acls` and `connectors` are None if the document does not list any.
     - `connector_offsets_topic` is where the workers keep their connectors' offsets, on the target; None if the document
       does not say.
     - `start_from` is where the connectors start in a partition that they have never replicated.
+    - `topic_sync` is None if the document does not say what the connectors copy beside records.
     - `accepted` are findings that do not keep the verdict from being a pass; not written while it is empty.
     """
 
@@ -164,8 +188,10 @@ class FlowParameters(Model):
     guard: GuardParameters | None = None
     transformed: bool = False
     changed_headers: Annotated[tuple[Name, ...], Field(exclude_if=operator.not_)] = ()
+    drops: Annotated[tuple[DropsParameters, ...], Field(exclude_if=operator.not_)] = ()
     exactly_once: Annotated[bool, Field(exclude_if=operator.not_)] = False
     parts: tuple[PartParameters, ...] = ()
+    topic_sync: TopicSyncParameters | None = None
     accepted: Annotated[tuple[AcceptedFinding, ...], Field(exclude_if=operator.not_)] = ()
     connectors: tuple[ConnectorParameters, ...] | None = None
     connector_offsets_topic: Name | None = None
@@ -186,8 +212,9 @@ class FlowParameters(Model):
 
     @property
     def comparable(self) -> bool:
-        """Whether each source record has its equal on the target, apart from the `changed_headers`."""
-        return not self.transformed or bool(self.changed_headers)
+        """Whether each source record that no filter `drops` has its equal on the target, apart from the
+        `changed_headers`."""
+        return not self.transformed or bool(self.changed_headers or self.drops)
 
     @property
     def patterns(self) -> tuple[str, ...]:

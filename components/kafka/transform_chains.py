@@ -124,14 +124,6 @@ def headers_used(step: Step) -> list[HeaderUse]:
     return []
 
 
-def changed_headers(steps: Iterable[Step]) -> tuple[str, ...]:
-    """The headers that the transforms insert or drop; empty if one of them may do anything else to a record."""
-    known = list(steps)
-    if any(step.kind not in ("InsertHeader", "DropHeaders") for step in known):
-        return ()
-    return tuple(sorted({used.header for step in known for used in headers_used(step)}))
-
-
 def _step(name: str, config: Mapping[str, object]) -> tuple[Step, Predicate | None]:
     own = _below(f"transforms.{name}.", config)
     step = Step(name, str(own.get("type", "")), {key: value for key, value in own.items() if key not in _OF_STAGE})

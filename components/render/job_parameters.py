@@ -17,6 +17,7 @@ from components.contract.parameters import (
     AcceptedFinding,
     AclParameters,
     CheckpointParameters,
+    DropsParameters,
     FlowParameters,
     GuardParameters,
     HeartbeatParameters,
@@ -38,6 +39,7 @@ from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.flows.selections import all_topics, each_once, excluded_groups, excluded_topics
 from components.flows.sources import each_source
 from components.kafka.internal_topics import internal_by_ending
+from components.kafka.known_effects import Effects, known_effects
 from components.kafka.mirror_connectors import (
     EMIT_CHECKPOINTS,
     EMIT_HEARTBEATS,
@@ -45,11 +47,12 @@ from components.kafka.mirror_connectors import (
 )
 from components.kafka.record_forms import Step
 from components.kafka.replication_policy import HEARTBEATS_TOPIC, Side
-from components.kafka.transform_chains import changed_headers
+from components.kafka.transform_chains import Predicate
 from components.render.acls import Acl, flow_acls
 from components.render.connections import security_protocol
 from components.render.connector_config import chooses_heartbeats
 from components.render.deployments import declared_connectors
+from components.render.topic_sync import topic_sync
 from components.render.transforms import marker_header
 from components.topology.clusters import (
     Authentication,
@@ -67,6 +70,7 @@ from components.topology.clusters import (
 from components.topology.connectors import StartFrom
 from components.topology.credentials import secret_key
 from components.topology.model import ExactlyOnce, Flow
+from components.topology.transforms import Transform
 
 
 def job_parameters(stack: str, flows: tuple[ResolvedFlow, ...]) -> Parameters:
@@ -81,6 +85,7 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
     """
     settings = flow.settings
     sources = [source for _, source in each_source(settings)]
+    effects = _effects(sources)
     return FlowParameters(
         name=flow.name,
         replication=flow.expanded.replication,
@@ -107,7 +112,8 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         acls=tuple(_acl(acl, flow) for acl in flow_acls(flow)),
         guard=_guard(settings),
         transformed=any(source.transforms.change_records for source in sources),
-        changed_headers=_changed_headers(sources),
+        changed_headers=effects.headers,
+        drops=tuple(DropsParameters(**asdict(each)) for each in effects.drops),
         exactly_once=settings.exactly_once is ExactlyOnce.ENABLED,
         parts=tuple(
             PartParameters(
@@ -118,6 +124,7 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
             )
             for part, source in settings.connectors.sources.items()
         ),
+        topic_sync=topic_sync(flow),
         accepted=tuple(
             AcceptedFinding(finding=each.finding, reason=each.reason) for each in settings.validation.accept
         ),
@@ -128,13 +135,28 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
     )
 
 
-def _changed_headers(sources: Sequence[Flow]) -> tuple[str, ...]:
-    """What the transforms of all source connectors insert or remove; empty if they, or converters, do anything else."""
+def _effects(sources: Sequence[Flow]) -> Effects:
+    """What the transforms of the source connectors do, as far as it is all that they do; nothing if it is not.
+
+    Filters are known only if every source connector has the same, and if no loop guard drops records as well.
+    """
     chains = [source.transforms for source in sources]
     if any(chain.converters is not None for chain in chains):
-        return ()
-    every = [each for chain in chains for each in (*chain.before.items(), *chain.after.items())]
-    return changed_headers(Step(name, each.type, each.config) for name, each in every)
+        return Effects()
+    found = [known_effects(map(_step, (*chain.before.items(), *chain.after.items()))) for chain in chains]
+    known = [each for each in found if each is not None]
+    filters = {each.drops for each in known}
+    guarded = any(source.loop_guard for source in sources)
+    if len(known) < len(found) or len(filters) > 1 or (guarded and filters != {()}):
+        return Effects()
+    return Effects(tuple(sorted({header for each in known for header in each.headers})), known[0].drops)
+
+
+def _step(named: tuple[str, Transform]) -> tuple[Step, Predicate | None]:
+    name, given = named
+    asked = given.predicate
+    predicate = Predicate(name, asked.type, asked.config, given.negate) if asked is not None else None
+    return Step(name, given.type, given.config), predicate
 
 
 def _works(role: ConnectorRole, flow: Flow) -> bool:

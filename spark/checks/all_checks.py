@@ -26,6 +26,7 @@ from spark.checks.parity import check_parity
 from spark.checks.parts import check_division, parts_of
 from spark.checks.recreated import compared, recreated_findings
 from spark.checks.retention import check_retention
+from spark.checks.topic_settings import topic_setting_findings
 from spark.checks.translation import SyncHistory
 from spark.connector_objects import read_objects
 from spark.flows import OpenFlow
@@ -96,7 +97,11 @@ def _check_parity(read: SharedReadings) -> CheckOutcome:
     before = ids_before(flow.parameters, read.kubeconfig)
     return replace(
         outcome,
-        findings=(*outcome.findings, *recreated_findings(before, flow.topic_ids)),
+        findings=(
+            *outcome.findings,
+            *topic_setting_findings(flow),
+            *recreated_findings(before, flow.topic_ids),
+        ),
         counts={**outcome.counts, "topicIdsCompared": compared(before, flow.topic_ids)},
     )
 

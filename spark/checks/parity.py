@@ -70,6 +70,7 @@ def check_parity(
         findings += not_compared(first_pass)
     else:
         findings += _headers_apart(flow.parameters.changed_headers)
+        findings += filtered(first_pass, flow.parameters.source.alias, flow.parameters.target.alias)
         differences, sides = compared(flow, first_pass, catch_up_seconds, syncs)
         findings += parity_findings(differences, sides, parts.labels(flow.parameters, flow.partitions))
         findings += parts.behind(flow.parameters, {**lags(differences, sides), **absent_records})
@@ -152,11 +153,31 @@ def _headers_apart(changed: Sequence[str]) -> list[Finding]:
     return [note("headers-not-compared", what, len(changed))]
 
 
+def filtered(first_pass: FirstPass, source_alias: str, target_alias: str) -> list[Finding]:
+    """How many records the flow's filters drop, and an error for those that are on the target nevertheless."""
+    source, target = first_pass.total(SOURCE).filtered, first_pass.total(TARGET).filtered
+    found = []
+    if source:
+        what = f"{numbered(source, 'record[|s]')} of {source_alias}: not compared, because the flow's filters drop "
+        found.append(note("records-filtered", what + agreeing(source, "[it|them]"), source))
+    if target:
+        what = (
+            f"{numbered(target, 'record[|s]')} on {target_alias} that the flow's filters drop now: "
+            f"{agreeing(target, '[it was|they were]')} replicated before the filters were set, or something other than "
+            f"the flow wrote {agreeing(target, '[it|them]')}"
+        )
+        found.append(error("filtered-on-target", what, target))
+    return found
+
+
 def nothing_to_compare(first_pass: FirstPass) -> list[Finding]:
     """An error if the source holds no records; a note if all its records came from the other direction."""
     source = first_pass.total(SOURCE)
     if source.records:
         return []
+    if source.filtered:
+        what = f"the flow's filters drop all {numbered(source.filtered, 'record[|s]')} that the source holds"
+        return [error("empty-range", f"{what}: there is nothing to compare")]
     if source.aside:
         what = (
             f"the source holds {numbered(source.aside, 'record[|s]')}, all from the other direction: there "

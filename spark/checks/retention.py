@@ -98,7 +98,7 @@ def check_retention(flow: OpenFlow, first_pass: FirstPass, syncs: Mapping[TopicP
                 syncs.get(partition, SyncHistory()),
                 log,
                 first_pass.target_logs[partition],
-                first_pass.dense(partition) and flow.parameters.comparable,
+                first_pass.dense(partition) and flow.parameters.comparable and not flow.parameters.drops,
                 policies.get(partition.topic, ""),
                 hidden,
             )

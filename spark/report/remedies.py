@@ -85,6 +85,8 @@ REMEDIES: Mapping[str, str] = {
     "expired-on-target": "if consumers of {target} still need them, set a longer `retention.ms` there and exclude it "
     "from the topic configuration that the flow copies",
     "extra-records": _FIND_WRITER,
+    "filtered-on-target": "compare the time of these records with that of the change to `transforms`. If they are "
+    "younger, " + _FIND_WRITER,
     "foreign-partitions": "find out who added the partitions; add new ones on {source}, and the flow adds them here",
     "foreign-topic": "find out who uses the topic; if nobody does, delete it on {target}",
     "group-active": "",
@@ -141,6 +143,7 @@ REMEDIES: Mapping[str, str] = {
     "prints",
     "records-differ": "remove the converter or transform, or set `message.timestamp.type=CreateTime` on the remote "
     "topic",
+    "records-filtered": "",
     "records-loop": "pause one direction at once (`replicate pause {stack} {flow}`), then use the default "
     "policy or a `prefixlessPair`, whose guard stops loops",
     "records-not-compared": "compare a sample of the records of both sides yourself",
@@ -163,6 +166,13 @@ REMEDIES: Mapping[str, str] = {
     "target-empty": "produce and consume records on {source}, wait for the next checkpoint, and " + _AGAIN,
     "target-expired": "let the group consume on {source} up to the records that {target} still holds, or set a longer "
     "`retention.ms` on {target}",
+    "topic-acls-differ": "wait until the connector has copied them, ten minutes by default, and " + _AGAIN + ". If "
+    "they are still missing, read the Connect workers' log for {target} refusing ALTER on the cluster",
+    "topic-config-differs": "wait until the connector has copied it, ten minutes by default, and " + _AGAIN + ". If "
+    "it still differs, read the Connect workers' log for {target} refusing ALTER_CONFIGS on the topic. To leave a "
+    "property as it is on {target}, add it to `config.properties.exclude` in the source connector's `config`",
+    "topic-settings-not-visible": "allow the validation user DESCRIBE_CONFIGS on the topics of both clusters, and "
+    "DESCRIBE on both clusters: `replicate acls {stack} --commands`",
     "topic-recreated": "nothing if all checks pass: they have judged the topics that exist now. A group that has not "
     "committed since still has the offsets of the deleted topic",
     "topic-in-no-part": "add it to the `topics` of one part",

@@ -4,8 +4,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from components.contract.report import Verdict
+from components.kafka.known_effects import Effects, known_effects
 from components.kafka.record_forms import Step
-from components.kafka.transform_chains import changed_headers
 from infra.local.endpoints import Endpoints
 from spark import transforms
 from spark.guards import SOURCE
@@ -23,14 +23,14 @@ MASK = Step("mask", f"{_CONNECT}.MaskField$Value", {"fields": "name"})
 @pytest.mark.parametrize(
     ("steps", "changed"),
     [
-        pytest.param([STAMP, CLEAN], ("span", "stage", "trace"), id="headers alone"),
-        pytest.param([STAMP, MASK], (), id="something else as well"),
-        pytest.param([Step("own", "com.example.Stamp", {})], (), id="a class that nobody knows"),
-        pytest.param([], (), id="no transform"),
+        pytest.param([STAMP, CLEAN], Effects(("span", "stage", "trace")), id="headers alone"),
+        pytest.param([STAMP, MASK], None, id="something else as well"),
+        pytest.param([Step("own", "com.example.Stamp", {})], None, id="a class that nobody knows"),
+        pytest.param([], Effects(), id="no transform"),
     ],
 )
-def test_only_headers_that_transforms_insert_or_drop_are_known(steps: list[Step], changed: tuple[str, ...]) -> None:
-    assert changed_headers(steps) == changed
+def test_only_headers_that_transforms_insert_or_drop_are_known(steps: list[Step], changed: Effects | None) -> None:
+    assert known_effects((step, None) for step in steps) == changed
 
 
 def test_a_flow_is_compared_unless_its_transforms_do_more_than_that() -> None:

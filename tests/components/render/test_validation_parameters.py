@@ -79,6 +79,57 @@ def test_headers_that_transforms_change_are_told_if_nothing_else_changes(
     assert (told.transformed, told.changed_headers) == (True, changed)
 
 
+DROP_TOMBSTONES = {"type": "Filter", "predicate": {"type": "RecordIsTombstone"}}
+DROP_TESTS = {"type": "Filter", "predicate": {"type": "TopicNameMatches", "config": {"pattern": ".*-test"}}}
+
+
+@pytest.mark.parametrize(
+    ("flow", "told"),
+    [
+        pytest.param({"transforms": {"after": {"drop": DROP_TOMBSTONES}}}, [("tombstone", "", False)], id="tombstones"),
+        pytest.param(
+            {"transforms": {"after": {"drop": {**DROP_TESTS, "negate": True}}}},
+            [("topic", ".*-test", True)],
+            id="all other topics",
+        ),
+        pytest.param(
+            {"transforms": {"after": {"drop": DROP_TOMBSTONES}}, "policy": "identity", "loopGuard": True},
+            [],
+            id="a loop guard drops records as well",
+        ),
+        pytest.param({"transforms": {"after": {"drop": {"type": "Filter"}}}}, [], id="every record"),
+    ],
+)
+def test_what_filters_drop_is_told_if_a_record_shows_it(
+    flow: dict[str, Any], told: list[tuple[str, str, bool]]
+) -> None:
+    found = flow_parameters(a_resolved_flow(**flow))
+    assert [(each.by.value, each.value, each.negate) for each in found.drops] == told
+    assert found.comparable == bool(told)
+
+
+@pytest.mark.parametrize(
+    ("config", "judged"),
+    [
+        pytest.param({}, True, id="by default"),
+        pytest.param({"sync.topic.configs.enabled": False}, False, id="switched off"),
+        pytest.param({"config.property.filter.class": "com.example.Own"}, False, id="a filter of one's own"),
+        pytest.param({"use.defaults.from": "source"}, False, id="the source's defaults as well"),
+    ],
+)
+def test_which_configuration_the_connectors_copy_is_told(config: dict[str, Any], judged: bool) -> None:
+    told = flow_parameters(a_resolved_flow(connectors={"source": {"config": config}})).topic_sync
+    assert told is not None
+    assert ((told.configs_exclude is not None), told.acls) == (judged, False)
+
+
+def test_properties_that_the_user_excludes_replace_those_of_kafka_and_acls_are_told() -> None:
+    config = {"config.properties.exclude": r"retention\..*, segment\.ms"}
+    told = flow_parameters(a_resolved_flow(syncTopicAcls=True, connectors={"source": {"config": config}})).topic_sync
+    assert told is not None
+    assert (told.configs_exclude, told.acls) == ((r"retention\..*", r"segment\.ms"), True)
+
+
 def test_the_topic_of_the_connectors_offsets_is_that_of_the_workers() -> None:
     own = {"storageTopics": {"offsets": "inherited-offsets"}}
     assert flow_parameters(a_resolved_flow(connect=own)).connector_offsets_topic == "inherited-offsets"

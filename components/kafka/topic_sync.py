@@ -1,0 +1,66 @@
+"""What a source connector copies from a topic to its remote topic beside records: its configuration and its ACLs.
+
+Source: MirrorSourceConnector (targetConfig, incrementalAlterConfigs, targetAclBinding), DefaultConfigPropertyFilter.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from components.kafka.acls import AclEntry
+from components.kafka.patterns import matches_any
+
+#: Where a broker takes a value that the connector does not copy.
+_OF_BROKER = "STATIC_BROKER_CONFIG"
+_DEFAULT = "DEFAULT_CONFIG"
+_OWN = "DYNAMIC_TOPIC_CONFIG"
+
+
+class Setting(NamedTuple):
+    """A property of a topic, and where it comes from, as ConfigEntry.ConfigSource names it."""
+
+    value: str | None
+    origin: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A property whose value on the target is not the one that the connector copies; `wanted` is None if the remote
+    topic should not have a value of its own."""
+
+    name: str
+    wanted: str | None
+    found: str | None
+
+
+def config_differences(
+    source: Mapping[str, Setting], target: Mapping[str, Setting], excluded: Sequence[str]
+) -> list[Difference]:
+    """What the connector would change on a remote topic; `excluded` are patterns of properties that it leaves alone."""
+    found = []
+    for name, here in sorted(source.items()):
+        there = target.get(name)
+        if there is None or here.origin == _OF_BROKER or matches_any(excluded, name):
+            continue
+        if here.origin == _DEFAULT:
+            if there.origin == _OWN:
+                found.append(Difference(name, None, there.value))
+        elif here.value != there.value:
+            found.append(Difference(name, here.value, there.value))
+    return found
+
+
+def copied_acl(entry: AclEntry, remote: str) -> AclEntry | None:
+    """The ACL of the remote topic that the connector creates for one of the source's; None if it creates none."""
+    if (entry.resource, entry.pattern) != ("TOPIC", "LITERAL"):
+        return None
+    if entry.permission == "ALLOW" and entry.operation == "WRITE":
+        return None
+    reads = entry.permission == "ALLOW" and entry.operation == "ALL"
+    return entry._replace(name=remote, operation="READ" if reads else entry.operation)
+
+
+def missing_acls(source: Iterable[AclEntry], target: Iterable[AclEntry], remotes: Mapping[str, str]) -> list[AclEntry]:
+    """The ACLs of remote topics that the connector would create. `remotes` are remote topics by source topic."""
+    wanted = [copied_acl(each, remotes[each.name]) for each in source if each.name in remotes]
+    return sorted({each for each in wanted if each is not None} - set(target))
