@@ -63,9 +63,16 @@ _TROUBLES = {
     "all is well": Trouble({}),
     "no records are due": Trouble(dict.fromkeys(_RECORDS, f"100x{_MINUTES}") | {_LAGS[1]: f"0x{_MINUTES}"}),
     "heartbeats stop": Trouble({_HEARTBEATS: f"1000x{_MINUTES}"}, "MirrorHeartbeatSilent"),
+    "no heartbeat ever came": Trouble({_HEARTBEATS: None}, "MirrorHeartbeatSilent"),
     "one partition is slow": Trouble({_LATENCIES[0]: f"45000x{_MINUTES}"}, "MirrorLatencyHigh", value="45s"),
     "one partition stands still": Trouble(
         {_RECORDS[1]: f"1000x{_MINUTES}"},
+        "MirrorPartitionStalled",
+        (("partition", "1"), ("topic", "orders")),
+        "5",
+    ),
+    "one partition never moved": Trouble(
+        {_RECORDS[1]: None},
         "MirrorPartitionStalled",
         (("partition", "1"), ("topic", "orders")),
         "5",
