@@ -12,11 +12,12 @@ from components.topology.parsing import parse_topology
 from components.topology.remainder import Remainder, remainder
 from infra.files.loading import load_yaml
 from infra.files.positions import place_of, placed, shown
+from infra.job_settings import VALIDATION
 
 PROJECT = "replication"
 ALLOW_UNPROVEN = "allowUnproven"
 #: The keys of a stack file that the program reads, besides those that its topology names by `{config: KEY}`.
-SETTINGS = ("topology", "region", "local", ALLOW_UNPROVEN)
+SETTINGS = ("topology", "region", "local", ALLOW_UNPROVEN, VALIDATION)
 _ACCESS = ("kubernetes:kubeconfig", "kubernetes:context")
 
 
@@ -26,6 +27,7 @@ class StackSettings:
 
     `values` are the plain ones by key without the project's prefix; `secret_keys` names the encrypted ones.
     `encrypted_access` names what of the access to Kubernetes is encrypted, so that Pulumi's engine alone can read it.
+    `validation` is what the file says about the validation job, in whatever form.
     """
 
     stack: str
@@ -38,6 +40,7 @@ class StackSettings:
     kubeconfig: str | None = None
     context: str | None = None
     encrypted_access: tuple[str, ...] = ()
+    validation: object = None
 
     @property
     def topology_file(self) -> Path:
@@ -98,12 +101,13 @@ def read_settings(stack: str, stacks: Path) -> StackSettings:
         )
     given = {str(key): value for key, value in config.items() if value is not None}
     own = {key.split(":", 1)[1]: value for key, value in given.items() if key.startswith(f"{PROJECT}:")}
+    validation = own.pop(VALIDATION, None)
     encrypted = frozenset(key for key, value in own.items() if _is_encrypted(value))
     values = {key: _text(value) for key, value in own.items() if key not in encrypted}
     hidden = tuple(key for key in _ACCESS if _is_encrypted(given.get(key)))
     kubeconfig, context = (_text(given[key]) if key in given and key not in hidden else None for key in _ACCESS)
     settings = _settings(stack, values, encrypted, stacks)
-    return replace(settings, kubeconfig=kubeconfig, context=context, encrypted_access=hidden)
+    return replace(settings, kubeconfig=kubeconfig, context=context, encrypted_access=hidden, validation=validation)
 
 
 def regions_of_topology(topology: str, stacks: Path) -> tuple[frozenset[str | None], tuple[str, ...]]:
@@ -163,7 +167,8 @@ def deployed_settings(stacks: Path) -> StackSettings:
     import pulumi
 
     config = pulumi.Config(PROJECT)
-    values = {key: value for key in SETTINGS if (value := config.get(key)) is not None}
+    # The program only deploys: where the validation job runs is read from the file by whoever starts it.
+    values = {key: value for key in SETTINGS if key != VALIDATION and (value := config.get(key)) is not None}
     settings = _settings(pulumi.get_stack(), values, frozenset(), stacks)
     named = sorted(config_keys(settings.topology))
     secret_keys = frozenset(key for key in named if pulumi.runtime.is_config_secret(config.full_key(key)))

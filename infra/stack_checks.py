@@ -26,6 +26,7 @@ from components.topology.clusters import ConfigValue
 from components.topology.model import Flow, Topology
 from infra.environment import stack_environment
 from infra.files.positions import placed
+from infra.job_settings import spark_problems
 from infra.settings import (
     ALLOW_UNPROVEN,
     PROJECT,
@@ -110,9 +111,10 @@ def _check_coverage(settings: StackSettings) -> Iterator[Problem]:
 
 
 def _check_stack(settings: StackSettings) -> Iterator[Problem]:
-    """Problems of the stack file: its keys, its region and the reason to deploy an unproven model."""
+    """Problems of the stack file: its keys, its region, the job's Spark and the reason to deploy an unproven model."""
     regions = sorted({cluster.region for cluster in settings.topology.clusters.values()})
     yield from _unknown_keys(settings)
+    yield from spark_problems(settings.validation)
     if settings.region is not None and settings.region not in regions:
         yield Problem(
             f"config.{PROJECT}:region",

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from components.contract.problems import CannotRunError
 from components.contract.report import EXIT_CODES, Report, Verdict
+from components.contract.spark_conf import why_not_conf
 from spark.documents import chosen_flows, read_document
 from spark.job import Options, run
 from spark.report.printing import print_report, report_text
@@ -46,7 +47,25 @@ def parser() -> argparse.ArgumentParser:
     session.add_argument("--master", default="local[*]", help="Spark master (default: local[*])")
     session.add_argument("--jars-dir", type=Path, help="jars of spark/pom.xml (default: $REPLICATE_SPARK_JARS)")
     session.add_argument("--driver-memory", default="1g", help="heap of the driver (default: 1g)")
+    session.add_argument(
+        "--spark-conf",
+        action="append",
+        default=[],
+        type=conf_pair,
+        metavar="KEY=VALUE",
+        help="a setting of Spark; may be repeated",
+    )
     return arguments
+
+
+def conf_pair(given: str) -> tuple[str, str]:
+    """KEY=VALUE as a pair; raises ArgumentTypeError for what the job does not take."""
+    key, is_pair, value = given.partition("=")
+    if not is_pair:
+        raise argparse.ArgumentTypeError(f"{given} is not KEY=VALUE")
+    if refused := why_not_conf(key):
+        raise argparse.ArgumentTypeError(f"{key} cannot be set: {refused[0]}; {refused[1]}")
+    return key, value
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -54,7 +73,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     console = Console(stderr=True)
     options = Options(
-        SessionOptions(arguments.master, arguments.jars_dir, arguments.driver_memory),
+        SessionOptions(arguments.master, arguments.jars_dir, arguments.driver_memory, dict(arguments.spark_conf)),
         arguments.catch_up_seconds,
         arguments.kubeconfig,
         lambda step: console.print(f"  {step} …", style="dim", markup=False, highlight=False, soft_wrap=True),

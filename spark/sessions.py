@@ -1,14 +1,16 @@
 """The job's Spark session: the one of spark-submit, or one of its own, configured here, without the JVM's warnings."""
 
 import os
+import re
 import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
@@ -19,15 +21,27 @@ from components.contract.problems import CannotRunError
 HERE = Path(__file__).resolve().parent
 JARS_VARIABLE = "REPLICATE_SPARK_JARS"
 _KAFKA_SOURCE_JAR = "spark-sql-kafka-0-10_*.jar"
+_SHUFFLE = "spark.sql.shuffle.partitions"
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_COLLECTOR = "-XX:+UseParallelGC"
 
 
 @dataclass(frozen=True)
 class SessionOptions:
-    """Where Spark runs. Without `jars_dir`: $REPLICATE_SPARK_JARS, else .local/lib/spark beside this package."""
+    """Where Spark runs. Without `jars_dir`: $REPLICATE_SPARK_JARS, else .local/lib/spark beside this package.
+
+    `conf` are the user's settings; the job's own give way to them.
+    """
 
     master: str = "local[*]"
     jars_dir: Path | None = None
     driver_memory: str = "1g"
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def local(self) -> bool:
+        """Whether driver and executors are one process."""
+        return re.fullmatch(r"local(\[.*\])?", self.master) is not None
 
     def jars(self) -> tuple[Path, ...]:
         """The jars that let Spark read Kafka; raises CannotRunError when the folder lacks them."""
@@ -53,13 +67,14 @@ def session(options: SessionOptions) -> Iterator[SparkSession]:
         yield running
         return
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    settings = _everywhere() if submitted else {**_everywhere(), **_own_jvm(options)}
+    settings = settings_of(options, submitted=submitted)
     builder = SparkSession.builder.appName("replication-validation")
     for key, value in settings.items():
         builder = builder.config(key, value)
     try:
         if not submitted:
-            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+            if options.local:
+                os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
             start_jvm(settings)
         with _own_interrupts():
             spark = builder.getOrCreate()
@@ -72,8 +87,17 @@ def session(options: SessionOptions) -> Iterator[SparkSession]:
             "Spark runs in a JVM of version 17 or later.",
             "set JAVA_HOME to a full JDK of version 17 or later.",
         ) from error
+    except Py4JJavaError as error:
+        raise CannotRunError(
+            "spark-refused",
+            str(error.java_exception.getMessage()).splitlines()[0],
+            f"Spark master {options.master}",
+            "Spark's JVM runs, but no session starts in it.",
+            "correct --master, --driver-memory or --spark-conf, or what the stack file says of them.",
+        ) from None
     try:
-        spark.conf.set("spark.sql.shuffle.partitions", str(max(2, spark.sparkContext.defaultParallelism)))
+        if not spark.sparkContext.getConf().contains(_SHUFFLE):
+            spark.conf.set(_SHUFFLE, str(max(2, spark.sparkContext.defaultParallelism)))
         yield spark
     finally:
         spark.stop()
@@ -90,6 +114,16 @@ def _own_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def settings_of(options: SessionOptions, *, submitted: bool) -> dict[str, str]:
+    """Everything that the session is started with. Under spark-submit, master, memory and jars are its own."""
+    own = {} if submitted else _own_jvm(options)
+    if _JAVA_OPTIONS in own and _JAVA_OPTIONS in options.conf:
+        # The user chooses the collector: the JVM does not start with two.
+        both = f"{own[_JAVA_OPTIONS].removesuffix(_COLLECTOR)}{options.conf[_JAVA_OPTIONS]}"
+        return {**_everywhere(), **own, **options.conf, _JAVA_OPTIONS: both}
+    return {**_everywhere(), **own, **options.conf}
 
 
 def _everywhere() -> dict[str, str]:
@@ -111,11 +145,11 @@ def _own_jvm(options: SessionOptions) -> dict[str, str]:
         "spark.master": options.master,
         "spark.driver.memory": options.driver_memory,
         # Only throughput matters and the heap is small: the parallel collector uses less CPU than G1.
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j} -XX:+UseParallelGC",
+        _JAVA_OPTIONS: f"-Dlog4j2.configurationFile=file:{log4j} {_COLLECTOR}",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    if options.master.startswith("local"):
+    if options.local:
         settings |= {
             # On the class path from the start, so that the admin client and Spark's reader load the same classes.
             "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),

@@ -21,6 +21,7 @@ INFRA = (
     "machine",
     "files",
     "project",
+    "job_settings",
     "settings",
     "workspace",
     "kubernetes",

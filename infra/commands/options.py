@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from components.contract.problems import CannotRunError
+from components.contract.spark_conf import why_not_conf, why_not_master, why_not_memory
 from infra.commands.completion import complete_stack
+from infra.job_settings import SparkSettings
 from infra.project import Project, find_project, read_project
 
 Stack = Annotated[
@@ -20,6 +22,46 @@ ReadySeconds = Annotated[float, typer.Option(min=0, help="Seconds to wait for co
 CatchUpSeconds = Annotated[
     float, typer.Option(min=0, help="Seconds that the validation waits for a target to catch up.")
 ]
+
+
+def _master(given: str | None) -> str | None:
+    if given is not None and (why := why_not_master(given)):
+        raise typer.BadParameter(f"{given}: {why}")
+    return given
+
+
+def _memory(given: str | None) -> str | None:
+    if given is not None and (why := why_not_memory(given)):
+        raise typer.BadParameter(f"{given}: {why}")
+    return given
+
+
+def _conf(given: list[str] | None) -> list[str]:
+    for each in given or ():
+        key, is_pair, _ = each.partition("=")
+        if not is_pair:
+            raise typer.BadParameter(f"{each}: it is KEY=VALUE, such as spark.executor.memory=4g")
+        if refused := why_not_conf(key):
+            raise typer.BadParameter(f"{key}: {refused[0]}; {refused[1]}")
+    return given or []
+
+
+Master = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL", callback=_master, help="Spark master of the job; without it, the stack file's, else local[*]."
+    ),
+]
+DriverMemory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE", callback=_memory, help="Heap of the job's driver; without it, the stack file's, else 1g."
+    ),
+]
+SparkConf = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KEY=VALUE", callback=_conf, help="A setting of Spark for the job; may be repeated."),
+]
 MergedInto = Annotated[
     str | None,
     typer.Option(
@@ -28,6 +70,12 @@ MergedInto = Annotated[
         help="Branch that the change will be merged into; only what it adds to that branch counts.",
     ),
 ]
+
+
+def chosen_spark(master: str | None, driver_memory: str | None, conf: list[str] | None) -> SparkSettings:
+    """What the options of one command say of the job's Spark."""
+    pairs = (each.partition("=") for each in conf or ())
+    return SparkSettings(master, driver_memory, {key: value for key, _, value in pairs})
 
 
 def chosen_project(context: typer.Context) -> Project:

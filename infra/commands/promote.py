@@ -8,7 +8,16 @@ from rich.console import Console
 
 from infra.commands.completion import complete_stack
 from infra.commands.console import confirm_or_end
-from infra.commands.options import CatchUpSeconds, InProject, ReadySeconds, Yes
+from infra.commands.options import (
+    CatchUpSeconds,
+    DriverMemory,
+    InProject,
+    Master,
+    ReadySeconds,
+    SparkConf,
+    Yes,
+    chosen_spark,
+)
 from infra.promotion.rule.plan import required_plan
 
 #: Exit code after Ctrl-C: 128 plus the number of the signal, as in shells.
@@ -49,6 +58,9 @@ def promote(
     ] = None,
     ready_seconds: ReadySeconds = 300,
     catch_up_seconds: CatchUpSeconds = 30,
+    master: Master = None,
+    driver_memory: DriverMemory = None,
+    spark_conf: SparkConf = None,
 ) -> None:
     """Deploy a model stack by stack in the order of stacks/promotion.yaml. Each waits until earlier stacks prove it.
 
@@ -62,7 +74,16 @@ def promote(
     from infra.promotion.run import promotion
     from infra.promotion.run.promotion import Promotion, Request
 
-    request = Request(project.stacks, to, who or getpass.getuser(), skip, ready_seconds, catch_up_seconds, environment)
+    request = Request(
+        project.stacks,
+        to,
+        who or getpass.getuser(),
+        skip,
+        ready_seconds,
+        catch_up_seconds,
+        environment,
+        chosen_spark(master, driver_memory, spark_conf),
+    )
 
     def confirm(stack: str) -> None:
         if not yes:

@@ -7,7 +7,7 @@ import typer
 
 from infra.commands.completion import complete_flow
 from infra.commands.console import err
-from infra.commands.options import CatchUpSeconds, InProject, Json, Stack
+from infra.commands.options import CatchUpSeconds, DriverMemory, InProject, Json, Master, SparkConf, Stack, chosen_spark
 from infra.settings import read_settings
 
 
@@ -29,6 +29,9 @@ def validate(
     declared: Annotated[
         bool, typer.Option("--declared", help="Validate what the stack's files declare, for a stack without Pulumi.")
     ] = False,
+    master: Master = None,
+    driver_memory: DriverMemory = None,
+    spark_conf: SparkConf = None,
     as_json: Json = False,
 ) -> None:
     """Prove from the data that heartbeats arrive, offsets translate and nothing is missing.
@@ -41,6 +44,14 @@ def validate(
     from infra.validation.run import ValidationRun, run_validation
 
     run = ValidationRun(
-        read_settings(stack, project.stacks), report, flow, publish, catch_up_seconds, as_json, declared, html
+        read_settings(stack, project.stacks),
+        report,
+        flow,
+        publish,
+        catch_up_seconds,
+        as_json,
+        declared,
+        html,
+        chosen_spark(master, driver_memory, spark_conf),
     )
     raise typer.Exit(run_validation(run, err))

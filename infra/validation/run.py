@@ -6,7 +6,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
@@ -15,19 +15,21 @@ from rich.console import Console
 from rich.markup import escape
 
 from components.contract.clusters import JsonObject
-from components.contract.problems import CannotRunError
+from components.contract.problems import CannotRunError, raise_errors
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.deployments import deployments
 from components.render.job_parameters import job_parameters
 from infra.engine import deployment
 from infra.environment import stack_environment
+from infra.files.positions import placed
+from infra.job_settings import SparkSettings, spark_problems, spark_settings
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import reference
 from infra.machine import jars as maven
 from infra.machine.class_archives import class_archive
 from infra.machine.jdk import Jdk, find_jdk
 from infra.machine.paths import PACKAGES
-from infra.settings import StackSettings
+from infra.settings import StackSettings, stack_file
 from infra.stack_checks import raise_mistakes, resolved_flows
 from infra.validation.silent_connectors import silent_connectors
 from infra.workspace import KubernetesAccess
@@ -43,7 +45,8 @@ class ValidationRun:
     """One run of the job. `report` is where the report goes, and `html` its page if one is wanted; without `flow` the
     job validates every flow.
 
-    `declared` validates what the stack's files declare, for a stack that Pulumi does not deploy.
+    `declared` validates what the stack's files declare, for a stack that Pulumi does not deploy. `spark` comes before
+    what the stack file says about Spark.
     """
 
     settings: StackSettings
@@ -54,6 +57,7 @@ class ValidationRun:
     as_json: bool = False
     declared: bool = False
     html: Path | None = None
+    spark: SparkSettings = field(default_factory=SparkSettings)
 
     def flows(self) -> tuple[ResolvedFlow, ...]:
         """The flows that the stack's files declare. Without Pulumi, its configuration need not hold credentials."""
@@ -75,6 +79,7 @@ class ValidationRun:
         options = ["--report", str(self.report), f"--catch-up-seconds={self.catch_up_seconds:g}"]
         options += ["--flow", self.flow] if self.flow else []
         options += ["--html", str(self.html)] if self.html else []
+        options += self.spark.over(spark_settings(self.settings.validation)).arguments
         return options + [option for option, on in (("--publish", self.publish), ("--json", self.as_json)) if on]
 
 
@@ -87,6 +92,8 @@ def run_validation(run: ValidationRun, console: Console) -> int:
     """
     environment = stack_environment(run.settings)
     access, folder = environment.kubernetes_access(), environment.validation_folder
+    file = stack_file(run.settings.stack, run.settings.stacks)
+    raise_errors(placed(spark_problems(run.settings.validation), file))
     document = run.document()
     folder.mkdir(parents=True, exist_ok=True)
     parameters = folder / "parameters.json"

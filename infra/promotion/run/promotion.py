@@ -5,7 +5,7 @@ run again.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from components.contract.problems import CannotRunError, Problem, ReplicationErr
 from components.flows.digest import model_digest
 from infra.engine import deployment
 from infra.environment import stack_environment
+from infra.job_settings import SparkSettings
 from infra.promotion.rule.cluster import StackCluster
 from infra.promotion.rule.evidence import Evidence
 from infra.promotion.rule.plan import Plan, environment_of, evidence_name, plan_place, stacks_in_environment
@@ -33,7 +34,8 @@ _PULUMI = "pulumi"
 class Request:
     """What the user asked for: the last stack to promote, as whom, and why to skip the rule.
 
-    With `environment`, only its stacks are promoted; the stacks before them have to be proven already.
+    With `environment`, only its stacks are promoted; the stacks before them have to be proven already. `spark` says
+    where validations run.
     """
 
     stacks: Path
@@ -43,6 +45,7 @@ class Request:
     ready_seconds: float = 300
     catch_up_seconds: float = 30
     environment: str | None = None
+    spark: SparkSettings = field(default_factory=SparkSettings)
 
 
 @dataclass(frozen=True)
@@ -202,6 +205,7 @@ def _deploy(run: Promotion, settings: StackSettings) -> int:
         publish=True,
         catch_up_seconds=run.request.catch_up_seconds,
         html=folder / "report.html",
+        spark=run.request.spark,
     )
     code = run_validation(job, run.console)
     run.say(f"{stack}: recording the evidence")

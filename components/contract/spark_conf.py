@@ -1,0 +1,37 @@
+"""Which settings of Spark the validation job takes from its user, and in which form. Pure; anything may import it."""
+
+import re
+from collections.abc import Mapping
+
+#: A size as Spark's launcher reads it, such as `512m` or `4g`.
+MEMORY = re.compile(r"[1-9][0-9]*[kmgt]b?", re.IGNORECASE)
+MASTER = re.compile(r"local(\[.+\])?|local-cluster\[.+\]|(spark|k8s)://.+|yarn")
+#: What the job sets itself, and what to do instead. Digests, reads and the secrecy of logins depend on the others.
+_OF_THE_JOB: Mapping[str, str] = {
+    "spark.master": "use `--master`, or `master` in the stack file.",
+    "spark.driver.memory": "use `--driver-memory`, or `driverMemory` in the stack file.",
+    "spark.redaction.regex": "remove it.",
+    "spark.sql.session.timeZone": "remove it.",
+    "spark.sql.sources.useV1SourceList": "remove it.",
+}
+
+
+def why_not_conf(key: str) -> tuple[str, str] | None:
+    """Why the job does not take this key, and what to do; None if it takes it."""
+    if key in _OF_THE_JOB:
+        return "the job sets it itself", _OF_THE_JOB[key]
+    if not re.fullmatch(r"spark\.[\w.-]*\w", key):
+        return "Spark ignores a key that does not begin with `spark.`", "give a key such as `spark.executor.memory`."
+    return None
+
+
+def why_not_master(master: str) -> str | None:
+    """Why Spark knows no such master; None if it may."""
+    if MASTER.fullmatch(master):
+        return None
+    return "Spark knows `local[N]`, `spark://HOST:PORT`, `k8s://HOST:PORT` and `yarn`"
+
+
+def why_not_memory(memory: str) -> str | None:
+    """Why this is no size of a heap; None if it is."""
+    return None if MEMORY.fullmatch(memory) else "it is a number with its unit, such as `512m` or `4g`"

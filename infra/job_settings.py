@@ -1,0 +1,93 @@
+"""Where the validation job runs, as the key `replication:validation` of a stack file or the command line says."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from components.contract.problems import Problem
+from components.contract.spark_conf import why_not_conf, why_not_master, why_not_memory
+
+VALIDATION = "validation"
+_WHERE = f"config.replication:{VALIDATION}"
+_FORM = "write `{spark: {master: …, driverMemory: …, conf: {KEY: VALUE}}}`; each of them may be left out."
+_NO_EFFECT = "The validation job would not start, or not where it should."
+
+
+@dataclass(frozen=True)
+class SparkSettings:
+    """What was said of Spark; None for what the job is to choose."""
+
+    master: str | None = None
+    driver_memory: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+    def over(self, other: "SparkSettings") -> "SparkSettings":
+        """These settings, and the other's where these say nothing."""
+        return SparkSettings(
+            self.master or other.master,
+            self.driver_memory or other.driver_memory,
+            {**other.conf, **self.conf},
+        )
+
+    @property
+    def arguments(self) -> list[str]:
+        """The settings as arguments of the job."""
+        given = {"--master": self.master, "--driver-memory": self.driver_memory}
+        options = [f"{option}={value}" for option, value in given.items() if value is not None]
+        return options + [f"--spark-conf={key}={value}" for key, value in self.conf.items()]
+
+
+def spark_settings(value: object) -> SparkSettings:
+    """The settings that a stack file's `replication:validation` holds. Without `spark_problems` it has this form."""
+    spark = (value.get("spark") if isinstance(value, Mapping) else None) or {}
+    return SparkSettings(
+        spark.get("master"),
+        spark.get("driverMemory"),
+        {str(key): _text(each) for key, each in (spark.get("conf") or {}).items()},
+    )
+
+
+def spark_problems(value: object) -> Iterator[Problem]:
+    """What is wrong with the value of `replication:validation`; nothing if the stack file has none."""
+    if value is None:
+        return
+    yield from _wrong_keys(value, "", {"spark"})
+    spark = value.get("spark") if isinstance(value, Mapping) else None
+    if spark is None:
+        return
+    yield from _wrong_keys(spark, ".spark", {"master", "driverMemory", "conf"})
+    if not isinstance(spark, Mapping):
+        return
+    for key, why_not in (("master", why_not_master), ("driverMemory", why_not_memory)):
+        given = spark.get(key)
+        if given is not None and (why := why_not(given) if isinstance(given, str) else "it is text"):
+            yield _problem(f".spark.{key}", f"`{given}` is no value of `{key}`: {why}", f"correct `{key}`.")
+    yield from _wrong_conf(spark.get("conf"))
+
+
+def _wrong_keys(value: object, where: str, known: set[str]) -> Iterator[Problem]:
+    if not isinstance(value, Mapping):
+        yield _problem(where, f"`{value}` is no mapping", _FORM)
+        return
+    for key in sorted(str(each) for each in value.keys() - known):
+        yield _problem(f"{where}.{key}", f"`{key}` is not a key here", _FORM)
+
+
+def _wrong_conf(conf: object) -> Iterator[Problem]:
+    if conf is None:
+        return
+    if not isinstance(conf, Mapping):
+        yield _problem(".spark.conf", f"`{conf}` is no mapping", "write it as `{spark.executor.memory: 4g}`.")
+        return
+    for key, value in conf.items():
+        if refused := why_not_conf(str(key)):
+            yield _problem(".spark.conf", f"`{key}` cannot be set: {refused[0]}", refused[1])
+        elif not isinstance(value, str | int | float):
+            yield _problem(".spark.conf", f"the value of `{key}` is no text and no number", "write one value.")
+
+
+def _problem(where: str, what: str, remedy: str) -> Problem:
+    return Problem(_WHERE + where, "bad-spark-setting", what, _NO_EFFECT, remedy)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,96 @@
+"""The settings of the job's Spark session: what the user says holds."""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra.machine.jdk import find_jdk
+from spark.command_line import conf_pair
+from spark.sessions import JARS_VARIABLE, SessionOptions, settings_of
+from tests.repository import ROOT
+
+_ASK = """
+from components.contract.problems import CannotRunError
+from spark.sessions import SessionOptions, session
+conf = {"spark.sql.shuffle.partitions": "7", "spark.driver.extraJavaOptions": "-XX:+UseSerialGC"}
+try:
+    with session(SessionOptions("local-cluster[2,1,512]", None, "512m", conf)):
+        pass
+except CannotRunError as error:
+    print(error)
+with session(SessionOptions("local[2]", None, "512m", conf)) as spark:
+    heap = spark._jvm.java.lang.Runtime.getRuntime().maxMemory() // 2**20
+    print(spark.conf.get("spark.sql.shuffle.partitions"), heap)
+"""
+
+
+def test_what_the_user_says_holds_and_what_spark_refuses_is_said(jars: Path) -> None:
+    """A process of its own: in this one, the job would find the session of the other tests."""
+    variables = {**os.environ, JARS_VARIABLE: str(jars), "JAVA_HOME": str(find_jdk().home)}
+    command = [sys.executable, "-c", _ASK]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT, env=variables)
+    assert answer.returncode == 0, answer.stderr
+    refused, found = answer.stdout.splitlines()
+    assert refused.startswith(
+        "spark-refused: Asked to launch cluster with 512 MiB/worker but requested 1024 MiB/executor, at Spark master "
+        "local-cluster[2,1,512]. "
+    )
+    partitions, heap = map(int, found.split())
+    assert partitions == 7
+    assert 480 < heap <= 512
+
+
+def options(jars: Path, master: str = "local[*]", **conf: str) -> SessionOptions:
+    (jars / "spark-sql-kafka-0-10_2.13.jar").touch()
+    return SessionOptions(master, jars, "4g", conf)
+
+
+def test_the_users_settings_come_before_the_jobs(tmp_path: Path) -> None:
+    conf = {"spark.sql.adaptive.enabled": "true", "spark.ui.enabled": "true"}
+    settings = settings_of(options(tmp_path, **conf), submitted=False)
+    assert settings.items() >= {*conf.items(), ("spark.driver.memory", "4g"), ("spark.master", "local[*]")}
+
+
+def test_the_user_may_choose_the_collector_and_keeps_our_log(tmp_path: Path) -> None:
+    given = {"spark.driver.extraJavaOptions": "-XX:+UseZGC"}
+    settings = settings_of(options(tmp_path, **given), submitted=False)
+    own = settings["spark.driver.extraJavaOptions"]
+    assert own.startswith("-Dlog4j2.configurationFile=file:")
+    assert own.endswith(" -XX:+UseZGC")
+    assert "Parallel" not in own
+
+
+def test_workers_get_the_jars_and_reach_the_driver(tmp_path: Path) -> None:
+    """Bound to the loopback address, the driver would wait for workers that never answer."""
+    settings = settings_of(options(tmp_path, "spark://spark.example.com:7077"), submitted=False)
+    assert "spark-sql-kafka" in settings["spark.jars"]
+    assert not {"spark.driver.host", "spark.driver.bindAddress"} & settings.keys()
+
+
+def test_under_spark_submit_only_settings_of_the_session_are_given(tmp_path: Path) -> None:
+    conf = {"spark.sql.shuffle.partitions": "400"}
+    settings = settings_of(options(tmp_path, **conf), submitted=True)
+    assert settings["spark.sql.shuffle.partitions"] == "400"
+    assert not {"spark.master", "spark.driver.memory", "spark.jars"} & settings.keys()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("spark.executor.memory", "spark.executor.memory is not KEY=VALUE"),
+        ("executor.memory=4g", "executor.memory cannot be set: Spark ignores a key"),
+        ("spark.driver.memory=4g", "use `--driver-memory`"),
+        ("spark.redaction.regex=x", "spark.redaction.regex cannot be set: the job sets it itself"),
+    ],
+)
+def test_a_setting_that_the_job_cannot_use_is_refused(given: str, said: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=said):
+        conf_pair(given)
+
+
+def test_a_value_may_hold_an_equals_sign() -> None:
+    assert conf_pair("spark.executor.extraJavaOptions=-Da=b") == ("spark.executor.extraJavaOptions", "-Da=b")
