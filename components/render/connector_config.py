@@ -20,7 +20,7 @@ from components.properties.definitions import Owner, definitions
 from components.render.config_layers import Config, Layer, LayerName, LayerValue, layer, values
 from components.render.connections import FILE_PROVIDER, WORKER_FILE, connection_properties
 from components.render.kafka_connect import BYTE_CONVERTERS
-from components.render.metrics import metrics_properties
+from components.render.metrics import label_defaults, metrics_properties
 from components.render.presets import preset_settings
 from components.render.transforms import converter_properties, transform_properties
 from components.topology.clusters import PropertyValue
@@ -64,8 +64,9 @@ def connector_layers(flow: ResolvedFlow, role: ConnectorRole, part: str = "") ->
 
     Credentials are placeholders that name Secrets; every other value is plain.
     """
-    rack = _rack(flow, role)
+    rack, label = _rack(flow, role), label_defaults(flow, role)
     return (
+        *([layer(LayerName.DEFAULT, label, flow.expanded.where("connect.metrics"))] if label else ()),
         *([layer(LayerName.DEFAULT, rack, flow.expanded.where("connect.rack"))] if rack else ()),
         *changeable_layers(flow.expanded, role, part),
         layer(LayerName.FIXED, BYTE_CONVERTERS, "every record passes as bytes, unchanged"),
@@ -198,7 +199,7 @@ def _model(flow: ResolvedFlow, role: ConnectorRole, part: str) -> _Entries:
 
 
 def _metrics(flow: ResolvedFlow, role: ConnectorRole, part: str) -> _Entries:
-    own = values(changeable_layers(flow.expanded, role, part)).get("metric.reporters")
+    own = values(changeable_layers(flow.expanded, role, part))
     return _decided(
         flow, {key: (value, "connect.metrics") for key, value in metrics_properties(flow, role, own).items()}
     )

@@ -112,27 +112,36 @@ def jmx_rules() -> str:
     return yaml.safe_dump(_JMX_RULES, sort_keys=False)
 
 
-def metrics_properties(flow: ResolvedFlow, role: ConnectorRole, reporters: object = None) -> Config:
-    """Return the properties that a connector needs so that its metrics are reported, with their labels.
+def metrics_properties(flow: ResolvedFlow, role: ConnectorRole, own: Config) -> Config:
+    """Return the properties that a connector needs so that its metrics are reported.
 
-    `reporters` are those that the user has configured for it. The operator configures only the connectors of a
-    KafkaMirrorMaker2, and no consumer. Source: Strimzi KafkaMirrorMaker2Connectors, KIP-1280.
+    `own` is what the user has configured for it; reporters of the user's own stay. The operator configures only the
+    connectors of a KafkaMirrorMaker2, and no consumer. Source: Strimzi KafkaMirrorMaker2Connectors.
     """
-    metrics = flow.settings.connect.metrics
-    if metrics is None or role == "heartbeat":
+    if not isinstance(flow.settings.connect.metrics, ReporterMetrics) or role == "heartbeat":
         return {}
     found: Config = {}
-    if role == "source" and "add.source.alias.to.metrics" in definitions(flow.expanded.kafka, Owner.SOURCE):
-        # Later versions always have the label `source`, by which a flow is recognised.
-        found["add.source.alias.to.metrics"] = True
-    if isinstance(metrics, ReporterMetrics):
-        if flow.expanded.shape is not Shape.MIRROR_MAKER2:
-            joined = _REPORTER if reporters is None else f"{reporters},{_REPORTER}"
-            found |= {"metric.reporters": joined, "prometheus.metrics.reporter.listener.enable": False}
-        if role == "source":
-            found |= {
-                "source.consumer.metric.reporters": _REPORTER,
-                "source.consumer.prometheus.metrics.reporter.listener.enable": False,
-                "source.consumer.prometheus.metrics.reporter.allowlist": RECORDS_LAG,
-            }
+    if flow.expanded.shape is not Shape.MIRROR_MAKER2:
+        found |= _reporter("", own)
+    if role == "source":
+        found |= _reporter("source.consumer.", own)
+        found["source.consumer.prometheus.metrics.reporter.allowlist"] = RECORDS_LAG
     return found
+
+
+def _reporter(prefix: str, own: Config) -> Config:
+    """Return the properties that add the reporter to those of a client; without its listener, which the worker has."""
+    given = [each for each in str(own.get(f"{prefix}metric.reporters", "")).split(",") if each.strip()]
+    joined = ",".join(given if _REPORTER in given else [*given, _REPORTER])
+    return {f"{prefix}metric.reporters": joined, f"{prefix}prometheus.metrics.reporter.listener.enable": False}
+
+
+def label_defaults(flow: ResolvedFlow, role: ConnectorRole) -> Config:
+    """Return the property without which old versions do not name the source in their metrics.
+
+    By `source` the mirrors of one KafkaMirrorMaker2 are told apart. Source: MirrorSourceConfig of Kafka 3.9; later
+    versions always name it.
+    """
+    known = "add.source.alias.to.metrics" in definitions(flow.expanded.kafka, Owner.SOURCE)
+    asked = flow.settings.connect.metrics is not None and role == "source"
+    return {"add.source.alias.to.metrics": True} if known and asked else {}

@@ -19,7 +19,7 @@ from components.topology.model import Monitoring, Topology
 
 #: The objects' `part-of` label, in place of a flow's name.
 _MONITORING = "monitoring"
-_API = "monitoring.coreos.com/v1"
+API_VERSION = "monitoring.coreos.com/v1"
 _WORKERS = ("KafkaConnect", "KafkaMirrorMaker2")
 
 Relabeling = dict[str, Any]
@@ -64,7 +64,9 @@ def _pod_monitor(deployment: Deployment, monitoring: Monitoring) -> PlannedObjec
             {"port": "tcp-prometheus", "path": "/metrics", "metricRelabelings": relabelings(deployment.flows)}
         ],
     }
-    body = manifest(_API, "PodMonitor", f"mirror-{deployment.name}", monitoring.namespace, _MONITORING, spec=spec)
+    body = manifest(
+        API_VERSION, "PodMonitor", f"mirror-{deployment.name}", monitoring.namespace, _MONITORING, spec=spec
+    )
     return PlannedObject(ObjectRole.POD_MONITOR, with_own_labels(body, monitoring.labels, {}), part=deployment.name)
 
 
@@ -99,5 +101,5 @@ def _rules(flow: ResolvedFlow, stack: str, monitoring: Monitoring) -> PlannedObj
     rules = [alert_rule(alert, flow, stack, monitoring.runbooks) for alert in flow_alerts(flow)]
     name = f"mirror-{flow.name}"
     spec = {"groups": [{"name": name, "rules": rules}]}
-    body = manifest(_API, "PrometheusRule", name, monitoring.namespace, _MONITORING, spec=spec)
+    body = manifest(API_VERSION, "PrometheusRule", name, monitoring.namespace, _MONITORING, spec=spec)
     return PlannedObject(ObjectRole.PROMETHEUS_RULE, with_own_labels(body, monitoring.labels, {}), part=flow.name)

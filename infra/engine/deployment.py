@@ -16,6 +16,7 @@ from infra.kubernetes.access import api_client
 from infra.kubernetes.api import Reference, reference
 from infra.kubernetes.api_switch import require_ready_for_v1
 from infra.kubernetes.config_maps import require_config_maps
+from infra.kubernetes.monitoring_kinds import require_prometheus_operator
 from infra.kubernetes.readiness import wait_until_ready
 from infra.kubernetes.secret_readers import restart_readers, secret_versions
 from infra.promotion.rule.state import unproven
@@ -27,7 +28,7 @@ Changes = Mapping[str, int]
 
 def preview(settings: StackSettings, say: Say, *, diff: bool = False, refresh: bool = False) -> Changes:
     """Show what `up` with the same `refresh` would change; returns the number of objects by kind of change."""
-    _require_switchable(settings, resolved_flows(settings))
+    _require_deployable(settings, resolved_flows(settings))
     with open_stack(settings, overwrite=refresh) as stack:
         result = stack.preview(
             on_output=say, on_error=say, diff=diff, color=_color(), suppress_outputs=True, refresh=refresh
@@ -43,7 +44,7 @@ def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
     """
     flows = resolved_flows(settings)
     raise_errors(unproven(settings))
-    _require_switchable(settings, flows)
+    _require_deployable(settings, flows)
     for sentence in stack_environment(settings).before_deploy(flows):
         say(sentence)
     with open_stack(settings, overwrite=refresh) as stack:
@@ -63,14 +64,19 @@ def _declared(flows: Sequence[ResolvedFlow]) -> set[Reference]:
     return {reference(item.manifest) for each in deployments(flows) for item in each.objects}
 
 
-def _require_switchable(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> None:
-    """Refuse a switch of Strimzi's API that would fail half way. Without access nothing is known, and nothing held up:
-    the engine may have an access of its own, and says so if it has none."""
+def _require_deployable(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> None:
+    """Refuse what would fail half way: a switch of Strimzi's API, or kinds that the cluster lacks.
+
+    Without access nothing is known, and nothing held up: the engine may have an access of its own, and says so if it
+    has none.
+    """
     try:
         api = api_client(settings, stack_environment(settings).kubernetes_access())
         require_ready_for_v1(api, flows)
+        if settings.topology.monitoring is not None and flows:
+            require_prometheus_operator(api)
     except CannotRunError as error:
-        if error.code == "api-switch-in-one-step":
+        if error.code in {"api-switch-in-one-step", "prometheus-operator-missing"}:
             raise
 
 

@@ -97,6 +97,8 @@ def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[M
     `version` is the `apiVersion` of Strimzi's resources.
     """
     kinds = [*_KINDS, *((version, kind) for kind in _STRIMZI_KINDS)]
+    # Stacks without `monitoring` need no permission to list its kinds.
+    kinds += sorted({(body["apiVersion"], body["kind"]) for body in _objects(declared)} - set(kinds))
     namespaces = _namespaces(declared)
     found = {identity(live): live for kind in kinds for live in _listed(api, *kind, namespaces, OURS)}
     found |= {identity(live): live for live in _that_monitor(api, declared, namespaces)}

@@ -89,10 +89,22 @@ def test_the_operator_configures_the_reporter_of_a_mirror_but_not_of_its_consume
     assert metric_properties(mirror["checkpointConnector"]["config"]) == {}
 
 
-def test_a_reporter_of_the_user_s_own_stays() -> None:
-    connectors = {"source": {"config": {"metric.reporters": "example.Reporter"}}}
+@pytest.mark.parametrize(
+    ("own", "rendered"),
+    [("example.Reporter", f"example.Reporter,{CLASS}"), (CLASS, CLASS)],
+    ids=["another reporter", "ours, as Kafka refuses it twice"],
+)
+@pytest.mark.parametrize("key", ["metric.reporters", "source.consumer.metric.reporters"])
+def test_a_reporter_of_the_user_s_own_stays(key: str, own: str, rendered: str) -> None:
+    connectors = {"source": {"config": {key: own}}}
     found = dict(objects(a_flow(connect={"metrics": REPORTER}, connectors=connectors)))
-    assert found["source-connector"]["spec"]["config"]["metric.reporters"] == f"example.Reporter,{CLASS}"
+    assert found["source-connector"]["spec"]["config"][key] == rendered
+
+
+def test_a_user_can_leave_the_source_out_of_the_labels() -> None:
+    connectors = {"source": {"config": {"add.source.alias.to.metrics": False}}}
+    found = dict(objects(a_flow(connect={"metrics": JMX}, connectors=connectors), "0.45"))
+    assert found["source-connector"]["spec"]["config"]["add.source.alias.to.metrics"] is False
 
 
 @pytest.mark.parametrize(("strimzi", "wanted"), [("0.45", {"add.source.alias.to.metrics": True}), ("1.2", {})])
