@@ -8,7 +8,7 @@ from urllib3.exceptions import HTTPError
 
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
-from components.contract.published_verdict import config_map_name, read_topic_ids
+from components.contract.published_verdict import config_map_name, entries, read_topic_ids
 from components.contract.report import TopicIds
 from spark.kubernetes_access import api_client
 
@@ -26,9 +26,10 @@ def ids_before(flow: FlowParameters, kubeconfig: Path | None) -> TopicIds:
 
 
 def published_data(core: client.CoreV1Api, name: str, namespace: str) -> Mapping[str, str] | None:
-    """The data of a ConfigMap; None if it does not exist."""
+    """The entries of a ConfigMap; None if it does not exist."""
     try:
-        return core.read_namespaced_config_map(name, namespace, _request_timeout=TIMEOUT_SECONDS).data or {}
+        found = core.read_namespaced_config_map(name, namespace, _request_timeout=TIMEOUT_SECONDS)
+        return entries({"data": found.data, "binaryData": found.binary_data})
     except client.ApiException as error:
         if error.status != 404:
             raise

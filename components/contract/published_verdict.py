@@ -3,18 +3,28 @@
 May be imported by anything; imports nothing of ours but the report.
 """
 
+import base64
+import gzip
 import json
+import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from components.contract.report import SCHEMA_VERSION, CheckOutcome, FlowOutcome, TopicIds, Verdict
+from components.contract.report import SCHEMA_VERSION, CheckOutcome, Finding, FlowOutcome, TopicIds, Verdict, note
+from components.contract.wording import numbered
 
 #: The ConfigMaps' labels, and the selector that finds them.
 LABELS = {"app.kubernetes.io/managed-by": "replication-validation"}
 SELECTOR = "app.kubernetes.io/managed-by=replication-validation"
+REPORT, PACKED = "report.json", "report.json.gz"
+LEFT_OUT = "findings-left-out"
+#: A longer report is compressed. Kubernetes takes 1 MiB in a ConfigMap, of which the other keys need little.
+_PLAIN_BYTES, _PACKED_BYTES = 256 * 1024, 1_000_000
+#: Of a report that is too long even then: so many findings with the same code, and so many characters of each.
+_KEPT, _CHARACTERS = (100, 20, 5, 1), 1_000
 _CHECKS = TypeAdapter(tuple[CheckOutcome, ...])
 _IDS = TypeAdapter(dict[str, dict[str, str]])
 
@@ -43,26 +53,81 @@ def config_map_name(flow: str) -> str:
     return f"{flow}-validation"
 
 
+def entries(config_map: Mapping[str, Any]) -> dict[str, str]:
+    """What a ConfigMap holds by key, as `verdict_data` returned it: text, and PACKED in base64."""
+    return {**(config_map.get("data") or {}), **(config_map.get("binaryData") or {})}
+
+
 def verdict_data(flow: FlowOutcome, passing_since: str | None) -> dict[str, str]:
-    """The ConfigMap's data for an outcome."""
+    """The ConfigMap's entries for an outcome of any size: those of its data and, in base64, PACKED of its binaryData.
+
+    A long report is compressed, and the data then has a line for each check. If it is too long even so, it lacks
+    findings, but has each code, and a note says how many it lacks.
+    """
     since = {"passingSince": passing_since} if passing_since is not None else {}
-    report = json.dumps({"schemaVersion": SCHEMA_VERSION, **flow.document()}, indent=2, sort_keys=True)
-    return {
-        "verdict": flow.verdict.value,
-        "digest": flow.digest,
-        "time": flow.checked_at,
-        **since,
-        "report.json": report,
-    }
+    head = {"verdict": flow.verdict.value, "digest": flow.digest, "time": flow.checked_at, **since}
+    report = _json(flow, indent=2)
+    if len(report.encode()) <= _PLAIN_BYTES:
+        return {**head, REPORT: report}
+    checks = "".join(f"{check.name}: {check.verdict.value}, {check.summary}\n" for check in flow.checks)
+    return {**head, "checks": checks, PACKED: base64.b64encode(_packed(flow)).decode()}
+
+
+def _json(flow: FlowOutcome, indent: int | None = None) -> str:
+    return json.dumps({"schemaVersion": SCHEMA_VERSION, **flow.document()}, indent=indent, sort_keys=True)
+
+
+def _packed(flow: FlowOutcome) -> bytes:
+    """The report, compressed, with as many findings as there is room for."""
+    packed = _compressed(flow)
+    for kept in _KEPT:
+        if len(packed) > _PACKED_BYTES:
+            packed = _compressed(replace(flow, checks=tuple(_shortened(check, kept) for check in flow.checks)))
+    if len(packed) > _PACKED_BYTES:
+        checks = tuple(_shortened(check, 1) for check in flow.checks)
+        packed = _compressed(replace(flow, checks=checks, topic_ids={}))
+    return packed
+
+
+def _compressed(flow: FlowOutcome) -> bytes:
+    return gzip.compress(_json(flow).encode(), mtime=0)
+
+
+def _shortened(check: CheckOutcome, kept: int) -> CheckOutcome:
+    """The check with this many findings of each code and severity; a note says how many others there were."""
+    grouped: dict[tuple[str, str, str | None], list[Finding]] = {}
+    for each in check.findings:
+        grouped.setdefault((each.code, each.severity, each.accepted), []).append(each)
+    found = [_cut(each) for every in grouped.values() for each in every[:kept]]
+    lacking = {code: len(every) - kept for (code, *_), every in grouped.items() if len(every) > kept}
+    if lacking:
+        named = ", ".join(f"{count} {code}" for code, count in lacking.items())
+        count = sum(lacking.values())
+        found.append(
+            note(
+                LEFT_OUT,
+                f"{numbered(count, 'finding[|s]')} did not fit into the published verdict: {named}. The report that "
+                "the validation wrote has them",
+                count,
+            )
+        )
+    return replace(check, findings=tuple(found))
+
+
+def _cut(finding: Finding) -> Finding:
+    more = len(finding.message) - _CHARACTERS
+    return (
+        replace(finding, message=f"{finding.message[:_CHARACTERS]} … ({more} more characters)") if more > 0 else finding
+    )
 
 
 def read_verdict(data: Mapping[str, str]) -> PublishedVerdict:
-    """The verdict that a ConfigMap's data holds. Raises KeyError, TypeError or ValueError for data of another form."""
+    """The verdict that a ConfigMap's entries hold. Raises KeyError, TypeError or ValueError for others."""
     return PublishedVerdict(
         Verdict(data["verdict"]),
         data["digest"],
         data["time"],
-        _CHECKS.validate_python([_with_our_names(each) for each in json.loads(data["report.json"])["checks"]]),
+        _CHECKS.validate_python([_with_our_names(each) for each in json.loads(_report(data))["checks"]]),
         data.get("passingSince"),
     )
 
@@ -70,9 +135,18 @@ def read_verdict(data: Mapping[str, str]) -> PublishedVerdict:
 def read_topic_ids(data: Mapping[str, str]) -> TopicIds:
     """The topics' ids that were published with a verdict; empty if there are none, as in that of an earlier release."""
     try:
-        return _IDS.validate_python(json.loads(data["report.json"])["topicIds"])
+        return _IDS.validate_python(json.loads(_report(data))["topicIds"])
     except (KeyError, TypeError, ValueError):
         return {}
+
+
+def _report(data: Mapping[str, str]) -> str:
+    if PACKED not in data:
+        return data[REPORT]
+    try:
+        return gzip.decompress(base64.b64decode(data[PACKED])).decode()
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"{PACKED} cannot be unpacked") from error
 
 
 def _with_our_names(check: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from concurrent.futures import Executor
 from datetime import datetime
 from typing import TypeAlias
 
-from components.contract.published_verdict import config_map_name, read_verdict
+from components.contract.published_verdict import config_map_name, entries, read_verdict
 from components.contract.report import Verdict
 from components.contract.temporary_states import temporary_states
 from components.flows.digest import flow_digest
@@ -105,7 +105,7 @@ def verdict_facts(flow: ResolvedFlow, objects: Objects) -> VerdictFacts | Unaske
     if live is None or isinstance(live, Unasked):
         return live
     try:
-        published = read_verdict(live.get("data") or {})
+        published = read_verdict(entries(live))
         at = datetime.fromisoformat(published.time)
     except (KeyError, TypeError, ValueError):
         return Unasked(f"the published validation in {target} cannot be read: it was edited by hand")

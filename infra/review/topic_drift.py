@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from components.changes.effect import Severity
 from components.contract.problems import CannotRunError
-from components.contract.published_verdict import PublishedVerdict, config_map_name, read_verdict
+from components.contract.published_verdict import PublishedVerdict, config_map_name, entries, read_verdict
 from components.contract.report import Verdict
 from components.render.planned_objects import Manifest
 from infra.review.drift import Drift
@@ -38,7 +38,7 @@ def topic_drift(stack: str, published: Mapping[str, Manifest]) -> Iterator[Drift
     for flow, body in published.items():
         where = f"ConfigMap {body['metadata']['namespace']}/{body['metadata']['name']}"
         try:
-            verdict = read_verdict(body["data"])
+            verdict = read_verdict(entries(body))
         except (KeyError, TypeError, ValueError) as error:
             raise CannotRunError(
                 "verdict-unreadable",

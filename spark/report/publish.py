@@ -8,7 +8,7 @@ from kubernetes import client
 from urllib3.exceptions import HTTPError
 
 from components.contract.problems import CannotRunError
-from components.contract.published_verdict import LABELS, config_map_name, read_topic_ids, verdict_data
+from components.contract.published_verdict import LABELS, PACKED, config_map_name, read_topic_ids, verdict_data
 from components.contract.report import FlowOutcome, Report, Verdict
 from spark.kubernetes_access import api_client
 from spark.published import TIMEOUT_SECONDS, published_data
@@ -17,17 +17,19 @@ from spark.published import TIMEOUT_SECONDS, published_data
 def config_map(flow: FlowOutcome, before: Mapping[str, str] | None = None) -> client.V1ConfigMap:
     """The ConfigMap of one flow: verdict, digest of the deployed model, time of the check, and the flow's report.
 
-    `before` is the data of the ConfigMap that this one replaces. A pass also says since when every verdict has been a
-    pass for this model.
+    `before` are the entries of the ConfigMap that this one replaces. A pass also says since when every verdict has been
+    a pass for this model.
     """
     # A run that could not reach the clusters must not hide from the next one that a topic was made anew.
     flow = flow if flow.topic_ids else replace(flow, topic_ids=read_topic_ids(before or {}))
     passing_since = _passing_since(flow, before or {}) if flow.verdict is Verdict.PASS else None
+    written = verdict_data(flow, passing_since)
     return client.V1ConfigMap(
         api_version="v1",
         kind="ConfigMap",
         metadata=client.V1ObjectMeta(name=config_map_name(flow.name), namespace=flow.namespace, labels=LABELS),
-        data=verdict_data(flow, passing_since),
+        data={key: value for key, value in written.items() if key != PACKED},
+        binary_data={key: value for key, value in written.items() if key == PACKED} or None,
     )
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from components.contract.problems import CannotRunError
-from components.contract.published_verdict import config_map_name, read_verdict
+from components.contract.published_verdict import config_map_name, entries, read_verdict
 from components.flows.operators import strimzi
 from components.render.planned_objects import OURS
 from infra.environment import stack_environment
@@ -86,7 +86,7 @@ class StackCluster:
     def _config_map(self, name: str, namespace: str) -> Mapping[str, str] | None:
         with self._asking(f"configmap {namespace}/{name}"):
             found = self._api.get(Reference("v1", "ConfigMap", namespace, name))
-        return None if found is None else found.get("data") or {}
+        return None if found is None else entries(found)
 
     def _where(self, what: str) -> str:
         return f"stack {self._settings.stack}, {what}"
