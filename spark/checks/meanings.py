@@ -73,6 +73,11 @@ class Sides:
         return 0 < self.sent_again <= RESTARTS
 
     @property
+    def held(self) -> int:
+        """How many records the target holds. The flow's own transactions take offsets for markers as well."""
+        return self.target_records if self.exactly_once else self.target.size
+
+    @property
     def remade(self) -> bool:
         """Whether the target's log ends before a record that the flow once wrote to it."""
         return self.target.end < self.written_end
@@ -159,7 +164,7 @@ def _of_both_logs(difference: Difference, sides: Sides) -> words.Meaning:
         return words.UNDECIDED
     if difference.kind == "missing-head":
         return _missing_head(difference, sides)
-    if difference.kind == "duplicated" and 2 * difference.records >= sides.target.size and not sides.restarted:
+    if difference.kind == "duplicated" and 2 * difference.records >= sides.held and not sides.restarted:
         return words.REPEATED
     if difference.kind == REORDERED and sides.restarted and (sides.compacted or sides.target.start > 0):
         return words.ORDER_NOT_PROVEN

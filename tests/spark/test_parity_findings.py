@@ -73,6 +73,13 @@ def sides(
         pytest.param("duplicated", sides(target=(0, 6)), "records-repeated", Severity.FAIL, id="every record twice"),
         pytest.param(
             "duplicated",
+            replace(sides(target=(0, 8), held=6), exactly_once=True),
+            "records-repeated",
+            Severity.FAIL,
+            id="every record twice, and two markers",
+        ),
+        pytest.param(
+            "duplicated",
             replace(sides(target=(0, 6)), sent_again=1),
             "duplicated-records",
             Severity.NOTE,
