@@ -37,7 +37,9 @@ def sections(rows: Sequence[Row], when: str, page: str = "") -> list[str]:
         "\n".join([*_FAULTS, *faults.values()]),
     ]
     if cells:
-        found += [_ABOUT_SHAPES, "\n".join([*_IN_SHAPES, *_by_shape(cells)])]
+        missing = [str(each) for each in VARIANTS if str(each) not in {variant for _, variant, _ in cells}]
+        not_made = f" Not made yet: {'; '.join(missing)}." if missing else ""
+        found += [_ABOUT_SHAPES + not_made, "\n".join([*_IN_SHAPES, *_by_shape(cells)])]
     if wrong:
         said = "\n".join(f"- {_cell(each.what)} ({each.variant}): {each.wrong}" for each in wrong)
         found.append(f"{len(wrong)} of those that were made last are not reported as they should be:\n\n{said}")
