@@ -18,6 +18,8 @@ def shape_faults(variant: Variant) -> Iterator[Fault]:
         if shape == "filtered" or (paired and variant.policy == "default"):
             continue
         repeated = ("records-repeated", "duplicated-exactly-once")
+        # In offset syncs, the markers of an exactly-once flow look like a restart, which could explain it.
+        twice = ERROR if variant.exactly_once else FAIL
         again = ("duplicated-exactly-once",) if variant.exactly_once else ("duplicated-records",)
         restarted = "" if variant.exactly_once else ", as after a restart: no fault"
         given = [
@@ -27,7 +29,7 @@ def shape_faults(variant: Variant) -> Iterator[Fault]:
             ("neighbours", "two records stand in the other order", FAIL,
              running(held(range(40), range(41, 42), range(40, 41), range(42, 100))), ("records-reordered",),
              at()),
-            ("all-twice", "every record is sent again by somebody else", FAIL, running(written("west", *EVERY)),
+            ("all-twice", "every record is sent again by somebody else", twice, running(written("west", *EVERY)),
              repeated, at("100 records")),
             ("sent-twice", f"5 records are sent again{restarted}", ERROR if variant.exactly_once else PASS,
              running(written("west", *range(95, 100))), again, at("5 records")),
