@@ -10,6 +10,7 @@ from components.contract.problems import CannotRunError
 from components.contract.published_verdict import SELECTOR
 from components.flows.digest import flow_digest
 from components.flows.operators import strimzi
+from components.render.monitoring import API_VERSION as MONITORING_API
 from components.render.planned_objects import OURS, PART_OF, Manifest
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes
@@ -35,7 +36,7 @@ _KINDS = (
     ("rbac.authorization.k8s.io/v1", "RoleBinding"),
 )
 #: Kinds of the Prometheus operator, which an account needs rights to only if the stack declares them.
-_MONITORING_KINDS = (("monitoring.coreos.com/v1", "PodMonitor"), ("monitoring.coreos.com/v1", "PrometheusRule"))
+_MONITORING_KINDS = ("PodMonitor", "PrometheusRule")
 _STRIMZI_KINDS = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2", "KafkaUser")
 
 
@@ -97,8 +98,6 @@ def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[M
     `version` is the `apiVersion` of Strimzi's resources.
     """
     kinds = [*_KINDS, *((version, kind) for kind in _STRIMZI_KINDS)]
-    # Stacks without `monitoring` need no permission to list its kinds.
-    kinds += sorted({(body["apiVersion"], body["kind"]) for body in _objects(declared)} - set(kinds))
     namespaces = _namespaces(declared)
     found = {identity(live): live for kind in kinds for live in _listed(api, *kind, namespaces, OURS)}
     found |= {identity(live): live for live in _that_monitor(api, declared, namespaces)}
@@ -111,9 +110,9 @@ def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[M
 def _that_monitor(api: KubernetesApi, declared: Snapshot, namespaces: list[str]) -> list[Manifest]:
     needed = {body["kind"] for body in _objects(declared)}
     found: list[Manifest] = []
-    for version, kind in _MONITORING_KINDS:
+    for kind in _MONITORING_KINDS:
         try:
-            found += _listed(api, version, kind, namespaces, OURS)
+            found += _listed(api, MONITORING_API, kind, namespaces, OURS)
         except ApiError as error:
             if kind in needed or not error.forbidden:
                 raise
