@@ -35,7 +35,7 @@ def shape_faults(variant: Variant) -> Iterator[Fault]:
              running(written("west", *range(95, 100))), again, at("5 records")),
             ("lost-fifty", "retention removes 50 records before the connector reads them", ERROR if paired else FAIL,
              running(lost(150, 20)), ("losses-not-visible",) if paired else ("lost-to-retention",),
-             () if paired else at("100 to 149")),
+             () if paired else ("{topic}-0", "100 to 149")),
         ]  # fmt: skip
         if not paired:
             forged = running(lambda place: place.forge_checkpoint(COMMITTED, 90))

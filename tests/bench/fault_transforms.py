@@ -73,7 +73,7 @@ TRANSFORM_FAULTS = (
     ),
     Fault(
         "pair-marked", "a pair: 5 records of users carry the mark of the other direction, and never cross", FAIL,
-        _marked_elsewhere, ("records-unmarked", "records-marked-elsewhere"), at("5 records"),
+        _marked_elsewhere, ("marked-elsewhere",), ("{topic}:", "5 records"),
         flow="ledger-to-uswest", shape="prefixlessPair", prepares=True,
     ),
 )  # fmt: skip
