@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from jinja2 import Environment, PackageLoader, StrictUndefined  # type: ignore[import-not-found,unused-ignore]
-from markupsafe import Markup, escape  # type: ignore[import-not-found,unused-ignore]
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from components.contract.report import ROWS, CheckName, CheckOutcome, Finding, FlowOutcome, Report, Scalar, Severity
 from components.contract.wording import numbered
