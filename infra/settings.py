@@ -28,6 +28,7 @@ class StackSettings:
     `values` are the plain ones by key without the project's prefix; `secret_keys` names the encrypted ones.
     `encrypted_access` names what of the access to Kubernetes is encrypted, so that Pulumi's engine alone can read it.
     `validation` is what the file says about the validation job, in whatever form.
+    `without_stack` is the file of a topology that is read without any stack file.
     """
 
     stack: str
@@ -41,11 +42,12 @@ class StackSettings:
     context: str | None = None
     encrypted_access: tuple[str, ...] = ()
     validation: object = None
+    without_stack: Path | None = None
 
     @property
     def topology_file(self) -> Path:
         """The file with the stack's topology."""
-        return topology_file(self.values["topology"], self.stacks)
+        return self.without_stack or topology_file(self.values["topology"], self.stacks)
 
     @property
     def allow_unproven(self) -> str | None:
@@ -108,6 +110,27 @@ def read_settings(stack: str, stacks: Path) -> StackSettings:
     kubeconfig, context = (_text(given[key]) if key in given and key not in hidden else None for key in _ACCESS)
     settings = _settings(stack, values, encrypted, stacks)
     return replace(settings, kubeconfig=kubeconfig, context=context, encrypted_access=hidden, validation=validation)
+
+
+def settings_of_topology(file: Path, context: str | None) -> StackSettings:
+    """Settings of a topology that no stack deploys; `context` is that of kubectl, None for the current one.
+
+    Raises CannotRunError for a file that is missing or is no YAML, ReplicationError for a topology in a wrong form.
+    """
+    if not file.is_file():
+        raise CannotRunError(
+            "no-such-file",
+            "there is no such topology file",
+            shown(file),
+            "It declares what to validate.",
+            "name a topology file, such as `stacks/topologies/prod.yaml`.",
+        )
+    try:
+        topology = parse_topology(load_yaml(file))
+    except ReplicationError as error:
+        raise ReplicationError(placed(error.problems, file)) from None
+    own = StackSettings(file.stem, file.parent, topology, None, False, {}, frozenset(), context=context)
+    return replace(own, without_stack=file)
 
 
 def regions_of_topology(topology: str, stacks: Path) -> tuple[frozenset[str | None], tuple[str, ...]]:

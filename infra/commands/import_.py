@@ -83,7 +83,7 @@ def import_(
     _print_values(needed_values(topologies, environment))
     wrong = any(each.severity is Severity.ERROR for each in mistakes)
     if topologies:
-        _print_next(folder, environment, wrong)
+        _print_next(folder, environment, wrong, runs=all(each.runs_as_read for each in topologies))
     if not topologies or wrong or not all(proven) or not all(each.harmless for each in left_out):
         raise typer.Exit(1)
 
@@ -186,13 +186,17 @@ def _print_values(values: Sequence[str]) -> None:
         out.print(f"  {line}", markup=False, soft_wrap=True)
 
 
-def _print_next(folder: Path, stack: str, wrong: bool) -> None:
-    """Print the commands that work now: with a mistake, only the one that shows it."""
+def _print_next(folder: Path, stack: str, wrong: bool, *, runs: bool) -> None:
+    """Print the commands that work now: with a mistake, only the one that shows it.
+
+    What `runs` with the names of the project can be validated before anything is deployed.
+    """
     where = shown(folder)
     out.print("\nWhat to do next:")
     for line in (
         *([] if where == "." else [f"cd {shlex.quote(where)}"]),
         "replicate check",
+        *([] if wrong or not runs else [f"replicate validate {stack} --declared"]),
         *([] if wrong else [f"replicate render {stack} --out rendered/{stack}", f"replicate runbook {stack}"]),
     ):
         out.print(f"  {line}", markup=False, soft_wrap=True)

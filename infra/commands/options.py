@@ -106,6 +106,16 @@ def _with_stacks(context: typer.Context, folder: str) -> Project:
     return replace(project, stacks=stacks)
 
 
+def _with_stacks_if_any(context: typer.Context, folder: str) -> Project | None:
+    """Return the chosen project as `_with_stacks` does; None outside a project if no folder is given."""
+    try:
+        return _with_stacks(context, folder)
+    except CannotRunError as error:
+        if folder or error.code != "no-project" or context.find_root().params.get("project") is not None:
+            raise
+        return None
+
+
 InProject = Annotated[
     Project,
     typer.Option(
@@ -114,6 +124,19 @@ InProject = Annotated[
         parser=str,
         default_factory=str,
         callback=_with_stacks,
+        show_default=False,
+        help="Folder of the stack files; without it, the one that the project's Pulumi.yaml names.",
+    ),
+]
+
+PerhapsInProject = Annotated[
+    Project | None,
+    typer.Option(
+        "--stacks",
+        metavar="DIR",
+        parser=str,
+        default_factory=str,
+        callback=_with_stacks_if_any,
         show_default=False,
         help="Folder of the stack files; without it, the one that the project's Pulumi.yaml names.",
     ),

@@ -17,7 +17,7 @@ from infra.importing.dedicated import flows_of, imported_dedicated
 from infra.importing.flows import Imported, role_of
 from infra.importing.left_out import LeftOut
 from infra.importing.mirrors import imported_mirror_maker2
-from infra.importing.read_properties import CLUSTER_LABEL
+from infra.importing.read_properties import CLUSTER_LABEL, ReadProperties
 from infra.importing.reading import Found, ReadObject
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
@@ -41,6 +41,11 @@ class ImportedTopology:
     def add(self, other: Imported) -> None:
         self.clusters |= other.clusters
         self.imported.append(other)
+
+    @property
+    def runs_as_read(self) -> bool:
+        """Whether everything was read from objects, which the project keeps."""
+        return not any(isinstance(read, ReadProperties) for each in self.imported for read in each.read)
 
     @property
     def document(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from components.render.deployments import deployments
 from components.render.job_parameters import job_parameters
 from infra.engine import deployment
 from infra.environment import stack_environment
-from infra.files.positions import placed
+from infra.files.positions import placed, shown
 from infra.job_settings import SparkSettings, spark_problems, spark_settings
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import reference
@@ -31,9 +31,11 @@ from infra.machine.jdk import Jdk, find_jdk
 from infra.machine.paths import PACKAGES
 from infra.settings import StackSettings, stack_file
 from infra.stack_checks import raise_mistakes, resolved_flows
+from infra.validation.configured import raise_configured
 from infra.validation.silent_connectors import silent_connectors
 from infra.workspace import KubernetesAccess
 
+_ALONE = "the job proves what {file} declares; whether that is what is deployed was not compared"
 _RUN_CONNECTORS = ("KafkaConnector", "KafkaMirrorMaker2")
 _PERMISSION = "let the account of the stack's Kubernetes context get KafkaConnectors and KafkaMirrorMaker2s."
 JOB = PACKAGES / "spark" / "validate.py"
@@ -64,6 +66,8 @@ class ValidationRun:
         if not self.declared:
             return resolved_flows(self.settings)
         raise_mistakes(self.settings)
+        if self.settings.without_stack is not None:
+            raise_configured(self.settings.topology, self.settings.without_stack)
         configured = stack_environment(self.settings).configured()
         return resolve_flows(configured.topology, configured.region, configured.values)
 
@@ -98,6 +102,8 @@ def run_validation(run: ValidationRun, console: Console) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     parameters = folder / "parameters.json"
     parameters.write_text(json.dumps(document, indent=2) + "\n")
+    if run.settings.without_stack is not None:
+        console.print(f"[yellow]![/] {escape(_ALONE.format(file=shown(run.settings.without_stack)))}", soft_wrap=True)
     jdk = find_jdk()
     jars = maven.ensure_jars(maven.SPARK, jdk, console)
     variables = {**os.environ, "JAVA_HOME": str(jdk.home), "REPLICATE_SPARK_JARS": str(jars)}

@@ -1,0 +1,104 @@
+"""`replicate validate --topology`: a topology file alone, without a stack, a project or Pulumi."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from components.contract.problems import CannotRunError, ReplicationError
+from infra.commands.app import app
+from infra.settings import read_settings, settings_of_topology
+from infra.validation import run as validation
+from infra.validation.run import ValidationRun
+from tests.builders import a_cluster, a_flow, a_topology
+from tests.infra.importing.resources import FLOW
+from tests.infra.stacks import write_stack
+
+LOGIN = {"type": "scram-sha-512", "username": "mirror"}
+
+
+@pytest.fixture(autouse=True)
+def no_pulumi(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.chdir(tmp_path)
+
+
+def document(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = ValidationRun(settings_of_topology(file, None), Path("r"), declared=True).document()
+    return found
+
+
+def test_the_parameters_are_those_of_a_stack_with_this_topology(tmp_path: Path) -> None:
+    stacks = write_stack(tmp_path, a_topology(a_flow()))
+    settings = read_settings("test", stacks)
+    of_stack = ValidationRun(settings, Path("r"), declared=True).document()
+    alone = document(settings.topology_file)
+    assert alone["flows"] == of_stack["flows"]
+    assert alone["flows"]
+
+
+def test_what_an_import_wrote_can_be_validated(tmp_path: Path) -> None:
+    (tmp_path / "read.yaml").write_text(FLOW)
+    CliRunner().invoke(app, ["import", "read.yaml", "--out", "out"])
+    (flow,) = document(tmp_path / "out" / "stacks" / "topologies" / "prod.yaml")["flows"]
+    assert [each["connector"] for each in flow["connectors"]] == ["source", "checkpoint"]
+    assert flow["connectorOffsetsTopic"] == "workers-offsets"
+
+
+CONFIGURED: dict[str, dict[str, Any]] = {
+    "the address of `useast` is": {"bootstrapServers": {"config": "servers"}},
+    "a credential of `useast` is": {"authentication": {**LOGIN, "password": {"config": "servers"}}},
+}
+
+
+@pytest.mark.parametrize(("words", "keys"), CONFIGURED.items(), ids=["address", "password"])
+def test_what_only_a_stack_has_is_refused(tmp_path: Path, words: str, keys: dict[str, Any]) -> None:
+    topology = a_topology(a_flow())
+    topology["clusters"]["useast"] = a_cluster(**keys)
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(topology))
+    with pytest.raises(ReplicationError, match=f"config-without-stack: {words} the configuration key `servers`"):
+        document(tmp_path / "mine.yaml")
+
+
+def test_a_mistake_in_the_topology_is_reported_at_its_line(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(a_topology(a_flow(topics=["("]))))
+    with pytest.raises(ReplicationError, match=r"mine\.yaml:\d+:\d+: bad-pattern"):
+        document(tmp_path / "mine.yaml")
+
+
+def test_a_file_that_does_not_exist_is_named() -> None:
+    with pytest.raises(CannotRunError, match=r"no-such-file: there is no such topology file, at none\.yaml"):
+        settings_of_topology(Path("none.yaml").resolve(), None)
+
+
+REFUSED = {
+    "nothing-named: ": [],
+    "option-without-topology: ": ["test", "--context", "a"],
+    "option-with-topology: a stack is given": ["test", "--topology", "a.yaml"],
+    "option-with-topology: --publish is given": ["--publish", "--topology", "a.yaml"],
+}
+
+
+@pytest.mark.parametrize(("words", "arguments"), REFUSED.items(), ids=REFUSED)
+def test_arguments_that_contradict_each_other_are_refused(words: str, arguments: list[str]) -> None:
+    result = CliRunner().invoke(app, ["validate", *arguments])
+    assert words in result.output + str(result.exception)
+
+
+def test_the_job_starts_outside_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the parameters of the file; the job itself is not run here."""
+    started: list[list[str]] = []
+    monkeypatch.setattr(validation, "run_job", lambda command, _: started.append(command) or 0)
+    monkeypatch.setattr(validation, "_about_connectors", lambda *_: [])
+    monkeypatch.setenv("PATH", os.defpath)
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(a_topology(a_flow())))
+    result = CliRunner().invoke(app, ["validate", "--topology", "mine.yaml"])
+    assert result.exit_code == 0, result.output + str(result.exception)
+    assert "the job proves what mine.yaml declares; whether that is what is deployed was not" in result.output
+    (command,) = started
+    parameters = Path(command[command.index("--parameters") + 1])
+    assert json.loads(parameters.read_text())["stack"] == "mine"
