@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from components.checks.property_values import is_open_credential
 from components.properties.values import Value, value_text
 from components.render.connections import FILE_PROVIDER
 from components.render.references import CONFIG_MAP_PROVIDER, SECRET_PROVIDER
@@ -43,8 +44,10 @@ class Placeholders:
         namespace = place["namespace"] or self.namespace
         if provider == CONFIG_MAP_PROVIDER:
             data = self.config_maps.get((namespace, place["name"]), {})
-            if place["key"] in data:
-                return str(data[place["key"]])
+            value = str(data.get(place["key"], ""))
+            # A credential does not belong there, but nothing of ours may spread it.
+            if place["key"] in data and not is_open_credential(place["key"], value):
+                return value
         return f"${{{provider}:{namespace}/{place['name']}:{place['key']}}}"
 
 

@@ -102,6 +102,7 @@ class Settings:
         topics, excluded = source.pop("topics", ".*"), source.pop("topics.exclude", None)
         self.flow["topics"] = _entries(topics)
         self.flow["topicsExclude"] = _added(excluded, default_topics_exclude(self.kafka))
+        self._exclusions(excluded)
         checkpoint = self.configs.get("checkpoint")
         if checkpoint is None:
             return
@@ -114,6 +115,16 @@ class Settings:
                 self.left_out.append(self.refuse["checkpoint"](f"config.{name}", "topics-differ", why, remedy))
         self.flow["groups"] = _entries(checkpoint.pop("groups", ".*"))
         self.flow["groupsExclude"] = _added(checkpoint.pop("groups.exclude", None), DEFAULT_GROUPS_EXCLUDE)
+
+    def _exclusions(self, excluded: str | None) -> None:
+        """Report what a list of exclusions lacks of Kafka's own, which a list replaces and a flow always keeps."""
+        own = default_topics_exclude(self.kafka)
+        lacking = [] if excluded is None else [each for each in own if each not in _entries(excluded)]
+        if lacking:
+            names = ", ".join(f"`{each}`" for each in lacking)
+            why = f"It replaces Kafka's own exclusions, and lacks {names}. A flow always excludes these as well."
+            remedy = "none is needed, unless topics with such names are to be replicated."
+            self.left_out.append(self.refuse["source"]("config.topics.exclude", "exclusions-kept", why, remedy))
 
     def _agreement(self) -> None:
         for name in (*_AGREED, *_CLASSES):
@@ -133,6 +144,13 @@ class Settings:
             self.flow["policy"] = known.get(value, Policy.DEFAULT).value
             if value not in known:
                 self.flow["policyClass"] = value
+        elif name == "replication.policy.separator" and value == "":
+            why = (
+                "A separator has at least one character in a topology. An empty one gives internal topics names such "
+                "as `mm2-offset-syncsuswestinternal`."
+            )
+            remedy = "keep this object as it is, or accept internal topics with new names, without the old positions."
+            self.left_out.append(self.refuse["source"](f"config.{name}", "separator-empty", why, remedy))
         elif name == "replication.policy.separator":
             self.flow["separator"] = value
         elif name == "offset-syncs.topic.location":

@@ -41,6 +41,7 @@ _ELSEWHERE = {
 }
 #: What asks the operator for something once, and what is left of it.
 _ONCE = re.compile(r"strimzi\.io/(restart|restart-task|restart-connector|restart-connector-task|manual-rolling-update)")
+_PAUSED = "strimzi.io/pause-reconciliation"
 #: Labels that every object of the project has.
 _OWN = {MANAGED_BY, PART_OF}
 #: What the project sets itself, and marks of the tools that applied an object.
@@ -107,6 +108,10 @@ def own_labels(read: ReadObject, left_out: list[LeftOut]) -> dict[str, dict[str,
             if _ONCE.fullmatch(name):
                 why = "It asks the operator to do something once."
                 left_out.append(read.left_out(f"metadata.{key}.{name}", "operation-once", why, "none is needed."))
+            elif name == _PAUSED and str(value) == "true":
+                why = "The operator does not act on this object, so what runs may differ. Deploying lets it act again."
+                remedy = "compare it with what Connect's REST API shows, before you deploy."
+                left_out.append(read.left_out(f"metadata.{key}.{name}", "reconciliation-paused", why, remedy))
             elif is_open_credential(name, value):
                 remedy = "put it into a Secret; whoever can read the object can read it."
                 left_out.append(read.left_out(f"metadata.{key}.{name}", "plain-text-credential", _PLAIN, remedy))

@@ -6,6 +6,7 @@ from typer.testing import CliRunner
 
 from infra.commands.app import app
 
+CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
 FLOW = """
 apiVersion: kafka.strimzi.io/v1
 kind: KafkaConnect

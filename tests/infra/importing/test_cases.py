@@ -1,8 +1,9 @@
 """Resources as people publish them: what is taken, what is refused with which words, and what the rendering changes.
 
-Each file in `cases` begins with what the import says; the documents after it are read. `replications` and `clusters`
-are those of each topology, whole; `left` has a line for each thing that is not taken over, `problems` the codes that
-`replicate check` finds, and `proof` a line for each replication: what happens to records, and what differs.
+Each file in `cases` begins with what the import says; what is after it is read, as a file with the name `file`.
+`replications` and `clusters` are those of each topology, whole; `left` has a line for each thing that is not taken
+over, `problems` the codes that `replicate check` finds, and `proof` a line for each replication: what happens to
+records, and what differs.
 """
 
 from pathlib import Path
@@ -20,17 +21,20 @@ from infra.importing.proving import proofs_of
 from infra.importing.reading import Found, read_objects
 from infra.importing.topologies import ImportedTopology, imported_topologies
 from infra.importing.writing import needed_values
+from tests.infra.importing.resources import CASES
+from tests.infra.importing.table import PAGE, page
 
-CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
 PASSWORDS = ("hunter2", "correct-horse")
 
 
 def imported(case: Path, folder: Path) -> tuple[dict[str, Any], Found, list[ImportedTopology], list[str]]:
     first, _, rest = case.read_text().partition("\n---\n")
-    (folder / "read.yaml").write_text(rest)
-    found = read_objects([str(folder / "read.yaml")], "default")
+    expected = yaml.safe_load(first)
+    read = folder / expected.get("file", "read.yaml")
+    read.write_text(rest)
+    found = read_objects([str(read)], "default")
     topologies, left_out = imported_topologies(found, None, "imported")
-    return yaml.safe_load(first), found, topologies, [f"{each.code} {each.obj} {each.field}" for each in left_out]
+    return expected, found, topologies, [f"{each.code} {each.obj} {each.field}" for each in left_out]
 
 
 def said(topology: ImportedTopology, found: Found) -> tuple[list[str], dict[str, dict[str, Any]]]:
@@ -51,7 +55,8 @@ def said(topology: ImportedTopology, found: Found) -> tuple[list[str], dict[str,
 
 def outcome(case: Path, folder: Path) -> dict[str, Any]:
     expected, found, topologies, left = imported(case, folder)
-    given = {"about": expected["about"], "left": left, "set": needed_values(topologies, "prod")}
+    given: dict[str, Any] = {key: expected[key] for key in ("about", "file") if key in expected}
+    given |= {"left": left, "set": needed_values(topologies, "prod")}
     documents, checked = [], []
     for topology in topologies:
         codes, proofs = said(topology, found)
@@ -71,9 +76,15 @@ def test_what_people_run_is_imported_as_the_case_says(case: Path, tmp_path: Path
 @pytest.mark.parametrize("case", CASES, ids=[each.stem for each in CASES])
 def test_no_credential_that_was_read_is_printed_or_written(case: Path, tmp_path: Path) -> None:
     """The command writes and prints more than the cases compare."""
-    read, folder = tmp_path / "read.yaml", tmp_path / "project"
-    read.write_text(case.read_text().partition("\n---\n")[2])
+    first, _, rest = case.read_text().partition("\n---\n")
+    read, folder = tmp_path / yaml.safe_load(first).get("file", "read.yaml"), tmp_path / "project"
+    read.write_text(rest)
     result = CliRunner().invoke(app, ["import", str(read), "--out", str(folder)])
     written = [each.read_text() for each in folder.rglob("*") if each.is_file()]
     assert result.exit_code in (0, 1), result.output
     assert not [each for each in PASSWORDS for text in (result.output, *written) if each in text]
+
+
+def test_the_page_shows_the_cases() -> None:
+    assert page(PAGE.read_text()) == PAGE.read_text()
+    assert len(CASES) >= 25

@@ -22,6 +22,20 @@ LOST = {
         edited(FLOW, ("org.apache.kafka.connect.mirror.MirrorSource", "com.acme.MirrorSource")),
         "other-connector: read.yaml, KafkaConnector kafka/source. Its class is `com.acme.MirrorSourceConnector`",
     ),
+    "an object that the operator does not act on": (
+        edited(
+            MIRROR, ("namespace: kafka", 'namespace: kafka, annotations: {strimzi.io/pause-reconciliation: "true"}')
+        ),
+        "reconciliation-paused: read.yaml, KafkaMirrorMaker2 kafka/mm2, metadata.annotations.strimzi.io/pause-rec",
+    ),
+    "a list of exclusions in place of Kafka's own": (
+        edited(MIRROR, ("topicsPattern: orders", "topicsPattern: orders\n      topicsExcludePattern: orders-old")),
+        "It replaces Kafka's own exclusions, and lacks `mm2.*\\.internal`",
+    ),
+    "a separator that no topology can say": (
+        edited(FLOW, ("topics: orders,payments\n", "topics: orders,payments\n    replication.policy.separator: ''\n")),
+        "separator-empty: read.yaml, KafkaConnector kafka/source, spec.config.replication.policy.separator",
+    ),
     "connectors that the operator ignores": (
         edited(FLOW, ('strimzi.io/use-connector-resources: "true"', 'strimzi.io/use-connector-resources: "false"')),
         "connectors-not-managed: ",
@@ -175,3 +189,21 @@ def test_what_has_no_effect_is_named_and_ends_with_0(tmp_path: Path, text: str, 
     code, output, _ = run(tmp_path, text)
     assert words in output.replace(str(tmp_path) + "/", "")
     assert (code, NONE in output) == (0, True)
+
+
+def test_a_credential_in_a_config_map_is_neither_written_nor_printed(tmp_path: Path) -> None:
+    text = edited(
+        FLOW,
+        (
+            "  config:\n    key.conv",
+            "  config:\n    config.providers: cm\n    config.providers.cm.class: "
+            "io.strimzi.kafka.KubernetesConfigMapConfigProvider\n    key.conv",
+        ),
+        ("topics: orders,payments\n", "topics: orders,payments\n    source.client.rack: ${cm:kafka/other:password}\n"),
+    )
+    text += (
+        "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespace: kafka}\ndata: {password: hunter2}\n"
+    )
+    _, output, written = run(tmp_path, text)
+    assert "hunter2" not in output + written
+    assert "${cfmap:kafka/other:password}" in written

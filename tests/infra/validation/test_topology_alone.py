@@ -92,7 +92,12 @@ def test_arguments_that_contradict_each_other_are_refused(words: str, arguments:
 def test_the_job_starts_outside_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the parameters of the file; the job itself is not run here."""
     started: list[list[str]] = []
-    monkeypatch.setattr(validation, "run_job", lambda command, _: started.append(command) or 0)
+
+    def run_job(command: list[str], _: object) -> int:
+        started.append(command)
+        return 0
+
+    monkeypatch.setattr(validation, "run_job", run_job)
     monkeypatch.setattr(validation, "_about_connectors", lambda *_: [])
     monkeypatch.setenv("PATH", os.defpath)
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(a_topology(a_flow())))
