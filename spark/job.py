@@ -52,7 +52,8 @@ def run(document: Parameters, flows: Sequence[FlowParameters], options: Options)
         failure = _finding(error)
     except (Py4JError, ConnectionError) as error:
         failure = _finding(_spark_lost(error, options.session.master))
-    return Report(document.stack, _now(), time.monotonic() - began, () if failure else outcomes, failure)
+    others = tuple(flow.name for flow in document.flows if flow not in flows)
+    return Report(document.stack, _now(), time.monotonic() - began, () if failure else outcomes, failure, others)
 
 
 def check_flow(

@@ -48,6 +48,7 @@ NOT_ACCEPTABLE = frozenset(
         *("checkpoint-undecodable", "clocks-differ", "duplicated-records", "expired-on-source"),
         *("expired-on-target", "extra-records", "foreign-partitions", "foreign-topic", "group-active"),
         *("group-before-the-start", "group-excluded", "group-not-synced", "group-past-translation", "heartbeat-gap"),
+        "group-offsets-not-copied",
         *("headers-not-compared", "records-filtered"),
         *("heartbeat-stale", "heartbeat-topic-missing", "heartbeat-undecodable", "heartbeats-of-workers"),
         *("lost-to-retention", "missing-records", "no-commit", "no-group-selected", "no-heartbeat"),

@@ -232,13 +232,14 @@ def replication_outcomes(flows: Iterable[FlowOutcome]) -> tuple[ReplicationOutco
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that one run found."""
+    """Everything that one run found. `not_validated`: the stack's other flows, which nobody asked the job to check."""
 
     stack: str
     generated_at: str
     duration_seconds: float
     flows: tuple[FlowOutcome, ...]
     error: Finding | None = None
+    not_validated: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -261,6 +262,7 @@ class Report:
             "exitCode": self.exit_code,
             "error": _finding_document(self.error) if self.error else None,
             "flows": [flow.document() for flow in self.flows],
+            "notValidated": list(self.not_validated),
             "replications": [replication.document() for replication in replication_outcomes(self.flows)],
         }
 

@@ -177,10 +177,11 @@ def _read_further(
 ) -> dict[TopicPartition, OffsetRange]:
     """The source logs of partitions whose target is longer, with as many offsets as it has, if the source has them.
 
-    The target of a guarded flow has records of its own, so its length says nothing.
+    The length of a target says nothing in a guarded flow, which has records of its own there, and in an exactly-once
+    flow, which has markers there.
     """
     longer = [each for each, log in source_logs.items() if target_logs[each].size > log.size]
-    if flow.parameters.guard is not None or not longer:
+    if flow.parameters.guard is not None or flow.parameters.exactly_once or not longer:
         return {}
     ends = flow.source.ends(longer)
     return {each: read_as_far(source_logs[each], target_logs[each], end) for each, end in ends.items()}

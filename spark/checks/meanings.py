@@ -74,8 +74,9 @@ class Sides:
 
     @property
     def held(self) -> int:
-        """How many records the target holds. The flow's own transactions take offsets for markers as well."""
-        return self.target_records if self.exactly_once else self.target.size
+        """How many records the target holds. Markers of the flow's own transactions take at most half of its offsets;
+        `target_records` were counted before the end was read."""
+        return max(self.target_records, self.target.size // 2) if self.exactly_once else self.target.size
 
     @property
     def remade(self) -> bool:

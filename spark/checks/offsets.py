@@ -44,6 +44,7 @@ from spark.checks.standing import (
     beyond_translation,
     past_translation,
     standings,
+    without_copies,
 )
 from spark.checks.translation import Checkpoint, Position, Sync, SyncHistory
 from spark.flows import OpenFlow
@@ -214,6 +215,8 @@ def _outcome(
         findings.append(
             note("group-excluded", f"groupsExclude leaves out these groups: {', '.join(excluded)}", len(excluded))
         )
+    if not_copied := without_copies(flow.parameters, look.positions):
+        findings.append(not_copied)
     if look.undecodable:
         what = (
             f"{flow.parameters.checkpoints.topic} holds "

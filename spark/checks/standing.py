@@ -78,6 +78,22 @@ def standings(
     return found
 
 
+def without_copies(flow: FlowParameters, positions: Sequence[Position]) -> Finding | None:
+    """The note about groups that would start on the target without an offset, because the flow writes none there."""
+    if flow.checkpoints.sync_group_offsets:
+        return None
+    without = {each.group for each in positions if each.on_target is None and not each.active}
+    if not without:
+        return None
+    return note(
+        "group-offsets-not-copied",
+        f"{numbered(len(without), 'group[|s] [has|have] no offset on ')}{flow.target.alias}, because "
+        "the flow does not copy them (`syncGroupOffsets: false`): after a failover they begin where their "
+        "`auto.offset.reset` says",
+        len(without),
+    )
+
+
 def _before_the_start(position: Position, history: SyncHistory) -> Finding | None:
     """The note for a group whose offset is older than the flow's start: it cannot be translated."""
     if history.latest is None:

@@ -9,8 +9,16 @@ from components.contract.report import CheckName, CheckOutcome, FlowOutcome, Rep
 #: The checks without which a figure is not known. A topic that the job may not see is in no count of any check.
 _FOR_LOSS = (CheckName.ACCESS, CheckName.MOVES, CheckName.HEARTBEATS, CheckName.PARITY)
 _FOR_SKIPPING = (CheckName.ACCESS, CheckName.OFFSETS, CheckName.PARITY, CheckName.RETENTION)
-_WORKERS_ONLY = "heartbeats-of-workers"
-_CODES_NAMED = 3
+_WORKERS_ONLY, _SHARED = "heartbeats-of-workers", "heartbeats-shared"
+#: Notes about groups that may skip records although nothing is wrong with the flow, and what the page says of them.
+_MAY_SKIP = {
+    "group-before-the-start": "groups of {flow} stand before its start",
+    "group-active": "groups of {flow} consume on {target} already",
+    "group-offsets-not-copied": "{flow} does not copy offsets to groups on {target}",
+}
+#: The topology leaves these groups out by name, as it accepts a finding.
+_LEFT_OUT = "group-excluded"
+_CODES_NAMED = _FLOWS_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -71,8 +79,15 @@ def headline(report: Report) -> str:
         return f"Fail over now: not proven, because {why[0]}"
     loses = max((each.loses for each in found), key=lambda figure: figure.number or 0)
     again, skips = _sum(each.reads_again for each in found), _sum(each.skips for each in found)
+    which = f" {_named(report)}" if report.not_validated else ""
     trusting = ", if the accepted findings are right" if any(each.accepted for each in found) else ""
-    return f"Fail over now: loses {loses}, re-reads {again}, skips {skips}{trusting}"
+    return f"Fail over{which} now: loses {loses}, re-reads {again}, skips {skips}{trusting}"
+
+
+def _named(report: Report) -> str:
+    names = [each.name for each in report.flows]
+    more = len(names) - _FLOWS_NAMED
+    return ", ".join(names[:_FLOWS_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _failover(source: str, target: str, flows: Sequence[FlowOutcome]) -> Failover:
@@ -84,7 +99,7 @@ def _failover(source: str, target: str, flows: Sequence[FlowOutcome]) -> Failove
         Figure(None, why=_why(loses)) if _why(loses) else Figure(longest, " s"),
         _sum(_reads_again(each) for each in flows),
         _sum(_skips(each) for each in flows),
-        tuple(sorted({code for flow in flows for check in flow.checks for code in check.accepted})),
+        tuple(sorted({code for flow in flows for code in _trusted(flow)})),
     )
 
 
@@ -105,6 +120,10 @@ def _loses(flow: FlowOutcome) -> Figure:
     assert beats is not None
     if any(each.code == _WORKERS_ONLY for each in beats.findings):
         return Figure(None, why=(f"the heartbeats of {flow.name} start on {flow.target}, so they do not show a delay",))
+    if any(each.code == _SHARED for each in beats.findings):
+        return Figure(
+            None, why=(f"other flows bring the heartbeats of {flow.name}, too, so they do not show its delay",)
+        )
     if not beats.counts.get("observed"):
         return Figure(None, why=(f"no heartbeat of {flow.name} arrived while the job looked",))
     if not _count(flow, CheckName.PARITY, "sourceRecords"):
@@ -120,7 +139,7 @@ def _reads_again(flow: FlowOutcome) -> Figure:
 
 
 def _skips(flow: FlowOutcome) -> Figure:
-    why = (*_reasons(flow, _FOR_SKIPPING, whole=True), *_without_offsets(flow))
+    why = (*_reasons(flow, _FOR_SKIPPING, whole=True), *_without_offsets(flow), *_may_skip(flow))
     return Figure(None, why=why) if why else Figure(0)
 
 
@@ -128,6 +147,21 @@ def _without_offsets(flow: FlowOutcome) -> Iterator[str]:
     check = _check(flow, CheckName.OFFSETS)
     if check is not None and check.verdict is Verdict.PASS and not check.counts.get("committedOffsets"):
         yield f"no group of {flow.name} has committed an offset yet"
+
+
+def _may_skip(flow: FlowOutcome) -> Iterator[str]:
+    check = _check(flow, CheckName.OFFSETS)
+    codes = {each.code for each in check.findings} if check is not None else set()
+    for code, said in _MAY_SKIP.items():
+        if code in codes:
+            yield f"{said.format(flow=flow.name, target=flow.target)} ({code})"
+
+
+def _trusted(flow: FlowOutcome) -> Iterator[str]:
+    """The codes of what the topology tells the job not to judge."""
+    for check in flow.checks:
+        yield from check.accepted
+        yield from (each.code for each in check.findings if each.code == _LEFT_OUT)
 
 
 def _reasons(flow: FlowOutcome, names: Sequence[CheckName], *, whole: bool) -> Iterator[str]:

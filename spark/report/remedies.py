@@ -92,6 +92,8 @@ REMEDIES: Mapping[str, str] = {
     "group-active": "",
     "group-before-the-start": "",
     "group-excluded": "",
+    "group-offsets-not-copied": "set `syncGroupOffsets: true`, or move the groups with `replicate failover {stack} "
+    "{flow}`, which commits their offsets on {target}",
     "group-left-out": "let the consumers use a group without a comma in its name, or exclude it with "
     "`groupsExclude`: it then has to find its offset on {target} by itself",
     "group-not-synced": _RUNS,

@@ -256,6 +256,31 @@ def test_every_text_has_enough_contrast_in_each_scheme_and_on_paper() -> None:
             id="the heartbeats do not cross",
         ),
         pytest.param(
+            (flow("orders", "a", "b", heartbeats(note("heartbeats-shared", "…"))),),
+            "not proven, because other flows bring the heartbeats of orders, too, so they do not show its delay",
+            id="the heartbeats may be another flow's",
+        ),
+        pytest.param(
+            (flow("orders", "a", "b", offsets(note("group-before-the-start", "…", 4950))),),
+            "not proven, because groups of orders stand before its start (group-before-the-start)",
+            id="a group stands before the start",
+        ),
+        pytest.param(
+            (flow("orders", "a", "b", offsets(note("group-active", "…"))),),
+            "not proven, because groups of orders consume on b already (group-active)",
+            id="a group consumes on the target",
+        ),
+        pytest.param(
+            (flow("orders", "a", "b", offsets(note("group-offsets-not-copied", "…"))),),
+            "not proven, because orders does not copy offsets to groups on b (group-offsets-not-copied)",
+            id="no group has an offset on the target",
+        ),
+        pytest.param(
+            (flow("orders", "a", "b", offsets(note("group-excluded", "…"))),),
+            "loses 0.9 s, re-reads 14, skips 0, if the accepted findings are right",
+            id="the topology leaves a group out",
+        ),
+        pytest.param(
             (flow("orders", "a", "b", CheckOutcome(CheckName.OFFSETS, "", {"committedOffsets": 0})),),
             "not proven, because no group of orders has committed an offset yet",
             id="no offset to look at",
@@ -278,6 +303,12 @@ def test_a_check_that_did_not_run_proves_nothing(name: CheckName) -> None:
     assert headline(a_report(without)) == f"Fail over now: not proven, because {name} did not run on orders"
     told = replace(without, not_run={name: "a reason"})
     assert headline(a_report(told)) == f"Fail over now: not proven, because {name} did not run on orders: a reason"
+
+
+def test_the_first_line_names_the_flows_if_the_stack_has_others() -> None:
+    report = replace(a_report(flow("orders"), flow("ledger", "uswest", "useast")), not_validated=("catalogue",))
+    assert headline(report) == "Fail over orders, ledger now: loses 0.9 s, re-reads 28, skips 0"
+    assert "Nobody asked the job to check catalogue." in Parsed(page(report)).text
 
 
 def test_a_job_that_could_not_run_proves_nothing() -> None:

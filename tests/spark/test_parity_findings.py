@@ -80,6 +80,13 @@ def sides(
         ),
         pytest.param(
             "duplicated",
+            replace(sides(target=(0, 102), held=0), exactly_once=True),
+            "duplicated-exactly-once",
+            Severity.ERROR,
+            id="a few records twice in a partition that was empty when its records were counted",
+        ),
+        pytest.param(
+            "duplicated",
             replace(sides(target=(0, 6)), sent_again=1),
             "duplicated-records",
             Severity.NOTE,

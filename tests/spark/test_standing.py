@@ -6,7 +6,7 @@ import pytest
 
 from components.contract.report import error, fail
 from components.kafka.positions import TopicPartition
-from spark.checks.standing import Patience, Standing, beyond_translation, past_translation, standings
+from spark.checks.standing import Patience, Standing, beyond_translation, past_translation, standings, without_copies
 from spark.checks.translation import Checkpoint, Position, Proof, Sync, SyncHistory
 from tests.spark.documents import a_flow
 
@@ -19,6 +19,17 @@ def found(position: Position, syncs: SyncHistory = SYNCS, committed_at_first: in
     return standings(
         [position], {(position.group, ORDERS): committed_at_first}, {ORDERS: syncs}, {ORDERS: syncs}, a_flow()
     )
+
+
+def test_groups_without_an_offset_on_the_target_are_told_if_the_flow_copies_none() -> None:
+    flow = a_flow()
+    silent = flow.model_copy(update={"checkpoints": flow.checkpoints.model_copy(update={"sync_group_offsets": False})})
+    alone, active = replace(POSITION, on_target=None), replace(POSITION, group="b", on_target=None, active=True)
+    noted = without_copies(silent, [POSITION, alone, active])
+    assert noted is not None
+    assert noted.message.startswith("1 group has no offset on uswest, because the flow does not copy them")
+    assert without_copies(silent, [POSITION, active]) is None
+    assert without_copies(flow, [alone]) is None
 
 
 def test_a_translated_and_synced_group_has_no_finding() -> None:

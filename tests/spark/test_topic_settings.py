@@ -1,6 +1,8 @@
 """Remote topics have the configuration and the ACLs that the flow copies, or a finding says which ones they lack."""
 
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its stubs
@@ -12,12 +14,17 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its 
     ResourceType,
 )
 
+from components.contract.parameters import TopicSyncParameters
 from components.contract.report import Severity
 from components.kafka.acls import AclEntry
+from components.kafka.replication_policy import Policy, ReplicationPolicy
 from components.kafka.topic_sync import Difference, Setting, config_differences, copied_acl, missing_acls
 from infra.local.endpoints import ADMIN, Endpoints
 from infra.local.traffic import create_topics
-from spark.checks.topic_settings import acl_findings, config_findings
+from spark.checks.topic_settings import acl_findings, config_findings, topic_setting_findings
+from spark.flows import OpenFlow
+from spark.kafka_errors import ClusterError
+from tests.spark.documents import a_flow
 from tests.spark.outcomes import Check, named
 from tests.spark.scenes import CALL_SECONDS, Scene
 
@@ -55,6 +62,40 @@ def test_a_property_differs_if_the_connector_would_change_it(
 def test_a_property_that_the_flow_leaves_out_or_the_target_does_not_know_is_not_compared() -> None:
     here = {"message.timestamp.type": own("LogAppendTime"), "new.property": own("1")}
     assert config_differences(here, {"message.timestamp.type": own("CreateTime")}, EXCLUDED) == []
+
+
+class Refusing:
+    """A cluster of which every question about ACLs and configuration ends in this error."""
+
+    def __init__(self, code: str) -> None:
+        self._error = ClusterError(code, "refused", "cluster useast", "why", "remedy")
+
+    def topic_acls(self) -> list[AclEntry]:
+        raise self._error
+
+    def settings(self, _: object) -> dict[str, dict[str, Setting]]:
+        raise self._error
+
+
+def codes(source: str, target: str, **sync: Any) -> list[str]:
+    flow = SimpleNamespace(
+        parameters=a_flow().model_copy(update={"topic_sync": TopicSyncParameters(**{"configs_exclude": None, **sync})}),
+        source=Refusing(source),
+        target=Refusing(target),
+        policy=ReplicationPolicy(Policy.DEFAULT, ".", "useast", "uswest"),
+        partitions={"orders": 1},
+        remote_partitions={"useast.orders": 1},
+    )
+    return [each.code for each in topic_setting_findings(cast(OpenFlow, flow))]
+
+
+def test_a_source_without_an_authorizer_owes_no_acl() -> None:
+    assert codes("authorizer-off", "timeout", acls=True) == []
+
+
+@pytest.mark.parametrize("code", ["timeout", "not-authorized"])
+def test_settings_that_could_not_be_read_are_not_judged_and_end_no_check(code: str) -> None:
+    assert codes(code, code, acls=True, configs_exclude=()) == ["topic-settings-not-visible"] * 2
 
 
 def acl(operation: str, permission: str = "ALLOW", name: str = "orders", pattern: str = "LITERAL") -> AclEntry:
