@@ -13,7 +13,16 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from components.contract.report import SCHEMA_VERSION, CheckOutcome, Finding, FlowOutcome, TopicIds, Verdict, note
+from components.contract.report import (
+    SCHEMA_VERSION,
+    CheckOutcome,
+    Finding,
+    FlowOutcome,
+    TopicIds,
+    Verdict,
+    note,
+    worst,
+)
 from components.contract.wording import numbered
 
 #: The ConfigMaps' labels, and the selector that finds them.
@@ -122,14 +131,16 @@ def _cut(finding: Finding) -> Finding:
 
 
 def read_verdict(data: Mapping[str, str]) -> PublishedVerdict:
-    """The verdict that a ConfigMap's entries hold. Raises KeyError, TypeError or ValueError for others."""
-    return PublishedVerdict(
-        Verdict(data["verdict"]),
-        data["digest"],
-        data["time"],
-        _CHECKS.validate_python([_with_our_names(each) for each in json.loads(_report(data))["checks"]]),
-        data.get("passingSince"),
-    )
+    """The verdict that a ConfigMap's entries hold. Raises KeyError, TypeError or ValueError for others.
+
+    Also for a pass that the checks of the report contradict.
+    """
+    verdict = Verdict(data["verdict"])
+    checks = _CHECKS.validate_python([_with_our_names(each) for each in json.loads(_report(data))["checks"]])
+    found = worst(check.verdict for check in checks)
+    if verdict is Verdict.PASS and found is not Verdict.PASS:
+        raise ValueError(f"the verdict is pass, but the checks of the report say {found}")
+    return PublishedVerdict(verdict, data["digest"], data["time"], checks, data.get("passingSince"))
 
 
 def read_topic_ids(data: Mapping[str, str]) -> TopicIds:
@@ -149,9 +160,10 @@ def _report(data: Mapping[str, str]) -> str:
         raise ValueError(f"{PACKED} cannot be unpacked") from error
 
 
-def _with_our_names(check: dict[str, Any]) -> dict[str, Any]:
-    coverage = check.get("coverage")
-    if coverage is None:
+def _with_our_names(check: Any) -> Any:
+    coverage = check.get("coverage") if isinstance(check, dict) else None
+    if not isinstance(coverage, dict):
+        # The caller refuses it if it has another form.
         return check
     return {
         **check,

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from components.contract.problems import CannotRunError
 from components.contract.published_verdict import LEFT_OUT, PACKED, entries, read_topic_ids, read_verdict, verdict_data
 from components.contract.report import CheckName, Finding, FlowOutcome, Severity, Verdict, error, fail
 from infra.promotion.rule.cluster import proof_of
@@ -107,3 +108,20 @@ def test_promotion_drift_and_the_next_run_read_the_packed_report() -> None:
 def test_a_packed_report_that_was_damaged_is_said_to_be_unreadable(packed: str) -> None:
     with pytest.raises(ValueError, match=r"cannot be unpacked|Expecting value"):
         read_verdict({"verdict": "pass", "digest": "d", "time": "t", PACKED: packed})
+
+
+@pytest.mark.parametrize("report", ['{"checks": ["x"]}', '{"checks": [{"coverage": "x"}]}', '{"checks": [[]]}'])
+def test_a_report_of_another_form_is_refused(report: str) -> None:
+    with pytest.raises(ValueError, match="validation error"):
+        read_verdict({"verdict": "pass", "digest": "d", "time": "t", "report.json": report})
+
+
+@pytest.mark.parametrize("finding", [fail("missing-records", "3"), error("compacted", "…")], ids=["fail", "error"])
+def test_a_pass_that_the_checks_contradict_is_no_pass(finding: Finding) -> None:
+    data = verdict_data(outcome(finding), None) | {"verdict": "pass"}
+    words = f"the verdict is pass, but the checks of the report say {finding.severity}"
+    with pytest.raises(ValueError, match=words):
+        read_verdict(data)
+    body = {"metadata": {"name": "orders-validation", "namespace": "ns"}, "data": data}
+    with pytest.raises(CannotRunError, match=f"verdict-unreadable: .*{words}"):
+        list(topic_drift("prod", {"orders": body}))
