@@ -46,7 +46,7 @@ def run(document: Parameters, flows: Sequence[FlowParameters], options: Options)
         with session(options.session) as spark:
             checked = (check_flow(flow, spark, resolve, options, document.flows) for flow in flows)
             outcomes = tuple(
-                _with_remedies(outcome, flow, document.stack) for outcome, flow in zip(checked, flows, strict=True)
+                _with_remedies(outcome, flow, document) for outcome, flow in zip(checked, flows, strict=True)
             )
     except CannotRunError as error:
         failure = _finding(error)
@@ -94,8 +94,9 @@ def check_flow(
     )
 
 
-def _with_remedies(outcome: FlowOutcome, flow: FlowParameters, stack: str) -> FlowOutcome:
-    return replace(outcome, checks=tuple(with_remedies(check, flow, stack) for check in outcome.checks))
+def _with_remedies(outcome: FlowOutcome, flow: FlowParameters, document: Parameters) -> FlowOutcome:
+    found = (with_remedies(check, flow, document.stack, document.topology) for check in outcome.checks)
+    return replace(outcome, checks=tuple(found))
 
 
 def _accepting(check: CheckOutcome, flow: FlowParameters) -> CheckOutcome:

@@ -259,8 +259,16 @@ class FlowParameters(Model):
 
 
 class Parameters(Model):
-    """The whole document, schema version 1. A stack without a flow in its region has no `flows`."""
+    """The whole document, schema version 1. A stack without a flow in its region has no `flows`.
+
+    `topology` is the file that is validated without a stack; `stack` is then only a name for the report.
+    """
 
     schema_version: Literal[1]
     stack: Name
+    topology: Name | None = None
     flows: tuple[FlowParameters, ...]
+
+    def document(self) -> JsonObject:
+        """The JSON form; for a stack, without `topology`."""
+        return {key: value for key, value in super().document().items() if value is not None}

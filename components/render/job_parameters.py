@@ -73,9 +73,9 @@ from components.topology.model import ExactlyOnce, Flow
 from components.topology.transforms import Transform
 
 
-def job_parameters(stack: str, flows: tuple[ResolvedFlow, ...]) -> Parameters:
-    """The document for every flow of a stack."""
-    return Parameters(schema_version=1, stack=stack, flows=tuple(map(flow_parameters, flows)))
+def job_parameters(stack: str, flows: tuple[ResolvedFlow, ...], topology: str | None = None) -> Parameters:
+    """The document for every flow of a stack, or of a `topology` file that no stack deploys."""
+    return Parameters(schema_version=1, stack=stack, topology=topology, flows=tuple(map(flow_parameters, flows)))
 
 
 def flow_parameters(flow: ResolvedFlow) -> FlowParameters:

@@ -27,6 +27,9 @@ def api_client(
 
     `seconds` are those to connect, and for the answer to each call.
     """
+    if settings.without_stack is not None:
+        remedy = "name another context with `--context`, or set KUBECONFIG."
+        return connected(access, shown(settings.without_stack), remedy, seconds)
     remedy = "set `kubernetes:context` or `kubernetes:kubeconfig` in the stack file, or KUBECONFIG."
     return connected(access, shown(stack_file(settings.stack, settings.stacks)), remedy, seconds)
 

@@ -37,7 +37,7 @@ from infra.workspace import KubernetesAccess
 
 _ALONE = "the job proves what {file} declares; whether that is what is deployed was not compared"
 _RUN_CONNECTORS = ("KafkaConnector", "KafkaMirrorMaker2")
-_PERMISSION = "let the account of the stack's Kubernetes context get KafkaConnectors and KafkaMirrorMaker2s."
+_PERMISSION = "let the account of the Kubernetes context get KafkaConnectors and KafkaMirrorMaker2s."
 JOB = PACKAGES / "spark" / "validate.py"
 CLASS_PATH_VARIABLES = ("SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "SPARK_HOME", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
 
@@ -61,6 +61,12 @@ class ValidationRun:
     html: Path | None = None
     spark: SparkSettings = field(default_factory=SparkSettings)
 
+    @property
+    def name(self) -> str:
+        """What is validated, for messages."""
+        alone = self.settings.without_stack
+        return f"stack {self.settings.stack}" if alone is None else f"topology {shown(alone)}"
+
     def flows(self) -> tuple[ResolvedFlow, ...]:
         """The flows that the stack's files declare. Without Pulumi, its configuration need not hold credentials."""
         if not self.declared:
@@ -74,7 +80,8 @@ class ValidationRun:
     def document(self) -> JsonObject:
         """The job's parameters, as Pulumi deployed them or as the files declare them."""
         if self.declared:
-            return job_parameters(self.settings.stack, self.flows()).document()
+            alone = self.settings.without_stack
+            return job_parameters(self.settings.stack, self.flows(), shown(alone) if alone else None).document()
         return cast(JsonObject, deployment.outputs(self.settings)["validation"])
 
     @property
@@ -133,7 +140,7 @@ def _about_connectors(run: ValidationRun, access: KubernetesAccess) -> list[str]
     planned = (item for each in deployments(run.flows()) for item in each.objects)
     targets = [reference(item.manifest) for item in planned if item.manifest["kind"] in _RUN_CONNECTORS]
     try:
-        with asking_kubernetes(f"stack {run.settings.stack}", "The status of connectors may say why.", _PERMISSION):
+        with asking_kubernetes(run.name, "The status of connectors may say why.", _PERMISSION):
             api = api_client(run.settings, access)
             return list(silent_connectors(live for each in targets if (live := api.get(each)) is not None))
     except CannotRunError as error:

@@ -3,6 +3,7 @@
 Some checks write a remedy into the message themselves, because it depends on what they saw; those keep theirs.
 """
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ _RUNS = (
     "`replicate diff {stack} --against cluster` names a connector that failed and the command that restarts it; if "
     "none failed, read the Connect workers' log for {source} or {target} refusing the login or a permission"
 )
-_AGAIN = "validate again: `replicate validate {stack} --flow {flow}`"
+_AGAIN = "validate again: `replicate validate {validated} --flow {flow}`"
 _START_OVER = (
     "find out with `replicate diff {stack} --against cluster` whether the flow runs as declared. Do not fail over to "
     "{target} before this check passes"
@@ -187,10 +188,14 @@ REMEDIES: Mapping[str, str] = {
 }
 
 
-def with_remedies(outcome: CheckOutcome, flow: FlowParameters, stack: str) -> CheckOutcome:
-    """The outcome, where each finding with a code in the table ends with its remedy."""
+def with_remedies(outcome: CheckOutcome, flow: FlowParameters, stack: str, topology: str | None = None) -> CheckOutcome:
+    """The outcome, where each finding with a code in the table ends with its remedy.
+
+    `topology` is the file that was validated, if it was no stack; remedies then name none.
+    """
     facts = {
-        "stack": stack,
+        "stack": stack if topology is None else "STACK",
+        "validated": stack if topology is None else f"--topology {shlex.quote(topology)}",
         "flow": flow.name,
         "source": flow.source.alias,
         "target": flow.target.alias,

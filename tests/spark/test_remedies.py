@@ -48,8 +48,16 @@ def test_a_remedy_names_the_stack_the_flow_and_its_clusters() -> None:
     )
 
 
+def test_a_topology_that_was_validated_alone_is_validated_again_by_its_file() -> None:
+    again = next(code for code, text in REMEDIES.items() if "{validated}" in text)
+    outcome = CheckOutcome(CheckName.OFFSETS, "", {}, (fail(again, "…"), fail("no-heartbeat", "…")))
+    first, second = with_remedies(outcome, a_flow(), "prod", "my files/prod.yaml").findings
+    assert "`replicate validate --topology 'my files/prod.yaml' --flow orders`" in first.message
+    assert "`replicate diff STACK --against cluster`" in second.message
+
+
 def test_every_remedy_can_be_filled_in() -> None:
-    known = {"stack", "flow", "source", "target", "target_servers"}
+    known = {"stack", "validated", "flow", "source", "target", "target_servers"}
     named = {field for text in REMEDIES.values() for _, field, _, _ in string.Formatter().parse(text) if field}
     assert named <= known
 

@@ -14,6 +14,7 @@ from infra.commands.app import app
 from infra.settings import read_settings, settings_of_topology
 from infra.validation import run as validation
 from infra.validation.run import ValidationRun
+from infra.workspace import KubernetesAccess
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.importing.resources import FLOW
 from tests.infra.stacks import write_stack
@@ -37,6 +38,7 @@ def test_the_parameters_are_those_of_a_stack_with_this_topology(tmp_path: Path) 
     settings = read_settings("test", stacks)
     of_stack = ValidationRun(settings, Path("r"), declared=True).document()
     alone = document(settings.topology_file)
+    assert (alone["topology"], "topology" in of_stack) == ("topologies/test.yaml", False)
     assert alone["flows"] == of_stack["flows"]
     assert alone["flows"]
 
@@ -107,3 +109,17 @@ def test_the_job_starts_outside_a_project(tmp_path: Path, monkeypatch: pytest.Mo
     (command,) = started
     parameters = Path(command[command.index("--parameters") + 1])
     assert json.loads(parameters.read_text())["stack"] == "mine"
+
+
+def test_a_cluster_that_does_not_answer_is_asked_about_the_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(a_topology(a_flow())))
+    (tmp_path / "kubeconfig").write_text("{}")
+    settings = settings_of_topology((tmp_path / "mine.yaml").resolve(), "nowhere")
+    (said,) = validation._about_connectors(
+        ValidationRun(settings, Path("r"), declared=True), KubernetesAccess(str(tmp_path / "kubeconfig"), "nowhere")
+    )
+    assert "kubeconfig-unusable: " in said
+    assert said.endswith(
+        "at mine.yaml. The command reads from this cluster. Remedy: name another context with `--context`, or set "
+        "KUBECONFIG."
+    )
