@@ -29,6 +29,8 @@ _CREDENTIAL_NAME = re.compile(rf"({_ENDING}|basic\.auth\.user\.info)$", re.IGNOR
 _REFERENCE = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)")
 #: A password in an address, such as that of a schema registry.
 _ADDRESS = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
+#: A header that logs in, such as `Authorization: Bearer TOKEN`, or only its value.
+_HEADER = re.compile(r"(?:^|[:=,\"'])\s*(?:Bearer|Basic)\s+([^\s,\"']+)", re.IGNORECASE)
 #: An option in a text, such as those of a login module, and its value.
 _OPTION = re.compile(rf"\b[\w.-]*{_ENDING}\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s;]+)", re.IGNORECASE)
 
@@ -73,11 +75,11 @@ def _beyond_definition(definition: Definition, value: PropertyValue) -> tuple[st
 def is_open_credential(name: str, value: object) -> bool:
     """Whether a value is or contains a credential, and not only references to one.
 
-    Names of properties, options in a text, and addresses with a password show one.
+    Names of properties, options in a text, addresses with a password, and `Bearer` or `Basic` with a value show one.
     """
     text = str(value)
     by_name = bool(_CREDENTIAL_NAME.search(name)) and _holds_text(text)
-    return by_name or any(map(_holds_text, _OPTION.findall(text) + _ADDRESS.findall(text)))
+    return by_name or any(map(_holds_text, _OPTION.findall(text) + _ADDRESS.findall(text) + _HEADER.findall(text)))
 
 
 def _holds_text(value: str) -> bool:

@@ -90,7 +90,7 @@ class DedicatedConfig:
         found |= self._beginning(_OF_ALL_CONNECTORS)
         for side, alias in zip(("source", "target"), pair, strict=True):
             for name, setting in self.cluster(alias).items():
-                found[f"{side}.{name}" if _CLIENT.fullmatch(name) else f"{side}.cluster.{name}"] = setting
+                found[side_property(side, name)] = setting
             found.setdefault(f"{side}.cluster.alias", Setting(alias))
         return found | self._below(f"{pair}.")
 
@@ -116,6 +116,11 @@ class DedicatedConfig:
 
     def _beginning(self, prefixes: tuple[str, ...]) -> dict[str, Setting]:
         return {key: each for key, each in self._all().items() if key.startswith(prefixes)}
+
+
+def side_property(side: str, name: str) -> str:
+    """Return the connector's property that becomes of a cluster's; `side` is `source` or `target`."""
+    return f"{side}.{name}" if _CLIENT.fullmatch(name) else f"{side}.cluster.{name}"
 
 
 def _is_true(text: str) -> bool:

@@ -26,8 +26,8 @@ out = Console(highlight=False, emoji=False, width=width_of(sys.stdout))
 err = Console(stderr=True, highlight=False, emoji=False, width=width_of(sys.stderr))
 
 
-def print_problems(items: Iterable[Problem], console: Console) -> None:
-    """Print one line for each problem, however long, and below it the line of its file.
+def print_problems(items: Iterable[Problem], console: Console, *, excerpts: bool = True) -> None:
+    """Print one line for each problem, however long, and below it the line of its file if `excerpts` are wanted.
 
     The line begins with file, line and column, so that editors and terminals make a link of it.
     """
@@ -35,7 +35,7 @@ def print_problems(items: Iterable[Problem], console: Console) -> None:
         color = "red" if item.severity is Severity.ERROR else "yellow"
         place = f"{item.place}: " if item.place else ""
         console.print(f"{escape(place)}[{color}]{item.severity}[/] {escape(item.text)}", soft_wrap=True)
-        if item.place and item.place.excerpt:
+        if excerpts and item.place and item.place.excerpt:
             console.print(f"[dim]{escape(item.place.excerpt)}[/]", soft_wrap=True)
 
 

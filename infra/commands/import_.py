@@ -144,7 +144,8 @@ def _checked(stacks: Sequence[str], folder: Path) -> Iterator[Problem]:
     for stack in stacks:
         found = problems_of_stack(stack, folder)
         out.print(f"\nWhat `replicate check {stack}` finds in what runs:")
-        print_problems(found, out)
+        # A line of the file may hold a credential that nothing shows to be one.
+        print_problems(found, out, excerpts=False)
         errors = sum(each.severity is Severity.ERROR for each in found)
         mark = "[red]✗[/]" if errors else "[green]✓[/]"
         out.print(f"{mark} {stack}: {number(errors, 'error')}, {number(len(found) - errors, 'warning')}")

@@ -12,7 +12,7 @@ from infra.importing.java_properties import PropertiesFile
 from infra.importing.left_out import LeftOut
 from infra.importing.read_properties import CLUSTER_LABEL, ReadProperties, read_connector, read_workers
 from infra.importing.reading import Found, ReadObject
-from infra.importing.rest_documents import RestConnector
+from infra.importing.rest_documents import COMPLETE, RestConnector
 
 #: The names that connectors of a KafkaMirrorMaker2 have.
 _MIRRORED = re.compile(r".+->.+\.Mirror\w+")
@@ -26,6 +26,11 @@ _UNKNOWN = "(unknown)"
 _GROUP = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
 #: What stands for workers of which nothing was read.
 _NAMELESS = dict.fromkeys(_GROUP, _UNKNOWN) | {key: str(value) for key, value in BYTE_CONVERTERS.items()}
+
+_NO_STATE = (
+    "The answer does not say whether it runs, is paused or is stopped. The topology says nothing either, so deploying "
+    "it would resume a connector that somebody paused or stopped."
+)
 
 
 def attach_connectors(found: Found) -> Iterator[LeftOut]:
@@ -75,6 +80,8 @@ def _add(found: Found, workers: ReadObject, *, named: bool) -> Iterator[LeftOut]
             yield _other(connector, named)
         else:
             found.objects.append(connector)
+            if each.state is None:
+                yield connector.left_out("", "state-not-said", _NO_STATE, COMPLETE)
             if named and role_of(connector) == "source" and not is_subdomain(each.name):
                 yield _lost_offsets(connector, each.name)
 
@@ -86,7 +93,7 @@ def _runs_on(connector: ReadObject, workers: ReadObject) -> bool:
 
 def _spec(given: RestConnector) -> dict[str, Any]:
     config = {key: value for key, value in given.config.items() if key not in ("name", "connector.class")}
-    state = {"state": given.state} if given.state != "running" else {}
+    state = {"state": given.state} if given.state in ("paused", "stopped") else {}
     return {"class": given.config.get("connector.class", ""), "config": config, **state}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from components.kafka.dedicated_config import CLUSTERS, ENABLED, DedicatedConfig, Pair, Setting
+from components.kafka.dedicated_config import CLUSTERS, ENABLED, DedicatedConfig, Pair, Setting, side_property
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
 from components.properties.clients import clients, split_prefix
 from components.properties.definitions import CONNECTORS, Owner, definitions
@@ -175,6 +175,9 @@ class _Dedicated:
             return "Only the REST server between the processes of a dedicated MirrorMaker reads it."
         if (name := self._group_name(key)) is not None:
             return f"`{name}` belongs to the workers, and those of the project have a group and topics of their own."
+        if overriding := [each for each in self._overriding(key) if each in self.given.properties]:
+            names = ", ".join(f"`{each}`" for each in overriding)
+            return f"{names} override{'s' if len(overriding) == 1 else ''} it."
         if key.startswith(tuple(f"{pair}." for pair in self.config.flows)):
             return "None of the three connectors reads it."
         if key.startswith(tuple(f"{alias}." for alias in self.config.clusters)):
@@ -182,6 +185,13 @@ class _Dedicated:
         if "->" in key:
             return f"It names a cluster that is not in `{CLUSTERS}`, so MirrorMaker ignores it."
         return "MirrorMaker does not read it unless a cluster or a flow is named before it."
+
+    def _overriding(self, key: str) -> Iterator[str]:
+        """Yield the keys of flows that MirrorMaker prefers to a key of a cluster."""
+        for pair in self.config.flows:
+            for side, alias in zip(("source", "target"), pair, strict=True):
+                if key.startswith(f"{alias}."):
+                    yield f"{pair}.{side_property(side, key.removeprefix(f'{alias}.'))}"
 
     def _group_name(self, key: str) -> str | None:
         name = next((key.removeprefix(f"{a}.") for a in self.config.clusters if key.startswith(f"{a}.")), key)

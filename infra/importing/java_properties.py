@@ -36,20 +36,43 @@ def has_workers(content: bytes) -> bool:
     return _GROUP.search(content) is not None
 
 
-def properties_file(file: str, content: bytes, namespace: str, left_out: list[LeftOut]) -> PropertiesFile:
-    """Return a file's properties; `left_out` gets each key that is given twice."""
+class EscapeError(ValueError):
+    """A file that Java refuses for an escape in an entry. `line` is where the entry begins, counted from 1."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        super().__init__(f"line {line}: \\u without four hexadecimal digits")
+
+
+def properties_file(file: str, content: bytes, namespace: str, left_out: list[LeftOut]) -> list[PropertiesFile]:
+    """Return a file's properties, and nothing if Java refuses the file.
+
+    `left_out` gets why it refuses it, and each key that is given twice.
+    """
+    try:
+        entries = list(java_properties(content.decode("utf-8", "replace")))
+    except EscapeError as error:
+        why = "A `\\u` in it has no four hexadecimal digits after it, so Java refuses the whole file."
+        remedy = "correct it; a backslash itself is written as `\\\\`."
+        left_out.append(LeftOut(file, "", f"line {error.line}", "invalid-properties", why, remedy))
+        return []
     found: dict[str, str] = {}
-    for number, key, value in java_properties(content.decode("utf-8", "replace")):
+    for number, key, value in entries:
         if key in found:
             why = f"`{key}` is given twice, and only the last value counts."
             left_out.append(LeftOut(file, "", f"line {number}", "duplicate-key", why, "remove one of the two."))
         found[key] = value
-    return PropertiesFile(file, namespace, found)
+    return [PropertiesFile(file, namespace, found)]
 
 
 def java_properties(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield line number, key and value of each entry of a Java properties file. A later entry of a key wins."""
+    """Yield line number, key and value of each entry of a Java properties file. A later entry of a key wins.
+
+    Raises EscapeError.
+    """
     for number, line in _logical_lines(text):
+        if "u" in _ESCAPE.findall(line):
+            raise EscapeError(number)
         found = _KEY.match(line)
         if found is not None:
             yield number, _unescaped(found[1]), _unescaped(found[2])

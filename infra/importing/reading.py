@@ -13,7 +13,7 @@ from infra.files.positions import shown
 from infra.importing.documents import documents_of
 from infra.importing.java_properties import PropertiesFile, has_workers, is_dedicated, properties_file
 from infra.importing.left_out import LeftOut
-from infra.importing.rest_documents import RestConnector, rest_connectors
+from infra.importing.rest_documents import RestConnector, rest_connectors, without_config
 from infra.importing.shapes import missing, shaped, without_removed
 
 _PROPERTIES = ".properties"
@@ -117,9 +117,9 @@ def _require_any(found: Found, where: str) -> None:
 def _take_file(file: str, content: bytes, namespace: str, found: Found) -> None:
     named = file.endswith(_PROPERTIES)
     if is_dedicated(content) and (named or b"apiVersion:" not in content):
-        found.dedicated.append(properties_file(file, content, namespace, found.left_out))
+        found.dedicated += properties_file(file, content, namespace, found.left_out)
     elif named and has_workers(content):
-        found.workers.append(properties_file(file, content, namespace, found.left_out))
+        found.workers += properties_file(file, content, namespace, found.left_out)
     elif named:
         why = "It has neither the `clusters` of a dedicated MirrorMaker nor the `group.id` of Connect's workers."
         found.left_out.append(LeftOut(file, "", "", "no-object", why, "name other files."))
@@ -148,8 +148,10 @@ def _contents(sources: Sequence[str]) -> Iterator[tuple[str, bytes]]:
 def _take(document: object, file: str, namespace: str, found: Found) -> None:
     if document is None:
         return
-    if connectors := rest_connectors(document, file, namespace):
+    connectors, lacking = rest_connectors(document, file, namespace), without_config(document, file)
+    if connectors or lacking:
         found.rest += connectors
+        found.left_out += lacking
         return
     if not isinstance(document, Mapping) or "kind" not in document:
         why = "It has no `kind`, so it is no Kubernetes object."

@@ -1,29 +1,50 @@
-"""What Connect's REST API answers about connectors: one, a list, or all of them with `expand=info`."""
+"""What Connect's REST API answers about connectors: one, a list, or all of them with `expand`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-_STATES = {"PAUSED": "paused", "STOPPED": "stopped"}
+from infra.importing.left_out import LeftOut
+
+#: Connect's states of a connector that is neither paused nor stopped. Source: AbstractStatus.State.
+_RUNNING = ("UNASSIGNED", "RUNNING", "FAILED", "RESTARTING")
+_STATES = {"PAUSED": "paused", "STOPPED": "stopped"} | dict.fromkeys(_RUNNING, "running")
+#: What to ask Connect for.
+COMPLETE = "import the answer of `GET /connectors?expand=info&expand=status`."
 _CLASS = "connector.class"
 
 
 @dataclass(frozen=True)
 class RestConnector:
-    """A connector as Connect reports it, for workers in a namespace. `state` is as in a KafkaConnector."""
+    """A connector as Connect reports it, for workers in a namespace.
+
+    `state` is as in a KafkaConnector, None if the answer does not have it.
+    """
 
     file: str
     namespace: str
     name: str
     config: Mapping[str, str]
-    state: str
+    state: str | None
 
 
 def rest_connectors(document: object, file: str, namespace: str) -> list[RestConnector]:
     """Return the connectors of an answer; none if it is something else."""
     return [
-        RestConnector(file, namespace, str(name), _texts(config), _STATES.get(str(state).upper(), "running"))
+        RestConnector(file, namespace, str(name), _texts(config), _STATES.get(str(state).upper()))
         for name, config, state in _connectors(document)
+    ]
+
+
+def without_config(document: object, file: str) -> list[LeftOut]:
+    """Return the connectors of which an answer has only the status, as of `GET /connectors?expand=status`."""
+    if not isinstance(document, Mapping) or "kind" in document:
+        return []
+    why = "The answer has its status, but not its configuration."
+    return [
+        LeftOut(file, f"connector {name}", "", "config-not-said", why, COMPLETE)
+        for name, each in document.items()
+        if isinstance(each, Mapping) and _config(each) is None and _state(each) is not None
     ]
 
 
@@ -43,11 +64,20 @@ def _connectors(document: object) -> Iterator[tuple[object, Mapping[str, Any], o
 def _expanded(document: Mapping[str, Any]) -> Iterator[tuple[object, Mapping[str, Any], object]]:
     """Yield the connectors of `GET /connectors?expand=info`, with their states if `expand=status` is there, too."""
     for name, each in document.items():
-        info = each.get("info") if isinstance(each, Mapping) else None
-        if isinstance(info, Mapping) and _is_config(info.get("config")):
-            status = each.get("status")
-            connector = status.get("connector") if isinstance(status, Mapping) else None
-            yield name, info["config"], connector.get("state") if isinstance(connector, Mapping) else None
+        if isinstance(each, Mapping) and (config := _config(each)) is not None:
+            yield name, config, _state(each)
+
+
+def _config(each: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    info = each.get("info")
+    config = info.get("config") if isinstance(info, Mapping) else None
+    return config if isinstance(config, Mapping) and _is_config(config) else None
+
+
+def _state(each: Mapping[str, Any]) -> object:
+    status = each.get("status")
+    connector = status.get("connector") if isinstance(status, Mapping) else None
+    return connector.get("state") if isinstance(connector, Mapping) else None
 
 
 def _is_config(given: object) -> bool:

@@ -42,6 +42,12 @@ def test_every_property_that_kafka_hides_is_a_credential_and_no_other_is() -> No
         ("sasl.jaas.config", "M required password = hunter2;", True),
         ("KAFKA_OPTS", "-Djavax.net.ssl.trustStorePassword=hunter2", True),
         ("KAFKA_OPTS", "-Djavax.net.ssl.trustStorePassword=$(PASSWORD)", False),
+        ("value.literal", "Bearer hunter2", True),
+        ("value.literal", " basic aHVudGVyMg==", True),
+        ("value.literal", "Bearer ${secret:mirror:token}", False),
+        ("headers", "X-Id: 1, Authorization: Bearer hunter2", True),
+        ("value.literal", "Bearer", False),
+        ("description", "the basic form of a header", False),
     ],
 )
 def test_a_credential_is_open_if_anything_of_it_is_text(name: str, value: str, is_open: bool) -> None:

@@ -39,7 +39,7 @@ SOURCE = {
 }
 SINK = {"name": "sink", "connector.class": "org.example.Sink", "connection.password": "hunter2"}
 FORMS: dict[str, Any] = {
-    "all, expanded": {"source": {"info": {"name": "source", "config": SOURCE, "tasks": [], "type": "source"}}},
+    "all, with info": {"source": {"info": {"name": "source", "config": SOURCE, "tasks": [], "type": "source"}}},
     "one": {"name": "source", "config": SOURCE, "tasks": [], "type": "source"},
     "a list of them": [{"name": "source", "config": SOURCE}],
     "one configuration": SOURCE,
@@ -67,12 +67,14 @@ def run(folder: Path, answer: Any, **files: str) -> tuple[int, str, dict[str, An
 @pytest.mark.parametrize("answer", FORMS.values(), ids=FORMS)
 def test_every_form_of_an_answer_is_the_same_flow(tmp_path: Path, answer: Any) -> None:
     code, output, flow = run(tmp_path, answer, workers_properties=WORKERS)
+    assert "state-not-said: " in output
+    assert "Remedy: import the answer of `GET /connectors?expand=info&expand=status`." in output
     assert (flow["source"], flow["target"], flow["topics"]) == ("east", "west", ["orders", "payments"])
     assert flow["connectors"]["source"]["name"] == "source"
     assert flow["connect"]["groupId"] == "mirror-workers"
     assert flow["connect"]["storageTopics"]["offsets"] == "mirror-offsets"
     assert flow["connect"]["config"] == {"offset.flush.interval.ms": "5000"}
-    assert (code, NONE in output) == (0, True)
+    assert (code, NONE in output) == (1, True)
     assert "workers.properties, listeners, plugin.path. The operator sets it for its workers." in output
 
 
@@ -113,9 +115,37 @@ def test_a_name_that_no_object_can_have_loses_its_offsets(tmp_path: Path) -> Non
     assert (code, "name" in flow["connectors"]["source"]) == (1, False)
 
 
-def test_a_paused_connector_stays_paused(tmp_path: Path) -> None:
-    answer = {"source": {"info": {"config": SOURCE}, "status": {"connector": {"state": "PAUSED"}}}}
-    assert run(tmp_path, answer, workers_properties=WORKERS)[2]["connectors"]["source"]["state"] == "paused"
+def with_state(state: str, **config: str) -> dict[str, Any]:
+    """What Connect answers with `expand=info&expand=status`."""
+    return {"source": {"info": {"config": SOURCE | config}, "status": {"connector": {"state": state}}}}
+
+
+@pytest.mark.parametrize(("state", "declared"), [("PAUSED", "paused"), ("STOPPED", "stopped"), ("FAILED", None)])
+def test_a_connector_keeps_its_state(tmp_path: Path, state: str, declared: str | None) -> None:
+    code, output, flow = run(tmp_path, with_state(state), workers_properties=WORKERS)
+    assert (code, flow["connectors"]["source"].get("state")) == (0, declared)
+    assert "state-not-said" not in output
+
+
+@pytest.mark.parametrize("known", [{}, with_state("RUNNING")], ids=["alone", "beside another"])
+def test_a_connector_without_a_configuration_is_named(tmp_path: Path, known: dict[str, Any]) -> None:
+    answer = {**known, "checkpoint": {"status": {"connector": {"state": "RUNNING"}}}}
+    code, output, _ = run(tmp_path, answer, flow_yaml=FLOW)
+    said = "connectors.json, connector checkpoint. The answer has its status, but not its configuration. Remedy: import"
+    assert (code, said in output) == (1, True)
+
+
+def test_a_header_that_logs_in_is_a_credential(tmp_path: Path) -> None:
+    literal = {"transforms": "h", "transforms.h.type": "H", "transforms.h.value.literal": "Bearer hunter2"}
+    output = run(tmp_path, with_state("RUNNING", **literal), workers_properties=WORKERS)[1]
+    assert "transforms.h.value.literal. It holds a credential in plain text, which is not written." in output
+
+
+def test_a_mistake_is_named_without_the_value_that_may_be_a_credential(tmp_path: Path) -> None:
+    (tmp_path / "connectors.json").write_text(json.dumps(with_state("RUNNING", **{"custom.pat": "opaque"})))
+    result = CliRunner().invoke(app, ["import", str(tmp_path / "connectors.json"), "--out", str(tmp_path / "out")])
+    assert "unknown-property: `custom.pat` is not known" in result.output
+    assert "opaque" not in result.output
 
 
 def test_json_that_is_no_answer_is_left_out(tmp_path: Path) -> None:

@@ -100,6 +100,12 @@ UNREAD = {
     "consumer.fetch.max.bytes = 1": "consumer.fetch.max.bytes. MirrorMaker does not read it unless a cluster",
     "west.group.id = mine": "west.group.id. `group.id` belongs to the workers",
     "east.replication.factor = 1": "east.replication.factor. MirrorMaker passes it on as a property of the cluster",
+    "east->west.source.cluster.sasl.mechanism = PLAIN": (
+        "east.sasl.mechanism. `east->west.source.cluster.sasl.mechanism` overrides it."
+    ),
+    "east->west.source.consumer.max.poll.records = 1": (
+        "east.consumer.max.poll.records. `east->west.source.consumer.max.poll.records` overrides it."
+    ),
     "east->south.enabled = true": "east->south.enabled. It names a cluster that is not in `clusters`",
     "east->west.source.cluster.nothing = 1": "east->west.source.cluster.nothing. None of the three connectors",
     "west->east.enabled = true\\u0020": "Its `enabled` is `true `, with a blank that MirrorMaker reads as false",
@@ -152,3 +158,20 @@ def test_custom_logins_of_aliases_that_differ_in_case_have_keys_of_their_own(tmp
     clusters = run(tmp_path, text)[2]["clusters"]
     logins = [clusters[alias]["authentication"]["config"]["sasl.jaas.config"] for alias in ("East", "east")]
     assert logins == ["${secret:east-login:East.SaslJaasConfig}", "${secret:east-login:SaslJaasConfig}"]
+
+
+def test_a_file_that_java_refuses_is_refused(tmp_path: Path) -> None:
+    code, output, topology = run(tmp_path, FILE.replace("orders-old", r"orders\u00zz"))
+    assert (code, topology) == (1, {})
+    line = FILE.splitlines().index("east->west.topics.exclude = orders-old") + 1
+    assert (
+        rf"invalid-properties: {tmp_path}/mm2.properties, line {line}. A `\u` in it has no four hexadecimal digits "
+        r"after it, so Java refuses the whole file. Remedy: correct it; a backslash itself is written as `\\`."
+    ) in output
+
+
+@pytest.mark.parametrize(
+    "text", [r"east->west.topics = a\\u00zz", r"# \u00zz"], ids=["an escaped backslash", "comment"]
+)
+def test_what_java_reads_is_read(tmp_path: Path, text: str) -> None:
+    assert run(tmp_path, f"{FILE}\n{text}\n")[2]["replications"]
