@@ -7,7 +7,7 @@ from components.flows.expansion import ExpandedFlow
 from components.kafka.patterns import matches_any
 from components.render.metrics import FAILED_TASKS, NEW_NAMES, RUNNING_TASKS, allow_list
 from components.topology.model import Topology
-from components.topology.workers import ReporterMetrics
+from components.topology.workers import JmxMetrics, ReporterMetrics
 
 _FORMS = "metric.names.formats"
 
@@ -29,6 +29,7 @@ def check_monitoring(topology: Topology, flows: Iterable[ExpandedFlow]) -> Itera
             )
         else:
             yield from _check_allow_list(flow)
+            yield from _check_own_rules(flow)
 
 
 def _check_objectives(flow: ExpandedFlow) -> Iterator[Problem]:
@@ -55,6 +56,20 @@ def _check_allow_list(flow: ExpandedFlow) -> Iterator[Problem]:
             f"the allow list leaves out {', '.join(f'`{name}`' for name in left_out)}",
             "Alerts and the dashboard read these metrics of the workers, and would never see them.",
             "add `kafka_connect_.*`, or remove `allowList` for the list of the project.",
+        )
+
+
+def _check_own_rules(flow: ExpandedFlow) -> Iterator[Problem]:
+    metrics = flow.settings.connect.metrics
+    if isinstance(metrics, JmxMetrics) and metrics.config_map is not None:
+        yield Problem(
+            flow.where("connect.metrics.configMap"),
+            "metrics-rules-not-read",
+            f"nobody has looked at the rules in ConfigMap `{metrics.config_map}`",
+            "Alerts and the dashboard read the names that the project's rules give to metrics, and see no others.",
+            "remove `configMap` to have the project's rules, or let yours report the names in stacks/README.md, under "
+            '"Metrics".',
+            Severity.WARNING,
         )
 
 

@@ -1,11 +1,11 @@
 """Alerts of a flow for Prometheus. Each names the flow, says what it means, and names the command to run next.
 
 They read only metrics that every Kafka, exporter and form of names has (`tests/contract/test_metrics.py`). Kafka has no
-metric of a single group's checkpoints, so no alert is on one group.
+metric of a single group's checkpoints, so no alert is on one group. Nor has it one by which a partition can be seen to
+stand still: the lag of a consumer is that of its last fetch, and records that a transform drops are not counted.
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from components.flows.expansion import Shape
@@ -13,7 +13,8 @@ from components.flows.naming import connector_name, mirror_connector_name, repli
 from components.flows.resolved import ResolvedFlow
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
-from components.render.metrics import FAILED_TASKS, LATENCY_MAX, RECORD_COUNT, RECORDS_LAG, RUNNING_TASKS
+from components.render.deployments import declared_connectors
+from components.render.metrics import FAILED_TASKS, LATENCY_MAX, RECORD_COUNT, RUNNING_TASKS
 from components.render.planned_objects import Manifest
 from components.topology.connectors import ConnectorState, SourceConnector
 
@@ -46,7 +47,9 @@ def flow_alerts(flow: ResolvedFlow) -> Iterator[Alert]:
         yield _heartbeat_silent(flow)
     if flow.settings.objectives.lag_seconds is not None:
         yield _latency_high(flow, flow.settings.objectives.lag_seconds)
-    yield _partition_stalled(flow)
+    named = [each.connector for each in declared_connectors(flow) if each.role == "source"]
+    if len(named) > 1:
+        yield _source_missing(flow, named)
     if connectors.checkpoint.enabled and connectors.checkpoint.state is ConnectorState.RUNNING:
         yield _checkpoints_missing(flow)
 
@@ -132,24 +135,17 @@ def _latency_high(flow: ResolvedFlow, seconds: int) -> Alert:
     )
 
 
-def _partition_stalled(flow: ResolvedFlow) -> Alert:
-    of_flow = f'flow="{flow.name}"'
-    moved = f"increase({RECORD_COUNT}{{{of_flow}}}[10m])"
-    if prefix := replication_policy(flow.settings).prefix_of("orders"):
-        # Consumers name topics as on the source, source connectors as on the target.
-        escaped = re.escape(prefix).replace("\\", "\\\\")
-        moved = f'label_replace({moved}, "topic", "$1", "topic", "{escaped}(.+)")'
-    others = f'{RECORD_COUNT}{{{of_flow},topic!~".*{HEARTBEATS_TOPIC}"}}'
+def _source_missing(flow: ResolvedFlow, connectors: Sequence[str]) -> Alert:
+    running = (f'{RUNNING_TASKS}{{flow="{flow.name}",connector="{each}"}}' for each in connectors)
+    none = "\nor ".join(f"absent({each} > 0)" for each in running)
     return Alert(
-        "MirrorPartitionStalled",
-        "warning",
-        f"max by (flow, topic, partition) (min_over_time({RECORDS_LAG}{{{of_flow}}}[10m])) > 0\n"
-        f"unless on (flow, topic, partition) max by (flow, topic, partition) ({moved}) > 0\n"
-        f"and on (flow) sum by (flow) (increase({others}[10m])) > 0",
-        5,
-        "partition {{ $labels.partition }} of {{ $labels.topic }} stands still while others move",
-        "{{ $value }} records wait on the source, and none has crossed for 10 minutes.",
-        "replicate validate {stack} --flow {flow}",
+        "MirrorSourceMissing",
+        "critical",
+        f'({none})\nand on () count({RECORD_COUNT}{{flow="{flow.name}"}}) > 0',
+        10,
+        "no task of connector {{ $labels.connector }} runs",
+        "The topics of this source connector stand still; those of the others go on.",
+        _STATUS,
     )
 
 

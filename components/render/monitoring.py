@@ -13,7 +13,7 @@ from components.render.acls import flows_without_addresses
 from components.render.alerts import alert_rule, flow_alerts
 from components.render.dashboard import dashboard
 from components.render.deployments import Deployment, declared_connectors, deployments
-from components.render.metrics import LEGACY_NAMES
+from components.render.metrics import LEGACY_NAMES, RECORDS_LAG
 from components.render.planned_objects import ObjectRole, PlannedObject, manifest, with_own_labels
 from components.topology.model import Monitoring, Topology
 
@@ -76,10 +76,12 @@ def _in(key: str, values: list[str]) -> dict[str, Any]:
 
 def relabelings(flows: Sequence[ResolvedFlow]) -> list[Relabeling]:
     """Return what Prometheus does with each series of these workers: one name for a metric, and its flow."""
-    names = [
+    names: list[Relabeling] = [
         {"sourceLabels": ["__name__"], "regex": pattern, "targetLabel": "__name__", "replacement": name}
         for pattern, name in LEGACY_NAMES.items()
     ]
+    # Consumers write `_` for the dots of a topic; from Kafka 4.1 on they report the real name as well (KIP-1109).
+    names.append({"sourceLabels": ["__name__", "topic"], "regex": rf"{RECORDS_LAG};.*\..*", "action": "drop"})
     if len(flows) == 1:
         return [*names, {"targetLabel": "flow", "replacement": flows[0].name}]
     return [*names, *(each for flow in flows for each in _of_flow(flow))]

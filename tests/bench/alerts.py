@@ -65,18 +65,6 @@ _TROUBLES = {
     "heartbeats stop": Trouble({_HEARTBEATS: f"1000x{_MINUTES}"}, "MirrorHeartbeatSilent"),
     "no heartbeat ever came": Trouble({_HEARTBEATS: None}, "MirrorHeartbeatSilent"),
     "one partition is slow": Trouble({_LATENCIES[0]: f"45000x{_MINUTES}"}, "MirrorLatencyHigh", value="45s"),
-    "one partition stands still": Trouble(
-        {_RECORDS[1]: f"1000x{_MINUTES}"},
-        "MirrorPartitionStalled",
-        (("partition", "1"), ("topic", "orders")),
-        "5",
-    ),
-    "one partition never moved": Trouble(
-        {_RECORDS[1]: None},
-        "MirrorPartitionStalled",
-        (("partition", "1"), ("topic", "orders")),
-        "5",
-    ),
     "a task fails": Trouble({_FAILED: f"1x{_MINUTES}"}, "MirrorTaskFailed", (("connector", "orders-source"),)),
     "the checkpoint task is lost": Trouble({_CHECKPOINTS: f"0x{_MINUTES}"}, "MirrorCheckpointsMissing"),
     "no checkpoint task was ever there": Trouble({_CHECKPOINTS: None}, "MirrorCheckpointsMissing"),

@@ -1,12 +1,14 @@
 """What watches a stack: scraped with the flow's name, alerts that name the flow and what to type next."""
 
+import re
 from typing import Any
 
 import pulumi
 import pytest
 
 from components import Monitoring, MonitoringArgs, ReplicationError
-from components.render.monitoring import monitoring_objects
+from components.flows.resolved import resolve_flows
+from components.render.monitoring import monitoring_objects, relabelings
 from components.render.planned_objects import Manifest
 from components.topology.model import Topology
 from components.topology.parsing import parse_topology
@@ -62,6 +64,17 @@ def test_the_pods_of_all_workers_of_a_replication_are_scraped() -> None:
     assert kinds["values"] == ["KafkaConnect", "KafkaMirrorMaker2"]
 
 
+def test_the_lag_of_a_partition_is_kept_once_under_the_name_that_every_kafka_reports() -> None:
+    """Kafka 4.1 and later report the lag of `orders.eu` as that of `orders.eu` and of `orders_eu`."""
+    dropped = [
+        each["regex"] for each in relabelings(resolve_flows(topology(), None, {})) if each.get("action") == "drop"
+    ]
+    lag = "kafka_consumer_consumer_fetch_manager_metrics_records_lag"
+    assert [bool(re.fullmatch(each, f"{lag};orders.eu")) for each in dropped] == [True]
+    assert not re.fullmatch(dropped[0], f"{lag};orders_eu")
+    assert not re.fullmatch(dropped[0], "kafka_connect_mirror_mirrorsourceconnector_record_count;useast.orders")
+
+
 def test_an_alert_names_its_flow_and_the_next_command() -> None:
     rule = rules(monitoring={"runbooks": "https://runbooks.example.com/mirror"})["MirrorHeartbeatSilent"]
     count = 'kafka_connect_mirror_mirrorsourceconnector_record_count{flow="orders"}'
@@ -83,7 +96,7 @@ def test_an_alert_names_its_flow_and_the_next_command() -> None:
     }
 
 
-ALWAYS = {"MirrorTaskFailed", "MirrorMetricsAbsent", "MirrorPartitionStalled"}
+ALWAYS = {"MirrorTaskFailed", "MirrorMetricsAbsent"}
 
 
 @pytest.mark.parametrize(
@@ -112,10 +125,12 @@ def test_silence_is_longer_than_the_interval_of_heartbeats() -> None:
     assert "[1200s]" in rules(intervals={"emitHeartbeatsSeconds": 120})["MirrorHeartbeatSilent"]["expr"]
 
 
-@pytest.mark.parametrize(("policy", "renamed"), [("default", True), ("identity", False)])
-def test_lag_and_records_of_a_partition_meet_whatever_the_topic_is_called(policy: str, renamed: bool) -> None:
-    expression = rules(policy=policy)["MirrorPartitionStalled"]["expr"]
-    assert (r'"topic", "$1", "topic", "useast\\.(.+)")' in expression) is renamed
+def test_each_of_several_source_connectors_is_watched() -> None:
+    sources = {"fast": {"topics": ["orders"]}, "bulk": {"topics": ["archive"]}}
+    expression = rules(topics=["orders", "archive"], connectors={"sources": sources})["MirrorSourceMissing"]["expr"]
+    assert 'connector="orders-source-fast"' in expression
+    assert 'connector="orders-source-bulk"' in expression
+    assert "MirrorSourceMissing" not in rules()
 
 
 def test_the_component_registers_every_object_beside_the_replications() -> None:
