@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from components.checks.property_values import is_open_credential
 from components.render.kafka_connect import BYTE_CONVERTERS
+from infra.importing.secret_values import may_be_secret
 
 _CHAIN = ("transforms.", "predicates.", *(f"{part}.converter." for part in ("key", "value", "header")))
 _PARTS = ("key", "value", "header")
@@ -18,7 +18,7 @@ def taken_transforms(
     `converters` are those that apply where the connector has none: the workers'. `refuse` is called with the name of
     each property that holds a credential in plain text, which is not taken.
     """
-    for key in [key for key in config if key.startswith(_CHAIN) and is_open_credential(key, config[key])]:
+    for key in [key for key in config if key.startswith(_CHAIN) and may_be_secret(key, config[key])]:
         del config[key]
         refuse(key)
     names = [each.strip() for each in config.pop("transforms", "").split(",") if each.strip()]

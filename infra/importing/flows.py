@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from components.checks.property_values import is_open_credential
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
 from components.kafka.replication_policy import Side
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
@@ -18,6 +17,7 @@ from infra.importing.logins import Logins
 from infra.importing.placeholders import Placeholders, providers_of, unresolved
 from infra.importing.read_properties import ReadProperties
 from infra.importing.reading import ReadObject
+from infra.importing.secret_values import may_be_secret
 from infra.importing.settings import Settings
 from infra.importing.workers import CONVERTERS, connect_of, connector_fields_of, own_labels
 
@@ -209,7 +209,7 @@ def kept_config(config: Mapping[str, str], refuse: Any, left_out: list[LeftOut])
         if placeholder is not None and not placeholder.startswith(f"${{{FILE_PROVIDER}:{WORKER_FILE}"):
             why = f"Its placeholder {placeholder} needs a configuration provider that the rendered workers do not have."
             left_out.append(refuse(f"config.{key}", "provider-not-known", why, "use a Secret or a ConfigMap."))
-        elif is_open_credential(key, value):
+        elif may_be_secret(key, value):
             left_out.append(open_credential(refuse, key))
         else:
             kept[key] = int(value) if _NUMBER.fullmatch(value) else _SWITCH.get(value, value)

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from components.checks.property_values import is_open_credential
 from components.kafka.login_modules import LOGIN_MODULES
 from infra.importing.left_out import LeftOut
 from infra.importing.placeholders import secret_key, unresolved
+from infra.importing.secret_values import may_be_secret
 
 Fields = Mapping[str, Any]
 #: Takes the field, the code, the reason and the remedy.
@@ -151,7 +151,7 @@ class Logins:
         hidden = {}
         for key, value in config.items():
             unknown = unresolved(value)
-            if is_open_credential(key, value) or unknown:
+            if may_be_secret(key, value) or unknown:
                 placeholder = self._secret_of(key)
                 why = "It holds a credential in plain text, which is not written."
                 if unknown:

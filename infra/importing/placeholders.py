@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from components.checks.property_values import is_open_credential
 from components.properties.values import Value, value_text
 from components.render.connections import FILE_PROVIDER
 from components.render.references import CONFIG_MAP_PROVIDER, SECRET_PROVIDER
+from infra.importing.secret_values import may_be_secret
 
 _PLACEHOLDER = re.compile(r"\$\{(?P<provider>[\w-]+):(?P<rest>[^}]*)\}")
 _KUBERNETES = re.compile(r"(?:(?P<namespace>[^/:]+)/)?(?P<name>[^/:]+):(?P<key>.+)")
@@ -46,7 +46,7 @@ class Placeholders:
             data = self.config_maps.get((namespace, place["name"]), {})
             value = str(data.get(place["key"], ""))
             # A credential does not belong there, but nothing of ours may spread it.
-            if place["key"] in data and not is_open_credential(place["key"], value):
+            if place["key"] in data and not may_be_secret(place["key"], value):
                 return value
         return f"${{{provider}:{namespace}/{place['name']}:{place['key']}}}"
 

@@ -9,7 +9,6 @@ from components.changes.all_effects import all_effects
 from components.changes.deployed_objects import deployment_state
 from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState
 from components.changes.effect import Effect, Severity
-from components.checks.property_values import is_open_credential
 from components.kafka.internal_topics import default_topics_exclude
 from components.kafka.replication_policy import SIDES
 from components.properties.definitions import Owner, definitions
@@ -23,6 +22,7 @@ from components.topology.kubernetes_names import is_subdomain
 from infra.importing.flows import Imported, role_of
 from infra.importing.mirrors import effective_configs, normal_mirrors
 from infra.importing.placeholders import Placeholders
+from infra.importing.secret_values import may_be_secret
 from infra.importing.settings import OLD_NAMES
 from infra.importing.workers import CONVERTERS, group_name
 
@@ -302,4 +302,4 @@ def _shown(key: str, text: str | None) -> str:
     # A structure may hold a credential in any of its fields.
     if text.startswith(("{", "[")):
         return "…"
-    return "(a credential)" if is_open_credential(key, text) else f"`{text}`"
+    return "(a credential)" if may_be_secret(key, text) else f"`{text}`"
