@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from components.properties.definitions import Owner, definitions, supported_versions
+from components.properties.definitions import Owner, definitions, nearest, supported_versions
 from components.render.kafka_connect import BYTE_CONVERTERS
 from components.topology.kubernetes_names import is_label, is_subdomain
 from infra.importing.flows import role_of
@@ -22,6 +22,7 @@ _PASSED = (
     *("key.converter", "value.converter", "header.converter"),
 )
 _OF_THE_PROCESS = ("rest.", "listeners", "plugin.", "access.control.", "admin.listeners", "response.http.")
+_NOT_READ = "Connect's workers do not read it."
 _UNKNOWN = "(unknown)"
 _GROUP = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
 #: What stands for workers of which nothing was read.
@@ -141,4 +142,11 @@ def _file_of_workers(given: PropertiesFile) -> Iterator[LeftOut]:
             why = "The operator sets it for its workers."
             yield LeftOut(given.file, "", key, "without-effect", why, "none is needed.")
         elif not _is_passed(key) and key not in definitions(supported_versions()[-1], Owner.CLUSTER):
-            yield LeftOut(given.file, "", key, "without-effect", "Connect's workers do not read it.", "none is needed.")
+            why, near = (
+                "Connect's workers do not read it.",
+                nearest(key, definitions(supported_versions()[-1], Owner.WORKER)),
+            )
+            if near is not None and key not in _GROUP:
+                yield LeftOut(given.file, "", key, "unknown-property", _NOT_READ, f"did you mean `{near}`?")
+            else:
+                yield LeftOut(given.file, "", key, "without-effect", _NOT_READ, "none is needed.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from components.kafka.dedicated_config import CLUSTERS, ENABLED, DedicatedConfig, Pair, Setting, side_property
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
 from components.properties.clients import clients, split_prefix
-from components.properties.definitions import CONNECTORS, Owner, definitions
+from components.properties.definitions import CLIENTS, CONNECTORS, Owner, definitions, nearest
 from infra.importing.flows import Imported, flow_of
 from infra.importing.java_properties import PropertiesFile
 from infra.importing.left_out import LeftOut
@@ -136,7 +136,8 @@ class _Dedicated:
         )
         remedy = (
             "set `connectors.source.state: stopped` before you deploy it, stop MirrorMaker, write the offsets of that "
-            "topic to a file, and give it to `replicate offsets STACK FLOW set FILE`; then start the connector."
+            "topic to a file, each plus one, because a file of `replicate offsets` names the next record, and give it "
+            "to `replicate offsets STACK FLOW set FILE`; then start the connector."
         )
         return LeftOut(self.given.file, str(pair), "", "offsets-not-carried", why, remedy)
 
@@ -159,7 +160,10 @@ class _Dedicated:
                     f" MirrorMaker only writes heartbeats to `{pair.target}` for it, as does the heartbeat connector "
                     f"of a flow from `{pair.target}`."
                 )
-            yield LeftOut(self.given.file, str(pair), ", ".join(keys), "without-effect", why, "none is needed.")
+            code, remedy = "without-effect", "none is needed."
+            if given is None and any(nearest(key.removeprefix(f"{pair}."), {ENABLED}) for key in keys):
+                code, remedy = "unknown-property", f"did you mean `{pair}.{ENABLED}`?"
+            yield LeftOut(self.given.file, str(pair), ", ".join(keys), code, why, remedy)
 
     def _unread(self, read: set[str]) -> Iterator[LeftOut]:
         """Yield the keys that no flow has."""
@@ -167,8 +171,25 @@ class _Dedicated:
         told = {CLUSTERS, *(f"{pair}.{ENABLED}" for pair in self.config.flows)}
         silent = tuple(f"{pair}." for pair in pairs if pair not in self.config.flows)
         for key in self.given.properties:
-            if key not in read | told and not key.startswith(silent):
+            if key in read | told or key.startswith(silent):
+                continue
+            if near := self._meant(key):
+                yield self._left(key, "unknown-property", self._why_unread(key), f"did you mean `{near}`?")
+            else:
                 yield self._left(key, "without-effect", self._why_unread(key), "none is needed, unless it was meant.")
+
+    def _meant(self, key: str) -> str:
+        """Return the key that was meant; "" if nothing resembles it, or if Kafka knows its name."""
+        pairs = [f"{Pair(a, b)}." for a in self.config.clusters for b in self.config.clusters if a != b]
+        prefixes = (*pairs, *(f"{alias}." for alias in self.config.clusters))
+        prefix = next((each for each in prefixes if key.startswith(each)), "")
+        name = key.removeprefix(prefix)
+        known = {*self.config.connectors, *self.config.clients, *definitions(self.kafka, Owner.WORKER), *_GROUP}
+        known.add(ENABLED if prefix in pairs else CLUSTERS)
+        if name in known or name.startswith((*_REST, *(f"{client}." for client in CLIENTS))):
+            return ""
+        near = nearest(name, known)
+        return f"{prefix}{near}" if near else ""
 
     def _why_unread(self, key: str) -> str:
         if key.startswith(_REST):

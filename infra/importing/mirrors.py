@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from components.kafka.mirror_connectors import ConnectorRole
+from components.properties.definitions import nearest
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from infra.importing.chains import taken_transforms, without_bytes
 from infra.importing.flows import Imported, kept_config, open_credential
@@ -149,7 +150,11 @@ def _mirror(
         made.left_out.append(read.left_out(f"{where}.source.config.{key}", "without-effect", why, "remove it."))
     known = {"source", "sourceCluster", "targetCluster", *_SELECTIONS, *(f"{role}Connector" for role in _ROLES)}
     for key in sorted(mirror.keys() - known):
-        made.left_out.append(read.left_out(f"{where}.{key}", "field-not-known", "No mirror has it.", "remove it."))
+        near, why = nearest(key, known - mirror.keys()), "No mirror has it."
+        if near == "topicsPattern":
+            why = "No mirror has it, and without `topicsPattern` every topic is replicated."
+        remedy = f"did you mean `{near}`?" if near else "remove it."
+        made.left_out.append(read.left_out(f"{where}.{key}", "field-not-known", why, remedy))
     converters = CONVERTERS["KafkaMirrorMaker2"] | {
         key: str(value) for key, value in config.items() if ".converter" in key
     }

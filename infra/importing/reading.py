@@ -122,10 +122,18 @@ def _take_file(file: str, content: bytes, namespace: str, found: Found) -> None:
         found.workers += properties_file(file, content, namespace, found.left_out)
     elif named:
         why = "It has neither the `clusters` of a dedicated MirrorMaker nor the `group.id` of Connect's workers."
+        why = why if _is_text(content) else "It is not text in UTF-8."
         found.left_out.append(LeftOut(file, "", "", "no-object", why, "name other files."))
     else:
         for document in documents_of(file, content, found.left_out):
             _take(document, file, namespace, found)
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        return "\0" not in content.decode()
+    except UnicodeDecodeError:
+        return False
 
 
 def _contents(sources: Sequence[str]) -> Iterator[tuple[str, bytes]]:
@@ -137,7 +145,7 @@ def _contents(sources: Sequence[str]) -> Iterator[tuple[str, bytes]]:
             files = sorted(each for each in path.rglob("*") if each.suffix in _ENDINGS and each.is_file())
             for file in files:
                 yield shown(file), file.read_bytes()
-        elif path.is_file():
+        elif path.exists():
             yield shown(path), path.read_bytes()
         else:
             raise CannotRunError(

@@ -5,12 +5,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from components.checks.property_values import is_open_credential
+from components.contract.problems import CannotRunError
 from components.render.kafka_connect import BYTE_CONVERTERS, EXACTLY_ONCE_SUPPORT
 from components.render.planned_objects import MANAGED_BY, PART_OF
 from components.topology.workers import Template
 from infra.importing.left_out import LeftOut
 from infra.importing.reading import ReadObject
+from infra.importing.secret_values import may_be_secret
 
 #: Field of `v1` -> worker property of `v1beta2`, the key of `connect.storageTopics`, "" for the group.
 _GROUP = {
@@ -112,7 +113,7 @@ def own_labels(read: ReadObject, left_out: list[LeftOut]) -> dict[str, dict[str,
                 why = "The operator does not act on this object, so what runs may differ. Deploying lets it act again."
                 remedy = "compare it with what Connect's REST API shows, before you deploy."
                 left_out.append(read.left_out(f"metadata.{key}.{name}", "reconciliation-paused", why, remedy))
-            elif is_open_credential(name, value):
+            elif may_be_secret(name, value):
                 remedy = "put it into a Secret; whoever can read the object can read it."
                 left_out.append(read.left_out(f"metadata.{key}.{name}", "plain-text-credential", _PLAIN, remedy))
             elif name in _OWN:
@@ -129,10 +130,10 @@ def own_labels(read: ReadObject, left_out: list[LeftOut]) -> dict[str, dict[str,
 def _without_credentials(
     config: Mapping[str, Any], read: ReadObject, where: str, left_out: list[LeftOut]
 ) -> dict[str, Any]:
-    for key in (key for key, value in config.items() if is_open_credential(key, value)):
+    for key in (key for key, value in config.items() if may_be_secret(key, value)):
         remedy = "put it into a Secret, and set the property to `${secret:NAME:KEY}`."
         left_out.append(read.left_out(f"{where}.{key}", "plain-text-credential", _PLAIN, remedy))
-    return {key: value for key, value in config.items() if not is_open_credential(key, value)}
+    return {key: value for key, value in config.items() if not may_be_secret(key, value)}
 
 
 def _hide_variables(connect: dict[str, Any], read: ReadObject, left_out: list[LeftOut]) -> None:
@@ -142,7 +143,7 @@ def _hide_variables(connect: dict[str, Any], read: ReadObject, left_out: list[Le
     for fields, key, where in lists:
         entries = fields.get(key) if isinstance(fields, dict) else None
         for entry in [each for each in entries or [] if isinstance(each, Mapping)]:
-            if is_open_credential(str(entry.get("name", "")), entry.get("value") or ""):
+            if may_be_secret(str(entry.get("name", "")), entry.get("value") or ""):
                 remedy = "put it into a Secret, and set `valueFrom.secretKeyRef` of an environment variable."
                 field = f"spec.{where}.{key}.{entry['name']}"
                 left_out.append(read.left_out(field, "plain-text-credential", _PLAIN, remedy))
@@ -204,7 +205,7 @@ def connector_fields_of(
 ) -> dict[str, Any]:
     """Return tasks, state and restarts of a connector; `default` is the project's number of tasks."""
     config = spec.get("config") or {}
-    tasks = int(spec.get("tasksMax") or config.get("tasks.max") or 1)
+    tasks = _tasks(spec.get("tasksMax") or config.get("tasks.max") or 1, refuse)
     found: dict[str, Any] = {"tasksMax": tasks} if tasks != default else {}
     state = spec.get("state") or ("paused" if spec.get("pause") else "running")
     if state != "running":
@@ -224,3 +225,18 @@ def connector_fields_of(
         why, remedy = "It is an operation or a field that the topology has not.", "carry it out, then remove it."
         left_out.append(refuse(key, "field-not-known", why, remedy))
     return found
+
+
+def _tasks(given: object, refuse: Callable[[str, str, str, str], LeftOut]) -> int:
+    """Return a number of tasks; raises CannotRunError if Kafka would refuse it."""
+    text = str(given).strip()
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    at = refuse("config.tasks.max", "not-a-number", "", "")
+    raise CannotRunError(
+        "not-a-number",
+        f"`tasks.max` is `{text}`, not a whole number from 1",
+        ", ".join(each for each in (at.file, at.obj, at.field) if each),
+        "Kafka Connect would refuse the connector.",
+        "make it a whole number.",
+    )

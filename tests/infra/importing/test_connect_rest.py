@@ -152,3 +152,10 @@ def test_json_that_is_no_answer_is_left_out(tmp_path: Path) -> None:
     code, output, _ = run(tmp_path, {"version": "4.2.0", "commit": "a"}, flow_yaml=FLOW)
     assert "no-object: " in output
     assert code == 1
+
+
+def test_a_misspelt_worker_property_is_named_with_the_right_one(tmp_path: Path) -> None:
+    workers = f"{WORKERS}offset.storage.replicaton.factor=3\n"
+    code, output, _ = run(tmp_path, SOURCE, connect_properties=workers)
+    assert "Connect's workers do not read it. Remedy: did you mean `offset.storage.replication.factor`?" in output
+    assert code == 1

@@ -8,6 +8,7 @@ import yaml
 from typer.testing import CliRunner
 
 from infra.commands.app import app
+from infra.files.positions import shown
 
 FILE = r"""
 clusters = east, west
@@ -175,3 +176,71 @@ def test_a_file_that_java_refuses_is_refused(tmp_path: Path) -> None:
 )
 def test_what_java_reads_is_read(tmp_path: Path, text: str) -> None:
     assert run(tmp_path, f"{FILE}\n{text}\n")[2]["replications"]
+
+
+LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule required"
+
+
+@pytest.mark.parametrize("option", ["pasword", "pass", "pw", "key", "user,pw", "username=a,pw"])
+def test_an_option_of_a_login_that_nobody_knows_is_kept_secret(tmp_path: Path, option: str) -> None:
+    """A misspelt password is a password."""
+    text = FILE.replace('password="hunter2"', f'{option}="hunter2"')
+    code, output, topology = run(tmp_path, f"{text}\nwest.producer.sasl.jaas.config = {LOGIN} {option}=hunter2 ;\n")
+    login = topology["clusters"]["east"]["authentication"]
+    assert login["config"]["sasl.jaas.config"] == "${secret:east-login:SaslJaasConfig}"
+    assert output.count("plain-text-credential: ") == 2
+    assert code == 1
+
+
+@pytest.mark.parametrize(
+    "key", ["ssl.keystore.pass", "ssl.keystore.pw", "ssl.truststore.pswd", "ssl.key.passord", "sasl.secrt"]
+)
+def test_a_property_of_a_login_that_kafka_does_not_define_is_kept_secret(tmp_path: Path, key: str) -> None:
+    places = ("east->west.producer.override.", "west.producer.", "east->west.source.consumer.", "east->west.")
+    code, output, _ = run(tmp_path, FILE + "".join(f"{place}{key} = hunter2\n" for place in places))
+    assert f"plain-text-credential: {shown(tmp_path / 'mm2.properties')}" in output
+    assert code == 1
+
+
+def test_known_options_of_a_login_are_taken_over(tmp_path: Path) -> None:
+    line = 'com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true keyTab="/a" principal="m@A";'
+    text = FILE.replace("SCRAM-SHA-512", "GSSAPI").replace(
+        FILE[FILE.index("org.apache.kafka.common.security") : FILE.index("east->west.enabled")], line + "\n"
+    )
+    login = run(tmp_path, text)[2]["clusters"]["east"]["authentication"]
+    assert login["config"]["sasl.jaas.config"] == line
+
+
+MISSPELT = {
+    "east->west.enable = true": "did you mean `east->west.enabled`?",
+    "east->west.Enabled = true": "did you mean `east->west.enabled`?",
+    "east.sasl.mechansim = PLAIN": "did you mean `east.sasl.mechanism`?",
+    "offset.storage.replicaton.factor = 2": "did you mean `offset.storage.replication.factor`?",
+    "refresh.topics.interval.second = 3": "did you mean `refresh.topics.interval.seconds`?",
+}
+
+
+@pytest.mark.parametrize(("line", "words"), MISSPELT.items(), ids=[each.split(" ")[0] for each in MISSPELT])
+def test_a_misspelt_key_is_named_with_the_right_one(tmp_path: Path, line: str, words: str) -> None:
+    text = FILE.replace("east->west.enabled = true", "") if "nabled" in words else FILE
+    code, output, _ = run(tmp_path, f"{text}\n{line}\n")
+    assert f"Remedy: {words}" in output
+    assert code == 1
+
+
+def test_a_number_of_tasks_that_is_none_is_refused(tmp_path: Path) -> None:
+    _, output, topology = run(tmp_path, FILE.replace("tasks.max = 4", "tasks.max = eight"))
+    assert "not-a-number: `tasks.max` is `eight`, not a whole number from 1, at " in output
+    assert topology == {}
+
+
+@pytest.mark.parametrize("content", [FILE.encode("utf-16"), b"\x00\xff\x80"], ids=["UTF-16", "binary"])
+def test_a_file_that_is_not_text_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "mm2.properties").write_bytes(content)
+    result = CliRunner().invoke(app, ["import", str(tmp_path / "mm2.properties"), "--out", str(tmp_path / "out")])
+    assert "It is not text in UTF-8." in str(result.exception)
+
+
+def test_an_empty_device_exists(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["import", "/dev/null", "--out", str(tmp_path / "out")])
+    assert "nothing-to-import: " in str(result.exception)

@@ -99,6 +99,11 @@ LOST = {
         edited(MIRROR, ("topicsPattern: orders", "topicsPattern: [orders]")),
         "wrong-form: read.yaml, KafkaMirrorMaker2 kafka/mm2, spec.mirrors.0.topicsPattern",
     ),
+    "a misspelt selection of topics": (
+        edited(MIRROR, ("topicsPattern: orders", "topicPattern: orders")),
+        "spec.mirrors.0.topicPattern. No mirror has it, and without `topicsPattern` every topic is replicated. "
+        "Remedy: did you mean `topicsPattern`?",
+    ),
     "one of two resources": (
         edited(MIRROR, ("name: mm2,", "name: other,")).replace("sourceConnector: {tasksMax: 2}", "") + "---" + FLOW,
         "no-source-connector: read.yaml, KafkaMirrorMaker2 kafka/other",
