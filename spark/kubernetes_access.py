@@ -31,6 +31,6 @@ def api_client(kubeconfig: Path | None) -> client.ApiClient:
             "no kubeconfig and no service account",
             "environment",
             "The job reads Secrets and publishes verdicts through the Kubernetes API.",
-            "give --kubeconfig FILE.",
+            "set KUBECONFIG to a kubeconfig file. The job called by itself also takes `--kubeconfig FILE`.",
         ) from None
     return client.ApiClient(configuration)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
@@ -24,6 +25,11 @@ _KAFKA_SOURCE_JAR = "spark-sql-kafka-0-10_*.jar"
 _SHUFFLE = "spark.sql.shuffle.partitions"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _COLLECTOR = "-XX:+UseParallelGC"
+#: How the JVM says that Spark refuses a setting. A JVM that is too old says something else.
+_REFUSAL = re.compile(
+    r'Exception in thread "main" '
+    r"(?:org\.apache\.spark\.[\w.]+|java\.lang\.(?:IllegalArgument|NumberFormat)Exception): (.+)"
+)
 
 
 @dataclass(frozen=True)
@@ -88,13 +94,8 @@ def session(options: SessionOptions) -> Iterator[SparkSession]:
             "set JAVA_HOME to a full JDK of version 17 or later.",
         ) from error
     except Py4JJavaError as error:
-        raise CannotRunError(
-            "spark-refused",
-            str(error.java_exception.getMessage()).splitlines()[0],
-            f"Spark master {options.master}",
-            "Spark's JVM runs, but no session starts in it.",
-            "correct --master, --driver-memory or --spark-conf, or what the stack file says of them.",
-        ) from None
+        what = str(error.java_exception.getMessage()).splitlines()[0]
+        raise _refused(what, options.master, "Spark's JVM runs, but no session starts in it.") from None
     try:
         if not spark.sparkContext.getConf().contains(_SHUFFLE):
             spark.conf.set(_SHUFFLE, str(max(2, spark.sparkContext.defaultParallelism)))
@@ -173,18 +174,40 @@ def start_jvm(settings: Mapping[str, str]) -> None:
     if SparkContext._gateway is not None:
         return
     read_end, write_end = os.pipe()
-    Thread(target=_relay, args=(read_end,), name="spark-stderr", daemon=True).start()
+    refusals: list[str] = []
+    relay = Thread(target=_relay, args=(read_end, refusals), name="spark-stderr", daemon=True)
+    relay.start()
     try:
-        conf = SparkConf().setAll(list(settings.items()))
-        gateway = launch_gateway(conf, {"stderr": write_end})  # type: ignore[no-untyped-call]
-    finally:
-        os.close(write_end)
+        gateway = _launched(settings, write_end)
+    except PySparkException:
+        # It ends with the JVM.
+        relay.join()
+        if refusals:
+            raise _refused(
+                refusals[0], settings.get("spark.master", ""), "Spark's JVM ended before a session began."
+            ) from None
+        raise
     SparkContext._ensure_initialized(gateway=gateway)
 
 
-def _relay(read_end: int) -> None:
-    """Copy what the JVM writes to stderr, without its warnings, until the JVM ends."""
+def _launched(settings: Mapping[str, str], stderr: int) -> Any:
+    try:
+        conf = SparkConf().setAll(list(settings.items()))
+        return launch_gateway(conf, {"stderr": stderr})  # type: ignore[no-untyped-call]
+    finally:
+        os.close(stderr)
+
+
+def _refused(what: str, master: str, why: str) -> CannotRunError:
+    remedy = "correct --master, --driver-memory or --spark-conf, or what the stack file says of them."
+    return CannotRunError("spark-refused", what, f"Spark master {master}", why, remedy)
+
+
+def _relay(read_end: int, refusals: list[str]) -> None:
+    """Copy what the JVM writes to stderr, without its warnings, until it ends; `refusals` gets why Spark ended it."""
     with os.fdopen(read_end, errors="replace") as lines:
         for line in lines:
+            if refusal := _REFUSAL.match(line):
+                refusals.append(refusal[1].strip())
             if not line.startswith(_WARNING):
                 os.write(_STDERR, line.encode())

@@ -17,11 +17,12 @@ _ASK = """
 from components.contract.problems import CannotRunError
 from spark.sessions import SessionOptions, session
 conf = {"spark.sql.shuffle.partitions": "7", "spark.driver.extraJavaOptions": "-XX:+UseSerialGC"}
-try:
-    with session(SessionOptions("local-cluster[2,1,512]", None, "512m", conf)):
-        pass
-except CannotRunError as error:
-    print(error)
+for master, more in (("local[2]", {"spark.executor.memory": "lots"}), ("local-cluster[2,1,512]", {})):
+    try:
+        with session(SessionOptions(master, None, "512m", {**conf, **more})):
+            pass
+    except CannotRunError as error:
+        print(error)
 with session(SessionOptions("local[2]", None, "512m", conf)) as spark:
     heap = spark._jvm.java.lang.Runtime.getRuntime().maxMemory() // 2**20
     print(spark.conf.get("spark.sql.shuffle.partitions"), heap)
@@ -34,7 +35,8 @@ def test_what_the_user_says_holds_and_what_spark_refuses_is_said(jars: Path) -> 
     command = [sys.executable, "-c", _ASK]
     answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT, env=variables)
     assert answer.returncode == 0, answer.stderr
-    refused, found = answer.stdout.splitlines()
+    before, refused, found = answer.stdout.splitlines()
+    assert before.startswith("spark-refused: Executor memory must be a positive number, at Spark master local[2]. ")
     assert refused.startswith(
         "spark-refused: Asked to launch cluster with 512 MiB/worker but requested 1024 MiB/executor, at Spark master "
         "local-cluster[2,1,512]. "

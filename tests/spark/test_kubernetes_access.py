@@ -1,0 +1,19 @@
+"""The job's Kubernetes client."""
+
+from pathlib import Path
+
+import pytest
+from kubernetes.config import kube_config
+
+from components.contract.problems import CannotRunError
+from spark.kubernetes_access import api_client
+
+
+def test_without_a_kubeconfig_the_remedy_is_one_that_every_caller_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`replicate validate` has no option --kubeconfig."""
+    monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "none"))
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    with pytest.raises(CannotRunError, match=r"kubeconfig-missing: .* Remedy: set KUBECONFIG to a kubeconfig file\."):
+        api_client(None)
