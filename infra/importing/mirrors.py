@@ -150,7 +150,8 @@ def _mirror(
         made.left_out.append(read.left_out(f"{where}.source.config.{key}", "without-effect", why, "remove it."))
     known = {"source", "sourceCluster", "targetCluster", *_SELECTIONS, *(f"{role}Connector" for role in _ROLES)}
     for key in sorted(mirror.keys() - known):
-        near, why = nearest(key, known - mirror.keys()), "No mirror has it."
+        near = nearest(key, known - mirror.keys())
+        why = "No mirror has it."
         if near == "topicsPattern":
             why = "No mirror has it, and without `topicsPattern` every topic is replicated."
         remedy = f"did you mean `{near}`?" if near else "remove it."

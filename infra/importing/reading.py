@@ -120,9 +120,11 @@ def _take_file(file: str, content: bytes, namespace: str, found: Found) -> None:
         found.dedicated += properties_file(file, content, namespace, found.left_out)
     elif named and has_workers(content):
         found.workers += properties_file(file, content, namespace, found.left_out)
+    elif named and not _is_text(content):
+        remedy = "save it as UTF-8, or name other files."
+        found.left_out.append(LeftOut(file, "", "", "no-object", "It is not text in UTF-8.", remedy))
     elif named:
         why = "It has neither the `clusters` of a dedicated MirrorMaker nor the `group.id` of Connect's workers."
-        why = why if _is_text(content) else "It is not text in UTF-8."
         found.left_out.append(LeftOut(file, "", "", "no-object", why, "name other files."))
     else:
         for document in documents_of(file, content, found.left_out):
