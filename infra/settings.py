@@ -126,11 +126,24 @@ def settings_of_topology(file: Path, context: str | None) -> StackSettings:
             "name a topology file, such as `stacks/topologies/prod.yaml`.",
         )
     try:
-        topology = parse_topology(load_yaml(file))
+        topology = parse_topology(_without_object(load_yaml(file), file))
     except ReplicationError as error:
         raise ReplicationError(placed(error.problems, file)) from None
     own = StackSettings(file.stem, file.parent, topology, None, False, {}, frozenset(), context=context)
     return replace(own, without_stack=file)
+
+
+def _without_object(document: object, file: Path) -> object:
+    """Return a document, unless it is a Kubernetes object."""
+    if isinstance(document, Mapping) and {"apiVersion", "kind"} <= document.keys():
+        raise CannotRunError(
+            "kubernetes-object",
+            f"it is a Kubernetes object of the kind {document['kind']}, not a topology",
+            shown(file),
+            "A topology has `clusters` and `replications`.",
+            "write a topology for it with `replicate import FILE --out DIR`, and name that.",
+        )
+    return document
 
 
 def regions_of_topology(topology: str, stacks: Path) -> tuple[frozenset[str | None], tuple[str, ...]]:

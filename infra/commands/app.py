@@ -19,7 +19,7 @@ from infra.commands.console import err, print_problems
 #: Every command and what it does, in the order of `--help`. Each is in a module of its name, under its name.
 COMMANDS = {
     "init": "Write a new project: topology, stacks, promotion plan, workflows.",
-    "import": "Write a project for the MirrorMaker that you run already, and prove it.",
+    "import": "Write a project for the MirrorMaker that you run already, and compare it with what runs.",
     "check": "Find mistakes in stack and topology files, without a cluster.",
     "explain": "Show each property of a flow, and which layer set it.",
     "diff": "Show what a change does to Kubernetes objects and to replication.",

@@ -54,7 +54,9 @@ def import_(
         str | None, typer.Option(help="Kubernetes context of the cluster to read, and of the stacks.")
     ] = None,
 ) -> None:
-    """Write a project for what MirrorMaker replicates already. Changes nothing in a cluster.
+    """Write a project for the MirrorMaker that you run already, and compare what it would deploy with what runs.
+
+    Changes nothing in a cluster.
 
     It says what the project leaves out, what is wrong with what runs, and what deploying the project would change. It
     ends with 1 if anything is wrong, if something could not be taken over that may matter, or if records or offsets
@@ -143,7 +145,7 @@ def _print_left_out(left_out: Sequence[LeftOut]) -> None:
 def _checked(stacks: Sequence[str], folder: Path) -> Iterator[Problem]:
     for stack in stacks:
         found = problems_of_stack(stack, folder)
-        out.print(f"\nWhat `replicate check {stack}` finds in what runs:")
+        out.print(f"\nWhat `replicate check {stack}` finds:")
         # A line of the file may hold a credential that nothing shows to be one.
         print_problems(found, out, excerpts=False)
         errors = sum(each.severity is Severity.ERROR for each in found)

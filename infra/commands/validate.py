@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
-from components.contract.problems import CannotRunError
+from components.contract.problems import CannotRunError, ReplicationError
 from infra.commands.completion import complete_flow, complete_stack
-from infra.commands.console import err
+from infra.commands.console import err, print_problems
 from infra.commands.options import (
     CatchUpSeconds,
     DriverMemory,
@@ -19,7 +19,7 @@ from infra.commands.options import (
     chosen_spark,
 )
 from infra.project import find_project
-from infra.settings import read_settings, settings_of_topology
+from infra.settings import StackSettings, read_settings, settings_of_topology
 
 
 def validate(
@@ -65,11 +65,12 @@ def validate(
     # It loads Pulumi, which takes longer than TAB may.
     from infra.validation.run import ValidationRun, run_validation
 
+    _refuse_files(report, html)
     if topology is None:
         settings = read_settings(_stack(stack, context), (project or find_project(Path.cwd())).stacks)
     else:
         _refuse_with_topology({"a stack": stack, "--publish": publish, "--declared": declared})
-        settings = settings_of_topology(topology.resolve(), context)
+        settings = _settings_of_topology(topology.resolve(), context)
     run = ValidationRun(
         settings,
         report,
@@ -81,7 +82,47 @@ def validate(
         html,
         chosen_spark(master, driver_memory, spark_conf),
     )
-    raise typer.Exit(run_validation(run, err))
+    try:
+        code = run_validation(run, err)
+    except ReplicationError as error:
+        if topology is None:
+            raise
+        _end_unchecked(error)
+    raise typer.Exit(code)
+
+
+def _settings_of_topology(file: Path, context: str | None) -> StackSettings:
+    try:
+        return settings_of_topology(file, context)
+    except ReplicationError as error:
+        _end_unchecked(error)
+
+
+def _end_unchecked(error: ReplicationError) -> NoReturn:
+    """End with 2: a topology with mistakes is nothing that the data can prove or refute."""
+    print_problems(error.problems, err)
+    raise typer.Exit(2) from None
+
+
+def _refuse_files(report: Path, html: Path | None) -> None:
+    """Raise CannotRunError for files that cannot be written, before Spark starts."""
+    if html is not None and html.resolve() == report.resolve():
+        raise CannotRunError(
+            "same-file",
+            "`--html` and `--report` name one file",
+            str(html),
+            "The page would overwrite the report.",
+            "give the page a file of its own, such as `report.html`.",
+        )
+    for option, file in (("--report", report), ("--html", html)):
+        if file is not None and not file.parent.is_dir():
+            raise CannotRunError(
+                "report-not-written",
+                "its folder does not exist",
+                str(file),
+                f"The report goes to the file that {option} names.",
+                f"give {option} a writable path.",
+            )
 
 
 def _stack(stack: str | None, context: str | None) -> str:
@@ -112,5 +153,6 @@ def _refuse_with_topology(others: Mapping[str, object]) -> None:
                 f"{name} is given with `--topology`",
                 "--topology",
                 "Nobody knows whether this topology is what is deployed, so its verdict is no evidence for a stack.",
-                "leave one of them out; `replicate validate STACK --declared --publish` proves a stack without Pulumi.",
+                "use either a stack or `--topology`; `replicate validate STACK --declared --publish` proves a stack "
+                "without Pulumi.",
             )

@@ -16,7 +16,7 @@ from infra.validation import run as validation
 from infra.validation.run import ValidationRun
 from infra.workspace import KubernetesAccess
 from tests.builders import a_cluster, a_flow, a_topology
-from tests.infra.importing.resources import FLOW
+from tests.infra.importing.resources import FLOW, MIRROR
 from tests.infra.stacks import write_stack
 
 LOGIN = {"type": "scram-sha-512", "username": "mirror"}
@@ -77,7 +77,21 @@ def test_a_file_that_does_not_exist_is_named() -> None:
         settings_of_topology(Path("none.yaml").resolve(), None)
 
 
+@pytest.mark.parametrize("topic", ["(", 7], ids=["a bad pattern", "a wrong form"])
+def test_a_topology_with_mistakes_ends_with_2(tmp_path: Path, topic: object) -> None:
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(a_topology(a_flow(topics=[topic]))))
+    assert CliRunner().invoke(app, ["validate", "--topology", "mine.yaml"]).exit_code == 2
+
+
+def test_a_resource_is_no_topology(tmp_path: Path) -> None:
+    (tmp_path / "mm2.yaml").write_text(MIRROR)
+    with pytest.raises(CannotRunError, match=r"kubernetes-object: .* KafkaMirrorMaker2, .* `replicate import FILE"):
+        settings_of_topology(tmp_path / "mm2.yaml", None)
+
+
 REFUSED = {
+    "same-file: `--html` and `--report` name one file": ["test", "--report", "a.json", "--html", "./a.json"],
+    "report-not-written: its folder does not exist, at none/a.html": ["test", "--html", "none/a.html"],
     "nothing-named: ": [],
     "option-without-topology: ": ["test", "--context", "a"],
     "option-with-topology: a stack is given": ["test", "--topology", "a.yaml"],
