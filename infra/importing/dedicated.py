@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from components.kafka.dedicated_config import CLUSTERS, ENABLED, DedicatedConfig, Pair, Setting, side_property
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
-from components.properties.clients import clients, split_prefix
+from components.properties.clients import CLUSTER_PREFIXES, clients, split_prefix
 from components.properties.definitions import CLIENTS, CONNECTORS, Owner, definitions, nearest
 from infra.importing.flows import Imported, flow_of
 from infra.importing.java_properties import PropertiesFile
@@ -174,7 +174,8 @@ class _Dedicated:
             if key in read | told or key.startswith(silent):
                 continue
             if near := self._meant(key):
-                yield self._left(key, "unknown-property", self._why_unread(key), f"did you mean `{near}`?")
+                why = "Kafka has no property of this name, so it has no effect."
+                yield self._left(key, "unknown-property", why, f"did you mean `{near}`?")
             else:
                 yield self._left(key, "without-effect", self._why_unread(key), "none is needed, unless it was meant.")
 
@@ -188,8 +189,9 @@ class _Dedicated:
         known.add(ENABLED if prefix in pairs else CLUSTERS)
         if name in known or name.startswith((*_REST, *(f"{client}." for client in CLIENTS))):
             return ""
-        near = nearest(name, known)
-        return f"{prefix}{near}" if near else ""
+        side = next((each for each in CLUSTER_PREFIXES if name.startswith(each)), "")
+        near = nearest(name.removeprefix(side), self.config.clients if side else known)
+        return f"{prefix}{side}{near}" if near else ""
 
     def _why_unread(self, key: str) -> str:
         if key.startswith(_REST):

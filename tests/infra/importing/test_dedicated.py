@@ -214,6 +214,7 @@ def test_known_options_of_a_login_are_taken_over(tmp_path: Path) -> None:
 MISSPELT = {
     "east->west.enable = true": "did you mean `east->west.enabled`?",
     "east->west.Enabled = true": "did you mean `east->west.enabled`?",
+    "east->west.source.cluster.sasl.mechansim = PLAIN": "did you mean `east->west.source.cluster.sasl.mechanism`?",
     "east.sasl.mechansim = PLAIN": "did you mean `east.sasl.mechanism`?",
     "offset.storage.replicaton.factor = 2": "did you mean `offset.storage.replication.factor`?",
     "refresh.topics.interval.second = 3": "did you mean `refresh.topics.interval.seconds`?",
@@ -224,6 +225,7 @@ MISSPELT = {
 def test_a_misspelt_key_is_named_with_the_right_one(tmp_path: Path, line: str, words: str) -> None:
     text = FILE.replace("east->west.enabled = true", "") if "nabled" in words else FILE
     code, output, _ = run(tmp_path, f"{text}\n{line}\n")
+    assert f"has no effect. Remedy: {words}" in output or f"{line.split()[0]}. It is not enabled" in output
     assert f"Remedy: {words}" in output
     assert code == 1
 
