@@ -142,10 +142,7 @@ def _file_of_workers(given: PropertiesFile) -> Iterator[LeftOut]:
             why = "The operator sets it for its workers."
             yield LeftOut(given.file, "", key, "without-effect", why, "none is needed.")
         elif not _is_passed(key) and key not in definitions(supported_versions()[-1], Owner.CLUSTER):
-            why, near = (
-                "Connect's workers do not read it.",
-                nearest(key, definitions(supported_versions()[-1], Owner.WORKER)),
-            )
+            near = nearest(key, definitions(supported_versions()[-1], Owner.WORKER))
             if near is not None and key not in _GROUP:
                 yield LeftOut(given.file, "", key, "unknown-property", _NOT_READ, f"did you mean `{near}`?")
             else:
