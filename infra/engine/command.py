@@ -7,6 +7,7 @@ program whose resources the engine registers, and the engine then dies in the mi
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -72,12 +73,23 @@ def _lines(stream: IO[str] | None, say: Say | None) -> str:
 
 
 def _wait_passing_interrupts(process: "subprocess.Popen[str]") -> bool:
-    """Wait for a process and pass each Ctrl-C on to it; returns whether there was one."""
+    """Wait for a process and pass each Ctrl-C on to it; returns whether there was one.
+
+    A handler passes it on: as an exception, a second one could come while the first is handled, and be lost.
+    """
     interrupted = False
-    while process.returncode is None:
-        try:
-            process.wait()
-        except KeyboardInterrupt:
-            interrupted = True
-            process.send_signal(signal.SIGINT)
+
+    def pass_on(_signal: int, _frame: object) -> None:
+        nonlocal interrupted
+        interrupted = True
+        process.send_signal(signal.SIGINT)
+
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        process.wait()
+        return False
+    before = signal.signal(signal.SIGINT, pass_on)
+    try:
+        process.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
     return interrupted
