@@ -5,13 +5,12 @@ metric of a single group's checkpoints, so no alert is on one group. Nor has it 
 stand still: the lag of a consumer is that of its last fetch, and records that a transform drops are not counted.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from components.flows.expansion import Shape
-from components.flows.naming import connector_name, mirror_connector_name, replication_policy
+from components.flows.naming import replication_policy
 from components.flows.resolved import ResolvedFlow
-from components.kafka.mirror_connectors import CONNECTOR_CLASSES
+from components.kafka.mirror_connectors import ConnectorRole
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
 from components.render.deployments import declared_connectors
 from components.render.metrics import FAILED_TASKS, LATENCY_MAX, RECORD_COUNT, RUNNING_TASKS
@@ -47,9 +46,8 @@ def flow_alerts(flow: ResolvedFlow) -> Iterator[Alert]:
         yield _heartbeat_silent(flow)
     if flow.settings.objectives.lag_seconds is not None:
         yield _latency_high(flow, flow.settings.objectives.lag_seconds)
-    named = [each.connector for each in declared_connectors(flow) if each.role == "source"]
-    if len(named) > 1:
-        yield _source_missing(flow, named)
+    if connectors.sources:
+        yield _source_missing(flow)
     if connectors.checkpoint.enabled and connectors.checkpoint.state is ConnectorState.RUNNING:
         yield _checkpoints_missing(flow)
 
@@ -135,13 +133,11 @@ def _latency_high(flow: ResolvedFlow, seconds: int) -> Alert:
     )
 
 
-def _source_missing(flow: ResolvedFlow, connectors: Sequence[str]) -> Alert:
-    running = (f'{RUNNING_TASKS}{{flow="{flow.name}",connector="{each}"}}' for each in connectors)
-    none = "\nor ".join(f"absent({each} > 0)" for each in running)
+def _source_missing(flow: ResolvedFlow) -> Alert:
     return Alert(
         "MirrorSourceMissing",
         "critical",
-        f'({none})\nand on () count({RECORD_COUNT}{{flow="{flow.name}"}}) > 0',
+        _without_tasks(flow, "source"),
         10,
         "no task of connector {{ $labels.connector }} runs",
         "The topics of this source connector stand still; those of the others go on.",
@@ -150,18 +146,20 @@ def _source_missing(flow: ResolvedFlow, connectors: Sequence[str]) -> Alert:
 
 
 def _checkpoints_missing(flow: ResolvedFlow) -> Alert:
-    settings = flow.settings
-    if flow.expanded.shape is Shape.MIRROR_MAKER2:
-        connector = mirror_connector_name(settings, CONNECTOR_CLASSES["checkpoint"])
-    else:
-        connector = connector_name(flow.name, settings, "checkpoint")
-    running = f'{RUNNING_TASKS}{{flow="{flow.name}",connector="{connector}"}}'
     return Alert(
         "MirrorCheckpointsMissing",
         "warning",
-        f'absent({running} > 0)\nand on () count({RECORD_COUNT}{{flow="{flow.name}"}}) > 0',
+        _without_tasks(flow, "checkpoint"),
         15,
         "no task writes checkpoints",
         "The connector has failed, or no group matches `groups`: after a failover, groups would start without offsets.",
         _STATUS,
     )
+
+
+def _without_tasks(flow: ResolvedFlow, role: ConnectorRole) -> str:
+    """Return an expression for each connector of this role that runs no task while the flow reports records."""
+    of_flow = f'flow="{flow.name}"'
+    named = [each.connector for each in declared_connectors(flow) if each.role == role]
+    none = "\nor ".join(f'absent({RUNNING_TASKS}{{{of_flow},connector="{each}"}} > 0)' for each in named)
+    return f"({none})\nand on () count({RECORD_COUNT}{{{of_flow}}}) > 0"

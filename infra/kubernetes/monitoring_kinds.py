@@ -5,12 +5,13 @@ from components.render.monitoring import API_VERSION
 from infra.kubernetes.access import asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi
 
+KINDS = ("PodMonitor", "PrometheusRule")
 _WHY = "`monitoring` of the topology declares custom resources of the Prometheus operator."
 
 
 def require_prometheus_operator(api: KubernetesApi) -> None:
     """Raise a CannotRunError if the cluster does not have the kinds that `monitoring` of a topology asks for."""
-    for kind in ("PodMonitor", "PrometheusRule"):
+    for kind in KINDS:
         with asking_kubernetes(f"kind {kind}", _WHY, f"let your user list the kinds of {API_VERSION}."):
             try:
                 api.is_namespaced(API_VERSION, kind)

@@ -15,6 +15,7 @@ from components.render.planned_objects import OURS, PART_OF, Manifest
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi, reference
+from infra.kubernetes.monitoring_kinds import KINDS as MONITORING_KINDS
 from infra.review.comparison import Comparison, compare
 from infra.review.drift import Drift
 from infra.review.drift_findings import edited, missing_objects, undeclared, written_by_hand
@@ -35,8 +36,6 @@ _KINDS = (
     ("rbac.authorization.k8s.io/v1", "Role"),
     ("rbac.authorization.k8s.io/v1", "RoleBinding"),
 )
-#: Kinds of the Prometheus operator, which an account needs rights to only if the stack declares them.
-_MONITORING_KINDS = ("PodMonitor", "PrometheusRule")
 _STRIMZI_KINDS = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2", "KafkaUser")
 
 
@@ -108,9 +107,10 @@ def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[M
 
 
 def _that_monitor(api: KubernetesApi, declared: Snapshot, namespaces: list[str]) -> list[Manifest]:
+    """The Prometheus operator's objects, to which an account needs rights only if the stack declares some."""
     needed = {body["kind"] for body in _objects(declared)}
     found: list[Manifest] = []
-    for kind in _MONITORING_KINDS:
+    for kind in MONITORING_KINDS:
         try:
             found += _listed(api, MONITORING_API, kind, namespaces, OURS)
         except ApiError as error:

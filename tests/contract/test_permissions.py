@@ -14,6 +14,7 @@ from components.render.kafka_users import kafka_user_objects
 from components.render.monitoring import monitoring_objects
 from components.topology.parsing import parse_topology
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
+from infra.kubernetes.monitoring_kinds import KINDS as MONITORING_KINDS
 from infra.review.live_comparison import read_objects
 from infra.review.snapshots import Snapshot
 from infra.waiting import NotYetError, wait_for
@@ -23,7 +24,6 @@ from tests.infra.readmes import Readme
 from tests.repository import ROOT
 
 ACCOUNT = "deployer"
-MONITORING_KINDS = ("PodMonitor", "PrometheusRule")
 SECONDS = 30.0
 
 
