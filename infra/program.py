@@ -30,7 +30,7 @@ from components.resources.replications import (
 from components.topology.model import Flow, MirrorMaker2, PrefixlessPair, Split
 from infra.promotion.rule.state import unproven
 from infra.settings import ALLOW_UNPROVEN, PROJECT, StackSettings, deployed_settings
-from infra.stack_checks import check_configuration, raise_mistakes
+from infra.stack_checks import check_configuration, raise_by_gitops, raise_mistakes
 
 
 def deploy(stacks: Path, allow_unproven: str | None = None) -> None:
@@ -50,6 +50,7 @@ def _deploy(stacks: Path, allow_unproven: str | None) -> None:
     if allow_unproven is not None:
         settings = replace(settings, values={**settings.values, ALLOW_UNPROVEN: allow_unproven})
     raise_mistakes(settings)
+    raise_by_gitops(settings)
     _hold_to_promotion(settings)
     _await_registration()
     _register(settings)

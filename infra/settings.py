@@ -16,8 +16,10 @@ from infra.job_settings import VALIDATION
 
 PROJECT = "replication"
 ALLOW_UNPROVEN = "allowUnproven"
+DEPLOY = "deploy"
+GITOPS = "gitops"
 #: The keys of a stack file that the program reads, besides those that its topology names by `{config: KEY}`.
-SETTINGS = ("topology", "region", "local", ALLOW_UNPROVEN, VALIDATION)
+SETTINGS = ("topology", "region", "local", DEPLOY, ALLOW_UNPROVEN, VALIDATION)
 _ACCESS = ("kubernetes:kubeconfig", "kubernetes:context")
 
 
@@ -53,6 +55,11 @@ class StackSettings:
     def allow_unproven(self) -> str | None:
         """The reason to deploy the stack although earlier stacks have not proven its model; None if there is none."""
         return self.values.get(ALLOW_UNPROVEN)
+
+    @property
+    def by_gitops(self) -> bool:
+        """Whether Argo CD, Flux or somebody else applies what `replicate render` writes, and Pulumi does not."""
+        return self.values.get(DEPLOY) == GITOPS
 
 
 def stack_names(stacks: Path) -> tuple[str, ...]:

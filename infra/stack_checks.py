@@ -10,7 +10,7 @@ from pathlib import Path
 from components.checks import check_topology
 from components.checks.addresses import check_addresses
 from components.checks.coverage import check_deployed
-from components.contract.problems import Problem, Severity, raise_errors
+from components.contract.problems import CannotRunError, Problem, Severity, raise_errors
 from components.flows.expansion import expand
 from components.flows.resolved import (
     ResolvedFlow,
@@ -25,10 +25,12 @@ from components.render.planned_objects import PlannedObject
 from components.topology.clusters import ConfigValue
 from components.topology.model import Flow, Topology
 from infra.environment import stack_environment
-from infra.files.positions import placed
+from infra.files.positions import placed, shown
 from infra.job_settings import spark_problems
 from infra.settings import (
     ALLOW_UNPROVEN,
+    DEPLOY,
+    GITOPS,
     PROJECT,
     SETTINGS,
     FormError,
@@ -38,6 +40,8 @@ from infra.settings import (
     stack_file,
 )
 
+#: Who may deploy a stack.
+_DEPLOYERS = ("pulumi", GITOPS)
 #: Values that are not a reason: whoever sets them mistakes the key for a switch.
 _NO_REASONS = ("", "true", "false", "yes", "no")
 
@@ -92,6 +96,18 @@ def resolved_flows(settings: StackSettings) -> tuple[ResolvedFlow, ...]:
     return resolve_flows(configured.topology, configured.region, configured.values)
 
 
+def raise_by_gitops(settings: StackSettings) -> None:
+    """Raise a CannotRunError for a stack that Pulumi must not deploy, because somebody else applies its objects."""
+    if settings.by_gitops:
+        raise CannotRunError(
+            "deployed-by-gitops",
+            f"stack `{settings.stack}` is not deployed by Pulumi",
+            shown(stack_file(settings.stack, settings.stacks)),
+            f"Its file says `{PROJECT}:{DEPLOY}: {GITOPS}`; two deployers would undo each other's changes.",
+            f"render and commit it with `replicate render {settings.stack} --out DIR`, or remove the key.",
+        )
+
+
 def _problems_of_files(settings: StackSettings) -> Iterator[Problem]:
     yield from placed(_problems_of_topology(settings), settings.topology_file)
     yield from placed(_check_stack(settings), stack_file(settings.stack, settings.stacks))
@@ -111,7 +127,8 @@ def _check_coverage(settings: StackSettings) -> Iterator[Problem]:
 
 
 def _check_stack(settings: StackSettings) -> Iterator[Problem]:
-    """Problems of the stack file: its keys, its region, the job's Spark and the reason to deploy an unproven model."""
+    """Problems of the stack file: its keys, its region, who deploys it, the job's Spark, and the reason to deploy an
+    unproven model."""
     regions = sorted({cluster.region for cluster in settings.topology.clusters.values()})
     yield from _unknown_keys(settings)
     yield from spark_problems(settings.validation)
@@ -122,6 +139,14 @@ def _check_stack(settings: StackSettings) -> Iterator[Problem]:
             f"no cluster is in the region `{settings.region}`",
             f"The stack would deploy nothing. The regions are: {', '.join(regions)}.",
             "set `replication:region` to one of these, or remove it to deploy all regions.",
+        )
+    if settings.values.get(DEPLOY) not in {*_DEPLOYERS, None}:
+        yield Problem(
+            f"config.{PROJECT}:{DEPLOY}",
+            "not-accepted",
+            f"`{DEPLOY}` is {settings.values[DEPLOY]!r}",
+            f"Accepted: {', '.join(_DEPLOYERS)}.",
+            f"set `{PROJECT}:{DEPLOY}: {GITOPS}` if Argo CD or Flux applies the stack's objects, or remove it.",
         )
     if settings.allow_unproven is not None and settings.allow_unproven.strip().lower() in _NO_REASONS:
         yield Problem(
@@ -166,7 +191,7 @@ def _configuration_problems(settings: StackSettings, users: Iterable[PlannedObje
                 "Anyone who reads the stack file could use the credential.",
                 f"run `pulumi config set --stack {settings.stack} --secret {PROJECT}:{key} VALUE`.",
             )
-        elif key not in {*settings.values, *settings.secret_keys}:
+        elif key not in {*settings.values, *settings.secret_keys} and not (secret and settings.by_gitops):
             aliases = ", ".join(f"`{alias}`" for alias in sorted({each.alias for each in readers}))
             option = "--secret " if secret else ""
             yield Problem(

@@ -41,7 +41,7 @@ def validate(
     ] = False,
     catch_up_seconds: CatchUpSeconds = 30,
     declared: Annotated[
-        bool, typer.Option("--declared", help="Validate what the stack's files declare, for a stack without Pulumi.")
+        bool, typer.Option("--declared", help="Validate what the stack's files declare, without Pulumi.")
     ] = False,
     master: Master = None,
     driver_memory: DriverMemory = None,
@@ -78,7 +78,7 @@ def validate(
         publish,
         catch_up_seconds,
         as_json,
-        declared or topology is not None,
+        declared or topology is not None or settings.by_gitops,
         html,
         chosen_spark(master, driver_memory, spark_conf),
     )

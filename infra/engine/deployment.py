@@ -21,13 +21,14 @@ from infra.kubernetes.readiness import wait_until_ready
 from infra.kubernetes.secret_readers import restart_readers, secret_versions
 from infra.promotion.rule.state import unproven
 from infra.settings import StackSettings
-from infra.stack_checks import resolved_flows
+from infra.stack_checks import raise_by_gitops, resolved_flows
 
 Changes = Mapping[str, int]
 
 
 def preview(settings: StackSettings, say: Say, *, diff: bool = False, refresh: bool = False) -> Changes:
     """Show what `up` with the same `refresh` would change; returns the number of objects by kind of change."""
+    raise_by_gitops(settings)
     _require_deployable(settings, resolved_flows(settings))
     with open_stack(settings, overwrite=refresh) as stack:
         result = stack.preview(
@@ -42,6 +43,7 @@ def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
     `refresh` first reads the cluster into Pulumi's state, so that what was edited or deleted there is deployed again.
     Connectors that read a Secret which has changed are restarted.
     """
+    raise_by_gitops(settings)
     flows = resolved_flows(settings)
     raise_errors(unproven(settings))
     _require_deployable(settings, flows)

@@ -5,7 +5,8 @@ The engine creates an object after the objects that it waits for, so an object t
 were created too. Pulumi's state, which knows of an interrupted deployment, is not read.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,6 +32,12 @@ from infra.review.snapshots import Objects
 def redeploy(stack: str) -> str:
     """The remedy for an object that is not as it was deployed."""
     return f"`replicate up {stack} --refresh`: without it, Pulumi compares with its state and sees nothing to do."
+
+
+def mended_by_gitops(drift: Iterable[Drift], stack: str) -> tuple[Drift, ...]:
+    """The same drift of a stack that Pulumi does not deploy, with a remedy that it has."""
+    remedy = "let whoever applies what `replicate render` writes, such as Argo CD or Flux, apply it again."
+    return tuple(replace(each, remedy=remedy) if f"`replicate up {stack}" in each.remedy else each for each in drift)
 
 
 def undeclared(live: Manifest) -> Iterator[Drift]:

@@ -18,7 +18,7 @@ from infra.kubernetes.api import ApiError, KubernetesApi, reference
 from infra.kubernetes.monitoring_kinds import KINDS as MONITORING_KINDS
 from infra.review.comparison import Comparison, compare
 from infra.review.drift import Drift
-from infra.review.drift_findings import edited, missing_objects, undeclared, written_by_hand
+from infra.review.drift_findings import edited, mended_by_gitops, missing_objects, undeclared, written_by_hand
 from infra.review.live_objects import as_declared, former, seen, whole
 from infra.review.object_changes import Identity, identity
 from infra.review.running_drift import running_otherwise
@@ -84,6 +84,8 @@ def compare_with_cluster(stack: str, stacks: Path) -> Comparison:
     compared = compare(stack, LABEL, found.snapshot, declared)
     effects = compare(stack, LABEL, with_known_contents(found.snapshot, declared), declared).effects
     drift = (*found.drift, *topic_drift(stack, told))
+    if settings.by_gitops:
+        drift = mended_by_gitops(drift, stack)
     not_asked = (
         "only Kubernetes objects and published verdicts are compared; Kafka is not asked: "
         f"`replicate status {stack}` asks both clusters of each flow"

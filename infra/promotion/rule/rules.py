@@ -202,7 +202,7 @@ _PROBLEMS = {
             "predecessor-objects-missing",
             "Kubernetes has no objects of `{flow.name}`",
             "They were deleted after the deployment, so nothing is replicated there.",
-            f"`replicate up {{state.stack}}`, then {_VALIDATE}",
+            f"`replicate up {{state.stack}} --refresh`, or apply them again with GitOps, then {_VALIDATE}",
         ),
         Problem(
             _FLOW,

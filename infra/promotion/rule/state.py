@@ -1,16 +1,18 @@
-"""The state of a stack, from Pulumi's outputs in a promotion and from recorded evidence inside `pulumi up`.
+"""The state of a stack: in a promotion from Pulumi's outputs, or from its files if GitOps has applied what they
+render; inside `pulumi up` from recorded evidence.
 
 Inside `pulumi up`, a stack refuses a model that its predecessors have not proven.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from components.contract.problems import Problem
-from components.flows.digest import model_digest
+from components.flows.digest import flow_digest, model_digest
 from components.flows.expansion import expand
+from components.flows.resolved import ResolvedFlow
 from components.topology.model import Topology
 from infra.promotion.rule.evidence import Evidence, FlowEvidence
 from infra.promotion.rule.plan import Plan, Predecessor, predecessors, read_plan
@@ -38,6 +40,15 @@ def known_from_outputs(
     evidence = cluster.evidence(evidence_namespace)
     state = StackState(settings.stack, outputs.get("modelDigest"), flows)
     return _known(state, evidence, cluster, accepted_findings(settings.topology))
+
+
+def known_as_declared(
+    settings: StackSettings, flows: Iterable[ResolvedFlow], cluster: "StackCluster", evidence_namespace: str
+) -> KnownStack:
+    """What the cluster says about a stack that is known to hold what its files render."""
+    states = tuple(FlowState(flow.name, flow.namespace, flow_digest(flow)) for flow in flows)
+    state = StackState(settings.stack, model_digest(settings.topology), states)
+    return _known(state, cluster.evidence(evidence_namespace), cluster, accepted_findings(settings.topology))
 
 
 def known_from_evidence(settings: StackSettings, cluster: "StackCluster", evidence_namespace: str) -> KnownStack:

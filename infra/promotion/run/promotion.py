@@ -4,26 +4,28 @@ It keeps no state of its own. Pulumi's state and the clusters show what is done,
 run again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from components.contract.problems import CannotRunError, Problem, ReplicationError
+from components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
 from components.flows.digest import model_digest
 from infra.engine import deployment
 from infra.environment import stack_environment
 from infra.job_settings import SparkSettings
 from infra.promotion.rule.cluster import StackCluster
 from infra.promotion.rule.evidence import Evidence
-from infra.promotion.rule.plan import Plan, environment_of, evidence_name, plan_place, stacks_in_environment
-from infra.promotion.rule.rules import PASS, StackState, reasons_against
-from infra.promotion.rule.state import KnownStack, evidence_of, known_from_outputs, unproven
+from infra.promotion.rule.plan import Plan, environment_of, plan_place, stacks_in_environment
+from infra.promotion.rule.rules import StackState, reasons_against
+from infra.promotion.rule.state import KnownStack, evidence_of, known_as_declared, known_from_outputs, unproven
+from infra.promotion.run.applied import against_applied
+from infra.promotion.run.evidence_table import print_evidence
 from infra.settings import ALLOW_UNPROVEN, StackSettings, read_settings
+from infra.stack_checks import resolved_flows
 from infra.validation.run import ValidationRun, run_validation
 
 #: The field managers of Pulumi's Kubernetes provider start with this; any other changed a spec behind Pulumi's back.
@@ -106,6 +108,8 @@ def _promote(run: Promotion, settings: StackSettings, *, followed: bool) -> int:
     """Deploy, validate and record one stack, as far as that is still to do; returns the validation's exit code."""
     stack = settings.stack
     run.say(f"{stack}: reading what is deployed and proven")
+    if settings.by_gitops:
+        return _promote_applied(run, settings, followed=followed)
     known = _read(run, settings)
     unproven_because = reasons_against(known.state, model_digest(settings.topology))
     preview = None if unproven_because else _preview(run, settings)
@@ -124,9 +128,27 @@ def _promote(run: Promotion, settings: StackSettings, *, followed: bool) -> int:
     return _deploy(run, settings)
 
 
+def _promote_applied(run: Promotion, settings: StackSettings, *, followed: bool) -> int:
+    """The same for a stack whose objects GitOps applies: what is not applied is refused instead of deployed."""
+    if missing := against_applied(settings):
+        _allowed(run, settings)
+        raise ReplicationError(missing)
+    known = _read(run, settings)
+    unproven_because = reasons_against(known.state, model_digest(settings.topology))
+    if not unproven_because:
+        _record_what_is_proven(run, settings, known)
+        return 0
+    settings = _allowed(run, settings)
+    if followed:
+        raise_errors(_failed_since_the_change(known.state, unproven_because))
+    return _prove(run, settings, known.state.changed_at or datetime.now(UTC))
+
+
 def _read(run: Promotion, settings: StackSettings) -> KnownStack:
-    outputs = deployment.outputs_if_deployed(settings)
-    return known_from_outputs(settings, outputs, StackCluster(settings), run.plan.evidence_namespace)
+    cluster, namespace = StackCluster(settings), run.plan.evidence_namespace
+    if settings.by_gitops:
+        return known_as_declared(settings, resolved_flows(settings), cluster, namespace)
+    return known_from_outputs(settings, deployment.outputs_if_deployed(settings), cluster, namespace)
 
 
 @dataclass(frozen=True)
@@ -153,16 +175,20 @@ def _not_fixed_by_deploying(state: StackState, problems: tuple[Problem, ...]) ->
 
     A missing or outdated proof may only be what an interrupted run had left to do.
     """
-    failed = {
+    by_hand = {
+        f"stack {state.stack}, flow {flow.name}" for flow in state.flows if not flow.changed_by.startswith(_PULUMI)
+    }
+    stale = [problem for problem in problems if problem.code == "predecessor-stale" and problem.where in by_hand]
+    return sorted([*_failed_since_the_change(state, problems), *stale])
+
+
+def _failed_since_the_change(state: StackState, problems: Sequence[Problem]) -> list[Problem]:
+    since = {
         f"stack {state.stack}, flow {flow.name}"
         for flow in state.flows
         if flow.proof is not None and flow.changed_at is not None and flow.proof.at > flow.changed_at
     }
-    changed_by_hand = {
-        f"stack {state.stack}, flow {flow.name}" for flow in state.flows if not flow.changed_by.startswith(_PULUMI)
-    }
-    places = {"predecessor-failed": failed, "predecessor-stale": changed_by_hand}
-    return [problem for problem in problems if problem.where in places.get(problem.code, set())]
+    return [problem for problem in problems if problem.code == "predecessor-failed" and problem.where in since]
 
 
 def _allowed(run: Promotion, settings: StackSettings) -> StackSettings:
@@ -194,7 +220,12 @@ def _deploy(run: Promotion, settings: StackSettings) -> int:
     stack = settings.stack
     run.say(f"{stack}: deploying")
     deployment.up(settings, run.echo)
-    deployed_at = datetime.now(UTC)
+    return _prove(run, settings, datetime.now(UTC))
+
+
+def _prove(run: Promotion, settings: StackSettings, deployed_at: datetime) -> int:
+    """Validate what is deployed and record the evidence; returns the validation's exit code."""
+    stack = settings.stack
     run.say(f"{stack}: waiting until connectors and tasks run")
     deployment.wait_ready(settings, run.request.ready_seconds)
     run.say(f"{stack}: validating")
@@ -203,6 +234,7 @@ def _deploy(run: Promotion, settings: StackSettings) -> int:
         settings,
         folder / "report.json",
         publish=True,
+        declared=settings.by_gitops,
         catch_up_seconds=run.request.catch_up_seconds,
         html=folder / "report.html",
         spark=run.request.spark,
@@ -242,28 +274,3 @@ def _record_what_is_proven(run: Promotion, settings: StackSettings, known: Known
 def _record(run: Promotion, settings: StackSettings, evidence: Evidence) -> None:
     StackCluster(settings).record(evidence, run.plan.evidence_namespace)
     print_evidence(evidence, run.plan.evidence_namespace, run.console)
-
-
-def print_evidence(evidence: Evidence, namespace: str, console: Console) -> None:
-    """Print the evidence and where it is recorded."""
-    table = Table("flow", "check", "verdict", "finding", title=f"evidence of {escape(evidence.stack)}")
-    for name, flow in evidence.flows.items():
-        for title, check in flow.proof.checks.items():
-            color = "green" if check.verdict == PASS else "red"
-            table.add_row(name, title, f"[{color}]{check.verdict}[/]", escape(check.summary))
-        if not flow.proof.checks:
-            table.add_row(name, "", f"[red]{flow.proof.verdict}[/]", "the job could not run; see the report")
-    console.print(table)
-    lines = {
-        "verdict": evidence.verdict,
-        "model": evidence.model_digest,
-        "deployed": f"{evidence.deployed_at:%Y-%m-%d %H:%M:%S %Z}",
-        "validated": f"{evidence.validated_at:%Y-%m-%d %H:%M:%S %Z}",
-        "proven since": f"{evidence.proven_since:%Y-%m-%d %H:%M:%S %Z}" if evidence.proven_since else "not proven",
-        "who": evidence.who,
-        "kept in": f"configmap {namespace}/{evidence_name(evidence.stack)}",
-    }
-    if evidence.allow_unproven is not None:
-        lines["unproven because"] = evidence.allow_unproven
-    for what, value in lines.items():
-        console.print(f"  {what:<17}{escape(value)}", soft_wrap=True)

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from rich.console import Console
 
+from components.contract.problems import Problem
 from components.flows.digest import flow_digests, model_digest
 from infra.engine import deployment
 from infra.promotion.rule import cluster, state
@@ -18,7 +19,7 @@ from infra.promotion.rule.evidence import Evidence
 from infra.promotion.rule.plan import required_plan
 from infra.promotion.rule.rules import CheckResult, Proof
 from infra.promotion.run import promotion as run
-from infra.settings import StackSettings
+from infra.settings import StackSettings, read_settings
 from infra.validation.run import ValidationRun
 from tests.builders import a_topology
 from tests.infra.promotion.states import NOON
@@ -26,13 +27,17 @@ from tests.infra.promotion.states import NOON
 
 @dataclass
 class Stack:
-    """One stack: its outputs, whether a deployment would change it, its validation, evidence and latest change."""
+    """One stack: its outputs, whether a deployment would change it, its validation, evidence and latest change.
+
+    `lacking` is in what its cluster differs from what GitOps should have applied.
+    """
 
     outputs: dict[str, Any] = field(default_factory=dict)
     changed: bool = True
     validation: Proof | None = None
     evidence: Evidence | None = None
     change: SpecChange | None = None
+    lacking: tuple[Problem, ...] = ()
 
 
 class World:
@@ -54,6 +59,7 @@ class World:
             monkeypatch.setattr(deployment, name, getattr(self, name))
         for module in (run, cluster):
             monkeypatch.setattr(module, "StackCluster", lambda settings: Cluster(self.stacks[settings.stack]))
+        monkeypatch.setattr(run, "against_applied", lambda settings: self.stacks[settings.stack].lacking)
         monkeypatch.setattr(run, "run_validation", self._validate)
         monkeypatch.setattr(run, "datetime", self._clock())
         monkeypatch.setattr(state, "datetime", self._clock())
@@ -101,9 +107,17 @@ class World:
     def up(self, settings: StackSettings, say: Any) -> None:
         say(f"up of {settings.stack}")
         self.log.append(f"up {settings.stack}")
+        self._deploy(settings, "pulumi-kubernetes")
+
+    def apply(self, stack: str) -> None:
+        """What the stack's files render, applied by Argo CD a minute later."""
+        self.now += timedelta(minutes=1)
+        self._deploy(read_settings(stack, self.folder), "argocd-controller")
+
+    def _deploy(self, settings: StackSettings, by: str) -> None:
         stack = self.stacks[settings.stack]
         if stack.changed or self._other_model(settings):
-            stack.change = SpecChange(self.now, "pulumi-kubernetes")
+            stack.change = SpecChange(self.now, by)
         digests = flow_digests(settings.topology)
         flows = {name: {"namespace": f"mirror-{name}", "digest": digest} for name, digest in digests.items()}
         stack.outputs = {"modelDigest": model_digest(settings.topology), "replications": flows, "validation": {}}
@@ -122,6 +136,7 @@ class World:
 
     def _validate(self, job: ValidationRun, _: Console) -> int:
         assert job.publish, "the evidence is read from what the job publishes"
+        assert job.declared is job.settings.by_gitops, "Pulumi has no outputs of what it did not deploy"
         self.log.append(f"validate {job.settings.stack}")
         self.publish(job.settings.stack, "fail" if self.exit_code else "pass")
         return self.exit_code

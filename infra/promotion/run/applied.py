@@ -1,0 +1,92 @@
+"""Whether a cluster holds what this revision renders, for a stack whose objects GitOps applies. Only reads."""
+
+from collections.abc import Iterator
+
+from components.contract.problems import Problem
+from infra.review.comparison import Comparison
+from infra.review.live_comparison import compare_with_cluster
+from infra.review.object_changes import ChangeKind, ObjectChange
+from infra.settings import StackSettings
+
+#: Drift that is no difference between what is applied and what was rendered.
+_NO_DIFFERENCE = frozenset(
+    {
+        # How it works is for the validation to judge.
+        *("connector-failed", "connector-state", "connector-without-task", "not-ready"),
+        *("validation-failed", "validation-unproven", "foreign-topic", "foreign-partitions"),
+        # The objects that are missing are named one by one.
+        "deployment-incomplete",
+        # Whoever manages the credentials writes a Secret; `replicate render` does not.
+        "secret-written",
+    }
+)
+#: Fields of a Secret that the topology names; the rest of it is up to whoever creates it.
+_KEYS_OF_SECRET = "values"
+_SHOWN = 3
+
+
+def against_applied(settings: StackSettings) -> tuple[Problem, ...]:
+    """Everything in which the cluster differs from what this revision renders; nothing if it holds exactly that.
+
+    Raises CannotRunError if the cluster does not answer.
+    """
+    return tuple(sorted(_differences(compare_with_cluster(settings.stack, settings.stacks))))
+
+
+def _differences(compared: Comparison) -> Iterator[Problem]:
+    drift = [each for each in compared.drift if each.code not in _NO_DIFFERENCE]
+    explained = {each.where for each in drift}
+    changes = [each for change in compared.objects if (each := _of_render(change)) is not None]
+    left = [each for each in changes if _named(each) not in explained]
+    missing = [each for each in left if each.change is ChangeKind.ADDED]
+    again = f"wait until it is applied, and run `replicate promote --to {compared.stack}` again."
+    where = f"stack {compared.stack}"
+    if missing and len(missing) == len(changes) and not drift:
+        yield Problem(
+            where,
+            "not-applied",
+            f"the cluster lacks {_list(missing)}",
+            "Nothing replicates without them, so nothing can be proven.",
+            f"commit what `replicate render {compared.stack} --out DIR` writes, {again}",
+        )
+    elif left:
+        yield Problem(
+            where,
+            "other-revision-applied",
+            f"the cluster holds something else than this revision renders: {_list(left)}",
+            "A validation would prove what runs, and this revision declares something else.",
+            f"commit what `replicate render {compared.stack} --out DIR` writes and {again} If the cluster is right, "
+            "check out the revision that was applied.",
+        )
+    for found in drift:
+        by = f" (by {' at '.join(filter(None, (found.by, found.since)))})" if found.by else ""
+        yield Problem(
+            f"{where}, {found.where}",
+            "applied-and-edited",
+            f"{found.code}: {found.what}{by}",
+            "A validation would prove something that no revision declares.",
+            found.remedy,
+        )
+
+
+def _of_render(change: ObjectChange) -> ObjectChange | None:
+    """A change, unless it is one of a Secret that has every key."""
+    if change.kind != "Secret" or change.change is not ChangeKind.CHANGED:
+        return change
+    return change if any(field.path.startswith(_KEYS_OF_SECRET) for field in change.fields) else None
+
+
+def _named(change: ObjectChange) -> str:
+    return f"{change.kind} {'/'.join(filter(None, (change.namespace, change.name)))}"
+
+
+def _list(changes: list[ObjectChange]) -> str:
+    shown = ", ".join(_with_fields(each) for each in changes[:_SHOWN])
+    left = len(changes) - _SHOWN
+    return shown if left <= 0 else f"{shown} and {left} more"
+
+
+def _with_fields(change: ObjectChange) -> str:
+    paths = ", ".join(f"`{field.path}`" for field in change.fields[:_SHOWN])
+    more = " …" if len(change.fields) > _SHOWN else ""
+    return f"{_named(change)} ({change.change}{': ' if paths else ''}{paths}{more})"

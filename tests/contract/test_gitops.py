@@ -1,0 +1,194 @@
+"""A promotion of what Argo CD applied, on a real API server: what counts as applied, and what is refused with which
+words. The validation's place is taken by the verdict that it would publish, because nothing replicates here."""
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from rich.console import Console
+
+from components.contract.problems import Problem, ReplicationError
+from components.contract.published_verdict import LABELS, config_map_name, verdict_data
+from components.contract.report import CheckOutcome, FlowOutcome
+from components.flows.digest import flow_digest
+from infra.engine import deployment
+from infra.kubernetes.api import KubernetesApi, Reference
+from infra.promotion.rule.plan import required_plan
+from infra.promotion.run import promotion
+from infra.review.render import rendered_files
+from infra.settings import read_settings
+from infra.stack_checks import resolved_flows
+from infra.validation.run import ValidationRun
+from tests.builders import a_cluster, a_flow, a_topology
+from tests.contract.api_servers import ApiServer
+
+LOGIN = {"type": "scram-sha-512", "username": "mirror", "password": {"config": "password"}}
+REGIONS = {"one": "us-west-2", "two": "us-east-1"}
+
+
+@dataclass
+class GitOps:
+    """Two stacks of one topology: each deploys its half to the same API server, for GitOps to apply."""
+
+    stacks: Path
+    name: str
+    argocd: KubernetesApi
+    kubectl: KubernetesApi
+
+    def __post_init__(self) -> None:
+        (self.stacks / "topologies").mkdir()
+        self.declare()
+        for stack, region in REGIONS.items():
+            config = {"topology": "test", "region": region, "deploy": "gitops"}
+            values = {f"replication:{key}": value for key, value in config.items()}
+            values["kubernetes:kubeconfig"] = str(self.argocd_kubeconfig)
+            (self.stacks / f"Pulumi.{stack}.yaml").write_text(yaml.safe_dump({"config": values}))
+        waves = [{"stacks": [stack]} for stack in REGIONS]
+        plan = {"evidenceNamespace": f"{self.name}-evidence", "environments": [{"name": "prod", "waves": waves}]}
+        (self.stacks / "promotion.yaml").write_text(yaml.safe_dump(plan))
+
+    argocd_kubeconfig: Path = Path()
+
+    def declare(self, **overrides: Any) -> None:
+        clusters = {
+            "useast": a_cluster(authentication=LOGIN),
+            "uswest": a_cluster("us-west-2", authentication=LOGIN),
+        }
+        there = a_flow(**overrides)
+        back = a_flow(source="uswest", target="useast", topics=["ledger"])
+        replications = {f"{self.name}-there": there, f"{self.name}-back": back}
+        topology = a_topology(clusters=clusters, replications=replications)
+        (self.stacks / "topologies" / "test.yaml").write_text(yaml.safe_dump(topology))
+
+    def sync(self, stack: str, *, only: int | None = None) -> None:
+        """Apply the rendered files, or the first ones of them, and create the Secrets that they need."""
+        files = rendered_files(read_settings(stack, self.stacks), {})
+        bodies = [yaml.safe_load(text) for name, text in sorted(files.items()) if "kustomization" not in name]
+        objects = [body for body in bodies if isinstance(body, dict)]
+        # Argo CD creates namespaces first.
+        for body in sorted(objects, key=lambda each: each["kind"] != "Namespace")[:only]:
+            self.argocd.apply(body)
+        if only is None:
+            for secret in (each for body in bodies if isinstance(body, list) for each in body):
+                metadata = {"name": secret["name"], "namespace": secret["namespace"]}
+                item = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
+                self.kubectl.apply({**item, "stringData": dict.fromkeys(secret["keys"], "hunter2")})
+
+    def promote(self, to: str | None = None) -> int:
+        request = promotion.Request(self.stacks, to, "ann")
+        run = promotion.Promotion(required_plan(self.stacks), request, Console(quiet=True), lambda _: None)
+        return promotion.promote(run)
+
+    def refused(self, to: str | None = None) -> list[Problem]:
+        with pytest.raises(ReplicationError) as caught:
+            self.promote(to)
+        return list(caught.value.problems)
+
+    def source(self) -> Reference:
+        flow = f"{self.name}-there"
+        return Reference("kafka.strimzi.io/v1", "KafkaConnector", f"mirror-{flow}", f"{flow}-source")
+
+    def evidence(self, stack: str) -> dict[str, str] | None:
+        found = self.kubectl.get(Reference("v1", "ConfigMap", f"{self.name}-evidence", f"promotion-{stack}"))
+        return None if found is None else found["data"]
+
+    def publish(self, job: ValidationRun, _: Console) -> int:
+        """The job's own record of a passed validation. Objects have the second of their change, so this is later."""
+        at = datetime.now(UTC).isoformat(timespec="microseconds")
+        for flow in resolved_flows(job.settings):
+            ends = (flow.settings.source, flow.settings.target)
+            checks = (CheckOutcome("parity", "3 of 3", {}),)
+            outcome = FlowOutcome(flow.name, flow.namespace, flow_digest(flow), *ends, "default", at, checks)
+            metadata = {"name": config_map_name(flow.name), "namespace": flow.namespace, "labels": LABELS}
+            item = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+            self.kubectl.apply({**item, "data": verdict_data(outcome, at)})
+        return 0
+
+
+@pytest.fixture
+def gitops(
+    tmp_path: Path, api_server_of: Callable[[str], ApiServer], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[GitOps]:
+    kubeconfig = api_server_of("v1").kubeconfig
+    name = f"g{uuid.uuid4().hex[:6]}"
+    with (
+        KubernetesApi(kubeconfig, field_manager="argocd-controller") as argocd,
+        KubernetesApi(kubeconfig, field_manager="kubectl-edit") as kubectl,
+    ):
+        world = GitOps(tmp_path, name, argocd, kubectl, kubeconfig)
+        monkeypatch.setattr(promotion, "run_validation", world.publish)
+        # No operator is there that would report anything as ready.
+        monkeypatch.setattr(deployment, "wait_ready", lambda *_: None)
+        yield world
+
+
+def test_what_is_applied_is_proven_recorded_and_lets_the_next_region_go(gitops: GitOps) -> None:
+    """With Secrets that somebody else created: `replicate render` writes none."""
+    gitops.sync("one")
+    (waiting,) = gitops.refused()
+    assert (waiting.code, waiting.where) == ("not-applied", "stack two")
+    recorded = gitops.evidence("one")
+    assert recorded is not None
+    assert recorded["verdict"] == "pass"
+    gitops.sync("two")
+    assert gitops.promote() == 0
+    assert gitops.evidence("two") is not None
+
+
+def test_nothing_applied_is_refused_with_the_command_that_renders_it(gitops: GitOps) -> None:
+    (problem,) = gitops.refused()
+    assert problem.code == "not-applied"
+    assert f"the cluster lacks Namespace mirror-{gitops.name}-there (added)" in problem.what
+    assert problem.remedy.startswith("commit what `replicate render one --out DIR` writes, wait until it is applied")
+    assert gitops.evidence("one") is None
+
+
+def test_half_of_a_sync_is_refused(gitops: GitOps) -> None:
+    gitops.sync("one", only=3)
+    (problem,) = gitops.refused()
+    assert problem.code == "not-applied"
+    assert " more, at stack one" in str(problem)
+
+
+def test_an_earlier_revision_is_refused_by_the_fields_that_differ(gitops: GitOps) -> None:
+    gitops.sync("one")
+    gitops.promote("one")
+    gitops.declare(topics=["orders"])
+    assert [problem.code for problem in gitops.refused("one")] == ["other-revision-applied"]
+    gitops.declare(connectors={"source": {"tasksMax": 7}})
+    (problem,) = gitops.refused("one")
+    said = f"the cluster holds something else than this revision renders: {gitops.source()} (changed: `spec.tasksMax`)"
+    assert (problem.code, problem.what) == ("other-revision-applied", said)
+    gitops.sync("one")
+    assert gitops.promote("one") == 0
+
+
+def test_an_edit_by_hand_is_refused_by_who_made_it_and_not_sent_to_pulumi(gitops: GitOps) -> None:
+    gitops.sync("one")
+    gitops.promote("one")
+    gitops.kubectl.patch(gitops.source(), [{"op": "replace", "path": "/spec/tasksMax", "value": 7}])
+    (problem,) = gitops.refused("one")
+    assert problem.code == "applied-and-edited"
+    assert "spec.tasksMax is 7, and the stack declares" in problem.what
+    assert "(by kubectl-edit at " in problem.what
+    assert "such as Argo CD or Flux, apply it again" in problem.remedy
+    assert "replicate up" not in str(problem)
+
+
+def test_a_key_that_a_secret_lacks_is_refused_and_its_labels_are_nobodys_business(gitops: GitOps) -> None:
+    gitops.sync("one")
+    flows = resolved_flows(read_settings("one", gitops.stacks))
+    files = rendered_files(read_settings("one", gitops.stacks), {})
+    required = yaml.safe_load(files[f"{flows[0].name}/required-secrets.yaml"])
+    first = Reference("v1", "Secret", required[0]["namespace"], required[0]["name"])
+    key = next(iter(required[0]["keys"]))
+    gitops.kubectl.patch(first, [{"op": "remove", "path": f"/data/{key}"}])
+    (problem,) = gitops.refused("one")
+    assert problem.code == "other-revision-applied"
+    assert f"{first} (changed: " in problem.what
+    assert "hunter2" not in str(problem)

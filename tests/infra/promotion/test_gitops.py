@@ -1,0 +1,171 @@
+"""A promotion of stacks that GitOps deploys: it deploys nothing, and only what is applied and proven lets others on."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pulumi
+import pytest
+from typer.testing import CliRunner
+
+from components.contract.problems import CannotRunError, Problem, ReplicationError
+from components.flows.digest import model_digest
+from infra import program
+from infra.commands.app import app
+from infra.engine import deployment
+from infra.promotion.rule.state import unproven
+from infra.settings import read_settings
+from infra.stack_checks import problems, resolved_flows
+from infra.validation import run as validation
+from infra.validation.run import ValidationRun
+from tests.builders import a_cluster, a_flow, a_topology
+from tests.infra.promotion.world import World
+from tests.infra.stacks import write_stack
+
+NOT_APPLIED = Problem("stack one", "not-applied", "the cluster lacks it", "Why.", "wait.")
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A world in which GitOps deploys both stacks, and has applied their objects."""
+    world = World(tmp_path, monkeypatch)
+    for stack in world.stacks:
+        world.configure(stack, deploy="gitops")
+        world.apply(stack)
+    return world
+
+
+def refused(world: World, to: str | None = None) -> list[str]:
+    with pytest.raises(ReplicationError) as caught:
+        world.promote(to)
+    return [problem.code for problem in caught.value.problems]
+
+
+def test_what_is_applied_is_awaited_and_proven_and_never_deployed(world: World) -> None:
+    """It asks nothing, because it changes nothing."""
+    assert world.promote() == 0
+    assert world.log == ["wait one", "validate one", "wait two", "validate two"]
+    first = world.stacks["one"].evidence
+    assert first is not None
+    change = world.stacks["one"].change
+    assert change is not None
+    digest = model_digest(read_settings("one", world.folder).topology)
+    assert (first.verdict, first.model_digest, first.deployed_at) == ("pass", digest, change.at)
+
+
+def test_a_published_verdict_of_what_is_applied_is_enough(world: World) -> None:
+    world.publish("one")
+    assert world.promote("one") == 0
+    assert world.log == []
+    assert unproven(read_settings("two", world.folder)) == ()
+
+
+def test_a_verdict_from_before_the_last_sync_does_not_count(world: World) -> None:
+    world.publish("one")
+    world.stacks["one"].changed = True
+    world.apply("one")
+    assert [problem.code for problem in unproven(read_settings("two", world.folder))] == [
+        "predecessor-without-evidence"
+    ]
+    assert world.promote("one") == 0
+    assert world.log == ["wait one", "validate one"]
+
+
+def test_a_verdict_of_another_digest_does_not_count(world: World) -> None:
+    world.publish("one")
+    proof = world.stacks["one"].validation
+    assert proof is not None
+    world.stacks["one"].validation = replace(proof, digest="sha256:00")
+    assert world.promote("one") == 0
+    assert world.log == ["wait one", "validate one"]
+
+
+def test_what_is_not_applied_is_refused_before_anything_is_validated(world: World) -> None:
+    """Not even a verdict of the same digest counts, which another cluster or an earlier time may have published."""
+    world.publish("one")
+    world.stacks["one"].lacking = (NOT_APPLIED,)
+    assert refused(world) == ["not-applied"]
+    assert (world.log, world.stacks["one"].evidence) == ([], None)
+
+
+def test_the_next_stack_is_refused_by_the_rule_before_it_is_asked_for(world: World) -> None:
+    """Whoever waits for its turn must not read that the objects are missing, and apply them."""
+    world.plan(soak_minutes=60)
+    world.stacks["two"].lacking = (NOT_APPLIED,)
+    assert refused(world) == ["predecessor-soaking"]
+    world.plan()
+    assert refused(world) == ["not-applied"]
+
+
+def test_an_applied_stack_is_refused_while_the_one_before_it_is_not_proven(world: World) -> None:
+    world.exit_code = 1
+    assert world.promote() == 1
+    assert world.log == ["wait one", "validate one"]
+    assert refused(world) == ["predecessor-failed"]
+    assert world.stacks["two"].evidence is None
+
+
+def test_a_new_revision_has_to_be_applied_and_proven_in_each_stack(world: World) -> None:
+    world.promote()
+    world.write_topology("test", a_topology(a_flow(topics=["orders"])))
+    assert [problem.code for problem in unproven(read_settings("two", world.folder))] == ["predecessor-other-model"]
+    for stack in world.stacks:
+        world.apply(stack)
+    assert world.promote() == 0
+    assert world.log == ["wait one", "validate one", "wait two", "validate two"]
+
+
+def test_a_stack_that_pulumi_deploys_follows_one_that_gitops_deploys(world: World) -> None:
+    world.configure("two")
+    world.stacks["two"].outputs, world.stacks["two"].changed = {}, True
+    assert world.promote() == 0
+    assert world.log == ["wait one", "validate one", "ask two", "up two", "wait two", "validate two"]
+
+
+@pytest.mark.parametrize("name", ["preview", "up"])
+def test_pulumi_refuses_to_deploy_it(tmp_path: Path, name: str) -> None:
+    settings = read_settings("test", write_stack(tmp_path, deploy="gitops"))
+    with pytest.raises(CannotRunError, match="deployed-by-gitops: stack `test` is not deployed by Pulumi"):
+        getattr(deployment, name)(settings, print)
+
+
+def test_the_program_refuses_it_where_somebody_calls_pulumi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "deployed_settings", lambda stacks: read_settings("test", stacks))
+    with pytest.raises(pulumi.RunError, match="two deployers would undo each other's changes"):
+        program.deploy(write_stack(tmp_path, deploy="gitops"))
+
+
+def test_a_misspelt_deployer_is_refused(tmp_path: Path) -> None:
+    """Else Pulumi would deploy what Argo CD applies."""
+    (problem,) = problems(read_settings("test", write_stack(tmp_path, deploy="argocd")))
+    assert str(problem).startswith(
+        f"{problem.place}: not-accepted: `deploy` is 'argocd', at config.replication:deploy. Accepted: pulumi, gitops."
+    )
+    assert problems(read_settings("test", write_stack(tmp_path, deploy="pulumi"))) == []
+
+
+def test_its_file_needs_no_credentials_but_its_addresses(tmp_path: Path) -> None:
+    """The Secrets are created by whatever manages the credentials, and Pulumi never sees them."""
+    login = {"type": "scram-sha-512", "username": "mirror", "password": {"config": "password"}}
+    source = a_cluster(authentication=login, bootstrapServers={"config": "address"})
+    topology = a_topology(clusters={"useast": source, "uswest": a_cluster("us-west-2")})
+    (address,) = problems(read_settings("test", write_stack(tmp_path, topology, deploy="gitops")))
+    assert (address.code, address.where) == ("missing-config", "config.replication:address")
+    settings = read_settings("test", write_stack(tmp_path, topology, deploy="gitops", address="kafka:9093"))
+    assert [flow.name for flow in resolved_flows(settings)] == ["orders"]
+    (password,) = problems(read_settings("test", write_stack(tmp_path, topology, address="kafka:9093")))
+    assert password.where == "config.replication:password"
+
+
+def test_validate_takes_what_the_files_declare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The remedies of the rule name `replicate validate STACK --publish`, for every stack."""
+    seen: list[bool] = []
+
+    def validated(run: ValidationRun, _: object) -> int:
+        seen.append(run.declared)
+        return 0
+
+    monkeypatch.setattr(validation, "run_validation", validated)
+    for config in ({"deploy": "gitops"}, {}):
+        stacks = write_stack(tmp_path, **config)
+        assert CliRunner().invoke(app, ["validate", "test", "--stacks", str(stacks), "--publish"]).exit_code == 0
+    assert seen == [True, False]
