@@ -57,6 +57,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.bench.review
 	$(BIN)/python -m tests.bench.engine
 	$(BIN)/python -m tests.bench.positions
+	$(BIN)/python -m tests.bench.exporter
 	$(BIN)/python -m tests.bench.validation
 
 drills: $(READY)

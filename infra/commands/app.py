@@ -31,6 +31,7 @@ COMMANDS = {
     "up": "Deploy a stack and wait until its connectors are ready.",
     "validate": "Prove from the data that a stack replicates.",
     "status": "Show where every flow stands now, and whether it could fail over.",
+    "exporter": "Serve what `status` sees to Prometheus.",
     "failover": "Move consumer groups to the target, at exactly the records they had reached.",
     "failback": "Move consumer groups back to the source, at exactly the records they had reached.",
     "pause": "Pause connectors of a flow for a while.",

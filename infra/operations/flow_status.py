@@ -22,12 +22,15 @@ from infra.operations.status_document import (
 BEHIND_SECONDS = 120
 #: An older verdict says nothing about the records and groups of today.
 PROOF_HOURS = 24
-#: How many partitions and groups the document lists.
+#: How many partitions and groups are shown.
 LISTED = 5
 
 
-def flow_status(flow: FlowParameters, facts: FlowFacts) -> FlowStatus:
-    """Judge one flow. It could fail over now only if everything was asked and nothing speaks against it."""
+def flow_status(flow: FlowParameters, facts: FlowFacts, listed: int | None = LISTED) -> FlowStatus:
+    """Judge one flow. It could fail over now only if everything was asked and nothing speaks against it.
+
+    `listed` is how many partitions and groups the status lists, worst first; None lists all.
+    """
     found = [
         *_of_connectors(facts),
         *_of_heartbeats(flow, facts),
@@ -45,8 +48,10 @@ def flow_status(flow: FlowParameters, facts: FlowFacts) -> FlowStatus:
         reasons=tuple(Reason(kind=kind, text=text) for kind, text in dict.fromkeys(found)),
         connectors=_connectors(facts),
         heartbeat_seconds=_age(facts, facts.heartbeat_ms) if isinstance(facts.heartbeat_ms, int) else None,
-        lag=_lag(facts, facts.lag) if isinstance(facts.lag, Lag) else None,
-        read_again=_groups(facts.groups) if translates(flow) and not isinstance(facts.groups, Unasked) else None,
+        lag=_lag(facts, facts.lag, listed) if isinstance(facts.lag, Lag) else None,
+        read_again=_groups(facts.groups, listed)
+        if translates(flow) and not isinstance(facts.groups, Unasked)
+        else None,
         verdict=_verdict(facts, facts.verdict) if isinstance(facts.verdict, VerdictFacts) else None,
         unasked=tuple(name for name, fact in _named(facts).items() if isinstance(fact, Unasked)),
     )
@@ -182,7 +187,7 @@ def _oldest_seconds(facts: FlowFacts, lag: Lag) -> float | None:
     return _age(facts, min(times)) if times else None
 
 
-def _lag(facts: FlowFacts, lag: Lag) -> LagStatus:
+def _lag(facts: FlowFacts, lag: Lag, listed: int | None) -> LagStatus:
     worst = sorted(lag.behind, key=lambda each: (-each.records, each.partition))
     return LagStatus(
         records=sum(each.records for each in lag.behind),
@@ -195,20 +200,20 @@ def _lag(facts: FlowFacts, lag: Lag) -> LagStatus:
                 records=each.records,
                 seconds=None if each.oldest_ms is None else _age(facts, each.oldest_ms),
             )
-            for each in worst[:LISTED]
+            for each in worst[:listed]
         ),
         missing_topics=lag.missing_topics,
     )
 
 
-def _groups(groups: tuple[GroupFacts, ...]) -> GroupsStatus:
+def _groups(groups: tuple[GroupFacts, ...], listed: int | None) -> GroupsStatus:
     worst = sorted(groups, key=lambda each: (not each.without_position, -each.at_most, each.name))
     return GroupsStatus(
         groups=len(groups),
         records=sum(each.at_most for each in groups),
         most=tuple(
             GroupStatus(name=each.name, records=each.at_most, without_position=tuple(map(str, each.without_position)))
-            for each in worst[:LISTED]
+            for each in worst[:listed]
         ),
     )
 

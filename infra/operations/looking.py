@@ -21,7 +21,7 @@ from infra.kafka_login import Purpose, client_config, secrets_reader
 from infra.kubernetes.access import api_client
 from infra.kubernetes.api import KubernetesApi
 from infra.operations.facts import FlowFacts, GroupFacts, Lag, Unasked, UnaskedError
-from infra.operations.flow_status import flow_status
+from infra.operations.flow_status import LISTED, flow_status
 from infra.operations.kafka_facts import group_facts, heartbeat_ms, lag, read_source, read_syncs, read_target
 from infra.operations.kafka_reader import KafkaReader
 from infra.operations.kubernetes_reader import (
@@ -44,11 +44,14 @@ _PURPOSE = Purpose("The command asks both clusters of a flow with the login of t
 T = TypeVar("T")
 
 
-def look(stacks: list[StackSettings]) -> StatusDocument:
-    """The status of every flow of these stacks, side by side. Raises ReplicationError for a topology with mistakes."""
+def look(stacks: list[StackSettings], listed: int | None = LISTED) -> StatusDocument:
+    """The status of every flow of these stacks, side by side, with so many partitions and groups (None: all).
+
+    Raises ReplicationError for a topology with mistakes.
+    """
     asked_at = datetime.now(UTC).isoformat(timespec="seconds")
     with ThreadPoolExecutor(max(1, len(stacks))) as pool:
-        found = tuple(pool.map(_look_at_stack, stacks))
+        found = tuple(pool.map(lambda each: _look_at_stack(each, listed), stacks))
     return StatusDocument(asked_at=asked_at, stacks=found)
 
 
@@ -60,7 +63,7 @@ def rounds(stacks: list[StackSettings], every_seconds: float) -> Iterator[Status
         pause.wait(every_seconds)
 
 
-def _look_at_stack(settings: StackSettings) -> StackStatus:
+def _look_at_stack(settings: StackSettings, listed: int | None) -> StackStatus:
     try:
         environment = stack_environment(settings)
         configured = environment.configured()
@@ -74,7 +77,7 @@ def _look_at_stack(settings: StackSettings) -> StackStatus:
     with api, ThreadPoolExecutor(_THREADS) as pool:
         objects = read_objects(api, needed_objects(flows), pool)
         readers = Readers(api, unreachable(objects))
-        looks = [pool.submit(_look_at_flow, flow, objects, readers) for flow in flows]
+        looks = [pool.submit(_look_at_flow, flow, objects, readers, listed) for flow in flows]
         return StackStatus(stack=settings.stack, flows=tuple(each.result() for each in looks))
 
 
@@ -109,7 +112,7 @@ class Readers:
         return self._of_login[login]
 
 
-def _look_at_flow(flow: ResolvedFlow, objects: Objects, readers: Readers) -> FlowStatus:
+def _look_at_flow(flow: ResolvedFlow, objects: Objects, readers: Readers, listed: int | None) -> FlowStatus:
     parameters = flow_parameters(flow)
     beat = answer(lambda: heartbeat_ms(parameters, readers.of(parameters.target)))
     found_lag, groups = _positions(flow, parameters, readers)
@@ -121,7 +124,7 @@ def _look_at_flow(flow: ResolvedFlow, objects: Objects, readers: Readers) -> Flo
         groups,
         verdict_facts(flow, objects),
     )
-    return flow_status(parameters, facts)
+    return flow_status(parameters, facts, listed)
 
 
 def _positions(

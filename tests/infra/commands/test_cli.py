@@ -26,6 +26,7 @@ from tests.repository import ROOT, STACKS
 COMMANDS = ["check", "explain", "render", "diff", "acls", "schema", "preview", "up", "destroy", "validate", "promote"]
 COMMANDS += [
     "status",
+    "exporter",
     "failover",
     "failback",
     "offsets",

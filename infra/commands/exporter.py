@@ -1,0 +1,95 @@
+"""The command `replicate exporter`."""
+
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from infra.commands.completion import complete_stack
+from infra.commands.console import err
+from infra.commands.options import InProject
+from infra.settings import StackSettings, read_settings
+from infra.stack_checks import raise_mistakes
+
+if TYPE_CHECKING:
+    from infra.operations.status_document import StatusDocument
+
+_INTERRUPTED = 130
+_PORTS = 65_536
+
+
+def _listen(given: str) -> str:
+    host, _, port = given.rpartition(":")
+    if not host or not port.isdecimal() or int(port) >= _PORTS:
+        raise typer.BadParameter(f"{given}: it is HOST:PORT, such as 127.0.0.1:9847 or [::1]:9847")
+    return given
+
+
+def exporter(
+    project: InProject,
+    stacks: Annotated[list[str], typer.Argument(help="Stacks to look at.", autocompletion=complete_stack)],
+    listen: Annotated[
+        str,
+        typer.Option(metavar="HOST:PORT", callback=_listen, help="Where to serve; port 0 takes one that is free."),
+    ] = "127.0.0.1:9847",
+    every_seconds: Annotated[
+        float, typer.Option("--every", min=1, metavar="SECONDS", help="Seconds from the end of one look to the next.")
+    ] = 60,
+    worst: Annotated[
+        int, typer.Option(min=0, help="Partitions and groups of each flow that have series of their own.")
+    ] = 20,
+) -> None:
+    """Serve what Kafka's metrics do not have to Prometheus: record lag, seconds behind, groups, verdicts.
+
+    It looks again and again as `replicate status` does, with the same logins and rights, and only reads. A scrape gets
+    what the newest look saw. What could not be asked has no value. It runs until Ctrl-C or SIGTERM.
+
+    `monitoring.exporter` in the topology adds alerts and panels that read these series. Whoever reaches the address can
+    read the names of topics and groups, so it is on this machine only unless you name another.
+
+    Example: `replicate exporter prod-us-west-2 --listen 127.0.0.1:9847`
+    """
+    # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
+    from infra.operations.exporting import Newest, keep_looking, serving
+
+    chosen = [read_settings(stack, project.stacks) for stack in dict.fromkeys(stacks)]
+    for settings in chosen:
+        raise_mistakes(settings)
+    host, _, port = listen.rpartition(":")
+    newest = Newest(worst, every_seconds)
+    ended = threading.Event()
+    stopped_by: list[int] = []
+
+    def stop(number: int, _: object) -> None:
+        stopped_by.append(number)
+        ended.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    with serving(newest, host.strip("[]"), int(port)) as taken:
+        err.print(f"serving http://{host}:{taken}/metrics, with a look every {every_seconds:g} s", soft_wrap=True)
+        looking = ThreadPoolExecutor(1).submit(keep_looking, partial(_look, chosen, set()), newest, every_seconds)
+        looking.add_done_callback(lambda _: ended.set())
+        ended.wait()
+    if looking.done():
+        looking.result()
+    # A look that hangs must not keep the process.
+    os._exit(_INTERRUPTED if stopped_by == [signal.SIGINT] else 0)
+
+
+def _look(chosen: list[StackSettings], told: set[str]) -> "StatusDocument":
+    """Look, and print why something could not be asked, unless the last look printed it, too (`told`)."""
+    from infra.operations.exported_metrics import not_asked
+    from infra.operations.looking import look
+
+    document = look(chosen, listed=None)
+    reasons = {f"{stack.stack}: {reason}" for stack in document.stacks for reason in not_asked(stack)}
+    for each in sorted(reasons - told):
+        err.print(f"{document.asked_at} could not be asked: {each}", markup=False, soft_wrap=True)
+    told.clear()
+    told.update(reasons)
+    return document

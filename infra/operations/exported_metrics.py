@@ -1,0 +1,118 @@
+"""What `replicate exporter` says of a look: the document of `replicate status` as families of metrics. Pure."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from prometheus_client.core import Metric
+
+from components.contract import exported_series as series
+from components.contract.exported_series import Series
+from components.contract.report import Verdict
+from infra.operations.status_document import (
+    ConnectorStatus,
+    FlowStatus,
+    GroupsStatus,
+    Kind,
+    LagStatus,
+    PartitionStatus,
+    StackStatus,
+    StatusDocument,
+    VerdictStatus,
+)
+
+#: A series, the values of its own labels, and its value.
+Sample = tuple[Series, tuple[str, ...], float]
+
+
+def families(document: StatusDocument, worst: int) -> list[Metric]:
+    """Every metric of a look. Of each flow, `worst` partitions and groups have series of their own."""
+    found = {each: Metric(each.name, each.meaning, each.type) for each in series.ABOUT_FLOWS}
+    for stack in document.stacks:
+        for flow in stack.flows:
+            about = dict(
+                zip(series.FLOW_LABELS, (stack.stack, flow.name, flow.source, flow.target), strict=True),
+            )
+            for of, labels, value in _samples(flow, worst):
+                found[of].add_sample(of.name, about | dict(zip(of.more, labels, strict=True)), value)
+    return [*times(document), *(metric for metric in found.values() if metric.samples)]
+
+
+def times(document: StatusDocument) -> list[Metric]:
+    """When the look began, which is all that an old look says."""
+    found = Metric(series.LOOKED.name, series.LOOKED.meaning, series.LOOKED.type)
+    for stack in document.stacks:
+        found.add_sample(found.name, {"stack": stack.stack}, datetime.fromisoformat(document.asked_at).timestamp())
+    return [found]
+
+
+def not_asked(stack: StackStatus) -> Iterator[str]:
+    """Why something of the stack's flows could not be asked, each reason once."""
+    reasons = (each for flow in stack.flows for each in flow.reasons if flow.unasked and each.kind is Kind.UNASKED)
+    yield from dict.fromkeys(each.text for each in reasons)
+
+
+def _samples(flow: FlowStatus, worst: int) -> Iterator[Sample]:
+    if flow.could_fail_over or any(each.kind is not Kind.UNASKED for each in flow.reasons):
+        yield series.COULD_FAIL_OVER, (), flow.could_fail_over
+    for what in series.QUESTIONS:
+        yield series.UNASKED, (what,), what in flow.unasked
+    for connector in flow.connectors or ():
+        yield from _of_connector(connector)
+    if flow.heartbeat_seconds is not None:
+        yield series.HEARTBEAT_AGE, (), flow.heartbeat_seconds
+    if flow.lag is not None:
+        yield from _of_lag(flow.lag, worst)
+    if flow.read_again is not None:
+        yield from _of_groups(flow.read_again, worst)
+    if "verdict" not in flow.unasked:
+        yield from _of_verdict(flow.verdict)
+
+
+def _of_connector(connector: ConnectorStatus) -> Iterator[Sample]:
+    yield series.CONNECTOR_RUNNING, (connector.name,), connector.state == "RUNNING"
+    yield series.RUNNING_TASKS, (connector.name,), connector.running_tasks
+    yield series.FAILURES, (connector.name,), len(connector.failures)
+
+
+def _of_lag(lag: LagStatus, worst: int) -> Iterator[Sample]:
+    yield series.PARTITIONS, (), lag.partitions
+    yield series.PARTITIONS_BEHIND, (), lag.behind
+    yield series.MISSING_TOPICS, (), len(lag.missing_topics)
+    yield series.LAG_RECORDS, (), lag.records
+    if lag.seconds is not None or not lag.behind:
+        yield series.LAG_SECONDS, (), lag.seconds or 0
+    longest = sorted(lag.most, key=_longest_behind)[:worst]
+    for each in longest:
+        topic, _, number = each.partition.rpartition("-")
+        yield series.PARTITION_LAG_RECORDS, (topic, number), each.records
+        if each.seconds is not None:
+            yield series.PARTITION_LAG_SECONDS, (topic, number), each.seconds
+    yield series.OTHER_PARTITIONS_LAG_RECORDS, (), lag.records - _sum(longest)
+
+
+def _longest_behind(each: PartitionStatus) -> tuple[float, int, str]:
+    """A partition that stands still comes first in time, however few records wait in it."""
+    return -(each.seconds or 0), -each.records, each.partition
+
+
+def _of_groups(groups: GroupsStatus, worst: int) -> Iterator[Sample]:
+    yield series.GROUPS, (), groups.groups
+    yield series.READ_AGAIN, (), groups.records
+    yield series.GROUPS_WITHOUT_POSITION, (), sum(bool(each.without_position) for each in groups.most)
+    most = sorted(groups.most, key=lambda each: (-each.records, each.name))[:worst]
+    for each in most:
+        yield series.GROUP_READ_AGAIN, (each.name,), each.records
+    yield series.OTHER_GROUPS_READ_AGAIN, (), groups.records - sum(each.records for each in most)
+
+
+def _sum(partitions: Sequence[PartitionStatus]) -> int:
+    return sum(each.records for each in partitions)
+
+
+def _of_verdict(verdict: VerdictStatus | None) -> Iterator[Sample]:
+    state = verdict.verdict if verdict is not None else series.NO_VERDICT
+    for each in (*Verdict, series.NO_VERDICT):
+        yield series.VERDICT, (str(each),), each == state
+    if verdict is not None:
+        yield series.VERDICT_TIME, (), datetime.fromisoformat(verdict.time).timestamp()
+        yield series.VERDICT_CURRENT, (), verdict.current

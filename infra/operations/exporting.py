@@ -1,0 +1,78 @@
+"""Looks at stacks again and again, and serves what the newest look saw. A scrape never looks itself."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
+from components.contract.problems import CannotRunError
+from infra.operations.exported_metrics import families, times
+from infra.operations.status_document import StatusDocument
+
+#: A look that nobody answers takes this long at most: every question has a deadline.
+_LOOK_SECONDS = 60
+#: So many looks may be missing before nobody believes the newest one any more.
+_INTERVALS = 3
+
+
+@dataclass(frozen=True)
+class _Look:
+    ended: float
+    values: list[Metric]
+    times: list[Metric]
+
+
+class Newest(Collector):
+    """What the newest look saw. A look that has not been followed by another in time keeps its time only."""
+
+    def __init__(self, worst: int, every_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._worst, self._clock = worst, clock
+        self._believed_seconds = _INTERVALS * every_seconds + _LOOK_SECONDS
+        self._look: _Look | None = None
+
+    def take(self, document: StatusDocument) -> None:
+        """Serve this look from now on."""
+        self._look = _Look(self._clock(), families(document, self._worst), times(document))
+
+    def collect(self) -> list[Metric]:
+        """The metrics of one scrape."""
+        look = self._look
+        if look is None:
+            return []
+        return look.values if self._clock() - look.ended <= self._believed_seconds else look.times
+
+
+@contextmanager
+def serving(newest: Newest, host: str, port: int) -> Iterator[int]:
+    """Serve over HTTP while the body runs; yields the port, which 0 lets the system choose. Raises CannotRunError."""
+    registry = CollectorRegistry()
+    registry.register(newest)
+    try:
+        server, thread = start_http_server(port, host, registry)
+    except OSError as error:
+        raise CannotRunError(
+            "cannot-listen",
+            f"cannot listen: {(error.strerror or str(error)).lower()}",
+            f"{host}:{port}",
+            "Prometheus scrapes the exporter at this address.",
+            "end what listens there, or name another address of this machine with `--listen HOST:PORT`.",
+        ) from None
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def keep_looking(look: Callable[[], StatusDocument], newest: Newest, every_seconds: float) -> None:
+    """Look, serve it, pause, and so on; ends only by what `look` raises."""
+    pause = threading.Event()
+    while True:
+        newest.take(look())
+        pause.wait(every_seconds)

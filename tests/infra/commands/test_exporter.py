@@ -1,0 +1,146 @@
+"""`replicate exporter` as a process: what it serves when nobody answers, and how it ends."""
+
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+import yaml
+
+from infra.waiting import NotYetError, wait_for
+from tests.builders import a_topology
+from tests.commands import replicate
+from tests.infra.operations.exported import values
+from tests.infra.stacks import write_stack
+from tests.repository import ROOT
+
+_SECONDS = 60
+
+
+@pytest.fixture
+def stacks(tmp_path: Path) -> Path:
+    """A stack whose Kubernetes cluster takes no connections."""
+    folder = write_stack(tmp_path, a_topology())
+    kubeconfig = tmp_path / "kubeconfig"
+    cluster = {"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}
+    context = {"name": "c", "context": {"cluster": "c", "user": "u"}}
+    document = {
+        "clusters": [cluster],
+        "contexts": [context],
+        "users": [{"name": "u", "user": {}}],
+        "current-context": "c",
+    }
+    kubeconfig.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Config", **document}))
+    stack = folder / "Pulumi.test.yaml"
+    settings = yaml.safe_load(stack.read_text())
+    settings["config"]["kubernetes:kubeconfig"] = str(kubeconfig)
+    stack.write_text(yaml.safe_dump(settings))
+    return folder
+
+
+@contextmanager
+def exporter(*words: object) -> "Iterator[tuple[subprocess.Popen[str], str]]":
+    """The running command and its address."""
+    code = "from infra.commands.app import main; main()"
+    # No second look ends in time what nothing else has ended.
+    options = ["--listen", "127.0.0.1:0", "--every", "3600"]
+    command = [sys.executable, "-c", code, "exporter", *map(str, words), *options]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            said = process.stderr.readline()
+            assert said.startswith("serving http://127.0.0.1:"), said + process.stderr.read()
+            yield process, said.split()[1].rstrip(",")
+        finally:
+            process.kill()
+
+
+def scrape(address: str) -> str:
+    """What Prometheus gets that has been looked at."""
+
+    def probe() -> str:
+        asked = Request(address, headers={"Accept": "application/openmetrics-text;version=1.0.0"})
+        with urlopen(asked, timeout=_SECONDS) as answer:
+            assert answer.headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
+            text = str(answer.read().decode())
+        if "mirror_" not in text:
+            raise NotYetError("no look has ended")
+        return text
+
+    return wait_for("the first look", probe, _SECONDS)
+
+
+def test_a_stack_that_nobody_answers_for_has_no_values_but_what_was_not_asked(stacks: Path) -> None:
+    with exporter("test", "--stacks", stacks) as (process, address):
+        found = values(scrape(address))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(_SECONDS) == 0
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert {name: value for name, value in found.items() if "timestamp" not in name} == {
+        f"mirror_flow_unasked {what}": 1
+        for what in ("connectors", "heartbeatSeconds", "lag", "readAgain", "verdict")
+    }  # fmt: skip
+    assert said.count("could not be asked: test: ") >= 1
+    assert "127.0.0.1" in said
+
+
+def test_ctrl_c_ends_it_during_a_look(stacks: Path) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        kubeconfig = stacks / "kubeconfig"
+        port = str(silent.getsockname()[1])
+        kubeconfig.write_text(kubeconfig.read_text().replace("127.0.0.1:1", f"127.0.0.1:{port}"))
+        with exporter("test", "--stacks", stacks) as (process, _):
+            # It has connected, so it is looking, and it waits for an answer.
+            silent.settimeout(_SECONDS)
+            connection, _ = silent.accept()
+            with connection:
+                process.send_signal(signal.SIGINT)
+                assert process.wait(_SECONDS) == 130
+                assert process.stderr is not None
+                assert "Traceback" not in process.stderr.read()
+
+
+def test_an_address_that_is_taken_is_an_error(stacks: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        answer = replicate("exporter", "test", "--stacks", stacks, "--listen", address)
+    assert answer.returncode == 2
+    assert f"cannot-listen: cannot listen: address already in use, at {address}." in answer.stderr
+
+
+def test_an_address_of_another_machine_is_an_error(stacks: Path) -> None:
+    answer = replicate("exporter", "test", "--stacks", stacks, "--listen", "192.0.2.1:9847")
+    assert answer.returncode == 2
+    assert "cannot-listen: cannot listen: cannot assign requested address, at 192.0.2.1:9847." in answer.stderr
+
+
+@pytest.mark.parametrize("address", ["9847", "127.0.0.1", ":9847", "127.0.0.1:http", "127.0.0.1:70000"])
+def test_an_address_in_another_form_is_refused_with_an_example(address: str) -> None:
+    answer = replicate("exporter", "prod-us-west-2", "--listen", address)
+    assert answer.returncode == 2
+    assert "it is HOST:PORT, such as" in " ".join(answer.stderr.replace("│", "").split())
+
+
+def test_a_stack_that_does_not_exist_is_named_with_those_that_do() -> None:
+    answer = replicate("exporter", "nowhere")
+    assert answer.returncode == 2
+    assert "unknown-stack: stack `nowhere` has no file" in answer.stderr
+
+
+def test_a_topology_with_mistakes_is_not_looked_at(tmp_path: Path) -> None:
+    topology = a_topology()
+    topology["replications"]["orders"]["target"] = "useast"
+    answer = replicate("exporter", "test", "--stacks", write_stack(tmp_path, topology), "--listen", "127.0.0.1:0")
+    assert answer.returncode == 1
+    assert "equal-aliases" in answer.stderr
+    assert "serving" not in answer.stderr

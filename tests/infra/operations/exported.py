@@ -1,0 +1,93 @@
+"""Statuses as the exporter sees them, each well, each with overrides; and what a scrape of them says."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.openmetrics.exposition import generate_latest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from components.contract.report import Verdict
+from infra.operations.exporting import Newest
+from infra.operations.status_document import (
+    ConnectorStatus,
+    FlowStatus,
+    GroupsStatus,
+    GroupStatus,
+    Kind,
+    LagStatus,
+    PartitionStatus,
+    Reason,
+    StackStatus,
+    StatusDocument,
+    VerdictStatus,
+)
+
+NOT_ASKED = (Reason(kind=Kind.UNASKED, text="Kafka cluster useast does not answer"),)
+
+
+def a_connector(**given: Any) -> ConnectorStatus:
+    running = {"wanted": "running", "state": "RUNNING", "tasks": 2, "running_tasks": 2}
+    return ConnectorStatus(**{"name": "orders-source", "role": "source", "resource": "r", **running, **given})
+
+
+def a_lag(partitions: Iterable[PartitionStatus] = (), of: int = 6, missing: tuple[str, ...] = ()) -> LagStatus:
+    behind = tuple(partitions)
+    return LagStatus(
+        records=sum(each.records for each in behind),
+        seconds=max((each.seconds or 0 for each in behind), default=None),
+        partitions=of,
+        behind=len(behind),
+        most=behind,
+        missing_topics=missing,
+    )
+
+
+def behind(partition: str, records: int, seconds: float) -> PartitionStatus:
+    return PartitionStatus(partition=partition, records=records, seconds=seconds)
+
+
+def some_groups(*groups: GroupStatus) -> GroupsStatus:
+    return GroupsStatus(groups=len(groups), records=sum(each.records for each in groups), most=groups)
+
+
+def a_status(**given: Any) -> FlowStatus:
+    well = {
+        "name": "orders",
+        "replication": "orders",
+        "shape": "flow",
+        "source": "useast",
+        "target": "uswest",
+        "could_fail_over": True,
+        "reasons": (),
+        "connectors": (a_connector(),),
+        "heartbeat_seconds": 0.8,
+        "lag": a_lag(),
+        "read_again": some_groups(GroupStatus(name="checkout-web", records=3)),
+        "verdict": VerdictStatus(verdict=Verdict.PASS, time="2026-01-31T02:50:00+00:00", age_seconds=600, current=True),
+        "unasked": (),
+    }
+    return FlowStatus(**{**well, **given})
+
+
+def a_document(*flows: FlowStatus, stack: str = "prod") -> StatusDocument:
+    return StatusDocument(asked_at="2026-01-31T03:00:00+00:00", stacks=(StackStatus(stack=stack, flows=flows),))
+
+
+def scraped(newest: Newest) -> str:
+    registry = CollectorRegistry()
+    registry.register(newest)
+    text: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]  # it has no types
+    return text.decode()
+
+
+def values(text: str) -> dict[str, float]:
+    """What a scrape says, as Prometheus' own parser reads it, by name and labels without those of a flow."""
+    return {
+        sample.name + "".join(f" {sample.labels[key]}" for key in sample.labels if key not in _OF_FLOWS): sample.value
+        for family in text_string_to_metric_families(text)  # type: ignore[no-untyped-call]  # it has no types
+        for sample in family.samples
+    }
+
+
+_OF_FLOWS = {"stack", "flow", "source", "target"}

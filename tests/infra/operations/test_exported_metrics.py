@@ -1,0 +1,167 @@
+"""What Prometheus reads of a look: every fact once, nothing of what could not be asked, nothing old, never too much."""
+
+from typing import Any
+
+import pytest
+
+from components.contract.exported_series import ABOUT_FLOWS, FLOW_LABELS, LOOKED
+from components.contract.report import Verdict
+from infra.operations.exporting import Newest
+from infra.operations.status_document import FlowStatus, GroupStatus, Kind, Reason, StatusDocument, VerdictStatus
+from tests.infra.operations.exported import (
+    NOT_ASKED,
+    a_connector,
+    a_document,
+    a_lag,
+    a_status,
+    behind,
+    scraped,
+    some_groups,
+    values,
+)
+
+BEHIND = (behind("orders-0", 5, 3.5), behind("orders-1", 900, 1.0), behind("a-b-12", 40, 2.0))
+NO_POSITION = GroupStatus(name="checkout-new", records=0, without_position=("orders-0",))
+
+
+def served(document: StatusDocument, worst: int = 20) -> str:
+    newest = Newest(worst, every_seconds=60)
+    newest.take(document)
+    return scraped(newest)
+
+
+def of(flow: FlowStatus, worst: int = 20) -> dict[str, float]:
+    return values(served(a_document(flow), worst))
+
+
+def test_everything_that_was_seen_of_a_flow_has_its_series() -> None:
+    status = a_status(
+        lag=a_lag(BEHIND, missing=("useast.audit",)),
+        read_again=some_groups(GroupStatus(name="checkout-web", records=3), NO_POSITION),
+        connectors=(a_connector(running_tasks=1, failures=("orders-source task 0: x",)),),
+        could_fail_over=False,
+        reasons=(Reason(kind=Kind.PROBLEM, text="a task failed"),),
+    )
+    assert of(status, worst=2) == {
+        "mirror_look_timestamp_seconds": 1769828400,
+        "mirror_flow_could_fail_over": 0,
+        "mirror_flow_unasked connectors": 0,
+        "mirror_flow_unasked heartbeatSeconds": 0,
+        "mirror_flow_unasked lag": 0,
+        "mirror_flow_unasked readAgain": 0,
+        "mirror_flow_unasked verdict": 0,
+        "mirror_connector_running orders-source": 1,
+        "mirror_connector_running_tasks orders-source": 1,
+        "mirror_connector_failures orders-source": 1,
+        "mirror_heartbeat_age_seconds": 0.8,
+        "mirror_partitions": 6,
+        "mirror_partitions_behind": 3,
+        "mirror_missing_topics": 1,
+        "mirror_lag_records": 945,
+        "mirror_lag_seconds": 3.5,
+        # The longest behind, not those with most records.
+        "mirror_partition_lag_records 0 orders": 5,
+        "mirror_partition_lag_seconds 0 orders": 3.5,
+        "mirror_partition_lag_records 12 a-b": 40,
+        "mirror_partition_lag_seconds 12 a-b": 2,
+        "mirror_other_partitions_lag_records": 900,
+        "mirror_groups": 2,
+        "mirror_read_again_records": 3,
+        "mirror_groups_without_position": 1,
+        "mirror_group_read_again_records checkout-web": 3,
+        "mirror_group_read_again_records checkout-new": 0,
+        "mirror_other_groups_read_again_records": 0,
+        "mirror_verdict pass": 1,
+        "mirror_verdict fail": 0,
+        "mirror_verdict error": 0,
+        "mirror_verdict none": 0,
+        "mirror_verdict_timestamp_seconds": 1769827800,
+        "mirror_verdict_current": 1,
+    }
+
+
+def test_every_series_about_a_flow_names_it() -> None:
+    newest = Newest(20, every_seconds=60)
+    newest.take(a_document(a_status(lag=a_lag(BEHIND))))
+    found = {metric.name: metric.samples for metric in newest.collect()}
+    assert set(found) == {LOOKED.name, *(each.name for each in ABOUT_FLOWS)}
+    for each in ABOUT_FLOWS:
+        for sample in found[each.name]:
+            assert set(sample.labels) == {*FLOW_LABELS, *each.more}
+            assert [sample.labels[key] for key in FLOW_LABELS] == ["prod", "orders", "useast", "uswest"]
+
+
+@pytest.mark.parametrize(
+    ("given", "question", "missing"),
+    [
+        ({"connectors": None}, "connectors", "mirror_connector"),
+        ({"heartbeat_seconds": None}, "heartbeatSeconds", "mirror_heartbeat"),
+        ({"lag": None}, "lag", ("mirror_lag", "mirror_partition", "mirror_missing", "mirror_other_partitions")),
+        ({"read_again": None}, "readAgain", ("mirror_read", "mirror_group", "mirror_other_groups")),
+        ({"verdict": None}, "verdict", "mirror_verdict"),
+    ],
+)  # fmt: skip
+def test_what_could_not_be_asked_has_no_value_and_is_named(
+    given: dict[str, Any], question: str, missing: str | tuple[str, ...]
+) -> None:
+    unasked = of(a_status(**given, unasked=(question,), could_fail_over=False, reasons=NOT_ASKED))
+    assert unasked[f"mirror_flow_unasked {question}"] == 1
+    assert sum(value for name, value in unasked.items() if name.startswith("mirror_flow_unasked")) == 1
+    assert not [name for name in unasked if name.startswith(missing)]
+    assert "mirror_flow_could_fail_over" not in unasked
+    assert [name for name in of(a_status()) if name.startswith(missing)]
+
+
+def test_a_flow_with_a_problem_could_not_fail_over_whatever_was_not_asked() -> None:
+    reasons = (*NOT_ASKED, Reason(kind=Kind.PROBLEM, text="a task failed"))
+    assert of(a_status(lag=None, unasked=("lag",), could_fail_over=False, reasons=reasons))[
+        "mirror_flow_could_fail_over"
+    ] == 0  # fmt: skip
+
+
+def test_nothing_behind_is_no_lag_and_a_lag_of_unknown_age_has_no_age() -> None:
+    assert of(a_status())["mirror_lag_seconds"] == 0
+    assert "mirror_lag_seconds" not in of(a_status(lag=a_lag(BEHIND).model_copy(update={"seconds": None})))
+
+
+def test_a_validation_that_was_never_published_is_a_state_without_a_time() -> None:
+    never = of(a_status(verdict=None))
+    assert (never["mirror_verdict none"], never["mirror_verdict pass"]) == (1, 0)
+    assert not [name for name in never if name.startswith("mirror_verdict_")]
+    other = VerdictStatus(verdict=Verdict.FAIL, time="2026-01-31T02:50:00+00:00", age_seconds=600, current=False)
+    failed = of(a_status(verdict=other))
+    assert (failed["mirror_verdict fail"], failed["mirror_verdict_current"]) == (1, 0)
+
+
+def test_flows_of_one_name_in_two_stacks_are_told_apart() -> None:
+    (first,), (second,) = a_document(a_status()).stacks, a_document(a_status(), stack="test").stacks
+    text = served(StatusDocument(asked_at="2026-01-31T03:00:00+00:00", stacks=(first, second)))
+    assert 'mirror_lag_records{flow="orders",source="useast",stack="prod",target="uswest"} 0.0\n' in text
+    assert 'mirror_lag_records{flow="orders",source="useast",stack="test",target="uswest"} 0.0\n' in text
+
+
+@pytest.mark.parametrize("many", [30, 300])
+def test_the_number_of_series_does_not_grow_with_partitions_and_groups(many: int) -> None:
+    partitions = [behind(f"orders-{number}", number, number / 10) for number in range(many)]
+    groups = [GroupStatus(name=f"checkout-{number}", records=number) for number in range(many)]
+    found = of(a_status(lag=a_lag(partitions, of=many), read_again=some_groups(*groups)), worst=20)
+    assert len(found) == 3 * 20 + 27
+    for total, one, others in (
+        ("mirror_lag_records", "mirror_partition_lag_records ", "mirror_other_partitions_lag_records"),
+        ("mirror_read_again_records", "mirror_group_read_again_records ", "mirror_other_groups_read_again_records"),
+    ):
+        assert found[total] == sum(range(many))
+        assert sum(value for name, value in found.items() if name.startswith(one)) + found[others] == found[total]
+
+
+def test_a_look_that_no_other_follows_keeps_its_time_only() -> None:
+    now = 0.0
+    newest = Newest(20, every_seconds=30, clock=lambda: now)
+    assert values(scraped(newest)) == {}
+    newest.take(a_document(a_status()))
+    now = 3 * 30 + 60
+    assert "mirror_lag_records" in values(scraped(newest))
+    now += 1
+    assert values(scraped(newest)) == {"mirror_look_timestamp_seconds": 1769828400}
+    newest.take(a_document(a_status()))
+    assert "mirror_lag_records" in values(scraped(newest))
