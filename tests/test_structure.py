@@ -55,6 +55,11 @@ ENTERED_BY = {
     "infra.local": ("infra.environment", "infra.commands.local", "infra.commands.demo"),
     "infra.commands": (),
 }
+#: The root of the repository. What a command writes there belongs to nobody.
+IN_THE_ROOT = {
+    *(".ci", ".github", ".gitignore", "LICENSE", "Makefile", "Pulumi.yaml", "README.md", "components", "infra"),
+    *("pyproject.toml", "requirements.txt", "spark", "stacks", "tests"),
+}
 #: What `components.kafka` imports besides itself: the standard library only.
 STANDARD_LIBRARY_ONLY = "components.kafka"
 
@@ -135,6 +140,11 @@ def test_every_package_has_its_place() -> None:
             if layer_of(module_of(source), top, layers) is None
         } - {"infra.promotion"}
         assert not homeless
+
+
+def test_the_root_holds_nothing_else() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert {path.split("/")[0] for path in listed.splitlines()} == IN_THE_ROOT
 
 
 def test_the_public_surface_is_what_it_says() -> None:
