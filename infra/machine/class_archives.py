@@ -7,17 +7,18 @@ from infra.machine import paths
 from infra.machine.jdk import Jdk
 
 
+def archive_file(jdk: Jdk, program: str, *class_path: str | Path) -> Path:
+    """Where the archive of `program` is, once a JVM with this class path has ended by itself."""
+    digest = hashlib.sha256("\n".join(map(str, (jdk.home, *class_path))).encode()).hexdigest()[:16]
+    return paths.cache() / "class-archives" / f"{program}-{digest}.jsa"
+
+
 def class_archive(jdk: Jdk, program: str, *class_path: str | Path) -> tuple[str, ...]:
     """Options of a JVM that runs `program`, which names the archive.
 
     The JVM writes the archive when it ends for the first time, and starts without it if it cannot read it.
     Source: JDK-8261455, in JDK 19 and later.
     """
-    digest = hashlib.sha256("\n".join(map(str, (jdk.home, *class_path))).encode()).hexdigest()[:16]
-    folder = paths.cache() / "class-archives"
-    folder.mkdir(parents=True, exist_ok=True)
-    return (
-        "-XX:+AutoCreateSharedArchive",
-        f"-XX:SharedArchiveFile={folder / f'{program}-{digest}.jsa'}",
-        "-Xlog:cds*=off",
-    )
+    file = archive_file(jdk, program, *class_path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return ("-XX:+AutoCreateSharedArchive", f"-XX:SharedArchiveFile={file}", "-Xlog:cds*=off")

@@ -18,13 +18,16 @@ from infra.local.operator.worker_properties import as_properties_file, in_folder
 from infra.local.parts import processes
 from infra.local.parts.processes import ProcessRecord, free_port
 from infra.local.state import write_private
-from infra.machine.class_archives import class_archive
+from infra.machine.class_archives import archive_file, class_archive
 from infra.machine.jdk import Jdk
 
 log = logging.getLogger(__name__)
 
 STOP_GRACE_SECONDS = 15.0
 """After this a worker is killed: one without READ on its offsets topic never ends by itself."""
+_WRITING_SECONDS = 60.0
+"""The same while there is no archive of a worker's classes: the first one that ends writes it, for seconds on end.
+Killed while it does, it would leave every later worker to start slowly and to try again."""
 
 MAIN_CLASS = "org.apache.kafka.connect.cli.ConnectDistributed"
 LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
@@ -182,7 +185,7 @@ class Workers:
         if self.is_stopping(record):
             return
         log.info("worker %s (pid %d) is being stopped", record.name, record.pid)
-        self._kill_at[record.key, record.index] = time.time() + STOP_GRACE_SECONDS
+        self._kill_at[record.key, record.index] = time.time() + self._grace_seconds()
         process = processes.find(record)
         if process is not None:
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -190,9 +193,13 @@ class Workers:
 
     def stop_all(self) -> None:
         """Stop every worker and wait for the last."""
-        processes.stop_all(self._records.values(), STOP_GRACE_SECONDS)
+        processes.stop_all(self._records.values(), self._grace_seconds())
         self._records.clear()
         self._save()
+
+    def _grace_seconds(self) -> float:
+        archive = archive_file(self._runtime.jdk, MAIN_CLASS, self._runtime.connect_lib)
+        return STOP_GRACE_SECONDS if archive.exists() else _WRITING_SECONDS
 
     def folder(self, key: Key) -> Path:
         """The private folder of one component's workers."""

@@ -57,4 +57,4 @@ def _probe(_: Site) -> None:
     """The operator has no endpoint to ask: it is ready once its process runs."""
 
 
-OPERATOR = Part("operator", _prepare, _probe, grace_seconds=40)
+OPERATOR = Part("operator", _prepare, _probe, grace_seconds=75)
