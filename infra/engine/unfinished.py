@@ -9,6 +9,7 @@ change is undone, that one would first create them again, and be refused, too.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,12 @@ from pulumi import automation
 
 from infra.engine.command import Say
 from infra.kubernetes.access import asking_kubernetes
-from infra.kubernetes.api import KubernetesApi, Reference, reference
+from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
+from infra.waiting import DeadlineError, NotYetError, wait_for
 
 _KUBERNETES = "kubernetes:"
+#: How long a provider may outlive its killed engine, and do what it had begun.
+_OUTLIVING_SECONDS = 5.0
 State = Mapping[str, Any]
 
 
@@ -47,7 +51,7 @@ def settle(
         "The last deployment did not end, and only the cluster knows what it left there.",
         "allow the account of the stack's Kubernetes context to read what it deploys.",
     ):
-        found = [each for each in begun if api.get(each.object) is not None]
+        found = created(begun, api.get)
         again = {each for each in replaced & set(declared() if replaced else ()) if api.get(each) is not None}
     settled = adopting(keeping(state, again), found)
     if settled == state:
@@ -56,6 +60,24 @@ def settle(
     if found:
         # The provider's own fields of the state can be read from the object only.
         stack.refresh(target=[each.urn for each in found], on_output=say, on_error=say, suppress_outputs=True)
+
+
+def created(
+    begun: Sequence[PendingCreate],
+    get: Callable[[Reference], Object | None],
+    outliving_seconds: float = _OUTLIVING_SECONDS,
+) -> list[PendingCreate]:
+    """Those whose object exists, or does before the killed deployment's provider must have ended, too."""
+    found: list[PendingCreate] = []
+
+    def look() -> None:
+        found.extend([each for each in begun if each not in found and get(each.object) is not None])
+        if len(found) < len(begun):
+            raise NotYetError(f"{len(found)} of {len(begun)} objects")
+
+    with suppress(DeadlineError):
+        wait_for("what a killed deployment had begun", look, outliving_seconds)
+    return found
 
 
 def adopting(state: State, found: Sequence[PendingCreate]) -> dict[str, Any]:

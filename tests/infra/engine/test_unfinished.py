@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from infra.engine.unfinished import PendingCreate, adopting, keeping, pending_creates, replaced_objects
-from infra.kubernetes.api import Reference
+from infra.engine.unfinished import PendingCreate, adopting, created, keeping, pending_creates, replaced_objects
+from infra.kubernetes.api import Object, Reference
 from tests.infra.provider import undone_change
 from tests.repository import ROOT
 
@@ -45,6 +45,18 @@ def test_what_was_created_is_recorded_and_the_rest_is_forgotten() -> None:
     recorded = {**begun["resource"], "id": "mirror-orders/orders", "outputs": begun["resource"]["inputs"]}
     assert adopting(state, [found]) == {"resources": [{"urn": "urn:stack"}, recorded], "pending_operations": []}
     assert adopting(state, [])["resources"] == [{"urn": "urn:stack"}]
+
+
+def test_what_a_provider_creates_after_its_engine_was_killed_is_found() -> None:
+    """Otherwise the next deployment ends with "already exists", and so does every later one."""
+    begun = pending_creates({"pending_operations": [an_operation(), an_operation("urn:other", namespace="never")]})
+    answers: list[Object | None] = [None, {"kind": "KafkaConnect"}]
+
+    def get(wanted: Reference) -> Object | None:
+        return answers.pop(0) if wanted == begun[0].object and answers else None
+
+    assert created(begun, get, outliving_seconds=0.3) == [begun[0]]
+    assert created(begun, lambda _: {}, outliving_seconds=60) == list(begun)
 
 
 CONFIG = "urn:pulumi:local::replication::kubernetes:core/v1:ConfigMap::orders-replication-config"
