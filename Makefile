@@ -22,7 +22,7 @@ help:
 	@echo "make bench   measure checks, deployments and validation"
 	@echo "make alerts  let promtool judge the alerts of a flow"
 	@echo "make drills  fail over and back each shape of flow on the local stack, and count"
-	@echo "make model   look for a wrong verdict in 10,000 random histories of a partition"
+	@echo "make model   look for a wrong verdict in 10,000 random histories each of partitions, flows and pairs"
 	@echo "make faults  make faults on running flows and print what the validation says of each: FAULTS='--only acl'"
 
 setup: $(READY)

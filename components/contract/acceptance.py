@@ -21,7 +21,7 @@ ACCEPTABLE: Mapping[str, str] = {
     "filtered-on-target": "these records were replicated before the filters were set",
     "empty-range": "the flow works although its topics hold no records",
     "groups-not-visible": "the groups' offsets are translated, or they have been deleted",
-    "losses-not-visible": "the source removed no record before it was replicated",
+    "losses-not-visible": "no record was removed before it was replicated",
     "no-offset-sync": "these groups start on the target without an offset",
     "nothing-proven": "offsets are translated correctly although no record shows it",
     "possible-markers": "the missing offsets were transaction markers, aborted or compacted records",

@@ -65,6 +65,28 @@ def with_expired(
     return [each._replace(kind="extra-head") if expired(each) else each for each in differences]
 
 
+def with_late(
+    differences: Sequence[Difference],
+    sides: Mapping[TopicPartition, Sides],
+    syncs: Mapping[TopicPartition, SyncHistory],
+) -> list[Difference]:
+    """`differences`, where records that the flow has not read yet are late, and have not expired on a target whose log
+    is empty. Behind the newest offset sync, each record has taken one offset on both sides."""
+    found: list[Difference] = []
+    for each in differences:
+        latest, target = syncs.get(each.partition, SyncHistory()).latest, sides[each.partition].target
+        if each.kind != "missing" or latest is None or target.size or target.end <= latest.downstream:
+            found.append(each)
+            continue
+        first_late = max(each.first, latest.upstream + target.end - latest.downstream)
+        late = min(each.records, max(0, each.last + 1 - first_late))
+        if late:
+            found.append(each._replace(kind="missing-tail", records=late, first=first_late))
+        if late < each.records:
+            found.append(each._replace(records=each.records - late, last=min(each.last, first_late - 1)))
+    return found
+
+
 def by_newest(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> list[Difference]:
     """`differences`, where the newest record of each key decides what the target of a compacted topic still owes.
 

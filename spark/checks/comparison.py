@@ -9,7 +9,7 @@ from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark import pairing, readers, transforms
 from spark.checks.beginnings import known_starts, owed_ends, without_start
-from spark.checks.causes import by_newest, made_anew, times_sent_again, with_expired, with_replaced
+from spark.checks.causes import by_newest, made_anew, times_sent_again, with_expired, with_late, with_replaced
 from spark.checks.first_pass import STILL_SECONDS, FirstPass, both_clusters, both_sides, logs_on_target
 from spark.checks.meanings import Difference, Sides
 from spark.checks.open_transactions import settled, unread
@@ -46,7 +46,7 @@ def compared(
         )
         for each, side in sides.items()
     }
-    differences = with_expired(differences, known, syncs)
+    differences = with_late(with_expired(differences, known, syncs), known, syncs)
     return differences, with_replaced(differences, known)
 
 

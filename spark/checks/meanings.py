@@ -91,6 +91,11 @@ _OF_ANOTHER_SOURCE: Mapping[words.Meaning, words.Meaning] = {
         (words.EXTRA, words.NEWEST_OUTDATED, words.NEWEST_UNDELETED, words.NEWEST_FOREIGN), words.OF_OLD_SOURCE
     ),
 }
+#: What a difference means on a target that has records of its own.
+_IN_GUARDED: Mapping[words.Meaning, words.Meaning] = {
+    words.EXTRA: words.MARKED_ELSEWHERE,
+    words.EXPIRED_ON_TARGET: words.EXPIRED_OR_LOST,
+}
 ON_TARGET_ONLY = frozenset({"extra", "extra-head"})
 REPLACED = frozenset({"missing", "missing-head", "missing-hole"})
 
@@ -131,11 +136,13 @@ def _missing_head(difference: Difference, sides: Sides) -> words.Meaning:
 
 
 def _nothing_equal(sides: Sides) -> words.Meaning:
+    """In a guarded flow, the target may still hold records of its own."""
     if sides.target_records:
         return words.DIFFERENT
     if sides.remade:
         return words.REMADE
-    return words.EXPIRED_ON_TARGET if sides.target.start > 0 and not sides.target.size else words.LAGGING
+    expired = sides.target.start > 0 and (sides.guarded or not sides.target.size)
+    return words.EXPIRED_ON_TARGET if expired else words.LAGGING
 
 
 def _of_newest(difference: Difference, sides: Sides) -> words.Meaning:
@@ -151,8 +158,8 @@ def meaning(difference: Difference, sides: Sides) -> words.Meaning:
     found = _of_both_logs(difference, sides)
     if sides.source_anew:
         return _OF_ANOTHER_SOURCE.get(found, found)
-    if sides.guarded and found == words.EXTRA:
-        return words.MARKED_ELSEWHERE
+    if sides.guarded:
+        found = _IN_GUARDED.get(found, found)
     return words.DIFFERENT if sides.replaced and found == words.MISSING else found
 
 

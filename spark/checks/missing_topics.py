@@ -30,21 +30,11 @@ def absent_from_target(flow: OpenFlow) -> tuple[list[Finding], dict[str, int]]:
     }
     logs = flow.source.offsets(missing)
     refresh = flow.parameters.refresh_topics_seconds
-    young = _young(logs, flow.source.offsets_at(dict.fromkeys(missing, now_ms() - round(refresh * 1000))))
+    young = young_partitions(logs, flow.source.offsets_at(dict.fromkeys(missing, now_ms() - round(refresh * 1000))))
     findings += absent_topics(
         flow.target.where, {topic: named.get(topic, topic) for topic in absent}, young_topics(missing, young), refresh
     )
-    for topic, count in sorted(flow.partitions.items()):
-        remote = on_target[topic]
-        if remote is not None and remote < count:
-            what = f"{topic} has {count} partitions on the source and {remote} on the target"
-            added = young_topics({each for each in missing if each.topic == topic}, young)
-            found = (
-                error("not-discovered-yet", f"{what}. {_YOUNG.format(refresh)}", count - remote)
-                if added
-                else fail("partitions-not-replicated", what, count - remote)
-            )
-            findings.append(found)
+    findings += absent_partitions(flow.partitions, flow.remote_partitions, flow.policy, young, refresh)
     if not parts.parts_of(flow.parameters):
         return findings, {}
     records = {topic: sum(log.size for each, log in logs.items() if each.topic == topic) for topic in absent}
@@ -92,7 +82,9 @@ def left_out(flow: FlowParameters, on_source: Collection[str]) -> list[Finding]:
 _YOUNG = "Nothing there is older than {:g} s (refreshTopicsSeconds), which the source connector may take to discover it"
 
 
-def _young(logs: Mapping[TopicPartition, OffsetRange], since: Mapping[TopicPartition, int]) -> set[TopicPartition]:
+def young_partitions(
+    logs: Mapping[TopicPartition, OffsetRange], since: Mapping[TopicPartition, int]
+) -> set[TopicPartition]:
     """Partitions that may be younger than a time: nothing was removed from them, and no record is older.
 
     `since` holds the first offset at or after that time; -1 if there is none.
@@ -116,6 +108,28 @@ def absent_topics(where: str, named: Mapping[str, str], young: Collection[str], 
     if new:
         what = f"{where} has no remote topic yet for: {', '.join(new)}. {_YOUNG.format(refresh)}"
         found.append(error("not-discovered-yet", what, len(new)))
+    return found
+
+
+def absent_partitions(
+    partitions: Mapping[str, int],
+    remote_partitions: Mapping[str, int],
+    policy: ReplicationPolicy,
+    young: Collection[TopicPartition],
+    refresh: float,
+) -> list[Finding]:
+    """The findings for remote topics with fewer partitions than their source topics."""
+    found = []
+    for topic, count in sorted(partitions.items()):
+        remote = remote_partitions.get(policy.remote(topic), count)
+        if remote < count:
+            what = f"{topic} has {count} partitions on the source and {remote} on the target"
+            missing = {TopicPartition(topic, number) for number in range(remote, count)}
+            found.append(
+                error("not-discovered-yet", f"{what}. {_YOUNG.format(refresh)}", count - remote)
+                if young_topics(missing, young)
+                else fail("partitions-not-replicated", what, count - remote)
+            )
     return found
 
 

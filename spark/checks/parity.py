@@ -17,7 +17,7 @@ from types import MappingProxyType
 from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, note
 from components.contract.wording import agreeing, numbered
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks import parts
+from spark.checks import parts, words
 from spark.checks.comparison import compared
 from spark.checks.first_pass import FirstPass
 from spark.checks.loops import Loop, loop_findings
@@ -26,10 +26,10 @@ from spark.checks.meanings import BEFORE_START, NEWEST, NOT_BEGUN, REORDERED, UN
 from spark.checks.missing_topics import absent_from_target, foreign_topic_findings
 from spark.checks.open_transactions import open_transaction_findings
 from spark.checks.parity_findings import (
-    compacted,
     lags,
     parity_findings,
     parity_samples,
+    undecided,
     unread_on_source,
     unread_on_target,
 )
@@ -101,8 +101,11 @@ def _coverage(
     """The partitions that were judged, including those that the target lacks; topics that loop are judged as such."""
     changed = set(first_pass.disagreeing) - unread.keys() if not flow.parameters.comparable else set()
     unknown = {each.partition for each in differences if each.kind == UNPROVEN} - unread.keys()
+    by_compaction = undecided(differences, sides, words.COMPACTED) - unread.keys() - unknown
+    expired = undecided(differences, sides, words.EXPIRED_OR_LOST) - unread.keys() - unknown - by_compaction
     not_judged = {
-        "compacted": len(compacted(differences, sides) - unread.keys() - unknown),
+        "compacted": len(by_compaction),
+        "losses-not-visible": len(expired),
         "open-transaction": len(unread),
         "records-not-compared": len(changed),
         "start-not-proven": len(unknown),

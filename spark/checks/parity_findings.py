@@ -18,9 +18,11 @@ from spark.checks.meanings import (
 )
 
 
-def compacted(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> set[TopicPartition]:
-    """The partitions with records that are not judged because of compaction."""
-    return {each.partition for each in differences if meaning(each, sides[each.partition]) == words.COMPACTED}
+def undecided(
+    differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides], why: words.Meaning
+) -> set[TopicPartition]:
+    """The partitions with records that are not judged for one reason, such as `words.COMPACTED`."""
+    return {each.partition for each in differences if meaning(each, sides[each.partition]) == why}
 
 
 def lags(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> dict[str, int]:

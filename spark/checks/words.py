@@ -39,6 +39,12 @@ EXPIRED_ON_TARGET = Meaning(
     Severity.NOTE,
     "record[|s] [has|have] already expired on {target}",
 )
+EXPIRED_OR_LOST = Meaning(
+    "losses-not-visible",
+    Severity.ERROR,
+    "record[|s] of {source} [is|are] missing on {target}, which has removed records. It also has records of its "
+    "own, so nothing shows whether [it|they] ever crossed",
+)
 EXPIRED_ON_SOURCE = Meaning(
     "expired-on-source",
     Severity.NOTE,

@@ -111,8 +111,8 @@ REMEDIES: Mapping[str, str] = {
     "`replicate diff {stack} --against cluster` shows whether the flow runs as declared",
     "keys-undeleted": "write a tombstone of each of these keys (a record without a value) to the topic on {source}. If "
     "the keys were never there, " + _FIND_WRITER,
-    "losses-not-visible": "give the topics on {source} a `retention.ms` that is longer than the longest interruption "
-    "to survive",
+    "losses-not-visible": "give the topics on {source}, and in a `prefixlessPair` also on {target}, a `retention.ms` "
+    "that is longer than the longest interruption to survive",
     "lost-to-retention": "the records are lost on {target}. Copy them from a backup if there is one, and give the "
     "topics on {source} a `retention.ms` that is longer than the longest interruption to survive",
     "marked-elsewhere": "find the producer that writes records with this header, which is reserved for the guards, and "

@@ -135,12 +135,12 @@ CLUSTER_FAULTS = (
     Fault(
         "no-read", "the connectors lose READ on a source topic", FAIL,
         _without("useast", "TOPIC", "LITERAL", "orders", "READ"),
-        ("acl-missing",), ("orders", "READ", "replicate acls local"),
+        ("acl-missing",), ("orders", "READ", "--add --allow-principal User:mirror --operation Read --topic orders"),
     ),
     Fault(
         "no-groups", "the connectors lose DESCRIBE on the groups of the source", FAIL,
         _without("useast", "GROUP", "PREFIXED", "checkout-", "DESCRIBE"),
-        ("acl-missing",), ("checkout-", "DESCRIBE", "replicate acls local"),
+        ("acl-missing",), ("checkout-", "DESCRIBE", "--add --allow-principal User:mirror --operation Describe --group"),
     ),
     Fault(
         "acls-hidden", "the validation's user may not look at ACLs", ERROR,

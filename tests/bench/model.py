@@ -2,14 +2,16 @@
 
 import time
 
+from tests.model.flow_machine import Flow
 from tests.model.machine import Offsets, run
+from tests.model.pair_machine import Marks
 from tests.model.parity_machine import Parity
 
 RUNS = 10_000
 
 
 def main() -> None:
-    for machine, what in ((Offsets, "offsets"), (Parity, "records")):
+    for machine, what in ((Offsets, "offsets"), (Parity, "records"), (Flow, "flows"), (Marks, "pairs")):
         began = time.monotonic()
         run(machine, RUNS, shrink=True)
         print(f"{what}: {RUNS} runs without a counterexample in {time.monotonic() - began:.0f} s")

@@ -46,9 +46,9 @@ class Parity(RuleBasedStateMachine):
         self.wrong = self.anew = self.aborted = False
         self.restarts = 0
 
-    @initialize(lag_max=st.sampled_from((0, 3, 100)), compacted=st.booleans(), data=st.data())
-    def begin(self, lag_max: int, compacted: bool, data: Any) -> None:
-        self.logs = Logs(lag_max, compacted=compacted)
+    @initialize(lag_max=st.sampled_from((0, 3, 100)), compacted=st.booleans(), evaluated=st.booleans(), data=st.data())
+    def begin(self, lag_max: int, compacted: bool, evaluated: bool, data: Any) -> None:
+        self.logs = Logs(lag_max, compacted=compacted, evaluated=evaluated)
         self.kind = data.draw(st.sampled_from(self.kinds))
 
     @rule(records=FEW)
@@ -90,10 +90,10 @@ class Parity(RuleBasedStateMachine):
         end = self.logs.position if side == "source" else len(self.logs.target)
         self.logs.compact(side, data.draw(st.integers(0, end)), tombstones=tombstones)
 
-    @only_if("filtered")
+    @precondition(lambda self: self.logs.evaluated or self.kind in ("filtered", "several"))
     @rule()
     def filter_next(self) -> None:
-        """A transform drops the next record that is produced."""
+        """A transform drops the next record that is produced. If the job can evaluate it, it hides no other fault."""
         self.logs.filtered.add(self.logs.number)
 
     @only_if("dropped")

@@ -6,7 +6,7 @@ import pytest
 
 from components.contract.report import Severity
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.causes import by_newest, made_anew, with_expired, with_replaced
+from spark.checks.causes import by_newest, made_anew, with_expired, with_late, with_replaced
 from spark.checks.meanings import Difference, Sides
 from spark.checks.parity_findings import (
     parity_findings,
@@ -264,6 +264,41 @@ def test_records_sent_again_from_what_the_source_has_removed_are_not_somebody_el
     again, stray = Difference(ORDERS, "extra", 10, 100, 109), Difference(ORDERS, "extra", 1, 120, 120)
     given = {ORDERS: sides(source=(90, 130), target=(0, 150))}
     assert with_expired([again, stray], given, {ORDERS: history}) == [again._replace(kind="extra-head"), stray]
+
+
+def test_records_that_the_flow_has_not_read_have_not_expired_on_an_empty_target() -> None:
+    """Retention has emptied the target, and the connector stands still: what follows on the source is late."""
+    given = {ORDERS: sides(target=(60, 60), held=0)}
+    history = {ORDERS: SyncHistory((Sync(40, 40),))}
+    expired = Difference(ORDERS, "missing", 60, 0, 59)
+    assert with_late([expired], given, history) == [expired]
+    both = Difference(ORDERS, "missing", 100, 0, 99)
+    late = Difference(ORDERS, "missing-tail", 40, 60, 99)
+    assert with_late([both], given, history) == [late, expired]
+    assert with_late([both._replace(records=40, first=60)], given, history) == [late]
+    codes = {each.code: each.severity for each in parity_findings([late, expired], given)}
+    assert codes == {"not-replicated-yet": Severity.FAIL, "expired-on-target": Severity.NOTE}
+    assert with_late([both], given, {}) == [both]
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "code"),
+    [
+        pytest.param("missing", sides(target=(4, 4), held=0), "expired-on-target", id="an empty target removed all"),
+        pytest.param("missing", sides(target=(4, 9), held=0), "not-replicated-yet", id="it holds aborted records"),
+        pytest.param(
+            "missing", replace(sides(target=(4, 9), held=0), guarded=True), "losses-not-visible", id="it has its own"
+        ),
+        pytest.param(
+            "missing-head", replace(sides(target=(4, 9)), guarded=True), "losses-not-visible", id="some are its own"
+        ),
+    ],
+)
+def test_a_target_with_records_of_its_own_does_not_show_what_has_expired_there(
+    kind: str, given: Sides, code: str
+) -> None:
+    (finding,) = parity_findings([Difference(ORDERS, kind, 4, 0, 3)], {ORDERS: given})
+    assert finding.code == code
 
 
 def keys(kind: str, first: int = 5) -> Difference:

@@ -1,0 +1,31 @@
+"""The state machine finds nothing in what judges a guarded pair, and finds each bug that is put into it."""
+
+from typing import Any
+
+import pytest
+
+from spark.checks import meanings
+from spark.checks.first_pass import FirstPass
+from tests.model import pair_machine
+from tests.model.machine import run
+from tests.model.pair_machine import Marks
+
+RUNS = 300
+
+BUGS: dict[str, tuple[object, str, Any]] = {
+    "marks are not looked at": (FirstPass, "with_other_marks", property(lambda _: [])),
+    "a mark on the source is no finding": (pair_machine, "mark_findings", lambda *_: []),
+    "a record that is missing has expired": (meanings, "_IN_GUARDED", {}),
+}
+
+
+def test_no_verdict_on_a_pair_is_wrong_whatever_carries_a_mark() -> None:
+    run(Marks, RUNS)
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_bug_in_the_judging_code_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that finds nothing in wrong code proves nothing about right code."""
+    monkeypatch.setattr(*BUGS[bug])
+    with pytest.raises(AssertionError):
+        run(Marks, RUNS)
