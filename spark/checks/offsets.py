@@ -233,6 +233,7 @@ def _outcome(
         findings.append(error("nothing-proven", f"{what}. {remedy}"))
     unproven = _unproven(findings)
     read_again = [proof.read_again for proof in shown]
+    by_counting = sum(proof.by_counting for proof in shown)
     counts: dict[str, int | float] = {
         "groups": len(groups),
         "committedOffsets": len(look.positions),
@@ -240,6 +241,7 @@ def _outcome(
         "proven": len(shown),
         "readAgain": sum(read_again),
         "readAgainMax": max(read_again, default=0),
+        "byCounting": by_counting,
         "activeOnTarget": sum(position.active for position in look.positions),
         "rangesRead": proven.ranges_read,
         "recordsRead": proven.records_read,
@@ -249,6 +251,8 @@ def _outcome(
         f"{numbered(len(groups), 'group[|s]')} proven by their records; at most "
         f"{numbered(sum(read_again), 'record[|s]')} read again"
     )
+    if by_counting:
+        summary += f"; {by_counting} of them proven by counting, because several records are equal"
     coverage = Coverage("committed offsets", len(look.positions) - sum(unproven.values()), unproven)
     rows = group_rows(look.positions, proven.by_position, ((each.position, each.finding) for each in found))
     return CheckOutcome(CheckName.OFFSETS, summary, counts, tuple(findings), proven.samples(), coverage, rows)

@@ -6,7 +6,7 @@ at offset `committed` on the source may continue at `downstream` on the target.
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from components.contract.report import Finding, error, fail
@@ -166,11 +166,13 @@ class Landing(NamedTuple):
 @dataclass(frozen=True)
 class Proof:
     """The result for one position. `source_offset`: the source offset that a consumer at the checkpoint really is at.
-    `read_again`: at most this many records before `committed` are read a second time."""
+    `read_again`: at most this many records before `committed` are read a second time. `by_counting`: several source
+    records are equal, and offset syncs say which of them it is."""
 
     finding: Finding | None
     source_offset: int | None = None
     read_again: int = 0
+    by_counting: bool = False
 
     @property
     def proven(self) -> bool:
@@ -238,8 +240,10 @@ def prove(
     equal = [each.offset for each in candidates.records if each.digest == found.record.digest]
     if not equal:
         return Proof(_not_found(position, found, source_log, guess, inexact))
-    offset = guess.offset if guess is not None and guess.offset in equal else max(equal)
-    return _standing_at(offset + 1 if found.after else offset, position, candidates, source_log)
+    expected = guess is not None and guess.offset in equal
+    offset = guess.offset if guess is not None and expected else max(equal)
+    proof = _standing_at(offset + 1 if found.after else offset, position, candidates, source_log)
+    return replace(proof, by_counting=expected and len(equal) > 1)
 
 
 def _standing_at(standing: int, position: Position, candidates: Candidates, source_log: OffsetRange) -> Proof:

@@ -69,13 +69,17 @@ def test_the_union_is_complete_and_each_topic_has_one_connector(divided: Deploye
 def test_a_stopped_source_connector_is_named_with_its_lag_and_no_other(divided: Deployed) -> None:
     with divided.edited("shop-source-views", {"state": "stopped"}, {"state": "running"}):
         source, target = (divided.endpoints.regions[alias] for alias in ("useast", "uswest"))
+        views = sum(end_offsets(source, ["views-web"]).values())
         make_example_traffic(source, 100, 1, TRAFFIC)
         carts = sum(end_offsets(source, ["carts"]).values())
         wait_for("carts to arrive", lambda: expect_records(target, "useast.carts", carts), ARRIVAL_SECONDS)
+        listed_when_stored(divided, carts + views)
         # Nothing of the stopped connector can arrive, however long the job waits.
         outcome = divided.validate("shop", catch_up_seconds=1)
     assert outcome.verdict is Verdict.FAIL
     assert check_named(outcome, "parity").counts["lagging"] == 100, told(outcome)
+    moved = check_named(outcome, "connectors-run").counts
+    assert (moved["storedOffsets"], moved["offsetsBehind"]) == (4, 100), told(outcome)
     behind = [
         finding.message for check in outcome.checks for finding in check.findings if finding.code == "part-behind"
     ]

@@ -142,7 +142,9 @@ def test_of_equal_records_the_expected_one_counts_else_the_highest() -> None:
     """Identical records must neither hide a skip nor pretend one."""
     found = Landing(Record(100, 5, "A1"), after=False)
     twins = [Record(90, 5, "A1"), Record(130, 5, "A1")]
-    assert proof_of(a_position(100, 100), found, twins, Guess(90, True)).source_offset == 90
+    expected = proof_of(a_position(100, 100), found, twins, Guess(90, True))
+    assert (expected.source_offset, expected.by_counting) == (90, True)
+    assert not proof_of(a_position(100, 100), found, twins[:1], Guess(90, True)).by_counting
     assert code(proof_of(a_position(100, 100), found, twins)) == "offset-skips-records"
 
 
