@@ -1,33 +1,17 @@
 """Model -> components: what a stack registers and exports."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pulumi
 
-from components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
+from components.contract.problems import CannotRunError, ReplicationError, raise_errors
 from components.flows.digest import model_digest
-from components.flows.resolved import ResolvedFlow, resolve_flows
+from components.flows.resolved import resolve_flows
 from components.render.deployments import flow_outputs
 from components.render.job_parameters import job_parameters
-from components.render.kafka_users import kafka_user_objects
-from components.render.monitoring import monitoring_objects
-from components.resources.kafka_users import KafkaUsers, KafkaUsersArgs
-from components.resources.monitoring import Monitoring, MonitoringArgs
-from components.resources.replications import (
-    BidirectionalPrefixlessPair,
-    BidirectionalPrefixlessPairArgs,
-    ConnectClusterSplit,
-    ConnectClusterSplitArgs,
-    KafkaMirrorMaker2,
-    KafkaMirrorMaker2Args,
-    ReplicationFlow,
-    ReplicationFlowArgs,
-)
-from components.topology.model import Flow, MirrorMaker2, PrefixlessPair, Split
+from components.resources.whole_topology import WholeTopologyArgs, register_topology
 from infra.promotion.rule.state import unproven
 from infra.settings import ALLOW_UNPROVEN, PROJECT, StackSettings, deployed_settings
 from infra.stack_checks import check_configuration, raise_by_gitops, raise_mistakes
@@ -97,45 +81,18 @@ def _register(settings: StackSettings) -> None:
     flows = resolve_flows(settings.topology, settings.region, settings.values)
     config = pulumi.Config(PROJECT)
     secrets = {key: config.require_secret(key) for key in settings.secret_keys}
-    warned: set[Problem] = set()
-    for name in dict.fromkeys(flow.expanded.replication for flow in flows):
-        of_replication = [flow for flow in flows if flow.expanded.replication == name]
-        _component(name, of_replication, settings, secrets, warned)
-    if kafka_user_objects(settings.topology, settings.region):
-        KafkaUsers("kafka-users", KafkaUsersArgs(topology=settings.topology, region=settings.region, secrets=secrets))
-    if monitoring_objects(settings.topology, settings.stack, settings.region):
-        args = MonitoringArgs(topology=settings.topology, stack=settings.stack, region=settings.region)
-        Monitoring("monitoring", args)
+    register_topology(
+        WholeTopologyArgs(
+            topology=settings.topology,
+            flows=flows,
+            stack=settings.stack,
+            region=settings.region,
+            secrets=secrets,
+            addresses=settings.values,
+        )
+    )
     pulumi.export("replications", {flow.name: flow_outputs(flow) for flow in flows})
     pulumi.export("modelDigest", model_digest(settings.topology))
     if settings.allow_unproven is not None:
         pulumi.export(ALLOW_UNPROVEN, settings.allow_unproven)
     pulumi.export("validation", job_parameters(settings.stack, flows).document())
-
-
-def _component(
-    name: str,
-    flows: Sequence[ResolvedFlow],
-    settings: StackSettings,
-    secrets: Mapping[str, pulumi.Output[str]],
-    warned: set[Problem],
-) -> pulumi.ComponentResource:
-    around: dict[str, Any] = {
-        "clusters": settings.topology.clusters,
-        "strimzi": settings.topology.strimzi,
-        "secrets": secrets,
-        "addresses": settings.values,
-        "warned": warned,
-    }
-    match settings.topology.replications[name]:
-        case Flow() as flow:
-            return ReplicationFlow(name, ReplicationFlowArgs(flow=flow, **around))
-        case PrefixlessPair() as pair:
-            targets = frozenset(half.settings.target for half in flows)
-            args = BidirectionalPrefixlessPairArgs(pair=pair, targets=targets, **around)
-            return BidirectionalPrefixlessPair(name, args)
-        case Split() as split:
-            return ConnectClusterSplit(name, ConnectClusterSplitArgs(split=split, **around))
-        case MirrorMaker2() as mirrors:
-            targets = frozenset(mirror.settings.target for mirror in flows)
-            return KafkaMirrorMaker2(name, KafkaMirrorMaker2Args(mirrors=mirrors, targets=targets, **around))

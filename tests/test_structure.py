@@ -14,7 +14,18 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = [*ROOT.glob("infra/**/*.py"), *ROOT.glob("components/**/*.py"), *ROOT.glob("spark/**/*.py")]
 
 #: The packages of `components/`, lowest first: each may import those before it.
-COMPONENTS = ("kafka", "contract", "properties", "topology", "flows", "render", "checks", "changes", "resources")
+COMPONENTS = (
+    "kafka",
+    "contract",
+    "properties",
+    "topology",
+    "flows",
+    "render",
+    "checks",
+    "changes",
+    "resources",
+    "provider",
+)
 #: The packages and modules of `infra/` likewise.
 INFRA = (
     "waiting",
@@ -45,7 +56,10 @@ INFRA = (
 )
 #: Third-party package -> the only packages of ours that import it. Where a package is not listed, anybody may.
 ONLY_IN = {
-    "pulumi": ("components.resources", "infra.engine", "infra.program", "infra.settings", "infra.local.provider"),
+    "pulumi": (
+        *("components.resources", "components.provider"),
+        *("infra.engine", "infra.program", "infra.settings", "infra.local.provider"),
+    ),
     "pulumi_kubernetes": ("components.resources",),
     "pyspark": ("spark",),
     "typer": ("infra.commands",),

@@ -49,13 +49,17 @@ class Recorder:
         """Fail on a name registered twice and on a component that told no outputs."""
         urns = [resource.urn for resource in self.resources]
         assert len(urns) == len(set(urns)), f"registered twice: {sorted(urn for urn in urns if urns.count(urn) > 1)}"
-        components = {resource.urn for resource in self.resources if resource.token.startswith("replication:")}
+        components = {resource.urn for resource in self.resources if resource.token.startswith(_COMPONENTS)}
         assert components == set(self.finished), f"without outputs: {components - set(self.finished)}"
+
+
+_COMPONENTS = ("replication:kafka:", "kafka-replication:index:")
+_KNOWN = (*_COMPONENTS, "kubernetes:", "pulumi:providers:kubernetes")
 
 
 class _Mocks(pulumi.runtime.Mocks):
     def new_resource(self, args: pulumi.runtime.MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
-        if not args.typ.startswith(("replication:kafka:", "kubernetes:", "pulumi:providers:kubernetes")):
+        if not args.typ.startswith(_KNOWN):
             raise ValueError(f"unknown resource type {args.typ}")
         return f"{args.name}-id", args.inputs
 
@@ -92,7 +96,7 @@ class _Monitor(mocks.MockMonitor):
         return answer
 
     def RegisterResourceOutputs(self, request: resource_pb2.RegisterResourceOutputsRequest) -> Any:  # noqa: N802
-        if "replication:kafka:" in request.urn:
+        if any(each in request.urn for each in _COMPONENTS):
             self._recorder.finished[request.urn] = _readable(MessageToDict(request.outputs))
         return super().RegisterResourceOutputs(request)  # type: ignore[no-untyped-call]
 

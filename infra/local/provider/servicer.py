@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import grpc
 from google.protobuf import any_pb2, empty_pb2
-from google.rpc import status_pb2  # type: ignore[import-untyped]  # generated, ships no py.typed
-from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
+from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
 
 from infra.kubernetes.api import ApiError, reference
 from infra.local.provider import manifests

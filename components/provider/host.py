@@ -1,0 +1,64 @@
+"""The provider that Pulumi's engine asks for the schema and for components; it reports mistakes as sentences."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from importlib.metadata import version
+
+import pulumi
+from pulumi.errors import InputPropertiesError
+from pulumi.provider import ConstructResult
+from pulumi.provider.experimental.component import ComponentProvider
+from pulumi.provider.server import ComponentInitError
+
+from components.contract.problems import Problem, ReplicationError
+from components.properties.definitions import nearest
+from components.provider.replications import PACKAGE, Replications
+
+
+class Host(ComponentProvider):
+    """Pulumi's component provider for `Replications`. Raises InputPropertiesError, which Pulumi shows without a trace.
+
+    Source: pulumi.provider.experimental.component_provider_host, which shows a trace for every exception and passes
+    over arguments that it does not know.
+    """
+
+    def __init__(self) -> None:
+        super().__init__([Replications], PACKAGE, version=version(PACKAGE))
+
+    def construct(
+        self,
+        name: str,
+        resource_type: str,
+        inputs: pulumi.Inputs,
+        options: pulumi.ResourceOptions | None = None,
+    ) -> ConstructResult:
+        known = sorted(self._component_defs[Replications.__name__].inputs)
+        if unknown := sorted(set(inputs) - set(known)):
+            raise _refused(name, [_unknown(key, known) for key in unknown])
+        try:
+            return super().construct(name, resource_type, inputs, options)
+        except ComponentInitError as error:
+            if not isinstance(error.inner, ReplicationError):
+                raise
+            raise _refused(name, map(_said, error.inner.problems)) from error
+
+
+def _refused(name: str, sentences: Iterable[str]) -> InputPropertiesError:
+    """All sentences as one message: beside the path of an argument, the engine would print its value, even a secret.
+
+    Source: pulumi, pkg/resource/deploy/source_eval.go, errorToMessage.
+    """
+    return InputPropertiesError("\n  - ".join([f"nothing of `{name}` was deployed:", *sentences]), [])
+
+
+def _unknown(key: str, known: list[str]) -> str:
+    near = nearest(key, known)
+    remedy = f"did you mean `{near}`?" if near else f"remove it; the arguments are {', '.join(known)}."
+    return f"`{key}` is no argument. It would have no effect. Remedy: {remedy}"
+
+
+def _said(problem: Problem) -> str:
+    if problem.code == "missing-config":
+        why, remedy = "A cluster names it as `{config: KEY}`.", "add it to `secrets`, or to `addresses` for an address."
+        return str(replace(problem, why=why, remedy=remedy))
+    return str(problem)

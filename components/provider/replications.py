@@ -1,0 +1,150 @@
+"""One component with thin arguments: a topology as plain mappings, which our own model reads and checks.
+
+A schema of Pulumi has no alternatives, such as the kinds of a replication; the keys are those of a topology file.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+
+from components.checks import check_topology
+from components.checks.addresses import check_addresses
+from components.contract.problems import Problem, ReplicationError, raise_errors
+from components.flows.digest import model_digest
+from components.flows.resolved import config_keys, resolve_flows
+from components.render.deployments import flow_outputs
+from components.render.job_parameters import job_parameters
+from components.resources.registration import known_output
+from components.resources.whole_topology import WholeTopologyArgs, register_topology
+from components.topology.model import Topology
+from components.topology.parsing import parse_topology
+
+PACKAGE = "kafka-replication"
+
+
+class ReplicationsArgs(TypedDict):
+    """A topology, and what of it this program deploys."""
+
+    strimzi: str
+    """Version of the Strimzi operator, such as `1.2`."""
+    clusters: dict[str, Any]
+    """The Kafka clusters by alias, with the keys that `clusters` has in a topology file."""
+    replications: dict[str, Any]
+    """The replications by name, with the keys that `replications` has in a topology file."""
+    monitoring: NotRequired[dict[str, Any]]
+    """What watches the flows, with the keys that `monitoring` has in a topology file."""
+    region: NotRequired[str]
+    """Deploys the replications whose target is in this region; without it, all."""
+    addresses: NotRequired[dict[str, str]]
+    """The bootstrap servers that clusters name as `{config: KEY}`, by key."""
+    secrets: NotRequired[pulumi.Input[dict[str, pulumi.Input[str]]]]
+    """The credentials that clusters name as `{config: KEY}`, by key."""
+
+
+class Replications(pulumi.ComponentResource):
+    """The replications of a topology, their Kafka users and what watches them, deployed to one Kubernetes cluster."""
+
+    flows: pulumi.Output[dict[str, Any]]
+    """For each flow, its `namespace`, `connectors`, `remoteTopics` and `digest`."""
+    model_digest: pulumi.Output[str]
+    """Digest of all flows of the topology: equal wherever the same is replicated in the same way."""
+    validation: pulumi.Output[dict[str, Any]]
+    """The parameters of the validation job."""
+
+    def __init__(self, name: str, args: ReplicationsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        topology, region = _topology(args), args.get("region")
+        addresses = args.get("addresses", {})
+        warnings = raise_errors([*check_topology(topology), *check_addresses(topology, addresses)])
+        for warning in warnings:
+            pulumi.log.warn(str(warning))
+        flows = resolve_flows(topology, region, addresses)
+        if not flows:
+            raise ReplicationError([_nothing_deployed(topology, region)])
+        super().__init__(f"{PACKAGE}:index:{type(self).__name__}", name, None, opts)
+        register_topology(
+            WholeTopologyArgs(
+                topology=topology,
+                flows=flows,
+                stack=pulumi.get_stack(),
+                region=region,
+                secrets=_secrets(args.get("secrets", {}), topology),
+                addresses=addresses,
+                warned=set(warnings),
+            ),
+            self,
+        )
+        outputs = {flow.name: flow_outputs(flow) for flow in flows}
+        digest, validation = model_digest(topology), job_parameters(pulumi.get_stack(), flows).document()
+        self.flows, self.model_digest = known_output(outputs), known_output(digest)
+        self.validation = known_output(validation)
+        self.register_outputs({"flows": outputs, "modelDigest": digest, "validation": validation})
+
+
+def _topology(args: ReplicationsArgs) -> Topology:
+    """The model of the arguments. Raises ReplicationError for mistakes, and for what nobody knows yet."""
+    given = {key: args[key] for key in ("strimzi", "clusters", "replications", "monitoring") if key in args}
+    if problems := [
+        _not_plain(path) for key, value in args.items() if key != "secrets" for path in _outputs(value, key)
+    ]:
+        raise ReplicationError(problems)
+    return parse_topology(_whole_numbers(given))
+
+
+def _outputs(value: object, path: str) -> list[str]:
+    """Where outputs stand in a value."""
+    if isinstance(value, pulumi.Output):
+        return [path]
+    if isinstance(value, Mapping):
+        return [found for key, each in value.items() for found in _outputs(each, f"{path}.{key}")]
+    if isinstance(value, list):
+        return [found for index, each in enumerate(value) for found in _outputs(each, f"{path}.{index}")]
+    return []
+
+
+def _whole_numbers(value: Any) -> Any:
+    """The value with whole numbers as such: Pulumi hands every number over as a floating-point one."""
+    if isinstance(value, dict):
+        return {key: _whole_numbers(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_whole_numbers(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _secrets(given: Any, topology: Topology) -> Mapping[str, pulumi.Input[str]]:
+    """The value of each credential by its key. If all of them are one output, only the engine knows the keys."""
+    if not isinstance(given, pulumi.Output):
+        return dict(given)
+
+    def value_of(key: str) -> pulumi.Output[str]:
+        held: pulumi.Output[Mapping[str, str]] = pulumi.Output.secret(given)
+        return held.apply(lambda values: _value(values, key))
+
+    return {key: value_of(key) for key in config_keys(topology)}
+
+
+def _value(values: Mapping[str, str], key: str) -> str:
+    if key not in values:
+        raise pulumi.RunError(f"`secrets` has no `{key}`, which a cluster names. Remedy: add `{key}` to `secrets`.")
+    return values[key]
+
+
+def _not_plain(path: str) -> Problem:
+    return Problem(
+        path,
+        "not-plain",
+        f"`{path}` is an output of a resource, or a secret",
+        "What is replicated has to be known before anything is deployed, to be checked.",
+        "write the value itself; a credential goes into `secrets`, and the cluster names it as `{config: KEY}`.",
+    )
+
+
+def _nothing_deployed(topology: Topology, region: str | None) -> Problem:
+    regions = sorted({cluster.region for cluster in topology.clusters.values()})
+    return Problem(
+        "region",
+        "nothing-deployed",
+        f"no replication has its target in {f'the region `{region}`' if region is not None else 'any region'}",
+        f"Nothing would be deployed. The regions of the clusters are: {', '.join(regions) or 'none'}.",
+        "set `region` to the region of a target, or leave it out to deploy all replications.",
+    )

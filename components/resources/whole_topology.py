@@ -1,0 +1,76 @@
+"""All components of a topology: one for each replication, one for its users, and one for what watches it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+
+from components.contract.problems import Problem
+from components.flows.resolved import ResolvedFlow
+from components.render.kafka_users import kafka_user_objects
+from components.render.monitoring import monitoring_objects
+from components.resources.kafka_users import KafkaUsers, KafkaUsersArgs
+from components.resources.monitoring import Monitoring, MonitoringArgs
+from components.resources.replications import (
+    BidirectionalPrefixlessPair,
+    BidirectionalPrefixlessPairArgs,
+    ConnectClusterSplit,
+    ConnectClusterSplitArgs,
+    KafkaMirrorMaker2,
+    KafkaMirrorMaker2Args,
+    ReplicationFlow,
+    ReplicationFlowArgs,
+)
+from components.topology.model import Flow, MirrorMaker2, PrefixlessPair, Split, Topology
+
+
+@dataclass(frozen=True, kw_only=True)
+class WholeTopologyArgs:
+    """A checked topology with the flows of it that are deployed, and the stack that alerts name in their commands.
+
+    `region`, `secrets`, `addresses` and `warned` are as in the components.
+    """
+
+    topology: Topology
+    flows: Sequence[ResolvedFlow]
+    stack: str
+    region: str | None = None
+    secrets: Mapping[str, pulumi.Input[str]] = field(default_factory=dict, repr=False)
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    warned: set[Problem] = field(default_factory=set, repr=False, compare=False)
+
+
+def register_topology(args: WholeTopologyArgs, parent: pulumi.Resource | None = None) -> None:
+    """Register the components of a topology, under `parent` if there is one."""
+    options = pulumi.ResourceOptions(parent=parent)
+    for name in dict.fromkeys(flow.expanded.replication for flow in args.flows):
+        _replication(name, args, options)
+    if kafka_user_objects(args.topology, args.region):
+        users = KafkaUsersArgs(topology=args.topology, region=args.region, secrets=args.secrets)
+        KafkaUsers("kafka-users", users, options)
+    if monitoring_objects(args.topology, args.stack, args.region):
+        watched = MonitoringArgs(topology=args.topology, stack=args.stack, region=args.region)
+        Monitoring("monitoring", watched, options)
+
+
+def _replication(name: str, args: WholeTopologyArgs, options: pulumi.ResourceOptions) -> pulumi.ComponentResource:
+    around: dict[str, Any] = {
+        "clusters": args.topology.clusters,
+        "strimzi": args.topology.strimzi,
+        "secrets": args.secrets,
+        "addresses": args.addresses,
+        "warned": args.warned,
+    }
+    targets = frozenset(flow.settings.target for flow in args.flows if flow.expanded.replication == name)
+    match args.topology.replications[name]:
+        case Flow() as flow:
+            return ReplicationFlow(name, ReplicationFlowArgs(flow=flow, **around), options)
+        case PrefixlessPair() as pair:
+            pair_args = BidirectionalPrefixlessPairArgs(pair=pair, targets=targets, **around)
+            return BidirectionalPrefixlessPair(name, pair_args, options)
+        case Split() as split:
+            return ConnectClusterSplit(name, ConnectClusterSplitArgs(split=split, **around), options)
+        case MirrorMaker2() as mirrors:
+            mirror_args = KafkaMirrorMaker2Args(mirrors=mirrors, targets=targets, **around)
+            return KafkaMirrorMaker2(name, mirror_args, options)

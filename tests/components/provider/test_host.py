@@ -1,0 +1,105 @@
+"""What the plugin takes and refuses, as Pulumi's server calls it. contract/test_component_provider.py has an engine."""
+
+from typing import Any
+
+import pulumi
+import pytest
+import yaml
+from pulumi.errors import InputPropertiesError, InputPropertyError
+
+from components.provider.host import Host
+from components.provider.replications import PACKAGE
+from tests.builders import a_cluster, a_flow, a_topology
+from tests.components.recorder import Recorder, record
+from tests.repository import ROOT
+
+TYPE = f"{PACKAGE}:index:Replications"
+LOGIN = {"type": "scram-sha-512", "username": "mirror", "password": {"config": "password"}}
+CLUSTERS = {"useast": a_cluster(authentication=LOGIN), "uswest": a_cluster("us-west-2", authentication=LOGIN)}
+
+
+def constructed(inputs: dict[str, Any]) -> Recorder:
+    return record(lambda: void(Host().construct("mirrors", TYPE, inputs)))
+
+
+def void(_: object) -> None:
+    """A program returns nothing."""
+
+
+def refusal(**given: Any) -> str:
+    """What the host says of a valid topology with these arguments instead of its own; None leaves one out."""
+    inputs = {**a_topology(clusters=CLUSTERS), "secrets": {"password": "hunter2"}, **given}
+    with pytest.raises(InputPropertiesError) as caught:
+        Host().construct("mirrors", TYPE, {key: each for key, each in inputs.items() if each is not None})
+    assert caught.value.errors == [], "the engine would print the value of each argument that is named"
+    assert "hunter2" not in caught.value.message
+    return caught.value.message
+
+
+def test_a_component_of_each_kind_stands_below_it_and_the_region_chooses_which() -> None:
+    replications = {
+        "orders": a_flow(),
+        "back": a_flow(source="uswest", target="useast", topics=["ledger"]),
+        "pair": {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["payments"]},
+    }
+    declared = {**a_topology(clusters=CLUSTERS, replications=replications), "secrets": {"password": "hunter2"}}
+    below = {each.name: each.token for each in constructed(declared).resources if each.token.startswith("replication:")}
+    assert below == {
+        "orders": "replication:kafka:Flow",
+        "back": "replication:kafka:Flow",
+        "pair": "replication:kafka:PrefixlessPair",
+        "pair-to-useast": "replication:kafka:Flow",
+        "pair-to-uswest": "replication:kafka:Flow",
+    }
+    west = constructed({**declared, "region": "us-west-2"})
+    names = {each.name for each in west.resources if each.token == "replication:kafka:Flow"}
+    assert names == {"orders", "pair-to-uswest"}
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        pytest.param({"regoin": "us-west-2"}, "`regoin` is no argument. It would have no effect.", id="no argument"),
+        pytest.param({"region": "mars"}, "no replication has its target in the region `mars`", id="an empty region"),
+        pytest.param({"region": ""}, "no replication has its target in the region ``", id="no name of a region"),
+        pytest.param({"replications": {}}, "no replication has its target in any region", id="no replication"),
+        pytest.param({"secrets": {}}, "Remedy: add it to `secrets`, or to `addresses`", id="no credential"),
+        pytest.param({"secrets": None}, "`password` is not set, at clusters", id="no credentials at all"),
+        pytest.param({"strimzi": 1.2}, "wrong-type: `strimzi` is a number", id="a number for a version"),
+        pytest.param({"clusters": {"useast": 7}}, "at clusters.useast", id="a cluster that is no mapping"),
+        pytest.param(
+            {"clusters": {**CLUSTERS, "useast": a_cluster(authentication={**LOGIN, "password": "hunter2"})}},
+            "at clusters.useast.authentication.password",
+            id="a credential in plain text",
+        ),
+    ],
+)
+def test_a_bad_argument_is_refused_in_a_sentence(given: dict[str, Any], sentence: str) -> None:
+    assert sentence in refusal(**given)
+
+
+def test_an_output_where_the_structure_is_decided_is_refused_wherever_it_stands() -> None:
+    said: list[str] = []
+
+    def program() -> None:
+        secret = pulumi.Output.secret("hunter2")
+        said.append(refusal(region=secret))
+        said.append(refusal(replications={"orders": a_flow(topics=["ledger", secret])}))
+
+    record(program)
+    assert "not-plain: `region` is an output" in said[0]
+    assert "at replications.orders.topics.1." in said[1]
+
+
+def test_a_missing_argument_is_named() -> None:
+    with pytest.raises(InputPropertyError, match="Missing required input 'clusters'"):
+        Host().construct("mirrors", TYPE, {"strimzi": "1.2", "replications": {}})
+
+
+def test_the_program_that_the_readme_shows_can_be_deployed() -> None:
+    text = (ROOT / "components" / "README.md").read_text()
+    (block,) = [each for each in text.split("```yaml\n")[1:] if "runtime: yaml" in each]
+    resource = yaml.safe_load(block.partition("```")[0])["resources"]["mirrors"]
+    assert resource["type"] == TYPE
+    tokens = [each.token for each in constructed(resource["properties"]).resources]
+    assert "kubernetes:kafka.strimzi.io/v1:KafkaConnector" in tokens
