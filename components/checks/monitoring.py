@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
 from components.kafka.patterns import matches_any
+from components.render.alerts import translates
 from components.render.metrics import FAILED_TASKS, NEW_NAMES, RUNNING_TASKS, allow_list
 from components.topology.model import Topology
 from components.topology.workers import JmxMetrics, ReporterMetrics
@@ -16,6 +17,7 @@ def check_monitoring(topology: Topology, flows: Iterable[ExpandedFlow]) -> Itera
     """Workers report what alerts read, and alerts exist for what a flow must achieve."""
     for flow in flows:
         yield from _check_checkpoint_metrics(flow)
+        yield from _check_read_again(topology, flow)
         if topology.monitoring is None:
             yield from _check_objectives(flow)
         elif flow.settings.connect.metrics is None:
@@ -42,6 +44,21 @@ def _check_objectives(flow: ExpandedFlow) -> Iterator[Problem]:
             "set `monitoring: {namespace: NAME}` at the top of the topology.",
             Severity.WARNING,
         )
+
+
+def _check_read_again(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
+    records = flow.settings.objectives.read_again
+    if records is None:
+        return
+    where, what = flow.where("objectives.readAgain"), f"nothing watches the objective of {records} records"
+    if not (translates(flow.settings) and flow.settings.groups):
+        why = "The flow translates no offsets, so nobody measures what its groups would read again."
+        remedy = "remove `readAgain`, or let the checkpoint connector run for the flow's `groups`."
+        yield Problem(where, "objective-not-watched", what, why, remedy, Severity.WARNING)
+    elif topology.monitoring is None or not topology.monitoring.exporter:
+        why = "No metric of Kafka shows it, only those of `replicate exporter` do."
+        remedy = "run the exporter, and set `monitoring.exporter: true` at the top of the topology."
+        yield Problem(where, "objective-not-watched", what, why, remedy, Severity.WARNING)
 
 
 def _check_allow_list(flow: ExpandedFlow) -> Iterator[Problem]:

@@ -30,6 +30,8 @@ LABELS = {"app.kubernetes.io/managed-by": "replication-validation"}
 SELECTOR = "app.kubernetes.io/managed-by=replication-validation"
 REPORT, PACKED = "report.json", "report.json.gz"
 LEFT_OUT = "findings-left-out"
+#: An older verdict says nothing about the records and groups of today.
+PROOF_HOURS = 24
 #: A longer report is compressed. Kubernetes takes 1 MiB in a ConfigMap, of which the other keys need little.
 _PLAIN_BYTES, _PACKED_BYTES = 256 * 1024, 1_000_000
 #: Of a report that is too long even then: so many findings with the same code, and so many characters of each.

@@ -9,6 +9,9 @@ from typing import Any
 
 from components.kafka.positions import OffsetRange, TopicPartition
 
+#: Connectors commit their offsets once a minute, so a healthy flow seems this far behind at times.
+BEHIND_SECONDS = 120
+
 
 def next_record(stored: int | None, log: OffsetRange, start_from: str) -> int:
     """The offset of the next record that a connector replicates.

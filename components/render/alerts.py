@@ -2,7 +2,8 @@
 
 They read only metrics that every Kafka, exporter and form of names has (`tests/contract/test_metrics.py`). Kafka has no
 metric of a single group's checkpoints, so no alert is on one group. Nor has it one by which a partition can be seen to
-stand still: the lag of a consumer is that of its last fetch, and records that a transform drops are not counted.
+stand still: the lag of a consumer is that of its last fetch, and records that a transform drops are not counted. Alerts
+on groups and partitions are in `exporter_alerts.py`.
 """
 
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from components.render.deployments import declared_connectors
 from components.render.metrics import FAILED_TASKS, LATENCY_MAX, RECORD_COUNT, RUNNING_TASKS
 from components.render.planned_objects import Manifest
 from components.topology.connectors import ConnectorState, SourceConnector
+from components.topology.model import Flow
 
 #: Shortest silence of heartbeats that counts, and how many intervals between heartbeats it is at least.
 _SILENCE_SECONDS, _SILENT_INTERVALS = 300, 10
@@ -34,22 +36,39 @@ class Alert:
     command: str
 
 
-def flow_alerts(flow: ResolvedFlow) -> Iterator[Alert]:
-    """Yield the alerts of a flow; a flow that is paused or stopped on purpose has only that of failed tasks."""
-    yield _task_failed(flow)
-    connectors = flow.settings.connectors
+def runs(settings: Flow) -> bool:
+    """Whether no source connector is to be paused or stopped."""
+    connectors = settings.connectors
     sources: list[SourceConnector] = [*connectors.sources.values()] or [connectors.source]
-    if any(source.state is not ConnectorState.RUNNING for source in sources):
+    return all(source.state is ConnectorState.RUNNING for source in sources)
+
+
+def translates(settings: Flow) -> bool:
+    """Whether the flow's checkpoint connector is to run."""
+    checkpoint = settings.connectors.checkpoint
+    return checkpoint.enabled and checkpoint.state is ConnectorState.RUNNING
+
+
+def of_flow(flow: ResolvedFlow, stack: str) -> str:
+    """The labels by which an alert selects the series of a flow."""
+    return f'stack="{stack}",flow="{flow.name}"'
+
+
+def flow_alerts(flow: ResolvedFlow, stack: str) -> Iterator[Alert]:
+    """Yield the alerts of a flow; a flow that is paused or stopped on purpose has only that of failed tasks."""
+    of, connectors = of_flow(flow, stack), flow.settings.connectors
+    yield _task_failed(of)
+    if not runs(flow.settings):
         return
-    yield _metrics_absent(flow)
+    yield _metrics_absent(of)
     if HEARTBEATS_TOPIC in flow.heartbeat_topics and flow.settings.replicate_heartbeats:
-        yield _heartbeat_silent(flow)
+        yield _heartbeat_silent(flow, of)
     if flow.settings.objectives.lag_seconds is not None:
-        yield _latency_high(flow, flow.settings.objectives.lag_seconds)
+        yield _latency_high(of, flow.settings.objectives.lag_seconds)
     if connectors.sources:
-        yield _source_missing(flow)
-    if connectors.checkpoint.enabled and connectors.checkpoint.state is ConnectorState.RUNNING:
-        yield _checkpoints_missing(flow)
+        yield _source_missing(flow, of)
+    if translates(flow.settings):
+        yield _checkpoints_missing(flow, of)
 
 
 def alert_rule(alert: Alert, flow: ResolvedFlow, stack: str, runbooks: str | None) -> Manifest:
@@ -60,6 +79,7 @@ def alert_rule(alert: Alert, flow: ResolvedFlow, stack: str, runbooks: str | Non
         annotations["runbook_url"] = f"{runbooks.partition('#')[0]}#{alert.name.lower()}"
     labels = {
         "severity": alert.severity,
+        "stack": stack,
         "flow": flow.name,
         "source": flow.settings.source,
         "target": flow.settings.target,
@@ -73,39 +93,40 @@ def alert_rule(alert: Alert, flow: ResolvedFlow, stack: str, runbooks: str | Non
     }
 
 
-_STATUS = "replicate status {stack}"
+#: The command that shows where a flow stands.
+STATUS = "replicate status {stack}"
 
 
-def _task_failed(flow: ResolvedFlow) -> Alert:
+def _task_failed(of: str) -> Alert:
     return Alert(
         "MirrorTaskFailed",
         "critical",
         # Every worker with a task of the connector reports the number of the whole connector.
-        f'max by (flow, connector) ({FAILED_TASKS}{{flow="{flow.name}"}}) > 0',
+        f"max by (flow, connector) ({FAILED_TASKS}{{{of}}}) > 0",
         5,
         "a task of connector {{ $labels.connector }} has failed",
         "Its partitions or groups stand still, although the connector's resource can be Ready.",
-        _STATUS,
+        STATUS,
     )
 
 
-def _metrics_absent(flow: ResolvedFlow) -> Alert:
+def _metrics_absent(of: str) -> Alert:
     return Alert(
         "MirrorMetricsAbsent",
         "critical",
-        f'absent({RECORD_COUNT}{{flow="{flow.name}"}})',
+        f"absent({RECORD_COUNT}{{{of}}})",
         10,
         "no worker reports its records",
         "No source task runs, or Prometheus does not reach the workers: the other alerts on the flow are blind.",
-        _STATUS,
+        STATUS,
     )
 
 
-def _heartbeat_silent(flow: ResolvedFlow) -> Alert:
+def _heartbeat_silent(flow: ResolvedFlow, of: str) -> Alert:
     seconds = max(_SILENCE_SECONDS, _SILENT_INTERVALS * flow.settings.intervals.emit_heartbeats_seconds)
     topic = replication_policy(flow.settings).remote(HEARTBEATS_TOPIC)
-    records = f'{RECORD_COUNT}{{flow="{flow.name}"}}'
-    heartbeats = f'{RECORD_COUNT}{{flow="{flow.name}",topic="{topic}"}}'
+    records = f"{RECORD_COUNT}{{{of}}}"
+    heartbeats = f'{RECORD_COUNT}{{{of},topic="{topic}"}}'
     return Alert(
         "MirrorHeartbeatSilent",
         "critical",
@@ -117,49 +138,48 @@ def _heartbeat_silent(flow: ResolvedFlow) -> Alert:
         1,
         f"no heartbeat of {flow.settings.source} has been replicated for {seconds} s",
         "Nothing shows that records still cross, even if no records are due.",
-        _STATUS,
+        STATUS,
     )
 
 
-def _latency_high(flow: ResolvedFlow, seconds: int) -> Alert:
+def _latency_high(of: str, seconds: int) -> Alert:
     return Alert(
         "MirrorLatencyHigh",
         "warning",
-        f'max by (flow) ({LATENCY_MAX}{{flow="{flow.name}"}}) / 1000 > {seconds}',
+        f"max by (flow) ({LATENCY_MAX}{{{of}}}) / 1000 > {seconds}",
         5,
         f"records take {{{{ $value | humanizeDuration }}}}, and the objective is {seconds} s",
         "The slowest partition decides. After a failover, consumers would miss what has not crossed yet.",
-        _STATUS,
+        STATUS,
     )
 
 
-def _source_missing(flow: ResolvedFlow) -> Alert:
+def _source_missing(flow: ResolvedFlow, of: str) -> Alert:
     return Alert(
         "MirrorSourceMissing",
         "critical",
-        _without_tasks(flow, "source"),
+        _without_tasks(flow, "source", of),
         10,
         "no task of connector {{ $labels.connector }} runs",
         "The topics of this source connector stand still; those of the others go on.",
-        _STATUS,
+        STATUS,
     )
 
 
-def _checkpoints_missing(flow: ResolvedFlow) -> Alert:
+def _checkpoints_missing(flow: ResolvedFlow, of: str) -> Alert:
     return Alert(
         "MirrorCheckpointsMissing",
         "warning",
-        _without_tasks(flow, "checkpoint"),
+        _without_tasks(flow, "checkpoint", of),
         15,
         "no task writes checkpoints",
         "The connector has failed, or no group matches `groups`: after a failover, groups would start without offsets.",
-        _STATUS,
+        STATUS,
     )
 
 
-def _without_tasks(flow: ResolvedFlow, role: ConnectorRole) -> str:
+def _without_tasks(flow: ResolvedFlow, role: ConnectorRole, of: str) -> str:
     """Return an expression for each connector of this role that runs no task while the flow reports records."""
-    of_flow = f'flow="{flow.name}"'
     named = [each.connector for each in declared_connectors(flow) if each.role == role]
-    none = "\nor ".join(f'absent({RUNNING_TASKS}{{{of_flow},connector="{each}"}} > 0)' for each in named)
-    return f"({none})\nand on () count({RECORD_COUNT}{{{of_flow}}}) > 0"
+    none = "\nor ".join(f'absent({RUNNING_TASKS}{{{of},connector="{each}"}} > 0)' for each in named)
+    return f"({none})\nand on () count({RECORD_COUNT}{{{of}}}) > 0"

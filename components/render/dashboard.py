@@ -1,14 +1,15 @@
 """The Grafana dashboard of a stack: each flow on one line, then the chosen flows, then their checkpoints.
 
-Ages and latencies are maximums: the slowest partition decides, and a sum of ages means nothing. Source: Grafana's
-dashboard JSON model.
+Ages and latencies are maximums: the slowest partition decides, and a sum of ages means nothing. Panels on the series of
+`replicate exporter` are there only if the topology asks for them. Source: Grafana's dashboard JSON model.
 """
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from components.contract import exported_series as series
 from components.render.metrics import (
     CHECKPOINT_LATENCY,
     FAILED_TASKS,
@@ -22,7 +23,7 @@ Json = dict[str, Any]
 
 _DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 _WIDTH = 24
-_CHOSEN = 'flow=~"$flow"'
+_CHOSEN = 'stack="$stack",flow=~"$flow"'
 _RECORDS = f'{RECORD_COUNT}{{{_CHOSEN},topic!~".*heartbeats"}}'
 _HEARTBEATS = f'{RECORD_COUNT}{{{_CHOSEN},topic=~".*heartbeats"}}'
 #: A partition can have been reported by a worker that no longer runs its task.
@@ -75,10 +76,55 @@ _GROUPS = {
 }
 
 
-def dashboard(stack: str, flows: Sequence[str]) -> str:
-    """Return the dashboard of a stack's flows as JSON."""
-    panels = [_row("Overview", 0), _overview(1, 6 + len(flows)), _row("Flows", 40)]
+#: What the exporter adds to the overview, before the columns on Kafka's metrics.
+_EXPORTED_OVERVIEW = {
+    "Could fail over": (f"max by (flow) ({series.COULD_FAIL_OVER.name}{{{_CHOSEN}}})", "bool_yes_no"),
+    "Oldest record not there": (f"max by (flow) ({series.LAG_SECONDS.name}{{{_CHOSEN}}})", "s"),
+    "Records not there": (f"max by (flow) ({series.LAG_RECORDS.name}{{{_CHOSEN}}})", "short"),
+    "Read again": (f"max by (flow) ({series.READ_AGAIN.name}{{{_CHOSEN}}})", "short"),
+    "Last validation": (f"time() - max by (flow) ({series.VERDICT_TIME.name}{{{_CHOSEN}}})", "s"),
+}
+_EXPORTED = {
+    "Oldest record that is not on the target, worst partitions": (
+        f"topk(20, max by (flow, topic, partition) ({series.PARTITION_LAG_SECONDS.name}{{{_CHOSEN}}}))",
+        "{{flow}} {{topic}}-{{partition}}",
+        "s",
+    ),
+    "Records that are not on the target, same partitions": (
+        f"topk(20, max by (flow, topic, partition) ({series.PARTITION_LAG_RECORDS.name}{{{_CHOSEN}}}))",
+        "{{flow}} {{topic}}-{{partition}}",
+        "short",
+    ),
+    "Records that groups would read again": (
+        f"topk(20, max by (flow, group) ({series.GROUP_READ_AGAIN.name}{{{_CHOSEN}}}))",
+        "{{flow}} {{group}}",
+        "short",
+    ),
+    "Groups without a position on the target": (
+        f"max by (flow) ({series.GROUPS_WITHOUT_POSITION.name}{{{_CHOSEN}}})",
+        "{{flow}}",
+        "none",
+    ),
+    "Newest validation": (
+        f"max by (flow, {series.VERDICT.name}) ({series.VERDICT.name}{{{_CHOSEN}}}) > 0",
+        f"{{{{flow}}}} {{{{{series.VERDICT.name}}}}}",
+        "none",
+    ),
+    "What could not be asked": (
+        f"max by (flow, what) ({series.UNASKED.name}{{{_CHOSEN}}}) > 0",
+        "{{flow}} {{what}}",
+        "none",
+    ),
+}
+
+
+def dashboard(stack: str, flows: Sequence[str], *, exporter: bool = False) -> str:
+    """Return the dashboard of a stack's flows as JSON; with `exporter`, also what `replicate exporter` sees of them."""
+    columns = {**_EXPORTED_OVERVIEW, **_OVERVIEW} if exporter else _OVERVIEW
+    panels = [_row("Overview", 0), _overview(columns, 1, 6 + len(flows)), _row("Flows", 40)]
     panels += [*_graphs(_FLOWS, 41), _row("Groups", 60), *_graphs(_GROUPS, 61)]
+    if exporter:
+        panels += [_row("As the exporter sees it", 80), *_graphs(_EXPORTED, 81)]
     numbered = [{"id": number, **panel} for number, panel in enumerate(panels, start=1)]
     document = {
         "uid": f"mirror-{hashlib.sha256(stack.encode()).hexdigest()[:12]}",
@@ -88,7 +134,7 @@ def dashboard(stack: str, flows: Sequence[str]) -> str:
         "editable": False,
         "refresh": "1m",
         "time": {"from": "now-3h", "to": "now"},
-        "templating": {"list": [_datasource(), _flow(flows)]},
+        "templating": {"list": [_datasource(), _stack(stack), _flow(flows)]},
         "panels": numbered,
     }
     return json.dumps(document, indent=1) + "\n"
@@ -96,6 +142,12 @@ def dashboard(stack: str, flows: Sequence[str]) -> str:
 
 def _datasource() -> Json:
     return {"name": "datasource", "type": "datasource", "query": "prometheus", "label": "Prometheus"}
+
+
+def _stack(stack: str) -> Json:
+    """A constant that nobody sees: another stack can have a flow of the same name."""
+    current = {"text": stack, "value": stack}
+    return {"name": "stack", "type": "constant", "query": stack, "hide": 2, "current": current}
 
 
 def _flow(flows: Sequence[str]) -> Json:
@@ -118,8 +170,8 @@ def _row(title: str, top: int) -> Json:
     return {"type": "row", "title": title, "collapsed": False, "gridPos": _place(0, top, _WIDTH, 1), "panels": []}
 
 
-def _overview(top: int, height: int) -> Json:
-    names = list(_OVERVIEW)
+def _overview(columns: Mapping[str, tuple[str, str]], top: int, height: int) -> Json:
+    names = list(columns)
     targets = [
         {
             "refId": chr(ord("A") + index),
@@ -129,7 +181,7 @@ def _overview(top: int, height: int) -> Json:
             "range": False,
             "format": "table",
         }
-        for index, (query, _) in enumerate(_OVERVIEW.values())
+        for index, (query, _) in enumerate(columns.values())
     ]
     renamed = {f"Value #{target['refId']}": name for target, name in zip(targets, names, strict=True)}
     return {
@@ -152,7 +204,7 @@ def _overview(top: int, height: int) -> Json:
                     "matcher": {"id": "byName", "options": name},
                     "properties": [{"id": "unit", "value": unit}, *_colour(name)],
                 }
-                for name, (_, unit) in _OVERVIEW.items()
+                for name, (_, unit) in columns.items()
             ],
         },
         "options": {"showHeader": True},
@@ -160,10 +212,12 @@ def _overview(top: int, height: int) -> Json:
 
 
 def _colour(column: str) -> list[Json]:
-    """Any alert or failed task turns its cell red."""
-    if column not in {"Alerts", "Failed tasks"}:
+    """Any alert or failed task turns its cell red, and so does a flow that could not fail over."""
+    colours = {"Alerts": ("green", "red"), "Failed tasks": ("green", "red"), "Could fail over": ("red", "green")}
+    if column not in colours:
         return []
-    steps = [{"color": "green", "value": None}, {"color": "red", "value": 1}]
+    below, from_one = colours[column]
+    steps = [{"color": below, "value": None}, {"color": from_one, "value": 1}]
     return [
         {"id": "custom.cellOptions", "value": {"type": "color-background"}},
         {"id": "thresholds", "value": {"mode": "absolute", "steps": steps}},

@@ -1,7 +1,7 @@
 """What the Prometheus operator and Grafana need to watch the flows of a stack: scraping, alerts, a dashboard.
 
-Every series gets the label `flow`, which Kafka does not know. Names of the form `new` become those of `legacy`, so that
-one alert fits both. Source: Prometheus operator, PodMonitor and PrometheusRule.
+Every series gets the labels `stack` and `flow`, which Kafka does not know. Names of the form `new` become those of
+`legacy`, so that one alert fits both. Source: Prometheus operator, PodMonitor and PrometheusRule.
 """
 
 import re
@@ -13,6 +13,7 @@ from components.render.acls import flows_without_addresses
 from components.render.alerts import alert_rule, flow_alerts
 from components.render.dashboard import dashboard
 from components.render.deployments import Deployment, declared_connectors, deployments
+from components.render.exporter_alerts import exporter_alerts
 from components.render.metrics import LEGACY_NAMES, RECORDS_LAG
 from components.render.planned_objects import ObjectRole, PlannedObject, manifest, with_own_labels
 from components.topology.model import Monitoring, Topology
@@ -35,7 +36,7 @@ def monitoring_objects(topology: Topology, stack: str, region: str | None) -> tu
     if monitoring is None or not flows:
         return ()
     return (
-        *(_pod_monitor(each, monitoring) for each in deployments(flows)),
+        *(_pod_monitor(each, stack, monitoring) for each in deployments(flows)),
         *(_rules(flow, stack, monitoring) for flow in flows),
         _dashboard([flow.name for flow in flows], stack, monitoring),
     )
@@ -44,12 +45,12 @@ def monitoring_objects(topology: Topology, stack: str, region: str | None) -> tu
 def _dashboard(flows: list[str], stack: str, monitoring: Monitoring) -> PlannedObject:
     # Stacks can have names that Kubernetes does not allow.
     name = f"mirror-dashboard-{re.sub('[^a-z0-9.-]', '-', stack.lower())}".rstrip(".-")
-    data = {f"{name}.json": dashboard(stack, flows)}
+    data = {f"{name}.json": dashboard(stack, flows, exporter=monitoring.exporter)}
     body = manifest("v1", "ConfigMap", name, monitoring.namespace, _MONITORING, data=data)
     return PlannedObject(ObjectRole.DASHBOARD, with_own_labels(body, monitoring.dashboard_labels, {}))
 
 
-def _pod_monitor(deployment: Deployment, monitoring: Monitoring) -> PlannedObject:
+def _pod_monitor(deployment: Deployment, stack: str, monitoring: Monitoring) -> PlannedObject:
     workers = [planned for planned in deployment.objects if planned.kind in _WORKERS]
     spec = {
         "namespaceSelector": {"matchNames": [deployment.flows[0].namespace]},
@@ -61,7 +62,7 @@ def _pod_monitor(deployment: Deployment, monitoring: Monitoring) -> PlannedObjec
             ]
         },
         "podMetricsEndpoints": [
-            {"port": "tcp-prometheus", "path": "/metrics", "metricRelabelings": relabelings(deployment.flows)}
+            {"port": "tcp-prometheus", "path": "/metrics", "metricRelabelings": relabelings(deployment.flows, stack)}
         ],
     }
     body = manifest(
@@ -74,14 +75,15 @@ def _in(key: str, values: list[str]) -> dict[str, Any]:
     return {"key": key, "operator": "In", "values": values}
 
 
-def relabelings(flows: Sequence[ResolvedFlow]) -> list[Relabeling]:
-    """Return what Prometheus does with each series of these workers: one name for a metric, and its flow."""
+def relabelings(flows: Sequence[ResolvedFlow], stack: str) -> list[Relabeling]:
+    """Return what Prometheus does with each series of these workers: one name for a metric, its stack, its flow."""
     names: list[Relabeling] = [
         {"sourceLabels": ["__name__"], "regex": pattern, "targetLabel": "__name__", "replacement": name}
         for pattern, name in LEGACY_NAMES.items()
     ]
     # Consumers write `_` for the dots of a topic; from Kafka 4.1 on they report the real name as well (KIP-1109).
     names.append({"sourceLabels": ["__name__", "topic"], "regex": rf"{RECORDS_LAG};.*\..*", "action": "drop"})
+    names.append({"targetLabel": "stack", "replacement": stack})
     if len(flows) == 1:
         return [*names, {"targetLabel": "flow", "replacement": flows[0].name}]
     return [*names, *(each for flow in flows for each in _of_flow(flow))]
@@ -100,7 +102,8 @@ def _of_flow(flow: ResolvedFlow) -> Iterator[Relabeling]:
 
 
 def _rules(flow: ResolvedFlow, stack: str, monitoring: Monitoring) -> PlannedObject:
-    rules = [alert_rule(alert, flow, stack, monitoring.runbooks) for alert in flow_alerts(flow)]
+    alerts = [*flow_alerts(flow, stack), *(exporter_alerts(flow, stack) if monitoring.exporter else ())]
+    rules = [alert_rule(alert, flow, stack, monitoring.runbooks) for alert in alerts]
     name = f"mirror-{flow.name}"
     spec = {"groups": [{"name": name, "rules": rules}]}
     body = manifest(API_VERSION, "PrometheusRule", name, monitoring.namespace, _MONITORING, spec=spec)

@@ -126,6 +126,9 @@ class Objectives(Model):
     lag_seconds: PositiveInt | None = Field(
         default=None, description="Longest time from a record's timestamp until the target must have it."
     )
+    read_again: PositiveInt | None = Field(
+        default=None, description="Most records that a group may read again on the target; needs `monitoring.exporter`."
+    )
 
 
 class Delivery(Model):
@@ -272,6 +275,9 @@ class Monitoring(Model):
         default=None,
         pattern=r"^https?://\S+$",
         description="Address of a page with a section for each alert, to which alerts link.",
+    )
+    exporter: bool = Field(
+        default=False, description="Add the alerts and panels on the series of `replicate exporter`, which you run."
     )
 
 

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from components.contract.parameters import FlowParameters
+from components.contract.published_verdict import PROOF_HOURS
 from components.contract.report import Verdict
+from components.kafka.connector_offsets import BEHIND_SECONDS
 from infra.operations.facts import FlowFacts, GroupFacts, Lag, Unasked, VerdictFacts
 from infra.operations.status_document import (
     ConnectorStatus,
@@ -18,10 +20,6 @@ from infra.operations.status_document import (
     VerdictStatus,
 )
 
-#: Connectors commit their offsets once a minute, so a healthy flow seems this far behind at times.
-BEHIND_SECONDS = 120
-#: An older verdict says nothing about the records and groups of today.
-PROOF_HOURS = 24
 #: How many partitions and groups are shown.
 LISTED = 5
 

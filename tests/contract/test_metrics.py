@@ -82,7 +82,7 @@ def test_prometheus_sees_every_metric_under_one_name_with_its_flow(
     kafka: str, form: str, by: str, replication: dict[str, Any], flow: str
 ) -> None:
     (deployment,) = deployments(resolve_flows(parse_topology(a_topology(replication, clusters=CLUSTERS)), None, {}))
-    steps = relabelings(deployment.flows)
+    steps = relabelings(deployment.flows, "prod")
     seen = [relabelled(each, steps) for each in exported(kafka)[form][by]]
     assert {each.name for each in seen if each.labels.get("flow") == flow} >= set(READ)
 

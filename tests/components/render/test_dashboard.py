@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+from components.contract.exported_series import ABOUT_FLOWS
 from components.render.dashboard import dashboard
 from components.render.metrics import READ
 
@@ -13,13 +14,14 @@ ALERTS = "ALERTS"
 _METRIC = re.compile(r"\b([A-Za-z_]\w+)\{")
 
 
-def document() -> dict[str, Any]:
-    parsed: dict[str, Any] = json.loads(dashboard("prod-us-west-2", FLOWS))
+def document(*, exporter: bool = False) -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(dashboard("prod-us-west-2", FLOWS, exporter=exporter))
     return parsed
 
 
-def queries() -> list[str]:
-    return [target["expr"] for panel in document()["panels"] for target in panel.get("targets", ())]
+def queries(*, exporter: bool = False) -> list[str]:
+    panels = document(exporter=exporter)["panels"]
+    return [target["expr"] for panel in panels for target in panel.get("targets", ())]
 
 
 def test_queries_read_every_metric_that_is_proven_and_no_other() -> None:
@@ -27,20 +29,30 @@ def test_queries_read_every_metric_that_is_proven_and_no_other() -> None:
     assert read == {*READ, ALERTS}
 
 
-def test_every_query_is_about_the_chosen_flows_alone() -> None:
-    for query in queries():
-        assert query.count("{") == query.count('flow=~"$flow"'), query
+def test_panels_of_the_exporter_read_its_series_and_come_when_asked_for() -> None:
+    added = set(queries(exporter=True)) - set(queries())
+    read = {name for query in added for name in _METRIC.findall(query)}
+    assert read
+    assert read <= {each.name for each in ABOUT_FLOWS}
+    assert set(queries()) <= set(queries(exporter=True))
+
+
+def test_every_query_is_about_the_chosen_flows_of_the_stack_alone() -> None:
+    for query in queries(exporter=True):
+        assert query.count("{") == query.count('stack="$stack",flow=~"$flow"'), query
+    (stack,) = (each for each in document()["templating"]["list"] if each["name"] == "stack")
+    assert (stack["query"], stack["type"]) == ("prod-us-west-2", "constant")
 
 
 def test_latencies_and_ages_are_maximums_over_partitions() -> None:
-    for query in queries():
-        if "latency" in query:
+    for query in queries(exporter=True):
+        if "latency" in query or "seconds" in query:
             assert not re.search(r"\b(sum|avg)\b", query), query
 
 
 def test_panels_do_not_overlap() -> None:
     taken: set[tuple[int, int]] = set()
-    for panel in document()["panels"]:
+    for panel in document(exporter=True)["panels"]:
         at = panel["gridPos"]
         cells = {(at["x"] + x, at["y"] + y) for x in range(at["w"]) for y in range(at["h"])}
         assert not cells & taken, panel["title"]
@@ -48,7 +60,7 @@ def test_panels_do_not_overlap() -> None:
 
 
 def test_a_flow_that_reports_nothing_can_be_chosen() -> None:
-    _, flow = document()["templating"]["list"]
+    *_, flow = document()["templating"]["list"]
     assert [option["value"] for option in flow["options"]] == ["$__all", *FLOWS]
 
 

@@ -24,9 +24,9 @@ def topology(monitoring: dict[str, Any] | None = None, **flow: Any) -> Topology:
     return parse_topology(a_topology(a_flow(**METRICS | flow), monitoring=asked))
 
 
-def rules(**flow: Any) -> dict[str, Manifest]:
+def rules(stack: str = "prod", **flow: Any) -> dict[str, Manifest]:
     """The alerts of a flow, by name."""
-    found = {planned.key: planned.manifest for planned in monitoring_objects(topology(**flow), "prod", None)}
+    found = {planned.key: planned.manifest for planned in monitoring_objects(topology(**flow), stack, None)}
     (group,) = found["prometheus-rule-orders"]["spec"]["groups"]
     return {rule["alert"]: rule for rule in group["rules"]}
 
@@ -67,7 +67,9 @@ def test_the_pods_of_all_workers_of_a_replication_are_scraped() -> None:
 def test_the_lag_of_a_partition_is_kept_once_under_the_name_that_every_kafka_reports() -> None:
     """Kafka 4.1 and later report the lag of `orders.eu` as that of `orders.eu` and of `orders_eu`."""
     dropped = [
-        each["regex"] for each in relabelings(resolve_flows(topology(), None, {})) if each.get("action") == "drop"
+        each["regex"]
+        for each in relabelings(resolve_flows(topology(), None, {}), "prod")
+        if each.get("action") == "drop"
     ]
     lag = "kafka_consumer_consumer_fetch_manager_metrics_records_lag"
     assert [bool(re.fullmatch(each, f"{lag};orders.eu")) for each in dropped] == [True]
@@ -77,7 +79,7 @@ def test_the_lag_of_a_partition_is_kept_once_under_the_name_that_every_kafka_rep
 
 def test_an_alert_names_its_flow_and_the_next_command() -> None:
     rule = rules(monitoring={"runbooks": "https://runbooks.example.com/mirror"})["MirrorHeartbeatSilent"]
-    count = 'kafka_connect_mirror_mirrorsourceconnector_record_count{flow="orders"}'
+    count = 'kafka_connect_mirror_mirrorsourceconnector_record_count{stack="prod",flow="orders"}'
     heartbeats = count.replace("}", ',topic="useast.heartbeats"}')
     assert rule == {
         "alert": "MirrorHeartbeatSilent",
@@ -86,7 +88,7 @@ def test_an_alert_names_its_flow_and_the_next_command() -> None:
         f"and on (flow) count by (flow) ({count})\n"
         f"unless on (flow) count by (flow) (count_over_time({heartbeats}[300s]))",
         "for": "1m",
-        "labels": {"severity": "critical", "flow": "orders", "source": "useast", "target": "uswest"},
+        "labels": {"severity": "critical", "stack": "prod", "flow": "orders", "source": "useast", "target": "uswest"},
         "annotations": {
             "summary": "orders: no heartbeat of useast has been replicated for 300 s",
             "description": "Nothing shows that records still cross, even if no records are due. "
@@ -119,6 +121,62 @@ ALWAYS = {"MirrorTaskFailed", "MirrorMetricsAbsent"}
 )
 def test_a_flow_has_the_alerts_that_can_end(flow: dict[str, Any], names: set[str]) -> None:
     assert set(rules(**flow)) == names
+
+
+EXPORTED = {"MirrorExporterAbsent", "MirrorNotAsked", "MirrorTopicMissing", "MirrorVerdictFailed", "MirrorVerdictStale"}
+DROPS = {"after": {"drop": {"type": "org.apache.kafka.connect.transforms.Filter"}}}
+
+
+@pytest.mark.parametrize(
+    ("flow", "names"),
+    [
+        pytest.param({}, {*EXPORTED, "MirrorPartitionStalled", "MirrorGroupWithoutPosition"}, id="as it comes"),
+        pytest.param(
+            {"objectives": {"lagSeconds": 30, "readAgain": 100}},
+            {
+                *EXPORTED,
+                "MirrorPartitionStalled",
+                "MirrorGroupWithoutPosition",
+                "MirrorLagHigh",
+                "MirrorReadAgainHigh",
+            },
+            id="with objectives",
+        ),
+        pytest.param(
+            {"objectives": {"lagSeconds": 30, "readAgain": 100}, "connectors": {"checkpoint": {"enabled": False}}},
+            {*EXPORTED, "MirrorPartitionStalled", "MirrorLagHigh"},
+            id="no checkpoints",
+        ),
+        pytest.param(
+            {"objectives": {"lagSeconds": 30}, "transforms": DROPS},
+            {*EXPORTED, "MirrorGroupWithoutPosition"},
+            id="records may be dropped",
+        ),
+        pytest.param({"connectors": {"source": {"state": "paused"}}}, set(), id="paused on purpose"),
+    ],
+)
+def test_the_exporter_adds_the_alerts_that_can_end(flow: dict[str, Any], names: set[str]) -> None:
+    assert set(rules(monitoring={"exporter": True}, **flow)) - set(rules(**flow)) == names
+
+
+def test_the_objective_of_lag_leaves_time_to_commit_offsets() -> None:
+    asked = rules(monitoring={"exporter": True}, objectives={"lagSeconds": 30})
+    assert asked["MirrorLagHigh"]["expr"] == 'max(mirror_lag_seconds{stack="prod",flow="orders"}) > 150'
+
+
+def test_every_alert_reads_the_series_of_its_own_stack_alone() -> None:
+    """Two stacks can have flows of one name in one Prometheus."""
+    asked = {"monitoring": {"exporter": True}, "objectives": {"lagSeconds": 30, "readAgain": 100}}
+    for name, rule in rules("test", **asked).items():
+        selectors = re.findall(r"\b[a-z_]+\{([^}]*)\}", rule["expr"])
+        assert selectors, name
+        assert all(each.startswith('stack="test",flow="orders"') for each in selectors), rule["expr"]
+        assert rule["labels"]["stack"] == "test"
+
+
+def test_every_series_of_the_workers_gets_the_name_of_the_stack() -> None:
+    steps = relabelings(resolve_flows(topology(), None, {}), "prod")
+    assert {"targetLabel": "stack", "replacement": "prod"} in steps
 
 
 def test_silence_is_longer_than_the_interval_of_heartbeats() -> None:

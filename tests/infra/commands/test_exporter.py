@@ -2,24 +2,16 @@
 
 import signal
 import socket
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from urllib.request import Request, urlopen
 
 import pytest
 import yaml
 
-from infra.waiting import NotYetError, wait_for
 from tests.builders import a_topology
 from tests.commands import replicate
+from tests.exporting import SECONDS, exporter, scrape
 from tests.infra.operations.exported import values
 from tests.infra.stacks import write_stack
-from tests.repository import ROOT
-
-_SECONDS = 60
 
 
 @pytest.fixture
@@ -43,43 +35,11 @@ def stacks(tmp_path: Path) -> Path:
     return folder
 
 
-@contextmanager
-def exporter(*words: object) -> "Iterator[tuple[subprocess.Popen[str], str]]":
-    """The running command and its address."""
-    code = "from infra.commands.app import main; main()"
-    # No second look ends in time what nothing else has ended.
-    options = ["--listen", "127.0.0.1:0", "--every", "3600"]
-    command = [sys.executable, "-c", code, "exporter", *map(str, words), *options]
-    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stderr is not None
-            said = process.stderr.readline()
-            assert said.startswith("serving http://127.0.0.1:"), said + process.stderr.read()
-            yield process, said.split()[1].rstrip(",")
-        finally:
-            process.kill()
-
-
-def scrape(address: str) -> str:
-    """What Prometheus gets that has been looked at."""
-
-    def probe() -> str:
-        asked = Request(address, headers={"Accept": "application/openmetrics-text;version=1.0.0"})
-        with urlopen(asked, timeout=_SECONDS) as answer:
-            assert answer.headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
-            text = str(answer.read().decode())
-        if "mirror_" not in text:
-            raise NotYetError("no look has ended")
-        return text
-
-    return wait_for("the first look", probe, _SECONDS)
-
-
 def test_a_stack_that_nobody_answers_for_has_no_values_but_what_was_not_asked(stacks: Path) -> None:
     with exporter("test", "--stacks", stacks) as (process, address):
         found = values(scrape(address))
         process.send_signal(signal.SIGTERM)
-        assert process.wait(_SECONDS) == 0
+        assert process.wait(SECONDS) == 0
         assert process.stderr is not None
         said = process.stderr.read()
     assert {name: value for name, value in found.items() if "timestamp" not in name} == {
@@ -99,11 +59,11 @@ def test_ctrl_c_ends_it_during_a_look(stacks: Path) -> None:
         kubeconfig.write_text(kubeconfig.read_text().replace("127.0.0.1:1", f"127.0.0.1:{port}"))
         with exporter("test", "--stacks", stacks) as (process, _):
             # It has connected, so it is looking, and it waits for an answer.
-            silent.settimeout(_SECONDS)
+            silent.settimeout(SECONDS)
             connection, _ = silent.accept()
             with connection:
                 process.send_signal(signal.SIGINT)
-                assert process.wait(_SECONDS) == 130
+                assert process.wait(SECONDS) == 130
                 assert process.stderr is not None
                 assert "Traceback" not in process.stderr.read()
 

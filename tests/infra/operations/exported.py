@@ -81,12 +81,16 @@ def scraped(newest: Newest) -> str:
     return text.decode()
 
 
-def values(text: str) -> dict[str, float]:
-    """What a scrape says, as Prometheus' own parser reads it, by name and labels without those of a flow."""
+def values(text: str, flow: str | None = None) -> dict[str, float]:
+    """What a scrape says of a flow (of everything without one), as the parser of Prometheus' client reads it.
+
+    By name and labels, without the labels of every flow.
+    """
     return {
         sample.name + "".join(f" {sample.labels[key]}" for key in sample.labels if key not in _OF_FLOWS): sample.value
         for family in text_string_to_metric_families(text)  # type: ignore[no-untyped-call]  # it has no types
         for sample in family.samples
+        if flow in (None, sample.labels.get("flow"))
     }
 
 

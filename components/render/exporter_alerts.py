@@ -1,0 +1,150 @@
+"""Alerts of a flow on the series of `replicate exporter`, for what no metric of Kafka shows.
+
+What the exporter could not ask has no series, so that only MirrorExporterAbsent and MirrorNotAsked can fire then.
+"""
+
+from collections.abc import Iterator
+
+from components.contract import exported_series as series
+from components.contract.published_verdict import PROOF_HOURS
+from components.flows.resolved import ResolvedFlow
+from components.flows.sources import each_source
+from components.kafka.connector_offsets import BEHIND_SECONDS
+from components.render.alerts import STATUS, Alert, of_flow, runs, translates
+
+#: If a partition stands still, the oldest record that waits in it gets this much older in this time, but for the slack
+#: that two looks at different distances from their scrapes make.
+_STILL_MINUTES, _SLACK_MINUTES = 15, 2
+
+
+def exporter_alerts(flow: ResolvedFlow, stack: str) -> Iterator[Alert]:
+    """Yield the alerts of a flow; a flow that is paused or stopped on purpose has none."""
+    if not runs(flow.settings):
+        return
+    of, target, objectives = of_flow(flow, stack), flow.settings.target, flow.settings.objectives
+    yield _absent(of)
+    yield _not_asked(of)
+    yield _topic_missing(of, target)
+    # Nobody knows whether the newest records would pass the flow's own transforms.
+    if not any(source.transforms.change_records for _, source in each_source(flow.settings)):
+        yield _stalled(of)
+        if objectives.lag_seconds is not None:
+            yield _lag_high(of, target, objectives.lag_seconds)
+    if translates(flow.settings):
+        yield _without_position(of, target)
+        if objectives.read_again is not None:
+            yield _read_again(of, objectives.read_again)
+    yield _verdict_failed(of)
+    yield _verdict_stale(of)
+
+
+def _absent(of: str) -> Alert:
+    return Alert(
+        "MirrorExporterAbsent",
+        "warning",
+        f"absent({series.UNASKED.name}{{{of}}})",
+        10,
+        "no exporter looks at it",
+        "The exporter does not run, hangs, looks at other stacks, or is not scraped: its other alerts are blind.",
+        "replicate exporter {stack}",
+    )
+
+
+def _not_asked(of: str) -> Alert:
+    return Alert(
+        "MirrorNotAsked",
+        "warning",
+        f"max by (what) ({series.UNASKED.name}{{{of}}}) > 0",
+        15,
+        "{{ $labels.what }} could not be asked",
+        "Kubernetes or a Kafka cluster does not answer the exporter, or refuses it: alerts on that are blind.",
+        STATUS,
+    )
+
+
+def _topic_missing(of: str, target: str) -> Alert:
+    return Alert(
+        "MirrorTopicMissing",
+        "warning",
+        f"max({series.MISSING_TOPICS.name}{{{of}}}) > 0",
+        15,
+        f"{{{{ $value }}}} topics do not exist on {target}",
+        "They were deleted there, or the flow cannot create them.",
+        STATUS,
+    )
+
+
+def _stalled(of: str) -> Alert:
+    age = f"{series.PARTITION_LAG_SECONDS.name}{{{of}}}"
+    return Alert(
+        "MirrorPartitionStalled",
+        "critical",
+        f"count({age} - {age} offset {_STILL_MINUTES}m > {60 * (_STILL_MINUTES - _SLACK_MINUTES)}) > 0",
+        5,
+        f"for {_STILL_MINUTES} minutes partitions stand still, {{{{ $value }}}} or more of them",
+        "Records wait in them and do not cross, although others may.",
+        STATUS,
+    )
+
+
+def _lag_high(of: str, target: str, seconds: int) -> Alert:
+    return Alert(
+        "MirrorLagHigh",
+        "warning",
+        # Offsets are committed so late that a flow which keeps up seems this far behind at times.
+        f"max({series.LAG_SECONDS.name}{{{of}}}) > {seconds + BEHIND_SECONDS}",
+        5,
+        f"a record has waited for {{{{ $value | humanizeDuration }}}}, and the objective is {seconds} s",
+        f"It may not be on {target} yet, and a failover now would lose it.",
+        STATUS,
+    )
+
+
+def _without_position(of: str, target: str) -> Alert:
+    return Alert(
+        "MirrorGroupWithoutPosition",
+        "warning",
+        f"max({series.GROUPS_WITHOUT_POSITION.name}{{{of}}}) > 0",
+        15,
+        f"{{{{ $value }}}} groups have no position on {target}",
+        "After a failover they would begin at their `auto.offset.reset`: they would skip records, or read all again.",
+        STATUS,
+    )
+
+
+def _read_again(of: str, records: int) -> Alert:
+    return Alert(
+        "MirrorReadAgainHigh",
+        "warning",
+        f"max by (group) ({series.GROUP_READ_AGAIN.name}{{{of}}}) > {records}",
+        15,
+        f"group {{{{ $labels.group }}}} would read {{{{ $value }}}} records again, and the objective is {records}",
+        "Its translated position is far behind. `replicate failover` computes exact ones while both clusters answer.",
+        STATUS,
+    )
+
+
+def _verdict_failed(of: str) -> Alert:
+    return Alert(
+        "MirrorVerdictFailed",
+        "critical",
+        f'max({series.VERDICT.name}{{{of},{series.VERDICT.name}=~"fail|error"}}) > 0',
+        1,
+        "its newest validation did not pass",
+        "Records or offsets are not on the target as they should be, or a check could not run.",
+        "replicate validate {stack} --publish",
+    )
+
+
+def _verdict_stale(of: str) -> Alert:
+    return Alert(
+        "MirrorVerdictStale",
+        "warning",
+        f'max({series.VERDICT.name}{{{of},{series.VERDICT.name}="{series.NO_VERDICT}"}}) > 0\n'
+        f"or max({series.VERDICT_CURRENT.name}{{{of}}}) == 0\n"
+        f"or time() - max({series.VERDICT_TIME.name}{{{of}}}) > {PROOF_HOURS * 3600}",
+        60,
+        "it is not proven as it is now",
+        f"No validation was published, or the newest is about another model or older than {PROOF_HOURS} hours.",
+        "replicate validate {stack} --publish",
+    )
