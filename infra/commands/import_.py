@@ -14,7 +14,7 @@ from components.changes.effect import number
 from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
 from components.flows.operators import strimzi
 from components.topology.kubernetes_names import is_label
-from infra.commands.console import out, print_problems
+from infra.commands.console import err, out, print_problems
 from infra.files.positions import shown
 from infra.importing.cluster import objects_of
 from infra.importing.left_out import LeftOut
@@ -24,6 +24,7 @@ from infra.importing.reading import Found, read_documents, read_objects
 from infra.importing.topologies import ImportedTopology, imported_topologies
 from infra.importing.writing import environments, needed_values, project_files
 from infra.new_project.files import require_empty, write_files
+from infra.settings import read_settings
 from infra.stack_checks import problems_of_stack
 
 
@@ -53,6 +54,9 @@ def import_(
     context: Annotated[
         str | None, typer.Option(help="Kubernetes context of the cluster to read, and of the stacks.")
     ] = None,
+    validate: Annotated[
+        bool, typer.Option("--validate", help="Then prove what runs, as `replicate validate STACK --declared` does.")
+    ] = False,
 ) -> None:
     """Write a project for the MirrorMaker that you run already, and compare what it would deploy with what runs.
 
@@ -60,7 +64,7 @@ def import_(
 
     It says what the project leaves out, what is wrong with what runs, and what deploying the project would change. It
     ends with 1 if anything is wrong, if something could not be taken over that may matter, or if records or offsets
-    might not continue as they are.
+    might not continue as they are. With --validate it ends with the validation's code if that is higher.
 
     Example: `replicate import --context prod --out mirrors`
     """
@@ -84,10 +88,40 @@ def import_(
     proven = [each for topology in topologies for each in _proven(topology, found.of("ConfigMap"))]
     _print_values(needed_values(topologies, environment))
     wrong = any(each.severity is Severity.ERROR for each in mistakes)
+    runs = all(each.runs_as_read for each in topologies)
     if topologies:
-        _print_next(folder, environment, wrong, runs=all(each.runs_as_read for each in topologies))
-    if not topologies or wrong or not all(proven) or not all(each.harmless for each in left_out):
-        raise typer.Exit(1)
+        _print_next(folder, environment, wrong, runs=runs)
+    refused = not topologies or wrong or not all(proven) or not all(each.harmless for each in left_out)
+    code = 0
+    if validate:
+        _refuse_to_validate(wrong=wrong or not topologies, runs=runs)
+        code = max(_validated(stack, stacks) for stack in environments(environment, len(topologies)))
+    raise typer.Exit(max(code, int(refused)))
+
+
+def _refuse_to_validate(*, wrong: bool, runs: bool) -> None:
+    if wrong or not runs:
+        raise CannotRunError(
+            "not-validated",
+            "what runs was not validated",
+            "--validate",
+            "The topology that was imported has mistakes."
+            if wrong
+            else "A dedicated MirrorMaker has other names than the project, so nothing runs under its names yet.",
+            "correct what stands above, then `replicate validate STACK --declared`."
+            if wrong
+            else "deploy the project, then `replicate validate STACK`.",
+        )
+
+
+def _validated(stack: str, stacks: Path) -> int:
+    """Exit code of the validation of what runs, as the new project declares it."""
+    # It loads Pulumi, which takes longer than an import.
+    from infra.validation.run import ValidationRun, run_validation
+
+    report = stacks.parent / f"report-{stack}.json"
+    out.print(f"\nWhat runs, as its records show it; the report is {escape(shown(report))}:", soft_wrap=True)
+    return run_validation(ValidationRun(read_settings(stack, stacks), report, declared=True), err)
 
 
 def _found(sources: Sequence[str], context: str | None, namespace: str | None) -> Found:

@@ -3,11 +3,14 @@
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from infra.commands.app import app
 from infra.settings import read_settings
 from infra.stack_checks import problems
+from infra.validation import run as validation
+from infra.validation.run import ValidationRun
 from tests.infra.readmes import READMES
 from tests.repository import ROOT
 
@@ -87,3 +90,59 @@ def test_a_resource_without_a_required_field_is_left_out(tmp_path: Path) -> None
     code, output = run(tmp_path / "out", str(tmp_path / "read.yaml"))
     assert code != 0
     assert "field-missing" in output
+
+
+@pytest.fixture
+def validated(monkeypatch: pytest.MonkeyPatch) -> list[ValidationRun]:
+    """The validations that were started instead of Spark; each ends with 1."""
+    runs: list[ValidationRun] = []
+
+    def run_validation(run: ValidationRun, _: Console) -> int:
+        assert run.document()["flows"], "the job gets what it validates"
+        runs.append(run)
+        return 1
+
+    monkeypatch.setattr(validation, "run_validation", run_validation)
+    return runs
+
+
+def test_one_command_goes_from_standard_input_to_a_verdict(tmp_path: Path, validated: list[ValidationRun]) -> None:
+    """Nothing is deployed, so the flows are what the new project declares."""
+    out = tmp_path / "mirrors"
+    code, output = run(out, "-", "--validate", "--context", "west", text=RESOURCE)
+    (started,) = validated
+    assert (code, started.declared, started.publish, started.report) == (1, True, False, out / "report-prod.json")
+    assert (started.settings.stacks, started.settings.context) == (out / "stacks", "west")
+    assert "What runs, as its records show it" in output
+
+
+def test_nothing_is_validated_unless_it_is_asked_for(tmp_path: Path, validated: list[ValidationRun]) -> None:
+    assert run(tmp_path / "mirrors", "-", text=RESOURCE)[0] == 0
+    assert validated == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        pytest.param(
+            "mm2.yaml",
+            RESOURCE.replace("topicsPattern: orders,payments-.*", "topicsPattern: '('"),
+            "The topology that was imported has mistakes.",
+            id="mistakes",
+        ),
+        pytest.param(
+            "mm2.properties",
+            "clusters = a, b\na.bootstrap.servers = a:9092\nb.bootstrap.servers = b:9092\n"
+            "a->b.enabled = true\na->b.topics = orders\n",
+            "so nothing runs under its names yet. Remedy: deploy the project, then `replicate validate STACK`.",
+            id="a dedicated MirrorMaker",
+        ),
+    ],
+)
+def test_what_cannot_be_validated_is_said(
+    tmp_path: Path, validated: list[ValidationRun], name: str, text: str, words: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    _, output = run(tmp_path / "mirrors", str(tmp_path / name), "--validate", "--strimzi", "1.2")
+    assert words in unfolded(output)
+    assert validated == []
