@@ -197,6 +197,23 @@ def test_records_that_retention_removed_before_they_were_replicated_are_counted(
     assert "source offsets 20 to 44 never reached the target" in loss.message
 
 
+def test_records_that_retention_removes_while_the_job_runs_are_found(
+    check_while: CheckWhile, endpoints: Endpoints
+) -> None:
+    """As many records arrive as were lost, after the job has read the offset syncs."""
+    scene = Scene(endpoints, "overtaken").replicate(records=30, partitions=1)
+
+    def overtake() -> None:
+        scene.write(scene.source, "overtaken", 0, range(30, 50))
+        remove_records(scene.source, "overtaken", 0, 40)
+        scene.write(scene.target, scene.remote("overtaken"), 0, range(40, 50))
+        scene.sync("overtaken", 0, (40, 30))
+
+    lost = named(check_while(scene.parameters(), "translating consumer offsets", overtake), "nothing-lost-to-retention")
+    assert (lost.verdict, lost.counts["lost"]) == (Verdict.FAIL, 10)
+    assert "source offsets 30 to 39 never reached the target" in lost.findings[0].message
+
+
 def test_nothing_to_check_is_an_error_never_a_pass(check: Check, endpoints: Endpoints) -> None:
     outcome = check(Scene(endpoints, "empty").replicate(records=0).parameters())
     assert outcome.verdict is Verdict.ERROR
