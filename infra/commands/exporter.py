@@ -4,7 +4,6 @@ import os
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,10 +11,13 @@ import typer
 from infra.commands.completion import complete_stack
 from infra.commands.console import err
 from infra.commands.options import InProject
-from infra.settings import StackSettings, read_settings
+from infra.settings import read_settings
 from infra.stack_checks import raise_mistakes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from infra.operations.exporting import Newest
     from infra.operations.status_document import StatusDocument
 
 _INTERRUPTED = 130
@@ -54,7 +56,8 @@ def exporter(
     Example: `replicate exporter prod-us-west-2 --listen 127.0.0.1:9847`
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from infra.operations.exporting import Newest, keep_looking, serving
+    from infra.operations.exporting import Newest, serving
+    from infra.operations.looking import rounds
 
     chosen = [read_settings(stack, project.stacks) for stack in dict.fromkeys(stacks)]
     for settings in chosen:
@@ -72,7 +75,7 @@ def exporter(
         signal.signal(number, stop)
     with serving(newest, host.strip("[]"), int(port)) as taken:
         err.print(f"serving http://{host}:{taken}/metrics, with a look every {every_seconds:g} s", soft_wrap=True)
-        looking = ThreadPoolExecutor(1).submit(keep_looking, partial(_look, chosen, set()), newest, every_seconds)
+        looking = ThreadPoolExecutor(1).submit(_take, rounds(chosen, every_seconds, listed=None), newest)
         looking.add_done_callback(lambda _: ended.set())
         ended.wait()
     if looking.done():
@@ -81,15 +84,14 @@ def exporter(
     os._exit(_INTERRUPTED if stopped_by == [signal.SIGINT] else 0)
 
 
-def _look(chosen: list[StackSettings], told: set[str]) -> "StatusDocument":
-    """Look, and print why something could not be asked, unless the last look printed it, too (`told`)."""
+def _take(looks: "Iterator[StatusDocument]", newest: "Newest") -> None:
+    """Serve each look, and print why something could not be asked, unless the look before printed it, too."""
     from infra.operations.exported_metrics import not_asked
-    from infra.operations.looking import look
 
-    document = look(chosen, listed=None)
-    reasons = {f"{stack.stack}: {reason}" for stack in document.stacks for reason in not_asked(stack)}
-    for each in sorted(reasons - told):
-        err.print(f"{document.asked_at} could not be asked: {each}", markup=False, soft_wrap=True)
-    told.clear()
-    told.update(reasons)
-    return document
+    told: set[str] = set()
+    for document in looks:
+        reasons = {f"{stack.stack}: {reason}" for stack in document.stacks for reason in not_asked(stack)}
+        for each in sorted(reasons - told):
+            err.print(f"{document.asked_at} could not be asked: {each}", markup=False, soft_wrap=True)
+        told = reasons
+        newest.take(document)

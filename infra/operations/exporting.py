@@ -1,6 +1,5 @@
-"""Looks at stacks again and again, and serves what the newest look saw. A scrape never looks itself."""
+"""Serves what the newest look at stacks saw. A scrape never looks itself."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -68,11 +67,3 @@ def serving(newest: Newest, host: str, port: int) -> Iterator[int]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-def keep_looking(look: Callable[[], StatusDocument], newest: Newest, every_seconds: float) -> None:
-    """Look, serve it, pause, and so on; ends only by what `look` raises."""
-    pause = threading.Event()
-    while True:
-        newest.take(look())
-        pause.wait(every_seconds)

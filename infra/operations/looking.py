@@ -3,6 +3,7 @@
 The source is asked last: an older answer of the source would make the bounds on lag and on re-read records too low.
 """
 
+import gc
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -55,11 +56,13 @@ def look(stacks: list[StackSettings], listed: int | None = LISTED) -> StatusDocu
     return StatusDocument(asked_at=asked_at, stacks=found)
 
 
-def rounds(stacks: list[StackSettings], every_seconds: float) -> Iterator[StatusDocument]:
+def rounds(stacks: list[StackSettings], every_seconds: float, listed: int | None = LISTED) -> Iterator[StatusDocument]:
     """Look again and again, with a pause in between."""
     pause = threading.Event()
     while True:
-        yield look(stacks)
+        yield look(stacks, listed)
+        # Clients of Kafka refer to themselves: until they are collected they keep their threads and connections.
+        gc.collect()
         pause.wait(every_seconds)
 
 
