@@ -182,7 +182,7 @@ class OnKubernetes(Model):
 class Flow(FromSourceToTarget, OnKubernetes):
     """Replication of topics and consumer groups from one source to one target by one Connect cluster."""
 
-    kind: Literal["flow"]
+    kind: Literal["flow"] = "flow"
     source: Source
     target: Target
     topics: Topics = ()
@@ -199,7 +199,7 @@ class PrefixlessPair(Delivery):
     Consumer offsets are not translated: on each side a topic holds the records of both, in a different order.
     """
 
-    kind: Literal["prefixlessPair"]
+    kind: Literal["prefixlessPair"] = "prefixlessPair"
     between: tuple[str, str] = Field(description="Aliases of the two clusters.")
     topics: Topics
     topics_exclude: TopicsExclude = ()
@@ -219,7 +219,7 @@ class SplitPart(OnKubernetes):
 class Split(FromSourceToTarget):
     """The topics of one flow over several Connect clusters; the first part has the heartbeats."""
 
-    kind: Literal["split"]
+    kind: Literal["split"] = "split"
     source: Source
     target: Target
     parts: Mapping[SubName, SplitPart] = Field(min_length=1, description="Connect clusters, by name.")
@@ -243,7 +243,7 @@ class MirrorMaker2(FromSourceToTarget, OnKubernetes):
     each is replicated with, and `target`.
     """
 
-    kind: Literal["mirrorMaker2"]
+    kind: Literal["mirrorMaker2"] = "mirrorMaker2"
     source: str | None = Field(default=None, description="Alias of the cluster that is replicated.")
     target: str | None = Field(
         default=None, description="Alias of the cluster that receives the records; Connect runs next to it."

@@ -18,6 +18,13 @@ class _EditorSchema(GenerateJsonSchema):
         return found
 
 
+def _require_kind(part: dict[str, Any]) -> None:
+    """Require what tells alternatives apart: in a program the class says it, in a file only the key does."""
+    kind = part.get("properties", {}).get("kind", {})
+    if "const" in kind and kind.pop("default", None) is not None:
+        part["required"] = ["kind", *part.get("required", [])]
+
+
 def topology_schema() -> str:
     """The schema of topology files as text."""
     return schema_text(Topology)
@@ -25,6 +32,8 @@ def topology_schema() -> str:
 
 def schema_text(model: type[Model]) -> str:
     """The schema of a model's files as text."""
-    schema = {"$schema": GenerateJsonSchema.schema_dialect}
+    schema: dict[str, Any] = {"$schema": GenerateJsonSchema.schema_dialect}
     schema |= model.model_json_schema(schema_generator=_EditorSchema)
+    for part in schema.get("$defs", {}).values():
+        _require_kind(part)
     return json.dumps(schema, indent=2, sort_keys=True) + "\n"

@@ -1,0 +1,32 @@
+"""The kind of a replication: in a program the class says it, in a file only the key does."""
+
+import pytest
+
+from components import Flow, MirrorMaker2, PrefixlessPair, Split
+from components.contract.problems import ReplicationError
+from components.topology.model import Replication, SplitPart
+from components.topology.parsing import parse_topology
+from tests.builders import a_flow, a_topology
+
+
+@pytest.mark.parametrize(
+    ("replication", "kind"),
+    [
+        (Flow(source="useast", target="uswest"), "flow"),
+        (PrefixlessPair(between=("useast", "uswest"), topics=("orders",)), "prefixlessPair"),
+        (Split(source="useast", target="uswest", parts={"all": SplitPart(topics=("orders",))}), "split"),
+        (MirrorMaker2(source="useast", target="uswest"), "mirrorMaker2"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_a_program_does_not_repeat_it(replication: Replication, kind: str) -> None:
+    assert replication.kind == kind
+
+
+def test_a_file_without_it_is_refused() -> None:
+    """A guess could replicate in one direction what was meant in two."""
+    flow = {key: value for key, value in a_flow().items() if key != "kind"}
+    with pytest.raises(ReplicationError) as caught:
+        parse_topology(a_topology(flow))
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.where) == ("missing-key", "replications.orders.kind")
