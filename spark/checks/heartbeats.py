@@ -250,13 +250,8 @@ def _findings_whatever_the_times(
     if parameters.produced_to == "target":
         found.append(_WORKERS_ONLY)
     if undecodable:
-        found.append(
-            error(
-                "heartbeat-undecodable",
-                numbered(undecodable, "record[|s] of the heartbeat topic [is no heartbeat|are no heartbeats]"),
-                undecodable,
-            )
-        )
+        what = numbered(undecodable, f"record[|s] of {parameters.target_topic} [is no heartbeat|are no heartbeats]")
+        found.append(error("heartbeat-undecodable", what, undecodable))
     return found
 
 

@@ -82,7 +82,9 @@ def test_freshness_cannot_be_judged_if_clocks_differ() -> None:
 
 
 def test_records_that_are_not_heartbeats_are_an_error() -> None:
-    assert codes(judge(PARAMETERS, beats(100), Observation(), NOW, undecodable=2)) == ["heartbeat-undecodable"]
+    (finding,) = judge(PARAMETERS, beats(100), Observation(), NOW, undecodable=2).findings
+    assert finding.code == "heartbeat-undecodable"
+    assert f"2 records of {PARAMETERS.target_topic} are no heartbeats" in finding.message
 
 
 def test_latency_is_measured_only_for_heartbeats_that_were_seen_arriving() -> None:
