@@ -1,11 +1,11 @@
-"""A Kafka cluster as the checks see it: topics, offsets, groups and ACLs, read by an admin client in Spark's JVM.
+"""A Kafka cluster as the checks see it: topics, offsets, groups, ACLs and few records, read by clients in Spark's JVM.
 
 Spark's reader uses the same client library and properties, so what works here works there. One request covers many
 topics or groups and has a timeout. Every failure is a ClusterError.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple, Self
 
 from pyspark.sql import SparkSession
@@ -14,7 +14,8 @@ from components.kafka.acls import AclEntry
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.topic_sync import Setting
 from spark.credentials import ClientOptions
-from spark.kafka_errors import ClusterError, JavaError, JavaObject, causes, translated
+from spark.kafka_errors import ClusterError, JavaError, JavaObject, causes, silent, translated
+from spark.small_reads import KafkaRecord, SilentError, SmallReads, field_mapper
 
 TIMEOUT_SECONDS = 20
 _ADMIN = "org.apache.kafka.clients.admin"
@@ -37,6 +38,7 @@ class Cluster:
         self.options = options
         self.where = f"cluster {options.alias} ({options.bootstrap_servers})"
         self._answered = False
+        self._reads: dict[str, SmallReads] = {}
         assert spark._jvm is not None
         self._jvm: JavaObject = spark._jvm
         properties = self._java("java.util.Properties")()
@@ -50,6 +52,8 @@ class Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for each in self._reads.values():
+            each.close()
         self._admin.close(self._java("java.time.Duration").ofSeconds(1))
 
     def topics(self) -> frozenset[str]:
@@ -98,6 +102,22 @@ class Cluster:
         spec = self._java(f"{_ADMIN}.OffsetSpec")
         return self._list_offsets({each: spec.forTimestamp(time) for each, time in times.items()})
 
+    def records(
+        self, ranges: Iterable[tuple[TopicPartition, OffsetRange]], doing: str, isolation: str = "read_committed"
+    ) -> Iterator[KafkaRecord]:
+        """The records of ranges that are small together, as `SmallReads.records` has them. `doing` is for errors."""
+        wanted = [(each, offsets) for each, offsets in ranges if offsets.size]
+        if not wanted:
+            return
+        try:
+            if isolation not in self._reads:
+                self._reads[isolation] = SmallReads(self._java, self.options, isolation, TIMEOUT_SECONDS)
+            yield from self._reads[isolation].records(wanted)
+        except JavaError as error:
+            raise translated(error, self.where, doing, answered=True) from None
+        except SilentError as error:
+            raise silent(str(error), self.where, doing, TIMEOUT_SECONDS) from None
+
     def cleanup_policies(self, topics: Collection[str]) -> dict[str, str]:
         """`cleanup.policy` by topic."""
         configs = self._topic_configs(topics)
@@ -108,10 +128,7 @@ class Cluster:
 
         Each configuration comes as one JSON text, because every call into the JVM takes time.
         """
-        jackson = "com.fasterxml.jackson"
-        mapper = self._java(f"{jackson}.databind.ObjectMapper")()
-        field = self._java(f"{jackson}.annotation.PropertyAccessor").FIELD
-        mapper.setVisibility(field, self._java(f"{jackson}.annotation.JsonAutoDetect$Visibility").ANY)
+        mapper = field_mapper(self._java)
         found = {}
         for topic, config in self._topic_configs(topics).items():
             entries = json.loads(mapper.writeValueAsString(config.entries()))

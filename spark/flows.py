@@ -1,6 +1,6 @@
 """A flow opened for checking: connected to both clusters, with its selection resolved."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -57,11 +57,6 @@ class OpenFlow:
 
     def read_uncommitted(self, cluster: Cluster, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
         return readers.records(self.spark, cluster.options, ranges, "read_uncommitted")
-
-    def read_layered(
-        self, cluster: Cluster, ranges: Iterable[tuple[TopicPartition, OffsetRange]], isolation: str = "read_committed"
-    ) -> DataFrame:
-        return readers.layered(self.spark, cluster.options, ranges, isolation)
 
     def digests(self, records: DataFrame, side: str) -> DataFrame:
         """`transforms.digests` of one side's records, with the topics named as on the source."""

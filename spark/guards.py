@@ -1,6 +1,7 @@
 """What a loop guard and filters do to records, as column expressions: which are compared, and with which headers.
 
-Everything except `without` uses functions of whole arrays, which Spark compiles, instead of element-wise ones.
+`compared_headers` says the latter of one record in Python. Every expression except `without` uses functions of whole
+arrays, which Spark compiles, instead of element-wise ones.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from components.contract.parameters import DropsParameters, GuardParameters
 from components.kafka.known_effects import DropsBy
+from components.kafka.record_identity import Headers, without_mark
 
 SOURCE, TARGET = "source", "target"
 #: The source again, as a read_uncommitted consumer sees it.
@@ -71,6 +73,17 @@ def _without_last(given: Column, name: str) -> Column:
 def without(names: Sequence[str], given: Column) -> Column:
     """The `given` headers without any of these `names`."""
     return F.filter(given, lambda header: ~header["key"].isin(*names)) if names else given
+
+
+def compared_headers(side: str, guard: GuardParameters | None, changed: Sequence[str], given: Headers) -> Headers:
+    """What `headers` and `without` leave of the `given` headers of one record."""
+    names, found = {name for name, _ in given}, given
+    if guard is not None:
+        newest, older = (guard.filter, guard.mark) if side == SOURCE else (guard.mark, guard.filter)
+        for mark in (newest, older):
+            # The guard of the other direction marked what this one then marked on top.
+            found = without_mark(found, mark) if {newest, mark} <= names else found
+    return [each for each in found if each[0] not in changed]
 
 
 def _carries(name: str) -> Column:

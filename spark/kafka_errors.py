@@ -7,7 +7,7 @@ from py4j.protocol import Py4JJavaError as JavaError  # type: ignore[import-unty
 
 from components.contract.problems import CannotRunError
 
-__all__ = ["ClusterError", "JavaError", "JavaObject", "causes", "translated"]
+__all__ = ["ClusterError", "JavaError", "JavaObject", "causes", "silent", "translated"]
 
 #: An object in Spark's JVM, as py4j shows it.
 JavaObject: TypeAlias = Any
@@ -142,6 +142,12 @@ def translated(error: JavaError, where: str, doing: str, *, answered: bool = Fal
         "Kafka's client raised an exception that the job does not know.",
         "see the broker's log.",
     )
+
+
+def silent(partitions: str, where: str, doing: str, seconds: float) -> ClusterError:
+    """The ClusterError for a cluster that answers, but delivered no record of `partitions` for so many seconds."""
+    what = f"the records of {partitions} did not come within {seconds:g} s, while {doing}"
+    return ClusterError(_BUSY.code, what, where, _BUSY.why, _BUSY.remedy)
 
 
 def _timeout(message: str, names: set[str], *, answered: bool) -> _Meaning:

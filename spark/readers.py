@@ -25,8 +25,6 @@ _RECORD_SCHEMA = (
 _SPLIT_FROM_RECORDS = 50_000
 #: At most this many offsets in a task, so that a long read can say how much of it is done.
 _RECORDS_IN_A_TASK = 250_000
-#: Ranges of one partition that are closer than this are read as one.
-_MERGE_WITHIN_RECORDS = 64
 _CONSUMER = {
     "kafka.max.poll.records": "4000",
     "kafka.max.partition.fetch.bytes": str(8 * 1024 * 1024),
@@ -66,40 +64,6 @@ def records(
         tasks = max(spark.sparkContext.defaultParallelism, math.ceil(size / _RECORDS_IN_A_TASK))
         reader = reader.option("minPartitions", str(tasks))
     return reader.load().select(*RECORD_COLUMNS)
-
-
-def layered(
-    spark: SparkSession,
-    options: ClientOptions,
-    ranges: Iterable[tuple[TopicPartition, OffsetRange]],
-    isolation: str = "read_committed",
-) -> DataFrame:
-    """The records of many ranges, several per partition. A record in two ranges comes once."""
-    frames = [records(spark, options, layer, isolation) for layer in layers(ranges)]
-    if not frames:
-        return records(spark, options, {})
-    result = frames[0]
-    for frame in frames[1:]:
-        result = result.unionByName(frame)
-    return result.select(*RECORD_COLUMNS)
-
-
-def layers(ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> list[dict[TopicPartition, OffsetRange]]:
-    """`ranges` in as few sets as possible, each partition at most once per set, as Spark reads one range per partition.
-
-    Ranges of a partition that overlap or nearly touch are joined first.
-    """
-    joined: dict[TopicPartition, list[OffsetRange]] = {}
-    for partition, offsets in sorted(ranges):
-        if not offsets.size:
-            continue
-        known = joined.setdefault(partition, [])
-        if known and offsets.start <= known[-1].end + _MERGE_WITHIN_RECORDS:
-            known[-1] = OffsetRange(known[-1].start, max(known[-1].end, offsets.end))
-        else:
-            known.append(offsets)
-    deepest = max((len(each) for each in joined.values()), default=0)
-    return [{partition: each[n] for partition, each in joined.items() if n < len(each)} for n in range(deepest)]
 
 
 def rows(frame: DataFrame, where: str, doing: str) -> list[Row]:

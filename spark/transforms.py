@@ -2,92 +2,16 @@
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from components.contract.parameters import DropsParameters, GuardParameters
 from spark import guards
 from spark.guards import ASIDE, COMPARED, FILTERED, LOOPED, TARGET, UNCOMMITTED
 
-SAMPLES = 20
-#: How many changes of the offset delta to keep per partition. With transactions, nearly every sync is a change.
-SEGMENTS = 2_000
 _LOW_HALF = 0xFFFFFFFF
 #: A prime: the product of two smaller numbers, and the sum of 2^31 of them, fit a bigint.
 PLACED_MODULUS = (1 << 31) - 1
-
-
-def heartbeats_seen(heartbeats: DataFrame, source_alias: str, target_alias: str) -> DataFrame:
-    """One row: `seen`, this flow's heartbeats as (emitted_ms, partition, offset), ascending; and the numbers of
-    `others` (heartbeats of other flows in the same topic) and of `undecodable` records."""
-    ours = (F.col("source_alias") == source_alias) & (F.col("target_alias") == target_alias)
-    return heartbeats.select("source_alias", "target_alias", "emitted_ms", "partition", "offset").agg(
-        F.sort_array(F.collect_list(F.when(ours, F.struct("emitted_ms", "partition", "offset")))).alias("seen"),
-        F.count(F.when(~ours, 1)).alias("others"),
-        F.count(F.when(F.col("emitted_ms").isNull(), 1)).alias("undecodable"),
-    )
-
-
-def latest_checkpoints(checkpoints: DataFrame) -> DataFrame:
-    """The newest checkpoint of every (group, topic, partition): columns upstream, downstream, and records seen.
-
-    Key group, topic (remote name), partition. The row with null keys counts records that could not be decoded.
-    """
-    return (
-        checkpoints.select("group", "topic", "partition", "upstream", "downstream", "offset")
-        .groupBy("group", "topic", "partition")
-        .agg(
-            F.max_by("upstream", "offset").alias("upstream"),
-            F.max_by("downstream", "offset").alias("downstream"),
-            F.count(F.lit(1)).alias("records"),
-        )
-    )
-
-
-def newest_stored(offsets: DataFrame, connectors: Sequence[str], source_alias: str) -> DataFrame:
-    """The newest offset that `connectors` have stored for each partition of the source: columns topic, partition,
-    stored. A partition whose offset was deleted is left out."""
-    return (
-        offsets.where(F.col("connector").isin(*connectors) & (F.col("cluster") == source_alias))
-        .groupBy("connector", "topic", "partition", "stored_in")
-        .agg(F.max_by("stored", "offset").alias("stored"))
-        .groupBy("topic", "partition")
-        .agg(F.max("stored").alias("stored"))
-        .where(F.col("stored").isNotNull())
-        .select("topic", "partition", "stored")
-    )
-
-
-def sync_segments(syncs: DataFrame) -> DataFrame:
-    """The offset syncs at which upstream minus downstream changes: the first and the last sync of each stretch.
-
-    Between two syncs with the same difference, every record was replicated one to one, so these syncs carry the same
-    information as all syncs. Key topic, partition, offset (of the sync's own record); columns upstream, downstream,
-    written_ms.
-    """
-    order = Window.partitionBy("topic", "partition").orderBy("offset")
-    newest_first = Window.partitionBy("topic", "partition").orderBy(F.desc("offset"))
-    delta = F.col("upstream") - F.col("downstream")
-    columns = ("topic", "partition", "offset", "upstream", "downstream", "written_ms")
-    return (
-        syncs.select(*columns)
-        .where(F.col("topic").isNotNull())
-        .withColumn("before", F.lag(delta).over(order))
-        .withColumn("after", F.lead(delta).over(order))
-        .withColumn("downstream_before", F.lag("downstream").over(order))
-        .withColumn("downstream_after", F.lead("downstream").over(order))
-        .where(
-            F.col("before").isNull()
-            | F.col("after").isNull()
-            | (F.col("before") != delta)
-            | (F.col("after") != delta)
-            | (F.col("downstream_before") > F.col("downstream"))
-            | (F.col("downstream_after") < F.col("downstream"))
-        )
-        .withColumn("age", F.row_number().over(newest_first))
-        .where((F.col("age") <= SEGMENTS) | F.col("before").isNull())
-        .select(*columns)
-    )
 
 
 def record_digest(compared_headers: Column) -> Column:
@@ -234,8 +158,3 @@ def returned(digests: DataFrame, seen: DataFrame) -> DataFrame:
             F.sum(F.when(F.col("copies") > F.col("fresh"), F.col("fresh")).otherwise(0)).alias("returned"),
         )
     )
-
-
-def positions(digests: DataFrame) -> DataFrame:
-    """Records of small windows, to find those of one side on the other: topic, partition, offset, time_ms, digest."""
-    return digests.select("topic", "partition", "offset", "time_ms", F.hex("digest").alias("digest"))

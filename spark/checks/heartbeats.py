@@ -7,14 +7,14 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import NamedTuple, Self
+from typing import Self
 
 from components.contract.parameters import FlowParameters, HeartbeatParameters
 from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, note
 from components.contract.wording import agreeing, numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import upstream_hops
-from spark import readers, records, transforms
+from spark.checks.own_records import Heartbeat, heartbeats_seen
 from spark.clusters import Cluster
 from spark.flows import OpenFlow
 from spark.waiting import wait_until
@@ -34,14 +34,6 @@ _WORKERS_ONLY = note(
     "heartbeats are produced to the target itself: they show that the workers run, not that records come from the "
     "source",
 )
-
-
-class Heartbeat(NamedTuple):
-    """A decoded heartbeat on the target. `emitted_ms` is the time in its value, in ms since 1970."""
-
-    emitted_ms: int
-    partition: int
-    offset: int
 
 
 @dataclass
@@ -146,12 +138,9 @@ def check_heartbeats(flow: OpenFlow, observer: Observer) -> CheckOutcome:
         )
         return CheckOutcome(CheckName.HEARTBEATS, "no heartbeat topic on the target", {"heartbeats": 0}, (missing,))
     seen_at = now_ms()
-    ranges = _window(flow, partitions, seen_at)
-    decoded = records.heartbeats(flow.read(flow.target, ranges))
-    frame = transforms.heartbeats_seen(decoded, flow.parameters.source.alias, flow.parameters.target.alias)
-    (row,) = readers.rows(frame, flow.target.where, "reading heartbeats")
-    beats = [Heartbeat(each.emitted_ms, each.partition, each.offset) for each in row.seen]
-    return judge(parameters, beats, observation, seen_at, row.others, row.undecodable, hops)
+    read = flow.target.records(_window(flow, partitions, seen_at).items(), "reading heartbeats")
+    seen = heartbeats_seen(read, flow.parameters.source.alias, flow.parameters.target.alias)
+    return judge(parameters, seen.ours, observation, seen_at, seen.others, seen.undecodable, hops)
 
 
 def shared_with(flow: FlowParameters, flows: Iterable[FlowParameters]) -> list[Finding]:

@@ -11,7 +11,7 @@ from components.contract.parameters import FlowParameters
 from components.contract.report import SAMPLES, CheckOutcome, Finding, note
 from components.contract.wording import agreeing, numbered
 from components.kafka.positions import TopicPartition
-from spark import readers, records, transforms
+from spark.checks.own_records import newest_stored
 from spark.checks.translation import SyncHistory
 from spark.flows import OpenFlow
 from spark.kafka_errors import ClusterError
@@ -54,10 +54,8 @@ def _stored(flow: OpenFlow) -> dict[TopicPartition, int] | None:
     if topic is None or not count or not names:
         return None
     logs = flow.target.offsets(TopicPartition(topic, number) for number in range(count))
-    offsets = records.connector_offsets(flow.read(flow.target, logs))
-    frame = transforms.newest_stored(offsets, names, flow.parameters.source.alias)
-    rows = readers.rows(frame, flow.target.where, f"reading connector offsets from {topic}")
-    found = {TopicPartition(row.topic, row.partition): row.stored for row in rows}
+    read = flow.target.records(logs.items(), f"reading connector offsets from {topic}")
+    found = newest_stored(read, names, flow.parameters.source.alias)
     return {each: at for each, at in found.items() if each.partition < flow.partitions.get(each.topic, 0)}
 
 

@@ -34,8 +34,8 @@ from components.contract.report import (
 )
 from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark import readers, records, transforms
 from spark.checks import proofs
+from spark.checks.own_records import latest_checkpoints, sync_histories
 from spark.checks.rows import group_rows
 from spark.checks.standing import (
     BEFORE_START,
@@ -46,7 +46,7 @@ from spark.checks.standing import (
     standings,
     without_copies,
 )
-from spark.checks.translation import Checkpoint, Position, Sync, SyncHistory
+from spark.checks.translation import Checkpoint, Position, SyncHistory
 from spark.flows import OpenFlow
 from spark.waiting import wait_until
 
@@ -67,13 +67,7 @@ def read_syncs(flow: OpenFlow) -> dict[TopicPartition, SyncHistory]:
     if not flow.parameters.offset_syncs.enabled:
         return {}
     cluster, topic = flow.sync_cluster, flow.parameters.offset_syncs.topic
-    frame = records.offset_syncs(flow.read(cluster, _whole(flow, "offset_syncs")))
-    found: dict[TopicPartition, list[Sync]] = {}
-    doing = f"reading offset syncs from {topic}"
-    for row in sorted(readers.rows(transforms.sync_segments(frame), cluster.where, doing), key=lambda row: row.offset):
-        known = found.setdefault(TopicPartition(row.topic, row.partition), [])
-        known.append(Sync(row.upstream, row.downstream, row.written_ms))
-    return {partition: SyncHistory(tuple(syncs)) for partition, syncs in found.items()}
+    return sync_histories(cluster.records(_whole(flow, "offset_syncs").items(), f"reading offset syncs from {topic}"))
 
 
 def check_offsets(flow: OpenFlow, first_syncs: Mapping[TopicPartition, SyncHistory]) -> CheckOutcome:
@@ -184,14 +178,8 @@ def _commits(flow: OpenFlow, groups: list[str]) -> dict[tuple[str, TopicPartitio
 
 def _checkpoints(flow: OpenFlow) -> tuple[dict[tuple[str, TopicPartition], Checkpoint], int]:
     """The newest checkpoints by group and remote partition, and how many records are not checkpoints."""
-    frame = transforms.latest_checkpoints(records.checkpoints(flow.read(flow.target, _whole(flow, "checkpoints"))))
-    found, undecodable = {}, 0
-    for row in readers.rows(frame, flow.target.where, f"reading checkpoints from {flow.parameters.checkpoints.topic}"):
-        if row.group is None:
-            undecodable += row.records
-        else:
-            found[row.group, TopicPartition(row.topic, row.partition)] = Checkpoint(row.upstream, row.downstream)
-    return found, undecodable
+    doing = f"reading checkpoints from {flow.parameters.checkpoints.topic}"
+    return latest_checkpoints(flow.target.records(_whole(flow, "checkpoints").items(), doing))
 
 
 def _partitions_of(flow: OpenFlow, kind: str) -> list[TopicPartition]:

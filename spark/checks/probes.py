@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark import readers, transforms
+from components.kafka.record_identity import identity
 from spark.checks.translation import Position, Record
 from spark.clusters import Cluster
 from spark.flows import OpenFlow
-from spark.guards import SOURCE, TARGET
+from spark.guards import SOURCE, TARGET, compared_headers
 
 #: Ranges by source partition; one partition may have several.
 Ranges: TypeAlias = Sequence[tuple[TopicPartition, OffsetRange]]
@@ -34,12 +34,13 @@ def records_near(
     flow: OpenFlow, cluster: Cluster, ranges: Ranges, isolation: str = "read_committed"
 ) -> dict[TopicPartition, list[Record]]:
     """The records of the ranges without their content, by source partition."""
-    if not any(offsets.size for _, offsets in ranges):
-        return {}
     side = SOURCE if cluster is flow.source else TARGET
-    frame = transforms.positions(flow.digests(flow.read_layered(cluster, ranges, isolation), side))
+    guard, changed = flow.parameters.guard, flow.parameters.changed_headers
     found: dict[TopicPartition, list[Record]] = {}
-    for row in readers.rows(frame, cluster.where, "reading records around translated offsets"):
-        partition = TopicPartition(row.topic, row.partition)
-        found.setdefault(partition, []).append(Record(row.offset, row.time_ms, row.digest))
+    for each in cluster.records(ranges, "reading records around translated offsets", isolation):
+        topic = each.partition.topic if side == SOURCE else flow.policy.original(each.partition.topic)
+        headers = compared_headers(side, guard, changed, each.headers)
+        digest = identity(each.key, each.value, headers, each.time_ms).hex()
+        partition = TopicPartition(topic, each.partition.partition)
+        found.setdefault(partition, []).append(Record(each.offset, each.time_ms, digest))
     return found

@@ -1,13 +1,16 @@
 """Which records of a guarded flow are compared, and with which headers, on literal records."""
 
+import itertools
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 from components.contract.parameters import GuardParameters
-from spark import pairing, transforms
-from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET
+from spark import guards, pairing, transforms
+from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET, compared_headers
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 GUARD = GuardParameters(filter="from-west", mark="from-east")
@@ -156,3 +159,20 @@ def test_new_records_are_distinguished_from_copies_by_partition(spark: SparkSess
         for row in transforms.returned(frame, ends).collect()
     }
     assert found == {(SOURCE, 0): (7, 3, 4, 2), (SOURCE, 1): (1, 1, 1, 0), (TARGET, 0): (1, 1, 0, 0)}
+
+
+@pytest.mark.parametrize("side", [SOURCE, TARGET])
+@pytest.mark.parametrize("guard", [None, GUARD], ids=["no guard", "guarded"])
+@pytest.mark.parametrize("changed", [(), ("h",)], ids=["none changed", "one changed"])
+def test_python_and_spark_compare_the_same_headers(
+    spark: SparkSession, side: str, guard: GuardParameters | None, changed: Sequence[str]
+) -> None:
+    """Proofs of offsets compare records in Python, parity compares them in Spark: both by one rule."""
+    known = [MARK, ("from-east", b"v"), MARK_BACK, ("from-west", b""), ("h", None)]
+    lists = [list(each) for size in range(4) for each in itertools.product(known, repeat=size)]
+    rows = [(None, None, "ledger", 0, number, NOW, headers) for number, headers in enumerate(lists)]
+    frame = spark.createDataFrame(rows, _RECORDS)
+    compared = guards.without(changed, guards.headers(side, guard))
+    found = frame.select("offset", compared.alias("compared")).orderBy(F.col("offset")).collect()
+    expected = [list(compared_headers(side, guard, changed, headers)) for headers in lists]
+    assert [[(each.key, each.value) for each in row.compared] for row in found] == expected

@@ -8,7 +8,8 @@ from components.contract.report import CheckOutcome, Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
 from spark.checks import heartbeats
-from spark.checks.heartbeats import Heartbeat, Observation, gaps_ms, judge, percentile, shared_with, window_records
+from spark.checks.heartbeats import Observation, gaps_ms, judge, percentile, shared_with, window_records
+from spark.checks.own_records import Heartbeat
 from tests.spark import forging
 from tests.spark.documents import a_cluster, a_flow
 from tests.spark.outcomes import Check, named

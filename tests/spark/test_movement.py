@@ -1,17 +1,16 @@
 """How far the source connectors have come by their own account."""
 
 import pytest
-from pyspark.sql import SparkSession
 
 from components.contract.report import CheckName, CheckOutcome, Severity
 from components.kafka.positions import TopicPartition
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
-from spark import records, transforms
 from spark.checks.movement import Movement, with_movement
+from spark.checks.own_records import newest_stored
+from spark.small_reads import KafkaRecord
 from tests.spark.outcomes import Check, named
 from tests.spark.scenes import Headers, Scene, produce
-from tests.spark.test_transforms import _RECORDS, NOW
 
 ORDERS, BILLS = TopicPartition("orders", 0), TopicPartition("bills", 1)
 RUNS = CheckOutcome(CheckName.MOVES, "1 of 1 connector runs", {"connectors": 1})
@@ -23,7 +22,7 @@ def stored(connector: str, topic: str, partition: int, offset: int | None) -> tu
     return key.encode(), None if offset is None else f'{{"offset":{offset}}}'.encode()
 
 
-def test_the_newest_stored_offset_of_each_partition_counts(spark: SparkSession) -> None:
+def test_the_newest_stored_offset_of_each_partition_counts() -> None:
     rows = [
         stored("orders-source", "orders", 0, 40),
         stored("orders-source", "orders", 0, 9),
@@ -33,9 +32,10 @@ def test_the_newest_stored_offset_of_each_partition_counts(spark: SparkSession) 
         stored("another-source", "orders", 0, 99),
         (b"not JSON", b"\x00"),
     ]
-    frame = spark.createDataFrame([(*row, "offsets", 3, at, NOW, None) for at, row in enumerate(rows)], _RECORDS)
-    found = transforms.newest_stored(records.connector_offsets(frame), ["orders-source"], "useast").collect()
-    assert {(row.topic, row.partition): row.stored for row in found} == {("orders", 0): 9, ("bills", 1): 7}
+    written = [KafkaRecord(TopicPartition("offsets", 3), at, 0, *row, ()) for at, row in enumerate(rows)]
+    # A worker with another number of partitions stored it elsewhere.
+    written.append(KafkaRecord(TopicPartition("offsets", 1), 0, 0, *stored("orders-source", "bills", 1, 6), ()))
+    assert newest_stored(written, ["orders-source"], "useast") == {ORDERS: 9, BILLS: 7}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Frames of a few literal rows: digests, multisets, newest checkpoints, stretches of offset syncs."""
+"""Frames of a few literal rows: digests and multisets."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -218,57 +218,3 @@ def test_samples_are_the_first_twenty_and_the_count_is_of_all(spark: SparkSessio
     judged = spark.createDataFrame([("orders", 0, 99, 0)], _JUDGED)
     (row,) = pairing.differences(pairing.paired(frame), judged).collect()
     assert (row.kind, row.records, [sample.offset for sample in row.samples]) == ("extra", 30, list(range(1, 21)))
-
-
-def test_the_newest_checkpoint_counts_even_when_it_goes_back(spark: SparkSession) -> None:
-    """A checkpoint follows a group that is reset: the newest record counts, not the highest offset."""
-    rows = [
-        ("g", "useast.orders", 0, 100, 90, 5),
-        ("g", "useast.orders", 0, 50, 41, 9),
-        (None, None, None, None, None, 3),
-    ]
-    frame = spark.createDataFrame(
-        rows, "group string, topic string, partition int, upstream bigint, downstream bigint, offset bigint"
-    )
-    found = {row.group: tuple(row) for row in transforms.latest_checkpoints(frame).collect()}
-    assert found == {"g": ("g", "useast.orders", 0, 50, 41, 2), None: (None, None, None, None, None, 1)}
-
-
-def segments(spark: SparkSession, *syncs: tuple[int, int]) -> list[tuple[int, int]]:
-    rows = [("orders", 0, offset, up, down, 0) for offset, (up, down) in enumerate(syncs)]
-    columns = "topic string, partition int, offset bigint, upstream bigint, downstream bigint, written_ms bigint"
-    found = transforms.sync_segments(spark.createDataFrame(rows, columns)).collect()
-    return [(row.upstream, row.downstream) for row in sorted(found, key=lambda row: int(row.offset))]
-
-
-@pytest.mark.parametrize(
-    ("syncs", "kept"),
-    [
-        pytest.param([(0, 0), (5, 5), (9, 9)], [(0, 0), (9, 9)], id="an even topic is its first and last sync"),
-        pytest.param([(0, 0), (5, 5), (9, 8), (12, 11)], [(0, 0), (5, 5), (9, 8), (12, 11)], id="both sides of a jump"),
-        pytest.param([(7, 0)], [(7, 0)], id="one sync"),
-        pytest.param([(0, 0), (8, 8), (2, 2), (9, 9)], [(0, 0), (8, 8), (2, 2), (9, 9)], id="a target that fell back"),
-    ],
-)
-def test_offset_syncs_are_reduced_to_where_the_difference_changes(
-    spark: SparkSession, syncs: list[tuple[int, int]], kept: list[tuple[int, int]]
-) -> None:
-    assert segments(spark, *syncs) == kept
-
-
-def test_no_more_than_the_newest_changes_and_the_first_sync_are_kept(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A topic with transactions changes at nearly every sync: the driver must not receive them all."""
-    monkeypatch.setattr(transforms, "SEGMENTS", 2)
-    assert segments(spark, (0, 0), (2, 1), (4, 2), (6, 3), (8, 4)) == [(0, 0), (6, 3), (8, 4)]
-
-
-def test_only_this_flows_heartbeats_are_returned_and_the_others_counted(spark: SparkSession) -> None:
-    rows = [("useast", "uswest", 20, 0, 1), ("useast", "uswest", 10, 0, 0), ("useast", "eu", 5, 0, 2), (None,) * 5]
-    frame = spark.createDataFrame(
-        rows, "source_alias string, target_alias string, emitted_ms bigint, partition int, offset bigint"
-    )
-    (row,) = transforms.heartbeats_seen(frame, "useast", "uswest").collect()
-    assert [tuple(each) for each in row.seen] == [(10, 0, 0), (20, 0, 1)]
-    assert (row.others, row.undecodable) == (1, 1)

@@ -27,6 +27,28 @@ def test_an_offset_sync_tells_where_a_record_was_written() -> None:
     assert found == OffsetSync(ORDERS, -1, 7)
 
 
+def test_aliases_and_groups_may_be_any_text() -> None:
+    beat = mirror_records.heartbeat(forging.heartbeat_key("", "süd-東"), forging.heartbeat_value(-1))
+    assert beat == Heartbeat("", "süd-東", -1)
+    key, value = forging.checkpoint_key("checkout-ä", "useast.orders", 2**31 - 1), forging.checkpoint_value(105, 101)
+    found = mirror_records.checkpoint(key, value)
+    assert found == Checkpoint("checkout-ä", TopicPartition("useast.orders", 2**31 - 1), 105, 101)
+
+
+@pytest.mark.parametrize("offset", [0, 1, -1, -2, 255, 2**31, 2**32 + 7, -(2**31), 2**63 - 1, -(2**63)])
+def test_offsets_of_every_sign_and_size_are_decoded(offset: int) -> None:
+    """-1 is what MirrorMaker calls an offset that it cannot translate; all of its 64 bits are set."""
+    value = forging.offset_sync_value(offset, -offset - 1)
+    found = mirror_records.offset_sync(forging.offset_sync_key("orders", 3), value)
+    assert found == OffsetSync(ORDERS, offset, -offset - 1)
+
+
+def test_a_negative_partition_does_not_end_the_job() -> None:
+    found = mirror_records.offset_sync(forging.offset_sync_key("orders", -1), forging.offset_sync_value(1, 2))
+    assert found is not None
+    assert found.partition.partition == -1
+
+
 @pytest.mark.parametrize(("value", "offset"), [(b'{"offset":41}', 41), (None, None)], ids=["replicated", "reset"])
 def test_a_connectors_offset_is_that_of_the_last_replicated_record(value: bytes | None, offset: int | None) -> None:
     key = b'["orders-source",{"cluster":"useast","partition":3,"topic":"orders"}]'
@@ -56,3 +78,23 @@ def test_a_connectors_offset_is_that_of_the_last_replicated_record(value: bytes 
 )
 def test_a_record_of_another_format_is_none(decode: Callable[..., object], key: bytes, value: bytes) -> None:
     assert decode(key, value) is None
+
+
+KEY, VALUE = forging.checkpoint_key("g", "t", 0), forging.checkpoint_value(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        pytest.param(None, VALUE, id="no key"),
+        pytest.param(KEY, None, id="no value"),
+        pytest.param(KEY[:-1], VALUE, id="a key that ends too early"),
+        pytest.param(KEY, VALUE + b"x", id="a value that goes on"),
+        pytest.param(b"\x7f\xff" + KEY, VALUE, id="a key that is not as long as it says"),
+        pytest.param(KEY, forging.checkpoint_value(1, 2, version=9), id="a later version"),
+    ],
+)
+def test_a_broken_checkpoint_is_none(key: bytes | None, value: bytes | None) -> None:
+    """It must be counted as undecodable, not taken for an offset."""
+    decoders = (mirror_records.checkpoint, mirror_records.heartbeat, mirror_records.offset_sync)
+    assert [decode(key, value) for decode in decoders] == [None] * 3

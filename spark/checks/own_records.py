@@ -1,0 +1,105 @@
+"""What the records that MirrorMaker and Connect keep for themselves say about a flow. Pure.
+
+Records come in the order of each partition. A record of another format counts as undecodable, never as an offset.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from components.kafka import mirror_records
+from components.kafka.positions import TopicPartition
+from spark.checks.translation import Checkpoint, Sync, SyncHistory
+from spark.small_reads import KafkaRecord
+
+#: How many changes of the offset delta to keep per partition. With transactions, nearly every sync is a change.
+SEGMENTS = 2_000
+
+
+class Heartbeat(NamedTuple):
+    """A decoded heartbeat on the target. `emitted_ms` is the time in its value, in ms since 1970."""
+
+    emitted_ms: int
+    partition: int
+    offset: int
+
+
+class HeartbeatsSeen(NamedTuple):
+    """This flow's heartbeats, ascending, and the numbers of those of other flows and of undecodable records."""
+
+    ours: list[Heartbeat]
+    others: int
+    undecodable: int
+
+
+def heartbeats_seen(records: Iterable[KafkaRecord], source_alias: str, target_alias: str) -> HeartbeatsSeen:
+    ours, others, undecodable = [], 0, 0
+    for each in records:
+        beat = mirror_records.heartbeat(each.key, each.value)
+        if beat is None:
+            undecodable += 1
+        elif (beat.source, beat.target) == (source_alias, target_alias):
+            ours.append(Heartbeat(beat.emitted_ms, each.partition.partition, each.offset))
+        else:
+            others += 1
+    return HeartbeatsSeen(sorted(ours), others, undecodable)
+
+
+def latest_checkpoints(records: Iterable[KafkaRecord]) -> tuple[dict[tuple[str, TopicPartition], Checkpoint], int]:
+    """The newest checkpoint by group and remote partition, even if it goes back, and the number of undecodable
+    records."""
+    found: dict[tuple[str, TopicPartition], tuple[int, Checkpoint]] = {}
+    undecodable = 0
+    for each in records:
+        decoded = mirror_records.checkpoint(each.key, each.value)
+        if decoded is None:
+            undecodable += 1
+            continue
+        newest = each.offset, Checkpoint(decoded.upstream, decoded.downstream)
+        key = decoded.group, decoded.partition
+        found[key] = max(newest, found.get(key, newest), key=lambda at: at[0])
+    return {key: checkpoint for key, (_, checkpoint) in found.items()}, undecodable
+
+
+def newest_stored(
+    records: Iterable[KafkaRecord], connectors: Collection[str], source_alias: str
+) -> dict[TopicPartition, int]:
+    """The newest offset that `connectors` have stored for each partition of the source. A partition whose offset was
+    deleted is left out."""
+    # Connectors may have stored in several partitions of the topic, which have no common order.
+    newest: dict[tuple[str, TopicPartition, int], int | None] = {}
+    for each in records:
+        stored = mirror_records.connect_offset(each.key, each.value)
+        if stored is not None and stored.connector in connectors and stored.source == source_alias:
+            newest[stored.connector, stored.partition, each.partition.partition] = stored.offset
+    found: dict[TopicPartition, int] = {}
+    for (_, partition, _), offset in newest.items():
+        if offset is not None:
+            found[partition] = max(offset, found.get(partition, offset))
+    return found
+
+
+def sync_histories(records: Iterable[KafkaRecord]) -> dict[TopicPartition, SyncHistory]:
+    """The offset syncs of each source partition at which upstream minus downstream changes.
+
+    Of each stretch these are the first and the last sync. Between them every record was replicated one to one, so they
+    say the same as all of them. Beside the first sync, no more than the newest SEGMENTS are kept.
+    """
+    kept: dict[TopicPartition, list[Sync]] = {}
+    for each in records:
+        decoded = mirror_records.offset_sync(each.key, each.value)
+        if decoded is None:
+            continue
+        syncs = kept.setdefault(decoded.partition, [])
+        sync = Sync(decoded.upstream, decoded.downstream, each.time_ms)
+        if len(syncs) > 1 and _goes_on(syncs[-2], syncs[-1]) and _goes_on(syncs[-1], sync):
+            syncs.pop()
+        syncs.append(sync)
+        if len(syncs) > SEGMENTS + 1:
+            del syncs[1]
+    return {partition: SyncHistory(tuple(syncs)) for partition, syncs in kept.items()}
+
+
+def _goes_on(before: Sync, after: Sync) -> bool:
+    """Whether every record between two syncs was replicated one to one."""
+    same = before.upstream - before.downstream == after.upstream - after.downstream
+    return same and before.downstream <= after.downstream

@@ -1,0 +1,191 @@
+"""Reads few records with one consumer in Spark's JVM: no plan, no task, and one connection for any number of ranges.
+
+The consumer is of the client library that Spark's reader uses, with the same properties. It belongs to no group,
+commits nothing and creates no topic.
+"""
+
+import base64
+import json
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.record_identity import Headers
+from spark.credentials import ClientOptions
+from spark.kafka_errors import JavaError, JavaObject
+
+#: Ranges of one partition that are closer than this are read as one.
+_MERGE_WITHIN_RECORDS = 64
+_POLL_MS = 200
+_CONSUMER = {
+    "key.deserializer": "org.apache.kafka.common.serialization.ByteArrayDeserializer",
+    "value.deserializer": "org.apache.kafka.common.serialization.ByteArrayDeserializer",
+    "enable.auto.commit": "false",
+    "allow.auto.create.topics": "false",
+    # Where retention has removed the beginning of a range, the rest of it is read.
+    "auto.offset.reset": "earliest",
+    # A batch crosses from the JVM to Python as one text. Most ranges are shorter, and what is behind them is dropped.
+    "max.poll.records": "200",
+    "fetch.max.bytes": str(4 * 1024 * 1024),
+    "max.partition.fetch.bytes": str(256 * 1024),
+    # The end of one range must not keep the next one waiting.
+    "fetch.max.wait.ms": "10",
+}
+_NOT_NEEDED = ("leaderEpoch", "serializedKeySize", "serializedValueSize", "timestampType")
+
+
+class KafkaRecord(NamedTuple):
+    """`time_ms` is the record's timestamp in ms since 1970."""
+
+    partition: TopicPartition
+    offset: int
+    time_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+
+class SilentError(Exception):
+    """A cluster delivered nothing for too long; the text names the partitions that are not read."""
+
+
+class SmallReads:
+    """One consumer of a cluster. `java` gives a class of the JVM by its full name."""
+
+    def __init__(
+        self, java: Callable[[str], JavaObject], options: ClientOptions, isolation: str, timeout_seconds: float
+    ) -> None:
+        self._java, self._timeout_seconds = java, timeout_seconds
+        properties = java("java.util.Properties")()
+        settings = {
+            "bootstrap.servers": options.bootstrap_servers,
+            "isolation.level": isolation,
+            "default.api.timeout.ms": str(round(timeout_seconds * 1000)),
+            **_CONSUMER,
+        }
+        for key, value in {**options.properties, **settings}.items():
+            properties.setProperty(key, value)
+        self._consumer: JavaObject = java("org.apache.kafka.clients.consumer.KafkaConsumer")(properties)
+        self._mapper = record_mapper(java)
+        self._poll = java("java.time.Duration").ofMillis(_POLL_MS)
+
+    def close(self) -> None:
+        # An interrupted read may still hold the consumer in the JVM, which then lets nobody else close it.
+        with suppress(JavaError):
+            self._consumer.close(self._java("java.time.Duration").ofSeconds(1))
+
+    def records(self, ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> Iterator[KafkaRecord]:
+        """The records of the ranges, several per partition, in the order of each partition. A record in two ranges
+        comes once.
+
+        Records that retention removes meanwhile are left out. Raises what the client raises, and SilentError.
+        """
+        for layer in layers(ranges):
+            yield from self._layer(layer)
+
+    def _layer(self, wanted: Mapping[TopicPartition, OffsetRange]) -> Iterator[KafkaRecord]:
+        left, heard = dict(wanted), time.monotonic()
+        java = {each: self._java("org.apache.kafka.common.TopicPartition")(*each) for each in wanted}
+        self._consumer.assign(_listed(self._java, java.values()))
+        # A partition that was assigned before is still paused.
+        self._consumer.resume(_listed(self._java, java.values()))
+        for each, offsets in wanted.items():
+            self._consumer.seek(java[each], offsets.start)
+        places: dict[TopicPartition, int] = {}
+        while left:
+            reached: dict[TopicPartition, int] = {}
+            for raw in self._polled():
+                partition, offset = TopicPartition(raw["topic"], raw["partition"]), raw["offset"]
+                reached[partition] = offset + 1
+                if partition in left and left[partition].start <= offset < left[partition].end:
+                    yield decoded(raw)
+            # Behind the last record there may be markers, or what compaction and aborts have left out.
+            reached |= {each: self._consumer.position(java[each]) for each in left if each not in reached}
+            done = [each for each in left if reached[each] >= left[each].end]
+            for each in done:
+                del left[each]
+            if done:
+                self._consumer.pause(_listed(self._java, [java[each] for each in done]))
+            if reached != places:
+                places, heard = reached, time.monotonic()
+            if left and time.monotonic() - heard > self._timeout_seconds:
+                raise SilentError(", ".join(map(str, sorted(left)[:5])))
+
+    def _polled(self) -> Iterator[Mapping[str, Any]]:
+        """The next records as JSON."""
+        batch = self._consumer.poll(self._poll)
+        if not batch.isEmpty():
+            for every in json.loads(self._mapper.writeValueAsString(batch))["records"].values():
+                yield from every
+
+
+def layers(ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> list[dict[TopicPartition, OffsetRange]]:
+    """`ranges` in as few sets as possible, each partition at most once per set, as a consumer is at one place of it.
+
+    Ranges of a partition that overlap or nearly touch are joined first.
+    """
+    joined: dict[TopicPartition, list[OffsetRange]] = {}
+    for partition, offsets in sorted(ranges):
+        if not offsets.size:
+            continue
+        known = joined.setdefault(partition, [])
+        if known and offsets.start <= known[-1].end + _MERGE_WITHIN_RECORDS:
+            known[-1] = OffsetRange(known[-1].start, max(known[-1].end, offsets.end))
+        else:
+            known.append(offsets)
+    deepest = max((len(each) for each in joined.values()), default=0)
+    return [{partition: each[n] for partition, each in joined.items() if n < len(each)} for n in range(deepest)]
+
+
+def record_mapper(java: Callable[[str], JavaObject]) -> JavaObject:
+    """A Jackson mapper that writes ConsumerRecords as JSON in one call: each call into the JVM takes time."""
+    jackson = "com.fasterxml.jackson"
+    mapper = field_mapper(java)
+    names = java("java.util.HashSet")()
+    for name in _NOT_NEEDED:
+        names.add(name)
+    # Of an instance: under spark-submit, `Class.forName` does not see the jars that Spark added.
+    record = java("org.apache.kafka.clients.consumer.ConsumerRecord")("", 0, 0, b"", b"").getClass()
+    ignored = java(f"{jackson}.annotation.JsonIgnoreProperties$Value").forIgnoredProperties(names)
+    mapper.configOverride(record).setIgnorals(ignored)
+    return mapper
+
+
+def field_mapper(java: Callable[[str], JavaObject]) -> JavaObject:
+    """A Jackson mapper that writes an object's fields: Kafka's classes have no getters that it would find."""
+    jackson = "com.fasterxml.jackson"
+    mapper = java(f"{jackson}.databind.ObjectMapper")()
+    field = java(f"{jackson}.annotation.PropertyAccessor").FIELD
+    mapper.setVisibility(field, java(f"{jackson}.annotation.JsonAutoDetect$Visibility").ANY)
+    return mapper
+
+
+def decoded(record: Mapping[str, Any]) -> KafkaRecord:
+    """A record from its JSON. A header that nobody has looked at yet is still in its buffers."""
+    return KafkaRecord(
+        TopicPartition(record["topic"], record["partition"]),
+        record["offset"],
+        record["timestamp"],
+        _bytes(record["key"]),
+        _bytes(record["value"]),
+        [_header(each) for each in record["headers"]["headers"]],
+    )
+
+
+def _header(header: Mapping[str, Any]) -> tuple[str, bytes | None]:
+    buffered = _bytes(header["keyBuffer"])
+    name = header["key"] if buffered is None else buffered.decode(errors="replace")
+    return name, _bytes(header["value"] if header["valueBuffer"] is None else header["valueBuffer"])
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)
+
+
+def _listed(java: Callable[[str], JavaObject], items: Collection[object]) -> JavaObject:
+    found = java("java.util.ArrayList")()
+    for item in items:
+        found.add(item)
+    return found

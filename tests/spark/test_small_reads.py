@@ -1,0 +1,125 @@
+"""Many small ranges in few reads, with one consumer."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+from pyspark.sql import SparkSession
+
+from components.contract.clusters import ClusterParameters
+from components.kafka.positions import OffsetRange, TopicPartition
+from infra.local.endpoints import Endpoints
+from infra.local.traffic import create_topics
+from spark.clusters import Cluster
+from spark.credentials import client_options, resolver
+from spark.kafka_errors import ClusterError
+from spark.keystores import keystore_to_pem
+from spark.small_reads import SilentError, SmallReads, layers
+from tests.spark.scenes import Scene, cluster_document, passwords, produce, remove_records, transaction
+
+ORDERS, PAYMENTS = TopicPartition("orders", 0), TopicPartition("payments", 1)
+
+
+def test_ranges_of_different_partitions_are_read_at_once() -> None:
+    assert layers([(ORDERS, OffsetRange(0, 5)), (PAYMENTS, OffsetRange(9, 12))]) == [
+        {ORDERS: OffsetRange(0, 5), PAYMENTS: OffsetRange(9, 12)}
+    ]
+
+
+def test_ranges_that_overlap_are_joined_so_that_no_record_comes_twice() -> None:
+    """A record that is read twice would be counted twice."""
+    assert layers([(ORDERS, OffsetRange(10, 20)), (ORDERS, OffsetRange(0, 15))]) == [{ORDERS: OffsetRange(0, 20)}]
+
+
+def test_a_range_within_another_does_not_shorten_it() -> None:
+    assert layers([(ORDERS, OffsetRange(0, 100)), (ORDERS, OffsetRange(5, 10))]) == [{ORDERS: OffsetRange(0, 100)}]
+
+
+def test_distant_ranges_of_one_partition_take_one_read_each() -> None:
+    far = [(ORDERS, OffsetRange(0, 5)), (ORDERS, OffsetRange(1000, 1005)), (PAYMENTS, OffsetRange(1, 2))]
+    assert layers(far) == [
+        {ORDERS: OffsetRange(0, 5), PAYMENTS: OffsetRange(1, 2)},
+        {ORDERS: OffsetRange(1000, 1005)},
+    ]
+
+
+def test_empty_ranges_are_not_read() -> None:
+    assert layers([(ORDERS, OffsetRange(5, 5)), (ORDERS, OffsetRange(9, 3))]) == []
+
+
+@pytest.fixture
+def cluster(spark: SparkSession, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    """The source, as the job sees it."""
+    for name, password in passwords(endpoints).items():
+        monkeypatch.setenv(name, password)
+    parameters = ClusterParameters.model_validate(cluster_document(endpoints.regions["useast"]))
+    with Cluster(spark, client_options(parameters, resolver(), keystore_to_pem(spark))) as opened:
+        yield opened
+
+
+@pytest.fixture
+def scene(endpoints: Endpoints) -> Scene:
+    return Scene(endpoints, "small")
+
+
+def test_a_record_comes_as_it_was_written(cluster: Cluster, scene: Scene) -> None:
+    create_topics(scene.source, {"small.any": 1})
+    headers = [("h", b"x"), ("null", None), ("empty", b""), ("h", "ü")]
+    written = [(b"\x00\xff", None, scene.began_ms, headers), (None, b"", scene.began_ms + 1, [])]
+    produce(scene.source, "small.any", 0, written)
+    partition = TopicPartition("small.any", 0)
+    found = list(cluster.records([(partition, OffsetRange(0, 2))], "reading"))
+    assert [(each.partition, each.offset, each.time_ms, each.key, each.value) for each in found] == [
+        (partition, 0, scene.began_ms, b"\x00\xff", None),
+        (partition, 1, scene.began_ms + 1, None, b""),
+    ]
+    assert [list(each.headers) for each in found] == [
+        [("h", b"x"), ("null", None), ("empty", b""), ("h", "ü".encode())],
+        [],
+    ]
+
+
+def test_ranges_are_read_to_their_ends_and_again(cluster: Cluster, scene: Scene) -> None:
+    """Several ranges of a partition, what retention removed, and a second read of the same places."""
+    create_topics(scene.source, {"small.ranges": 2})
+    for number in range(2):
+        scene.write(scene.source, "small.ranges", number, range(400))
+    remove_records(scene.source, "small.ranges", 1, 10)
+    first, second = (TopicPartition("small.ranges", number) for number in range(2))
+    ranges = [(first, OffsetRange(300, 302)), (first, OffsetRange(5, 8)), (second, OffsetRange(8, 12))]
+    for _ in range(2):
+        found = {(each.partition.partition, each.offset) for each in cluster.records(ranges, "reading")}
+        assert found == {(0, 5), (0, 6), (0, 7), (0, 300), (0, 301), (1, 10), (1, 11)}
+
+
+def test_a_range_may_end_in_records_that_nobody_may_read(cluster: Cluster, scene: Scene) -> None:
+    """Aborted records and markers come to no committed reader: the range must end nevertheless."""
+    create_topics(scene.source, {"small.aborted": 1})
+    partition = TopicPartition("small.aborted", 0)
+    scene.write(scene.source, "small.aborted", 0, range(3))
+    with transaction(scene, scene.source, "small.aborted", 0, range(3, 6)):
+        pass
+    for isolation, offsets in (("read_committed", range(3)), ("read_uncommitted", range(6))):
+        found = cluster.records([(partition, OffsetRange(0, 7))], "reading", isolation)
+        assert [each.offset for each in found] == list(offsets)
+
+
+def test_a_range_that_does_not_come_is_an_error(cluster: Cluster, scene: Scene, spark: SparkSession) -> None:
+    """What could not be read must not look like a range without records."""
+    create_topics(scene.source, {"small.short": 1})
+    scene.write(scene.source, "small.short", 0, range(3))
+    reads = SmallReads(partial(getattr, spark._jvm), cluster.options, "read_committed", timeout_seconds=0.1)
+    with pytest.raises(SilentError, match=r"small\.short-0"):
+        list(reads.records([(TopicPartition("small.short", 0), OffsetRange(0, 9))]))
+    reads.close()
+
+
+def test_a_cluster_that_delivers_nothing_is_named(
+    cluster: Cluster, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_topics(scene.source, {"small.silent": 1})
+    monkeypatch.setattr("spark.clusters.TIMEOUT_SECONDS", 1)
+    with pytest.raises(ClusterError) as refused:
+        list(cluster.records([(TopicPartition("small.silent", 0), OffsetRange(0, 9))], "reading the end"))
+    assert refused.value.code == "brokers-busy"
+    assert "small.silent-0 did not come within 1 s, while reading the end" in refused.value.what
