@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from components.topology.clusters import Cluster, KafkaUserDeclaration
-from components.topology.model import Flow, PrefixlessPair, Topology
+from components.topology.model import Flow, Monitoring, PrefixlessPair, Topology
 from infra.promotion.rule.plan import Plan, Wave
 from infra.settings import SETTINGS
 from tests.repository import STACKS
@@ -20,6 +20,7 @@ MODELS: dict[str, BaseModel] = {
     "": Flow(kind="flow", source="one", target="two"),
     "pair": PrefixlessPair(kind="prefixlessPair", between=("one", "two"), topics=()),
     "cluster": Cluster(region="here", bootstrap_servers="kafka:9092"),
+    "monitoring": Monitoring(namespace="monitoring"),
     "kafkaUser": KafkaUserDeclaration(cluster="kafka", namespace="kafka"),
     "plan": Plan(environments=()),
     "wave": Wave(stacks=()),
