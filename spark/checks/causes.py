@@ -71,14 +71,16 @@ def with_late(
     syncs: Mapping[TopicPartition, SyncHistory],
 ) -> list[Difference]:
     """`differences`, where records that the flow has not read yet are late, and have not expired on a target whose log
-    is empty. Behind the newest offset sync, each record has taken one offset on both sides."""
+    is empty. Behind the newest offset sync, each record has taken one offset on both sides; without any, the flow has
+    replicated nothing. `syncs` lack the partitions of a flow that writes none."""
     found: list[Difference] = []
     for each in differences:
-        latest, target = syncs.get(each.partition, SyncHistory()).latest, sides[each.partition].target
-        if each.kind != "missing" or latest is None or target.size or target.end <= latest.downstream:
+        history, target = syncs.get(each.partition), sides[each.partition].target
+        latest = history.latest if history is not None else None
+        if each.kind != "missing" or history is None or target.size or (latest and target.end <= latest.downstream):
             found.append(each)
             continue
-        first_late = max(each.first, latest.upstream + target.end - latest.downstream)
+        first_late = each.first if latest is None else max(each.first, latest.upstream + target.end - latest.downstream)
         late = min(each.records, max(0, each.last + 1 - first_late))
         if late:
             found.append(each._replace(kind="missing-tail", records=late, first=first_late))

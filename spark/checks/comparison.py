@@ -46,7 +46,9 @@ def compared(
         )
         for each, side in sides.items()
     }
-    differences = with_late(with_expired(differences, known, syncs), known, syncs)
+    synced = sides if flow.parameters.offset_syncs.enabled else ()
+    histories = {each: syncs.get(each, SyncHistory()) for each in synced}
+    differences = with_late(with_expired(differences, known, syncs), known, histories)
     return differences, with_replaced(differences, known)
 
 

@@ -278,6 +278,8 @@ def test_records_that_the_flow_has_not_read_have_not_expired_on_an_empty_target(
     assert with_late([both._replace(records=40, first=60)], given, history) == [late]
     codes = {each.code: each.severity for each in parity_findings([late, expired], given)}
     assert codes == {"not-replicated-yet": Severity.FAIL, "expired-on-target": Severity.NOTE}
+    never_replicated = both._replace(kind="missing-tail")
+    assert with_late([both], given, {ORDERS: SyncHistory()}) == [never_replicated]
     assert with_late([both], given, {}) == [both]
 
 
