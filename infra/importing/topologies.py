@@ -60,7 +60,9 @@ class ImportedTopology:
         except ReplicationError:
             return document
         dumped: dict[str, Any] = topology.model_dump(by_alias=True, exclude_defaults=True, mode="json")
-        return dumped
+        # The class of each knows its kind, and only the key tells a file's reader.
+        kinds = {name: {"kind": each.kind} for name, each in topology.replications.items()}
+        return dumped | {"replications": {name: kind | dumped["replications"][name] for name, kind in kinds.items()}}
 
 
 def imported_topologies(
