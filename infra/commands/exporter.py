@@ -11,7 +11,7 @@ import typer
 from infra.commands.completion import complete_stack
 from infra.commands.console import err
 from infra.commands.options import InProject
-from infra.settings import read_settings
+from infra.settings import StackSettings, read_settings
 from infra.stack_checks import raise_mistakes
 
 if TYPE_CHECKING:
@@ -42,13 +42,14 @@ def exporter(
         float, typer.Option("--every", min=1, metavar="SECONDS", help="Seconds from the end of one look to the next.")
     ] = 60,
     worst: Annotated[
-        int, typer.Option(min=0, help="Partitions and groups of each flow that have series of their own.")
+        int, typer.Option(min=1, help="Partitions and groups of each flow that have series of their own.")
     ] = 20,
 ) -> None:
     """Serve what Kafka's metrics do not have to Prometheus: record lag, seconds behind, groups, verdicts.
 
     It looks again and again as `replicate status` does, with the same logins and rights, and only reads. A scrape gets
-    what the newest look saw. What could not be asked has no value. It runs until Ctrl-C or SIGTERM.
+    what the newest look saw. What could not be asked has no value. It reads the stacks' files before each look, and
+    runs until Ctrl-C, SIGTERM or a mistake in them.
 
     `monitoring.exporter` in the topology adds alerts and panels that read these series. Whoever reaches the address can
     read the names of topics and groups, so it is on this machine only unless you name another.
@@ -59,8 +60,10 @@ def exporter(
     from infra.operations.exporting import Newest, serving
     from infra.operations.looking import rounds
 
-    chosen = [read_settings(stack, project.stacks) for stack in dict.fromkeys(stacks)]
-    for settings in chosen:
+    def read() -> list[StackSettings]:
+        return [read_settings(stack, project.stacks) for stack in dict.fromkeys(stacks)]
+
+    for settings in read():
         raise_mistakes(settings)
     host, _, port = listen.rpartition(":")
     newest = Newest(worst, every_seconds)
@@ -75,7 +78,7 @@ def exporter(
         signal.signal(number, stop)
     with serving(newest, host.strip("[]"), int(port)) as taken:
         err.print(f"serving http://{host}:{taken}/metrics, with a look every {every_seconds:g} s", soft_wrap=True)
-        looking = ThreadPoolExecutor(1).submit(_take, rounds(chosen, every_seconds, listed=None), newest)
+        looking = ThreadPoolExecutor(1).submit(_take, rounds(read, every_seconds, listed=None), newest)
         looking.add_done_callback(lambda _: ended.set())
         ended.wait()
     if looking.done():

@@ -9,7 +9,7 @@ from infra.commands.completion import complete_stack
 from infra.commands.console import err, out
 from infra.commands.options import InProject, Json
 from infra.environment import stack_environment
-from infra.settings import read_settings, stack_names
+from infra.settings import StackSettings, read_settings, stack_names
 
 if TYPE_CHECKING:
     from infra.operations.status_document import StatusDocument
@@ -42,15 +42,17 @@ def status(
     # It loads clients of Kubernetes and Kafka, which takes longer than TAB may.
     from infra.operations.looking import look, rounds
 
-    chosen = [read_settings(stack, project.stacks) for stack in stacks or stack_names(project.stacks)]
-    if not stacks:
-        chosen = [each for each in chosen if not stack_environment(each).on_this_machine]
+    def read() -> list[StackSettings]:
+        found = [read_settings(stack, project.stacks) for stack in stacks or stack_names(project.stacks)]
+        return found if stacks else [each for each in found if not stack_environment(each).on_this_machine]
+
     if not watch:
+        chosen = read()
         with err.status("asking Kubernetes and Kafka"):
             document = look(chosen)
         _print(document, as_json)
         raise typer.Exit(document.exit_code)
-    for document in rounds(chosen, every_seconds):
+    for document in rounds(read, every_seconds):
         if out.is_terminal:
             out.clear()
         _print(document, as_json, one_line=True)

@@ -56,11 +56,13 @@ def look(stacks: list[StackSettings], listed: int | None = LISTED) -> StatusDocu
     return StatusDocument(asked_at=asked_at, stacks=found)
 
 
-def rounds(stacks: list[StackSettings], every_seconds: float, listed: int | None = LISTED) -> Iterator[StatusDocument]:
-    """Look again and again, with a pause in between."""
+def rounds(
+    read: Callable[[], list[StackSettings]], every_seconds: float, listed: int | None = LISTED
+) -> Iterator[StatusDocument]:
+    """Look again and again, with a pause in between; `read` returns the stacks as their files declare them then."""
     pause = threading.Event()
     while True:
-        yield look(stacks, listed)
+        yield look(read(), listed)
         # Clients of Kafka refer to themselves: until they are collected they keep their threads and connections.
         gc.collect()
         pause.wait(every_seconds)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from infra.waiting import NotYetError, wait_for
 from tests.builders import a_topology
 from tests.commands import replicate
 from tests.exporting import SECONDS, exporter, scrape
@@ -95,6 +96,30 @@ def test_a_stack_that_does_not_exist_is_named_with_those_that_do() -> None:
     answer = replicate("exporter", "nowhere")
     assert answer.returncode == 2
     assert "unknown-stack: stack `nowhere` has no file" in answer.stderr
+
+
+def test_each_look_is_at_what_the_files_declare_then(stacks: Path) -> None:
+    """An exporter runs for weeks. What nobody looks at would have no alert, and a verdict of the old model count."""
+    topology = stacks / "topologies" / "test.yaml"
+    with exporter("test", "--stacks", stacks, every_seconds=1) as (process, address):
+        assert 'flow="orders"' in scrape(address)
+        topology.write_text(topology.read_text().replace("orders:", "ledger:"))
+
+        def probe() -> None:
+            if 'flow="ledger"' not in scrape(address):
+                raise NotYetError("the flow has its old name")
+
+        wait_for("a look at the changed topology", probe, SECONDS)
+        topology.write_text("clusters: {}")
+        assert process.wait(SECONDS) == 1
+        assert process.stderr is not None
+        assert "missing-key: `strimzi` is missing" in process.stderr.read()
+
+
+def test_without_series_of_partitions_and_groups_their_alerts_could_not_fire() -> None:
+    answer = replicate("exporter", "prod-us-west-2", "--worst", "0", "--listen", "192.0.2.1:9847")
+    assert answer.returncode == 2
+    assert "greater than or equal to 1" in " ".join(answer.stderr.replace("│", "").split())
 
 
 def test_a_topology_with_mistakes_is_not_looked_at(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ class Client:
 
 def test_clients_of_one_look_do_not_live_until_python_happens_to_collect_them() -> None:
     """An exporter looks for weeks; 300 looks that were not collected held 400 open files."""
-    looks = rounds([], every_seconds=0)
+    looks = rounds(list, every_seconds=0)
     gc.disable()
     try:
         next(looks)
