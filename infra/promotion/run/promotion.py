@@ -240,6 +240,9 @@ def _prove(run: Promotion, settings: StackSettings, deployed_at: datetime) -> in
         spark=run.request.spark,
     )
     code = run_validation(job, run.console)
+    # Whoever applies the objects does not wait for the validation.
+    if settings.by_gitops and (changed := against_applied(settings)):
+        raise ReplicationError(changed)
     run.say(f"{stack}: recording the evidence")
     known = _read(run, settings)
     if missing := [flow.name for flow in known.state.flows if flow.proof is None]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pulumi
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from components.contract.problems import CannotRunError, Problem, ReplicationError
@@ -13,6 +14,7 @@ from infra import program
 from infra.commands.app import app
 from infra.engine import deployment
 from infra.promotion.rule.state import unproven
+from infra.promotion.run import promotion
 from infra.settings import read_settings
 from infra.stack_checks import problems, resolved_flows
 from infra.validation import run as validation
@@ -85,6 +87,20 @@ def test_what_is_not_applied_is_refused_before_anything_is_validated(world: Worl
     world.stacks["one"].lacking = (NOT_APPLIED,)
     assert refused(world) == ["not-applied"]
     assert (world.log, world.stacks["one"].evidence) == ([], None)
+
+
+def test_what_is_synced_while_it_is_validated_is_not_recorded_as_proven(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A validation takes minutes, and Argo CD syncs when it likes."""
+
+    def synced(job: ValidationRun, console: Console) -> int:
+        world.stacks["one"].lacking = (NOT_APPLIED,)
+        return world._validate(job, console)
+
+    monkeypatch.setattr(promotion, "run_validation", synced)
+    assert refused(world) == ["not-applied"]
+    assert (world.log, world.stacks["one"].evidence) == (["wait one", "validate one"], None)
 
 
 def test_the_next_stack_is_refused_by_the_rule_before_it_is_asked_for(world: World) -> None:
