@@ -29,15 +29,20 @@ from infra.review.report_text import value_text
 from infra.review.snapshots import Objects
 
 
-def redeploy(stack: str) -> str:
+class Redeploy(str):
+    """A remedy that only Pulumi can carry out: to deploy the stack."""
+
+
+def redeploy(stack: str) -> Redeploy:
     """The remedy for an object that is not as it was deployed."""
-    return f"`replicate up {stack} --refresh`: without it, Pulumi compares with its state and sees nothing to do."
+    why = "without it, Pulumi compares with its state and sees nothing to do."
+    return Redeploy(f"`replicate up {stack} --refresh`: {why}")
 
 
-def mended_by_gitops(drift: Iterable[Drift], stack: str) -> tuple[Drift, ...]:
+def mended_by_gitops(drift: Iterable[Drift]) -> tuple[Drift, ...]:
     """The same drift of a stack that Pulumi does not deploy, with a remedy that it has."""
     remedy = "let whoever applies what `replicate render` writes, such as Argo CD or Flux, apply it again."
-    return tuple(replace(each, remedy=remedy) if f"`replicate up {stack}" in each.remedy else each for each in drift)
+    return tuple(replace(each, remedy=remedy) if isinstance(each.remedy, Redeploy) else each for each in drift)
 
 
 def undeclared(live: Manifest) -> Iterator[Drift]:
@@ -191,7 +196,7 @@ def _incomplete(stack: str, deployment: str, objects: Objects, unknown: list[Man
         f"{len(unknown)} of {len(objects)} objects do not exist, and nothing shows that they ever did: {names}. "
         "A deployment was interrupted, is still running or is due, or somebody deleted them"
     )
-    remedy = (
+    remedy = Redeploy(
         f"`replicate up {stack} --refresh`: it continues an interrupted deployment and creates deleted objects again."
     )
     flow = unknown[0]["metadata"]["labels"][PART_OF]

@@ -85,7 +85,7 @@ def compare_with_cluster(stack: str, stacks: Path) -> Comparison:
     effects = compare(stack, LABEL, with_known_contents(found.snapshot, declared), declared).effects
     drift = (*found.drift, *topic_drift(stack, told))
     if settings.by_gitops:
-        drift = mended_by_gitops(drift, stack)
+        drift = mended_by_gitops(drift)
     not_asked = (
         "only Kubernetes objects and published verdicts are compared; Kafka is not asked: "
         f"`replicate status {stack}` asks both clusters of each flow"

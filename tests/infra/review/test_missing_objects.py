@@ -1,5 +1,6 @@
 """Objects that are not there: deleted if something shows that they were made, else a deployment to go on with."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from components.changes.effect import Severity
 from components.render.planned_objects import Manifest
 from infra.review.comparison import compare
 from infra.review.drift import Drift
+from infra.review.drift_findings import mended_by_gitops
 from infra.review.live_comparison import running
 from infra.review.snapshots import Snapshot, current_snapshot
 from infra.review.topic_drift import by_flow, validated
@@ -50,6 +52,15 @@ def test_what_something_waits_for_that_is_there_was_deleted(declared: Snapshot, 
     assert (drift.code, drift.severity) == ("object-missing", Severity.DATA)
     assert drift.what.startswith(f"was deleted: {later}")
     assert drift.remedy.startswith("`replicate up test --refresh`")
+
+
+def test_gitops_mends_what_pulumi_would_deploy_and_every_other_remedy_stays(declared: Snapshot) -> None:
+    (deleted,) = without(declared, "replication-config")
+    (interrupted,) = without(declared, "source-connector")
+    by_hand = replace(deleted, remedy="correct it: `replicate up test --help`.")
+    *mended, left = mended_by_gitops([deleted, interrupted, by_hand])
+    assert all("such as Argo CD or Flux, apply it again" in each.remedy for each in mended)
+    assert left == by_hand
 
 
 def test_a_connector_for_which_nothing_waits_may_never_have_been_made(declared: Snapshot) -> None:
