@@ -189,6 +189,6 @@ def test_a_key_that_a_secret_lacks_is_refused_and_its_labels_are_nobodys_busines
     key = next(iter(required[0]["keys"]))
     gitops.kubectl.patch(first, [{"op": "remove", "path": f"/data/{key}"}])
     (problem,) = gitops.refused("one")
-    assert problem.code == "other-revision-applied"
+    assert problem.code == "secret-not-applied"
     assert f"{first} (changed: " in problem.what
     assert "hunter2" not in str(problem)

@@ -41,13 +41,22 @@ def _differences(compared: Comparison) -> Iterator[Problem]:
     missing = [each for each in left if each.change is ChangeKind.ADDED]
     again = f"wait until it is applied, and run `replicate promote --to {compared.stack}` again."
     where = f"stack {compared.stack}"
-    if missing and len(missing) == len(changes) and not drift:
+    if any(each.kind != "Secret" for each in missing) and len(missing) == len(changes) and not drift:
         yield Problem(
             where,
             "not-applied",
             f"the cluster lacks {_list(missing)}",
             "Nothing replicates without them, so nothing can be proven.",
             f"commit what `replicate render {compared.stack} --out DIR` writes, {again}",
+        )
+    elif left and all(each.kind == "Secret" and each.change is not ChangeKind.REMOVED for each in left):
+        yield Problem(
+            where,
+            "secret-not-applied",
+            f"the cluster lacks Secrets or keys of them: {_list(left)}",
+            "Connectors cannot log in without them, and `replicate render` does not write Secrets.",
+            "create them with whatever manages your credentials: `required-secrets.yaml` of "
+            f"`replicate render {compared.stack} --out DIR` lists their keys.",
         )
     elif left:
         yield Problem(
