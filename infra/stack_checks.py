@@ -97,14 +97,15 @@ def resolved_flows(settings: StackSettings) -> tuple[ResolvedFlow, ...]:
 
 
 def raise_by_gitops(settings: StackSettings) -> None:
-    """Raise a CannotRunError for a stack that Pulumi must not deploy, because somebody else applies its objects."""
+    """Raise a CannotRunError for a stack that Pulumi must not touch, because somebody else applies its objects."""
     if settings.by_gitops:
         raise CannotRunError(
             "deployed-by-gitops",
             f"stack `{settings.stack}` is not deployed by Pulumi",
             shown(stack_file(settings.stack, settings.stacks)),
             f"Its file says `{PROJECT}:{DEPLOY}: {GITOPS}`; two deployers would undo each other's changes.",
-            f"render and commit it with `replicate render {settings.stack} --out DIR`, or remove the key.",
+            f"commit what `replicate render {settings.stack} --out DIR` writes, or delete it where GitOps applies it; "
+            "or remove the key.",
         )
 
 

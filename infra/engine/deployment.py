@@ -84,6 +84,7 @@ def _require_deployable(settings: StackSettings, flows: Sequence[ResolvedFlow]) 
 
 def destroy(settings: StackSettings, say: Say) -> Changes:
     """Delete every object of the stack, if Pulumi knows the stack; returns the number of objects by kind of change."""
+    raise_by_gitops(settings)
     try:
         with open_stack(settings, create=False) as stack:
             result = stack.destroy(

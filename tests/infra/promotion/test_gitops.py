@@ -137,8 +137,8 @@ def test_a_stack_that_pulumi_deploys_follows_one_that_gitops_deploys(world: Worl
     assert world.log == ["wait one", "validate one", "ask two", "up two", "wait two", "validate two"]
 
 
-@pytest.mark.parametrize("name", ["preview", "up"])
-def test_pulumi_refuses_to_deploy_it(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["preview", "up", "destroy"])
+def test_pulumi_refuses_to_touch_it(tmp_path: Path, name: str) -> None:
     settings = read_settings("test", write_stack(tmp_path, deploy="gitops"))
     with pytest.raises(CannotRunError, match="deployed-by-gitops: stack `test` is not deployed by Pulumi"):
         getattr(deployment, name)(settings, print)
