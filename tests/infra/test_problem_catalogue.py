@@ -18,6 +18,7 @@ def test_the_catalogue_has_every_code_once() -> None:
     codes = known_codes()
     assert {file.stem for file in [*FILES, *PROMOTION_FILES]} < set(codes)
     assert {"unknown-stack", "kubernetes-unreachable", "spark-lost", "invalid-offset", "label-of-a-tool"} < set(codes)
+    assert {"not-applied", "not-plain", "bad-region"} < set(codes), "problems that no file of tests/bad_input has"
     assert len(codes) == len(set(codes))
 
 
