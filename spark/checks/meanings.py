@@ -90,6 +90,7 @@ _OF_ANOTHER_SOURCE: Mapping[words.Meaning, words.Meaning] = {
     **dict.fromkeys(
         (words.EXTRA, words.NEWEST_OUTDATED, words.NEWEST_UNDELETED, words.NEWEST_FOREIGN), words.OF_OLD_SOURCE
     ),
+    words.EXPIRED_ON_TARGET: words.EXPIRED_OR_NEVER_CAME,
 }
 #: What a difference means on a target that has records of its own.
 _IN_GUARDED: Mapping[words.Meaning, words.Meaning] = {

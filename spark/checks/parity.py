@@ -102,7 +102,8 @@ def _coverage(
     changed = set(first_pass.disagreeing) - unread.keys() if not flow.parameters.comparable else set()
     unknown = {each.partition for each in differences if each.kind == UNPROVEN} - unread.keys()
     by_compaction = undecided(differences, sides, words.COMPACTED) - unread.keys() - unknown
-    expired = undecided(differences, sides, words.EXPIRED_OR_LOST) - unread.keys() - unknown - by_compaction
+    expired = undecided(differences, sides, words.EXPIRED_OR_LOST, words.EXPIRED_OR_NEVER_CAME)
+    expired -= unread.keys() | unknown | by_compaction
     not_judged = {
         "compacted": len(by_compaction),
         "losses-not-visible": len(expired),

@@ -19,10 +19,10 @@ from spark.checks.meanings import (
 
 
 def undecided(
-    differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides], why: words.Meaning
+    differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides], *why: words.Meaning
 ) -> set[TopicPartition]:
-    """The partitions with records that are not judged for one reason, such as `words.COMPACTED`."""
-    return {each.partition for each in differences if meaning(each, sides[each.partition]) == why}
+    """The partitions with records that are not judged for one of these reasons, such as `words.COMPACTED`."""
+    return {each.partition for each in differences if meaning(each, sides[each.partition]) in why}
 
 
 def lags(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> dict[str, int]:

@@ -45,6 +45,12 @@ EXPIRED_OR_LOST = Meaning(
     "record[|s] of {source} [is|are] missing on {target}, which has removed records. It also has records of its "
     "own, so nothing shows whether [it|they] ever crossed",
 )
+EXPIRED_OR_NEVER_CAME = Meaning(
+    "losses-not-visible",
+    Severity.ERROR,
+    "record[|s] of {source} [is|are] missing on {target}, which has removed records. The topic was deleted and created "
+    "again on {source}, so {target} may have removed only records from before that",
+)
 EXPIRED_ON_SOURCE = Meaning(
     "expired-on-source",
     Severity.NOTE,
