@@ -18,6 +18,7 @@ from infra.waiting import NotYetError, wait_for
 _CALL_SECONDS = 60.0
 _CREATED = re.compile(r" INFO Creating connector (\S+) of type ")
 _TASK_CREATED = re.compile(r" INFO Creating task (\S+) ")
+_TASK_STOPPED = re.compile(r" INFO Stopping task-thread-(\S+) took ")
 
 Headers = Sequence[tuple[str, bytes | None]]
 
@@ -66,6 +67,21 @@ class Watch:
         missing = (connectors - happened.connectors) or (tasks - happened.tasks)
         if missing:
             raise NotYetError(f"{sorted(missing)} go on as they were")
+
+    def expect_stopped(self, tasks: frozenset[str]) -> None:
+        """Raise NotYetError until these tasks of MirrorMaker's have ended.
+
+        They copy records until then, though their connector is STOPPED.
+        """
+        now = {each.pid: each for each in self._alive()}
+        lines = (_log(each)[self._before.get(pid, ("", 0))[1] :] for pid, each in now.items())
+        if missing := tasks - {name for log in lines for name in _TASK_STOPPED.findall(log)}:
+            raise NotYetError(f"{sorted(missing)} go on")
+
+    def tasks(self, connector: str) -> frozenset[str]:
+        """The tasks of a connector, as the logs name them."""
+        running = self.running()
+        return frozenset(f"{connector}-{task['id']}" for task in running[connector].status["tasks"])
 
     def running(self) -> dict[str, RunningConnector]:
         """Connectors by name as Connect shows them now; raises NotYetError while a worker does not answer."""
