@@ -6,7 +6,6 @@ import pytest
 
 from components.contract.report import Severity
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.causes import by_newest, made_anew, with_expired, with_late, with_replaced
 from spark.checks.meanings import Difference, Sides
 from spark.checks.parity_findings import (
     parity_findings,
@@ -14,7 +13,6 @@ from spark.checks.parity_findings import (
     unread_on_source,
     unread_on_target,
 )
-from spark.checks.translation import Sync, SyncHistory
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -232,71 +230,6 @@ def test_many_samples_of_one_kind_do_not_hide_the_others() -> None:
     }  # fmt: skip
 
 
-def codes(*differences: Difference, of: Sides) -> dict[str, int]:
-    found = parity_findings(differences, with_replaced(differences, {ORDERS: of}))
-    return {each.code: each.count for each in found}
-
-
-def test_a_record_in_the_place_of_a_missing_one_is_that_record_changed() -> None:
-    hole, stray = Difference(ORDERS, "missing-hole", 1, 50, 50), Difference(ORDERS, "extra", 1, 50, 50)
-    assert codes(hole, stray, of=sides()) == {"records-differ": 1}
-    elsewhere = Difference(ORDERS, "extra", 1, 99, 99)
-    assert codes(hole, elsewhere, of=sides()) == {"missing-records": 1, "extra-records": 1}
-    every = Difference(ORDERS, "missing", 100, 0, 99), Difference(ORDERS, "extra", 60, 0, 59)
-    assert codes(*every, of=sides(held=60)) == {"records-differ": 100}
-
-
-def test_records_on_both_sides_of_a_topic_made_anew_are_not_somebody_elses() -> None:
-    skipped, old = Difference(ORDERS, "missing-head", 100, 0, 99), Difference(ORDERS, "extra-head", 100, 0, 99)
-    anew = replace(sides(source=(0, 150), target=(0, 150)), source_anew=True)
-    assert codes(skipped, old, of=anew) == {"source-topic-recreated": 100}
-    lagging = Difference(ORDERS, "missing-tail", 5, 145, 149)
-    assert codes(lagging, of=anew) == {"not-replicated-yet": 5}
-
-
-@pytest.mark.parametrize(
-    ("syncs", "log", "oldest_ms", "anew"),
-    [
-        pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (0, 30), 500, True, id="it ends before what was replicated"),
-        pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (0, 150), 60_000, True, id="every record is younger"),
-        pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (0, 100), 900, False, id="the same topic"),
-        pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (0, 100), 5_500, False, id="clocks differ"),
-        pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (100, 150), 60_000, False, id="those records have expired"),
-        pytest.param([], (0, 150), 60_000, False, id="nothing was replicated"),
-        pytest.param([(0, 0, 1_000)], (0, 5), None, False, id="no record"),
-    ],
-)
-def test_what_was_replicated_shows_that_a_source_topic_was_made_anew(
-    syncs: list[tuple[int, int, int]], log: tuple[int, int], oldest_ms: int | None, anew: bool
-) -> None:
-    history = SyncHistory(tuple(Sync(*each) for each in syncs))
-    assert made_anew(history, OffsetRange(*log), oldest_ms) is anew
-
-
-def test_records_sent_again_from_what_the_source_has_removed_are_not_somebody_elses() -> None:
-    history = SyncHistory((Sync(0, 0), Sync(99, 99), Sync(80, 100)))
-    again, stray = Difference(ORDERS, "extra", 10, 100, 109), Difference(ORDERS, "extra", 1, 120, 120)
-    given = {ORDERS: sides(source=(90, 130), target=(0, 150))}
-    assert with_expired([again, stray], given, {ORDERS: history}) == [again._replace(kind="extra-head"), stray]
-
-
-def test_records_that_the_flow_has_not_read_have_not_expired_on_an_empty_target() -> None:
-    """Retention has emptied the target, and the connector stands still: what follows on the source is late."""
-    given = {ORDERS: sides(target=(60, 60), held=0)}
-    history = {ORDERS: SyncHistory((Sync(40, 40),))}
-    expired = Difference(ORDERS, "missing", 60, 0, 59)
-    assert with_late([expired], given, history) == [expired]
-    both = Difference(ORDERS, "missing", 100, 0, 99)
-    late = Difference(ORDERS, "missing-tail", 40, 60, 99)
-    assert with_late([both], given, history) == [late, expired]
-    assert with_late([both._replace(records=40, first=60)], given, history) == [late]
-    codes = {each.code: each.severity for each in parity_findings([late, expired], given)}
-    assert codes == {"not-replicated-yet": Severity.FAIL, "expired-on-target": Severity.NOTE}
-    never_replicated = both._replace(kind="missing-tail")
-    assert with_late([both], given, {ORDERS: SyncHistory()}) == [never_replicated]
-    assert with_late([both], given, {}) == [both]
-
-
 @pytest.mark.parametrize(
     ("kind", "given", "code"),
     [
@@ -315,50 +248,3 @@ def test_a_target_with_records_of_its_own_does_not_show_what_has_expired_there(
 ) -> None:
     (finding,) = parity_findings([Difference(ORDERS, kind, 4, 0, 3)], {ORDERS: given})
     assert finding.code == code
-
-
-def keys(kind: str, first: int = 5) -> Difference:
-    return Difference(ORDERS, kind, 1, first, first)
-
-
-@pytest.mark.parametrize(
-    ("given", "side", "kinds"),
-    [
-        pytest.param([keys("missing-tail")], sides(compacted=True), ["missing-hole"], id="old tombstones at the end"),
-        pytest.param([keys("missing-tail")], sides(), ["missing-tail"], id="not compacted"),
-        pytest.param(
-            [keys("missing-tail"), keys("newest-outdated", 6)], sides(compacted=True), ["missing-tail"], id="lag"
-        ),
-        pytest.param(
-            [keys("missing-tail"), keys("newest-missing", 4)],
-            sides(compacted=True),
-            ["missing-tail", "newest-missing"],
-            id="lag, and a key that was lost before",
-        ),
-        pytest.param(
-            [keys("missing-tail"), keys("newest-foreign", 9)],
-            sides(compacted=True),
-            ["missing-tail", "newest-foreign"],
-            id="lag, and a key that the source never had",
-        ),
-        pytest.param(
-            [keys("missing"), keys("newest-missing")], sides(target=(0, 0), compacted=True), ["missing"], id="nothing"
-        ),
-        pytest.param(
-            [keys("missing"), keys("newest-missing")],
-            sides(compacted=True),
-            ["missing-hole", "newest-missing"],
-            id="other keys",
-        ),
-        pytest.param(
-            [keys("missing"), keys("newest-outdated")],
-            sides(compacted=True),
-            ["missing"],
-            id="every record was changed",
-        ),
-    ],
-)
-def test_the_newest_records_decide_what_a_compacted_topic_still_owes(
-    given: list[Difference], side: Sides, kinds: list[str]
-) -> None:
-    assert [each.kind for each in by_newest(given, {ORDERS: side})] == kinds
