@@ -18,6 +18,9 @@ from components.topology.parsing import parse_topology
 from infra.commands.console import print_problems
 from infra.files.positions import placed
 from infra.promotion.rule.rules import reasons_against
+from infra.promotion.run.applied import differences
+from infra.review.comparison import Comparison
+from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
 from infra.review.report_text import print_comparisons
 from tests.builders import a_flow, a_topology
 from tests.infra.promotion.states import MODEL, NOON, a_flow_state, a_state, at
@@ -58,11 +61,21 @@ def predecessor_stale() -> str:
     return str(problem)
 
 
+def other_revision_applied() -> str:
+    fields = (FieldChange("spec.tasksMax", 4, 2),)
+    change = ObjectChange(
+        ChangeKind.CHANGED, "orders", "source", "KafkaConnector", "mirror-orders", "orders-source", fields
+    )
+    (problem,) = differences(Comparison("prod-us-west-2", "what runs", (), (change,)))
+    return str(problem)
+
+
 #: Code that a quoted message begins with -> the message of the program.
 MESSAGES: dict[str, Callable[[], str]] = {
     "equal-aliases": equal_aliases,
     "property-without-effect": property_without_effect,
     "predecessor-stale": predecessor_stale,
+    "other-revision-applied": other_revision_applied,
 }
 QUOTED = [(match[1], block) for block in TEXTS if (match := re.match(_CODE, block.text))]
 

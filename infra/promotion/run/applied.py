@@ -30,10 +30,11 @@ def against_applied(settings: StackSettings) -> tuple[Problem, ...]:
 
     Raises CannotRunError if the cluster does not answer.
     """
-    return tuple(sorted(_differences(compare_with_cluster(settings.stack, settings.stacks))))
+    return tuple(sorted(differences(compare_with_cluster(settings.stack, settings.stacks))))
 
 
-def _differences(compared: Comparison) -> Iterator[Problem]:
+def differences(compared: Comparison) -> Iterator[Problem]:
+    """What of a comparison with the cluster keeps its validation from proving this revision. Pure."""
     drift = [each for each in compared.drift if each.code not in _NO_DIFFERENCE]
     explained = {each.where for each in drift}
     changes = [each for change in compared.objects if (each := _of_render(change)) is not None]
