@@ -100,18 +100,15 @@ def import_(
 
 
 def _refuse_to_validate(*, wrong: bool, runs: bool) -> None:
-    if wrong or not runs:
-        raise CannotRunError(
-            "not-validated",
-            "what runs was not validated",
-            "--validate",
-            "The topology that was imported has mistakes."
-            if wrong
-            else "A dedicated MirrorMaker has other names than the project, so nothing runs under its names yet.",
-            "correct what stands above, then `replicate validate STACK --declared`."
-            if wrong
-            else "deploy the project, then `replicate validate STACK`.",
-        )
+    if wrong:
+        why = "The topology that was imported has mistakes."
+        remedy = "correct what stands above, then `replicate validate STACK --declared`."
+    elif not runs:
+        why = "A dedicated MirrorMaker has other names than the project, so nothing runs under its names yet."
+        remedy = "deploy the project, then `replicate validate STACK`."
+    else:
+        return
+    raise CannotRunError("not-validated", "what runs was not validated", "--validate", why, remedy)
 
 
 def _validated(stack: str, stacks: Path) -> int:
