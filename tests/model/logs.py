@@ -1,10 +1,9 @@
 """Both logs of a partition in memory with everything that may go wrong with them, and what the judging code says.
 
-`differences` is the comparison of spark/transforms.py in plain Python.
+`differences` is the comparison of spark/pairing.py in plain Python.
 """
 
 import copy
-import itertools
 from collections import defaultdict
 from dataclasses import dataclass, field
 
@@ -18,7 +17,7 @@ from spark.transforms import PLACED_MODULUS
 from tests.model.partition import ORDERS, Partition
 
 #: Between two records, in ms: more than clocks may differ.
-_APART_MS = 10_000
+APART_MS = 10_000
 _OF_FILTERED = {"newest-foreign": "newest-unproven"}
 Log = list[tuple[int, int]]
 
@@ -54,7 +53,7 @@ class Logs(Partition):
         self.target[-1] = record
         self.written.add(record)
         if len(self.syncs) > before:
-            self.syncs[-1] = self.syncs[-1]._replace(written_ms=self.number * _APART_MS)
+            self.syncs[-1] = self.syncs[-1]._replace(written_ms=self.number * APART_MS)
 
     def expire_on_source(self, before: int) -> None:
         begun = self.syncs[0].upstream if self.syncs else before
@@ -124,20 +123,24 @@ def _kind_of_key(here: tuple[int, int] | None, there: tuple[int, int] | None) ->
     return "newest-foreign" if here is None else "newest-undeleted" if deleted else "newest-outdated"
 
 
+def digest(number: int) -> int:
+    """32 bits, of which Spark sums up each half of its own."""
+    return hash(("digest", number)) & 0xFFFFFFFF
+
+
 def sums(log: Log) -> Sums:
     """What the first pass knows of a side."""
-    digests = [(at, hash(("digest", number)) & 0xFFFFFFFF) for at, number in log]
     return Sums(
         len(log),
-        sum(digest for _, digest in digests),
-        low_placed=sum(at * digest for at, digest in digests) % PLACED_MODULUS,
-        oldest_ms=min((number * _APART_MS for _, number in log), default=None),
+        sum(digest(number) for _, number in log),
+        low_placed=sum(at * digest(number) for at, number in log) % PLACED_MODULUS,
+        oldest_ms=min((number * APART_MS for _, number in log), default=None),
         first=min((at for at, _ in log), default=None),
     )
 
 
 def differences(source: Log, target: Log) -> list[Difference]:
-    """What `pairing.differences` and `transforms.reordered` find in two logs."""
+    """What `pairing.differences` and `pairing.reordered` find in two logs."""
     places: dict[str, dict[int, list[int]]] = {"source": defaultdict(list), "target": defaultdict(list)}
     for side, log in (("source", source), ("target", target)):
         for at, number in log:
@@ -160,8 +163,12 @@ def differences(source: Log, target: Log) -> list[Difference]:
 
 
 def turned(pairs: Log) -> list[int]:
-    """The source offsets of records that stand on the target before one that they follow on the source."""
-    return [at for (_, before), (at, after) in itertools.pairwise(pairs) if after < before]
+    """The source offsets of the records that stand on the target in front of one that precedes them on the source, or
+    behind one that follows them, whichever are fewer."""
+    places = [at for _, at in pairs]
+    early = [here for each, (here, at) in enumerate(pairs) if at < max(places[:each], default=at)]
+    late = [here for each, (here, at) in enumerate(pairs) if at > min(places[each + 1 :], default=at)]
+    return late if len(late) < len(early) else early
 
 
 def _missing(at: int, first: int | None, last: int | None) -> str:

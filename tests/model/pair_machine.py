@@ -123,7 +123,7 @@ def codes(pair: Pair, source: str) -> dict[str, Severity]:
     first_pass = FirstPass(*logs, {ORDERS: _sums(records, SOURCE)}, {ORDERS: _sums(records, TARGET)}, 0)
     found = []
     if first_pass.with_other_marks:
-        marked = list(_marked_elsewhere(records, pair.starts[source], pair.starts[target]))
+        marked = list(marked_by_others(records, pair.starts[source], pair.starts[target]))
         found += mark_findings(marked, guard_of(source), source, target)
     if first_pass.disagreeing:
         here, there = _of(records, SOURCE, COMPARED), _of(records, TARGET, COMPARED)
@@ -157,7 +157,7 @@ def _sums(records: list[Seen], side: str) -> Sums:
     )
 
 
-def _marked_elsewhere(records: list[Seen], source_start: int, target_start: int) -> Iterator[Difference]:
+def marked_by_others(records: list[Seen], source_start: int, target_start: int) -> Iterator[Difference]:
     """What `marked.marked_elsewhere` finds."""
     came = {each.digest for each in records if (each.side, each.role) == (SOURCE, ASIDE)}
     has = {each.digest for each in records if each.side == TARGET and each.role != LOOPED}
