@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from components.contract.depth import Depth, why_not_published
 from components.contract.problems import CannotRunError
 from components.contract.report import EXIT_CODES, Report, Verdict
 from components.contract.spark_conf import why_not_conf
@@ -43,6 +44,12 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "--catch-up-seconds", type=float, default=30, help="how long a target that is behind may take (default: 30)"
     )
+    arguments.add_argument(
+        "--depth",
+        choices=[each.value for each in Depth],
+        default=Depth.FULL.value,
+        help="quick: of each partition only the newest records, which is never published (default: full)",
+    )
     session = arguments.add_argument_group("Spark, if not started by spark-submit")
     session.add_argument("--master", default="local[*]", help="Spark master (default: local[*])")
     session.add_argument("--jars-dir", type=Path, help="jars of spark/pom.xml (default: $REPLICATE_SPARK_JARS)")
@@ -76,9 +83,12 @@ def main(argv: list[str] | None = None) -> int:
         SessionOptions(arguments.master, arguments.jars_dir, arguments.driver_memory, dict(arguments.spark_conf)),
         arguments.catch_up_seconds,
         arguments.kubeconfig,
+        Depth(arguments.depth),
         lambda step: console.print(f"  {step} …", style="dim", markup=False, highlight=False, soft_wrap=True),
     )
     try:
+        if arguments.publish and (refused := why_not_published(options.depth)):
+            raise refused
         document = read_document(arguments.parameters)
         page = page_writer() if arguments.html else None
         report = run(document, chosen_flows(document, arguments.flow), options)

@@ -1,7 +1,7 @@
 """What a loop guard and filters do to records, as column expressions: which are compared, and with which headers.
 
-`compared_headers` says the latter of one record in Python. Every expression except `without` uses functions of whole
-arrays, which Spark compiles, instead of element-wise ones.
+`is_compared` and `compared_headers` say so of one record in Python. Every expression except `without` uses functions of
+whole arrays, which Spark compiles, instead of element-wise ones.
 """
 
 from collections.abc import Sequence
@@ -84,6 +84,14 @@ def compared_headers(side: str, guard: GuardParameters | None, changed: Sequence
             # The guard of the other direction marked what this one then marked on top.
             found = without_mark(found, mark) if {newest, mark} <= names else found
     return [each for each in found if each[0] not in changed]
+
+
+def is_compared(side: str, guard: GuardParameters | None, given: Headers) -> bool:
+    """Whether `role` of a record with the `given` headers is COMPARED."""
+    if guard is None:
+        return True
+    names = {name for name, _ in given}
+    return guard.filter not in names and (side == SOURCE or guard.mark in names)
 
 
 def _carries(name: str) -> Column:

@@ -10,6 +10,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from components.contract.acceptance import accepting
+from components.contract.depth import Depth
 from components.contract.parameters import FlowParameters, Parameters
 from components.contract.problems import CannotRunError
 from components.contract.report import CheckName, CheckOutcome, Finding, FlowOutcome, Report, Severity, TopicIds
@@ -32,6 +33,7 @@ class Options:
     session: SessionOptions = field(default_factory=SessionOptions)
     catch_up_seconds: float = 30
     kubeconfig: Path | None = None
+    depth: Depth = Depth.FULL
     progress: Progress = field(default=lambda _: None, repr=False)
 
 
@@ -67,7 +69,7 @@ def check_flow(
     try:
         with (
             open_flow(flow, spark, resolve, options.progress) as opened,
-            shared_readings(opened, flows, options.catch_up_seconds, options.kubeconfig) as readings,
+            shared_readings(opened, flows, options.catch_up_seconds, options.kubeconfig, options.depth) as readings,
         ):
             if sum(map(len, opened.topic_ids.values())) <= _TOPICS_WITH_IDS:
                 topic_ids = opened.topic_ids
@@ -91,6 +93,7 @@ def check_flow(
         shape=flow.shape,
         advice=advice(flow),
         topic_ids=topic_ids,
+        depth=options.depth,
     )
 
 

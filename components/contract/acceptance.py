@@ -72,6 +72,7 @@ NOT_ACCEPTABLE = frozenset(
             "source-topic-recreated",
             "start-not-proven",
             "stored-past-end",
+            "tail-not-proven",
             "topic-in-no-part",
             "topic-in-two-parts",
             "topic-recreated",

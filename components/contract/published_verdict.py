@@ -30,6 +30,8 @@ LABELS = {"app.kubernetes.io/managed-by": "replication-validation"}
 SELECTOR = "app.kubernetes.io/managed-by=replication-validation"
 REPORT, PACKED = "report.json", "report.json.gz"
 LEFT_OUT = "findings-left-out"
+#: The verdicts that are published: that of a quick validation never is.
+PUBLISHED = (Verdict.PASS, Verdict.FAIL, Verdict.ERROR)
 #: An older verdict says nothing about the records and groups of today.
 PROOF_HOURS = 24
 #: A longer report is compressed. Kubernetes takes 1 MiB in a ConfigMap, of which the other keys need little.
@@ -138,6 +140,8 @@ def read_verdict(data: Mapping[str, str]) -> PublishedVerdict:
     Also for a pass that the checks of the report contradict.
     """
     verdict = Verdict(data["verdict"])
+    if verdict not in PUBLISHED:
+        raise ValueError(f"the verdict is {verdict}, which is never published")
     checks = _CHECKS.validate_python([_with_our_names(each) for each in json.loads(_report(data))["checks"]])
     found = worst(check.verdict for check in checks)
     if verdict is Verdict.PASS and found is not Verdict.PASS:
@@ -163,11 +167,14 @@ def _report(data: Mapping[str, str]) -> str:
 
 
 def _with_our_names(check: Any) -> Any:
-    coverage = check.get("coverage") if isinstance(check, dict) else None
-    if not isinstance(coverage, dict):
-        # The caller refuses it if it has another form.
+    if not isinstance(check, dict):
+        # The caller refuses it.
         return check
+    named = {**check, "left_out": check.get("leftOut", "")}
+    coverage = check.get("coverage")
+    if not isinstance(coverage, dict):
+        return named
     return {
-        **check,
+        **named,
         "coverage": {"unit": coverage["unit"], "judged": coverage["judged"], "not_judged": coverage["notJudged"]},
     }

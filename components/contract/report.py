@@ -1,13 +1,15 @@
 """The validation job's report: findings, outcomes, verdicts and the exit code. The job writes it, the program reads it.
 
 `spark/report/schema.json` describes the document; its version is SCHEMA_VERSION. May be imported by anything; imports
-nothing of ours.
+nothing of ours but the depth.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
+
+from components.contract.depth import Depth
 
 SCHEMA_VERSION = 1
 SAMPLES = 20
@@ -19,9 +21,11 @@ Json: TypeAlias = Scalar | list["Json"] | dict[str, "Json"]
 
 
 class Verdict(StrEnum):
-    """pass: proven; fail: a problem was found; error: something could not be checked."""
+    """pass: proven; fail: a problem was found; error: something could not be checked; partial: nothing was found in the
+    part that was looked at, by a quick validation. It proves nothing about the rest, and is never published."""
 
     PASS = "pass"
+    PARTIAL = "partial"
     FAIL = "fail"
     ERROR = "error"
 
@@ -91,7 +95,8 @@ class CheckOutcome:
     """The outcome of one check. `counts` show what was looked at. Samples never hold a key or a value.
 
     `rows` hold one row for each consumer group or topic, worst first; the document has the first ROWS of them.
-    `coverage` is None if the check could not begin, or in a report of an earlier release.
+    `coverage` is None if the check could not begin, or in a report of an earlier release. `left_out` says what the
+    check did not look at, because nobody asked it to; it then never passes.
     """
 
     name: str
@@ -101,6 +106,7 @@ class CheckOutcome:
     samples: tuple[Mapping[str, Scalar], ...] = ()
     coverage: Coverage | None = None
     rows: tuple[Mapping[str, Scalar], ...] = ()
+    left_out: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -110,7 +116,7 @@ class CheckOutcome:
             return Verdict.FAIL
         if Severity.ERROR in severities or self._not_judged_in_silence:
             return Verdict.ERROR
-        return Verdict.PASS
+        return Verdict.PARTIAL if self.left_out else Verdict.PASS
 
     @property
     def accepted(self) -> dict[str, str]:
@@ -134,6 +140,7 @@ class CheckOutcome:
             "coverage": self.coverage.document() if self.coverage is not None else None,
             "rows": [dict(row) for row in self.rows[:ROWS]],
             "rowsLeftOut": max(0, len(self.rows) - ROWS),
+            "leftOut": self.left_out,
         }
 
 
@@ -159,6 +166,7 @@ class FlowOutcome:
     shape: str = "flow"
     advice: tuple[str, ...] = ()
     topic_ids: TopicIds = field(default_factory=dict)
+    depth: Depth = Depth.FULL
 
     @property
     def verdict(self) -> Verdict:
@@ -177,6 +185,7 @@ class FlowOutcome:
             "target": self.target,
             "policy": self.policy,
             "checkedAt": self.checked_at,
+            "depth": self.depth.value,
             "verdict": self.verdict.value,
             "error": _finding_document(self.error) if self.error else None,
             "checks": [check.document() for check in self.checks],
@@ -267,13 +276,13 @@ class Report:
         }
 
 
-EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 2}
+EXIT_CODES = {Verdict.PASS: 0, Verdict.PARTIAL: 0, Verdict.FAIL: 1, Verdict.ERROR: 2}
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """fail before error before pass: a problem stays a problem even if another check could not run."""
+    """fail before error before partial before pass: a problem stays one even if another check could not run."""
     given = set(verdicts)
-    return next((each for each in (Verdict.FAIL, Verdict.ERROR) if each in given), Verdict.PASS)
+    return next((each for each in (Verdict.FAIL, Verdict.ERROR, Verdict.PARTIAL) if each in given), Verdict.PASS)
 
 
 def fail(code: str, message: str, count: int = 1) -> Finding:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from components.contract.depth import Depth
 from components.contract.problems import CannotRunError
 from components.contract.spark_conf import why_not_conf, why_not_master, why_not_memory
 from infra.commands.completion import complete_stack
@@ -21,6 +22,13 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")
 ReadySeconds = Annotated[float, typer.Option(min=0, help="Seconds to wait for connectors to become ready.")]
 CatchUpSeconds = Annotated[
     float, typer.Option(min=0, help="Seconds that the validation waits for a target to catch up.")
+]
+
+DepthOption = Annotated[
+    Depth,
+    typer.Option(
+        help="How deep to look: quick compares the newest records of each partition only, and its verdict is partial."
+    ),
 ]
 
 

@@ -6,11 +6,13 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from components.contract.depth import Depth, why_not_published
 from components.contract.problems import CannotRunError, ReplicationError
 from infra.commands.completion import complete_flow, complete_stack
 from infra.commands.console import err, print_problems
 from infra.commands.options import (
     CatchUpSeconds,
+    DepthOption,
     DriverMemory,
     Json,
     Master,
@@ -39,6 +41,7 @@ def validate(
     publish: Annotated[
         bool, typer.Option("--publish", help="Publish the verdict as a ConfigMap in the flow's namespace.")
     ] = False,
+    depth: DepthOption = Depth.FULL,
     catch_up_seconds: CatchUpSeconds = 30,
     declared: Annotated[
         bool, typer.Option("--declared", help="Validate what the stack's files declare, without Pulumi.")
@@ -58,7 +61,8 @@ def validate(
 ) -> None:
     """Prove from the data that heartbeats arrive, offsets translate and nothing is missing.
 
-    The exit code is 0 if everything passed, 1 if something failed, 2 if something could not be checked.
+    The exit code is 0 if everything that was looked at passed, 1 if something failed, 2 if something could not be
+    checked.
 
     Example: `replicate validate local --html report.html`
     """
@@ -66,6 +70,8 @@ def validate(
     from infra.validation.run import ValidationRun, run_validation
 
     _refuse_files(report, html)
+    if publish and (refused := why_not_published(depth)):
+        raise refused
     if topology is None:
         settings = read_settings(_stack(stack, context), (project or find_project(Path.cwd())).stacks)
     else:
@@ -81,6 +87,7 @@ def validate(
         declared or topology is not None or settings.by_gitops,
         html,
         chosen_spark(master, driver_memory, spark_conf),
+        depth,
     )
     try:
         code = run_validation(run, err)

@@ -7,7 +7,7 @@ from prometheus_client.core import Metric
 
 from components.contract import exported_series as series
 from components.contract.exported_series import Series
-from components.contract.report import Verdict
+from components.contract.published_verdict import PUBLISHED
 from infra.operations.status_document import (
     ConnectorStatus,
     FlowStatus,
@@ -111,7 +111,7 @@ def _sum(partitions: Sequence[PartitionStatus]) -> int:
 
 def _of_verdict(verdict: VerdictStatus | None) -> Iterator[Sample]:
     state = verdict.verdict if verdict is not None else series.NO_VERDICT
-    for each in (*Verdict, series.NO_VERDICT):
+    for each in (*PUBLISHED, series.NO_VERDICT):
         yield series.VERDICT, (str(each),), each == state
     if verdict is not None:
         yield series.VERDICT_TIME, (), datetime.fromisoformat(verdict.time).timestamp()

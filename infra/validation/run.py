@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from components.contract.clusters import JsonObject
+from components.contract.depth import Depth
 from components.contract.problems import CannotRunError, raise_errors
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.deployments import deployments
@@ -60,6 +61,7 @@ class ValidationRun:
     declared: bool = False
     html: Path | None = None
     spark: SparkSettings = field(default_factory=SparkSettings)
+    depth: Depth = Depth.FULL
 
     @property
     def name(self) -> str:
@@ -88,6 +90,7 @@ class ValidationRun:
     def arguments(self) -> list[str]:
         """The run as arguments of the job, its parameters aside."""
         options = ["--report", str(self.report), f"--catch-up-seconds={self.catch_up_seconds:g}"]
+        options += ["--depth", self.depth.value]
         options += ["--flow", self.flow] if self.flow else []
         options += ["--html", str(self.html)] if self.html else []
         options += self.spark.over(spark_settings(self.settings.validation)).arguments

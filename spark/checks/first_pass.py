@@ -138,7 +138,7 @@ def read_first_pass(
     partitions = flow.replicated_partitions()
     at_source = settled(flow, flow.source, partitions, catch_up_seconds)
     source_logs = at_source.logs
-    _wait_while_moving(flow, source_logs, syncs, catch_up_seconds)
+    wait_while_moving(flow, source_logs, syncs, catch_up_seconds)
     target_logs = logs_on_target(flow, partitions)
     read = {**source_logs, **_read_further(flow, source_logs, target_logs)}
     records = sum(each.size for each in (*read.values(), *target_logs.values()))
@@ -204,7 +204,7 @@ def both_sides(
     return source.unionByName(flow.digests(flow.read(flow.target, remote), TARGET))
 
 
-def _wait_while_moving(
+def wait_while_moving(
     flow: OpenFlow,
     source_logs: Mapping[TopicPartition, OffsetRange],
     syncs: Mapping[TopicPartition, SyncHistory],

@@ -8,7 +8,7 @@ from components.kafka.record_identity import identity
 from spark.checks.translation import Position, Record
 from spark.clusters import Cluster
 from spark.flows import OpenFlow
-from spark.guards import SOURCE, TARGET, compared_headers
+from spark.guards import SOURCE, TARGET, compared_headers, is_compared
 
 #: Ranges by source partition; one partition may have several.
 Ranges: TypeAlias = Sequence[tuple[TopicPartition, OffsetRange]]
@@ -31,13 +31,16 @@ def offsets_by_time(
 
 
 def records_near(
-    flow: OpenFlow, cluster: Cluster, ranges: Ranges, isolation: str = "read_committed"
+    flow: OpenFlow, cluster: Cluster, ranges: Ranges, isolation: str = "read_committed", *, compared: bool = False
 ) -> dict[TopicPartition, list[Record]]:
-    """The records of the ranges without their content, by source partition."""
+    """The records of the ranges without their content, by source partition; with `compared`, only those that the guard
+    lets cross."""
     side = SOURCE if cluster is flow.source else TARGET
     guard, changed = flow.parameters.guard, flow.parameters.changed_headers
     found: dict[TopicPartition, list[Record]] = {}
-    for each in cluster.records(ranges, "reading records around translated offsets", isolation):
+    for each in cluster.records(ranges, "reading single records", isolation):
+        if compared and not is_compared(side, guard, each.headers):
+            continue
         topic = each.partition.topic if side == SOURCE else flow.policy.original(each.partition.topic)
         headers = compared_headers(side, guard, changed, each.headers)
         digest = identity(each.key, each.value, headers, each.time_ms).hex()

@@ -8,7 +8,7 @@ removed nothing has lost nothing.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -16,7 +16,6 @@ from components.contract.parameters import FlowParameters
 from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, Scalar, error, fail
 from components.contract.wording import agreeing, numbered
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.first_pass import FirstPass
 from spark.checks.translation import Sync, SyncHistory
 from spark.flows import OpenFlow
 
@@ -87,8 +86,14 @@ def losses(replicated: Replicated) -> list[Loss]:
     return found
 
 
-def check_retention(flow: OpenFlow, first_pass: FirstPass, syncs: Mapping[TopicPartition, SyncHistory]) -> CheckOutcome:
-    """Judge from the logs and sums of parity's first pass, so that nothing is read twice."""
+def check_retention(
+    flow: OpenFlow,
+    source_logs: Mapping[TopicPartition, OffsetRange],
+    target_logs: Mapping[TopicPartition, OffsetRange],
+    dense: Callable[[TopicPartition], bool],
+    syncs: Mapping[TopicPartition, SyncHistory],
+) -> CheckOutcome:
+    """Judge from the logs that parity has read. `dense` says of which partitions nothing is known to be no record."""
     policies = flow.source.cleanup_policies(flow.partitions)
     hidden = _hidden(flow.parameters)
     return judge(
@@ -97,12 +102,12 @@ def check_retention(flow: OpenFlow, first_pass: FirstPass, syncs: Mapping[TopicP
                 partition,
                 syncs.get(partition, SyncHistory()),
                 log,
-                first_pass.target_logs[partition],
-                first_pass.dense(partition) and flow.parameters.comparable and not flow.parameters.drops,
+                target_logs[partition],
+                dense(partition) and flow.parameters.comparable and not flow.parameters.drops,
                 policies.get(partition.topic, ""),
                 hidden,
             )
-            for partition, log in first_pass.source_logs.items()
+            for partition, log in source_logs.items()
         ]
     )
 

@@ -199,3 +199,10 @@ UNPROVEN = Meaning(
     " [it is|they are] from before the flow's start or lost. Remedy: write a record to each of these partitions and "
     "validate again; if this error returns, no task replicates them",
 )
+# Of a quick validation, which reads few records of the target.
+TAIL_NOT_PROVEN = Meaning(
+    "tail-not-proven",
+    Severity.ERROR,
+    "of the newest records of {source} [was|were] not found where {target} should hold [it|them], which proves nothing:"
+    " too many records stand there, or records were removed or compacted",
+)

@@ -172,6 +172,7 @@ def _reasons(flow: FlowOutcome, names: Sequence[CheckName], *, whole: bool) -> I
     for name in (each for each in names if _check(flow, each) is None):
         yield f"{name} did not run on {flow.name}{': ' * (name in flow.not_run)}{flow.not_run.get(name, '')}"
     concerned = [each for each in flow.checks if whole or each.name in names]
+    yield from (f"{each.name} of {flow.name}: {each.left_out}" for each in concerned if each.verdict is Verdict.PARTIAL)
     for verdict, said in ((Verdict.FAIL, "fails"), (Verdict.ERROR, "could not be judged")):
         for check in (each for each in concerned if each.verdict is verdict):
             yield f"{check.name} {said} on {flow.name} ({', '.join(_codes(check))})"

@@ -17,7 +17,7 @@ from spark.report.failover import failovers, headline
 from spark.report.flow_map import flow_map
 from spark.report.remedies import MARK
 
-SYMBOLS = {"pass": "✓", "fail": "✕", "error": "?", "accepted": "≈", "note": "i"}
+SYMBOLS = {"pass": "✓", "partial": "◐", "fail": "✕", "error": "?", "accepted": "≈", "note": "i"}
 _WRONG = (Severity.FAIL, Severity.ERROR)
 #: Control characters, marks that change the direction of what follows, and halves of characters.
 _INVISIBLE = {"Cc", "Cf", "Cs"}

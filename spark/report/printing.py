@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from components.contract.depth import Depth
 from components.contract.report import (
     Finding,
     FlowOutcome,
@@ -20,7 +21,7 @@ from components.contract.report import (
 from components.contract.wording import numbered
 from spark.report.remedies import MARK
 
-_STYLES = {Verdict.PASS: "green", Verdict.FAIL: "red", Verdict.ERROR: "yellow"}
+_STYLES = {Verdict.PASS: "green", Verdict.PARTIAL: "cyan", Verdict.FAIL: "red", Verdict.ERROR: "yellow"}
 #: More notes than this of one check are counted, not printed; report.json has all of them.
 _NOTES_SHOWN = 3
 #: Wider than any line, because a search does not find a name that is folded over two lines.
@@ -64,6 +65,8 @@ def _flow_table(flow: FlowOutcome, *, ruled: bool) -> Table:
         wrong = [each for each in check.findings if each.severity is not Severity.NOTE]
         if check.coverage is not None and check.coverage.judged < check.coverage.claimed:
             seen.append(f"[yellow]{escape(str(check.coverage))}[/]")
+        if check.left_out:
+            seen.append(f"[cyan]{escape(check.left_out)}[/]")
         seen += [f"[red]{escape(line)}[/]" for line in _lines(wrong)]
         seen += [f"[dim]{escape(line)}[/]" for line in _lines(notes[:_NOTES_SHOWN])]
         if len(notes) > _NOTES_SHOWN:
@@ -74,7 +77,12 @@ def _flow_table(flow: FlowOutcome, *, ruled: bool) -> Table:
 
 
 def _title(flow: FlowOutcome) -> str:
-    return escape(f"{flow.name}: {flow.source} -> {flow.target} ({flow.policy} policy), {flow.verdict.value}")
+    return escape(f"{flow.name}: {flow.source} -> {flow.target} ({flow.policy} policy), {_verdict(flow)}")
+
+
+def _verdict(flow: FlowOutcome) -> str:
+    """The verdict, and how deep the job looked if it was not at everything."""
+    return flow.verdict.value if flow.depth is Depth.FULL else f"{flow.verdict.value} ({flow.depth.value})"
 
 
 def _replication_line(replication: ReplicationOutcome) -> str:

@@ -166,6 +166,7 @@ REMEDIES: Mapping[str, str] = {
     "source-topic-recreated": "delete the remote topic on {target} if nobody needs its old records, and " + _RESEND,
     "start-not-proven": "write a record to each of these partitions and " + _AGAIN,
     "stored-past-end": "nothing if `parity` passes. If records are missing, " + _RESEND,
+    "tail-not-proven": "compare all records: `replicate validate {validated} --flow {flow} --depth full`",
     "target-empty": "produce and consume records on {source}, wait for the next checkpoint, and " + _AGAIN,
     "target-expired": "let the group consume on {source} up to the records that {target} still holds, or set a longer "
     "`retention.ms` on {target}",

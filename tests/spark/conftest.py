@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from components.contract.depth import Depth
 from components.contract.parameters import FlowParameters
 from components.contract.report import FlowOutcome
 from infra.local.endpoints import Endpoints
@@ -22,6 +23,14 @@ def check(spark: SparkSession, endpoints: Endpoints) -> Iterator[Check]:
         for name, password in passwords(endpoints).items():
             variables.setenv(name, password)
         yield lambda flow, *others: check_flow(flow, spark, resolver(), options, (flow, *others))
+
+
+@pytest.fixture(scope="module")
+def check_quickly(check: Check, spark: SparkSession) -> Check:
+    """`check` of the newest records only."""
+    assert check
+    options = Options(catch_up_seconds=2, depth=Depth.QUICK)
+    return lambda flow, *others: check_flow(flow, spark, resolver(), options, (flow, *others))
 
 
 @pytest.fixture

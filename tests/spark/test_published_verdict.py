@@ -116,6 +116,15 @@ def test_a_report_of_another_form_is_refused(report: str) -> None:
         read_verdict({"verdict": "pass", "digest": "d", "time": "t", "report.json": report})
 
 
+def test_a_quick_verdict_in_its_place_is_refused() -> None:
+    with pytest.raises(ValueError, match="the verdict is partial, which is never published"):
+        read_verdict(verdict_data(outcome(), None) | {"verdict": "partial"})
+    quick = replace(parity(), left_out="not compared: all")
+    data = verdict_data(flow("orders", "a", "b", quick), None) | {"verdict": "pass"}
+    with pytest.raises(ValueError, match="the checks of the report say partial"):
+        read_verdict(data)
+
+
 @pytest.mark.parametrize("finding", [fail("missing-records", "3"), error("compacted", "…")], ids=["fail", "error"])
 def test_a_pass_that_the_checks_contradict_is_no_pass(finding: Finding) -> None:
     data = verdict_data(outcome(finding), None) | {"verdict": "pass"}

@@ -209,6 +209,12 @@ def test_bad_parameters_end_the_command_with_two(tmp_path: Path, capsys: pytest.
     assert ended.value.code == 2
 
 
+def test_a_quick_verdict_is_not_published(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It would replace a verdict that rests on all records; the job says so before it starts Spark."""
+    assert entry(["--parameters", str(tmp_path / "none.json"), "--depth", "quick", "--publish"]) == 2
+    assert "quick-not-published: `--publish` is given with `--depth quick`" in capsys.readouterr().err
+
+
 def test_a_folder_without_jars_ends_the_command_with_two_and_a_report(tmp_path: Path) -> None:
     """A process of its own: in this one, the job would find the session of the other tests."""
     parameters, report = tmp_path / "params.json", tmp_path / "report.json"

@@ -95,6 +95,7 @@ REFUSED = {
     "nothing-named: ": [],
     "option-without-topology: ": ["test", "--context", "a"],
     "option-with-topology: a stack is given": ["test", "--topology", "a.yaml"],
+    "quick-not-published: `--publish` is given with `--depth quick`": ["test", "--depth", "quick", "--publish"],
     "option-with-topology: --publish is given": ["--publish", "--topology", "a.yaml"],
 }
 

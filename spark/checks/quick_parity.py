@@ -1,0 +1,229 @@
+"""parity of a quick validation: the target holds the newest records of each partition, in the same order.
+
+It reads at most TAIL offsets of each source partition, and at most twice REACH of its remote partition, whatever the
+topics hold. What stands before, and whether the target holds records that the source lacks, it does not look at.
+"""
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, error
+from components.contract.wording import numbered
+from components.kafka.positions import OffsetRange, TopicPartition
+from spark.checks import parts, words
+from spark.checks.first_pass import logs_on_target, wait_while_moving
+from spark.checks.missing_topics import absent_from_target, foreign_topic_findings
+from spark.checks.open_transactions import Settled, open_transaction_findings, settled
+from spark.checks.probes import records_near
+from spark.checks.rows import PartitionRecords, topic_rows
+from spark.checks.tails import Tail, unfound
+from spark.checks.translation import Record, SyncHistory
+from spark.flows import OpenFlow
+from spark.waiting import wait_until
+
+#: So many offsets at the end of each source partition are compared.
+TAIL = 100
+#: So many offsets of the target are read from where the oldest of them should be, and as many at its end.
+REACH = 1_000
+#: What may still arrive.
+_EARLY = {words.MISSING, words.LAGGING, words.TAIL_NOT_PROVEN}
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Both logs of each replicated partition, by source partition, before anything is compared."""
+
+    at_source: Settled
+    target_logs: Mapping[TopicPartition, OffsetRange]
+
+    @property
+    def source_logs(self) -> Mapping[TopicPartition, OffsetRange]:
+        return self.at_source.logs
+
+
+def read_ends(flow: OpenFlow, catch_up_seconds: float, syncs: Mapping[TopicPartition, SyncHistory]) -> Ends:
+    """Both logs, once the source's open transactions have ended and the target has stopped moving."""
+    partitions = flow.replicated_partitions()
+    at_source = settled(flow, flow.source, partitions, catch_up_seconds)
+    wait_while_moving(flow, at_source.logs, syncs, catch_up_seconds)
+    return Ends(at_source, logs_on_target(flow, partitions))
+
+
+def check_tails(
+    flow: OpenFlow,
+    ends: Ends,
+    catch_up_seconds: float,
+    syncs: Mapping[TopicPartition, SyncHistory],
+    topics_in_rings: int = 0,
+) -> CheckOutcome:
+    """Compare the newest records. `topics_in_rings` are those of which nobody looks whether their records loop."""
+    absent, absent_records = absent_from_target(flow)
+    findings = absent + foreign_topic_findings(
+        flow.parameters, flow.source_topics, flow.target_topics, flow.partitions, flow.remote_partitions
+    )
+    tails = _tails(flow, ends, catch_up_seconds, syncs) if _comparable(flow) else {}
+    found = {each: unfound(tail) for each, tail in tails.items()}
+    findings += _findings(flow, found)
+    findings += parts.behind(flow.parameters, {**_lags(found), **absent_records})
+    findings += open_transaction_findings(ends.at_source.unread, flow.parameters.source.alias)
+    if not absent and not ends.at_source.unread and not any(log.size for log in ends.source_logs.values()):
+        what = "the source holds no records in any selected partition: there is nothing to compare"
+        findings.append(error("empty-range", what))
+    return _outcome(flow, ends, tails, found, findings, topics_in_rings)
+
+
+def _comparable(flow: OpenFlow) -> bool:
+    return flow.parameters.comparable and not flow.parameters.drops
+
+
+def _tails(
+    flow: OpenFlow, ends: Ends, catch_up_seconds: float, syncs: Mapping[TopicPartition, SyncHistory]
+) -> dict[TopicPartition, Tail]:
+    """The tails once everything has arrived that should, or at the end of the time to catch up."""
+    newest = {
+        each: OffsetRange(log.end - TAIL, log.end).within(log) for each, log in ends.source_logs.items() if log.size
+    }
+    flow.progress(f"{flow.name}: comparing the newest records of {numbered(len(newest), 'partition[|s]')}")
+    on_source = records_near(flow, flow.source, list(newest.items()), compared=True)
+    policies = flow.source.cleanup_policies({each.topic for each in newest})
+    compacted = {each for each in newest if "compact" in policies.get(each.topic, "")}
+    tails: dict[TopicPartition, Tail] = {}
+    wanted, until = list(on_source), time.monotonic() + catch_up_seconds
+    while wanted:
+        logs = logs_on_target(flow, wanted)
+        for each, (target, whole) in _on_target(flow, {one: on_source[one] for one in wanted}, logs).items():
+            tails[each] = Tail(
+                on_source[each],
+                target,
+                ends.source_logs[each],
+                logs[each],
+                syncs.get(each, SyncHistory()),
+                whole,
+                each in compacted,
+            )
+        wanted = [each for each in wanted if unfound(tails[each]).keys() & _EARLY]
+        if time.monotonic() >= until:
+            break
+        if wanted:
+            _wait_for_movement(flow, wanted, logs, until - time.monotonic())
+    return tails
+
+
+def _wait_for_movement(
+    flow: OpenFlow, partitions: list[TopicPartition], before: Mapping[TopicPartition, OffsetRange], seconds: float
+) -> None:
+    flow.progress(
+        f"{flow.name}: waiting up to {seconds:.0f} s for the newest records of "
+        + numbered(len(partitions), "partition[|s]")
+    )
+    wait_until(lambda: any(log != before[each] for each, log in logs_on_target(flow, partitions).items()), seconds)
+
+
+def _on_target(
+    flow: OpenFlow, on_source: Mapping[TopicPartition, list[Record]], logs: Mapping[TopicPartition, OffsetRange]
+) -> dict[TopicPartition, tuple[list[Record], bool]]:
+    """The target's records from the first on that is not older than the source's, and whether these are all."""
+    remote = flow.policy.remote_partition
+    oldest = {remote(each): min(one.time_ms for one in every) for each, every in on_source.items()}
+    begins = flow.target.offsets_at(oldest)
+    ranges: list[tuple[TopicPartition, OffsetRange]] = []
+    whole: dict[TopicPartition, bool] = {}
+    for each in on_source:
+        log, begin = logs[each], begins[remote(each)]
+        should = OffsetRange(log.end if begin < 0 else begin, log.end).within(log)
+        whole[each] = should.size <= 2 * REACH
+        several = (
+            [should]
+            if whole[each]
+            else [OffsetRange(should.start, should.start + REACH), OffsetRange(log.end - REACH, log.end)]
+        )
+        ranges += [(remote(each), one) for one in several]
+    read = records_near(flow, flow.target, ranges, compared=True)
+    return {each: (read.get(each, []), whole[each]) for each in on_source}
+
+
+def _findings(
+    flow: OpenFlow, found: Mapping[TopicPartition, Mapping[words.Meaning, Iterable[Record]]]
+) -> list[Finding]:
+    """One finding per topic and meaning."""
+    grouped: dict[tuple[str, words.Meaning], list[tuple[int, list[Record]]]] = {}
+    for partition, by_meaning in found.items():
+        for what, records in by_meaning.items():
+            grouped.setdefault((partition.topic, what), []).append((partition.partition, list(records)))
+    labels = parts.labels(flow.parameters, flow.partitions)
+    findings = []
+    for (topic, what), members in sorted(grouped.items(), key=lambda each: (each[0][0], each[0][1].code)):
+        count = sum(len(records) for _, records in members)
+        sentence = what.sentence(count, source=flow.parameters.source.alias, target=flow.parameters.target.alias)
+        where = "; ".join(
+            f"partition {number} offsets {min(records).offset} to {max(records).offset}"
+            for number, records in sorted(members)[:SAMPLES]
+        )
+        findings.append(Finding(what.code, what.severity, f"{labels.get(topic, topic)}: {sentence} ({where})", count))
+    return findings
+
+
+def _lags(found: Mapping[TopicPartition, Mapping[words.Meaning, Iterable[Record]]]) -> dict[str, int]:
+    lags: dict[str, int] = {}
+    for partition, by_meaning in found.items():
+        if late := len(list(by_meaning.get(words.LAGGING, ()))):
+            lags[partition.topic] = lags.get(partition.topic, 0) + late
+    return lags
+
+
+def _outcome(
+    flow: OpenFlow,
+    ends: Ends,
+    tails: Mapping[TopicPartition, Tail],
+    found: Mapping[TopicPartition, Mapping[words.Meaning, Iterable[Record]]],
+    findings: list[Finding],
+    topics_in_rings: int,
+) -> CheckOutcome:
+    lacking = {each: sum(len(list(records)) for records in by.values()) for each, by in found.items()}
+    compared = {
+        each: PartitionRecords(len(tail.source), len(tail.source) - lacking[each], not lacking[each])
+        for each, tail in tails.items()
+    }
+    records = sum(each.source for each in compared.values())
+    held = sum(each.size for each in ends.source_logs.values())
+    looked_at = sum(min(TAIL, ends.source_logs[each].size) for each in ends.source_logs) if _comparable(flow) else 0
+    counts: dict[str, int | float] = {
+        "topics": len(flow.partitions),
+        "partitions": len(ends.source_logs),
+        "tailOffsets": TAIL,
+        "sourceRecords": records,
+        "targetRecords": records - sum(lacking.values()),
+        "agreeingPartitions": sum(each.equal for each in compared.values()),
+        "targetRecordsRead": sum(len(tail.target) for tail in tails.values()),
+        "offsetsLeftOut": held - looked_at,
+        "unreadOffsets": sum(each.size for each in ends.at_source.unread.values()),
+    }
+    summary = (
+        f"the newest {numbered(records, 'record[|s]')} of {numbered(len(compared), 'partition[|s]')} compared, "
+        f"{counts['targetRecords']} of them found on the target; {numbered(held - looked_at, 'older offset[|s]')} "
+        "not compared"
+    )
+    not_judged = {"open-transaction": len(ends.at_source.unread)}
+    coverage = Coverage("partitions", len(compared.keys() - ends.at_source.unread.keys()), not_judged)
+    left_out = _left_out(flow, held - looked_at, topics_in_rings)
+    return CheckOutcome(
+        CheckName.PARITY,
+        summary,
+        counts,
+        tuple(findings),
+        coverage=coverage,
+        rows=topic_rows(compared),
+        left_out=left_out,
+    )
+
+
+def _left_out(flow: OpenFlow, offsets: int, topics_in_rings: int) -> str:
+    why = "" if _comparable(flow) else ", because the flow's transforms change or drop records"
+    said = [f"{numbered(offsets, 'source offset[|s]')} before the newest {TAIL} of each partition"]
+    if why:
+        said = [f"all {numbered(offsets, 'source offset[|s]')}{why}"]
+    said.append("records that only the target holds, duplicates among them")
+    if topics_in_rings:
+        said.append(f"whether records of {numbered(topics_in_rings, 'topic[|s]')} loop")
+    return "not compared: " + "; ".join(said)

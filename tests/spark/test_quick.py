@@ -1,0 +1,104 @@
+"""A quick validation on two real clusters: what it finds in the newest records, and what it does not claim."""
+
+import pytest
+
+from components.contract.depth import Depth
+from components.contract.report import CheckOutcome, Report, Severity, Verdict
+from infra.local.endpoints import Endpoints
+from spark.checks import quick_parity
+from spark.report.failover import headline
+from tests.spark.outcomes import Check, codes_of, named
+from tests.spark.scenes import Scene, remove_records, transaction
+
+LONG = 250
+
+
+def parity(check: Check, scene: Scene) -> CheckOutcome:
+    return named(check(scene.parameters()), "parity")
+
+
+def test_it_says_in_numbers_what_it_compared_and_never_passes(check_quickly: Check, endpoints: Endpoints) -> None:
+    scene = Scene(endpoints, "quick").replicate(records=LONG)
+    scene.translate("quick-a", 245, 241)
+    outcome = check_quickly(scene.parameters())
+    assert (outcome.verdict, outcome.depth) == (Verdict.PARTIAL, Depth.QUICK), outcome.document()
+    found = named(outcome, "parity")
+    assert found.verdict is Verdict.PARTIAL
+    counts = {name: found.counts[name] for name in ("sourceRecords", "targetRecords", "targetRecordsRead")}
+    assert counts == {"sourceRecords": 200, "targetRecords": 200, "targetRecordsRead": 200}
+    assert found.counts["offsetsLeftOut"] == 300
+    assert found.left_out == (
+        "not compared: 300 source offsets before the newest 100 of each partition; records that only the target holds, "
+        "duplicates among them"
+    )
+    assert named(outcome, "offsets-translate").verdict is Verdict.PASS
+    assert named(outcome, "nothing-lost-to-retention").verdict is Verdict.PASS
+    report = Report("local", "2026-01-02T03:04:05+00:00", 1.0, (outcome,))
+    assert report.exit_code == 0
+    assert headline(report).startswith("Fail over now: not proven, because ")
+
+
+def test_it_finds_a_hole_in_the_newest_records_and_says_nothing_of_older_ones(
+    check_quickly: Check, endpoints: Endpoints
+) -> None:
+    scene = Scene(endpoints, "quick-hole").replicate(records=0, partitions=1)
+    scene.write(scene.source, scene.name, 0, range(LONG))
+    scene.write(scene.target, scene.remote(scene.name), 0, [each for each in range(LONG) if each not in (3, 200, 201)])
+    scene.sync(scene.name, 0, (0, 0), (240, 237))
+    found = parity(check_quickly, scene)
+    assert found.verdict is Verdict.FAIL
+    assert codes_of(found, scene.name) == {"missing-records": 2}
+    assert "(partition 0 offsets 200 to 201)" in found.findings[0].message
+
+
+def test_records_that_are_late_fail_once_the_time_to_catch_up_is_over(
+    check_quickly: Check, endpoints: Endpoints
+) -> None:
+    scene = Scene(endpoints, "quick-late").replicate(partitions=1)
+    scene.write(scene.source, scene.name, 0, range(60, 70))
+    assert codes_of(parity(check_quickly, scene), scene.name) == {"not-replicated-yet": 10}
+
+
+def test_resent_records_and_an_emptied_head_are_nothing_wrong(check_quickly: Check, endpoints: Endpoints) -> None:
+    scene = Scene(endpoints, "quick-again").replicate(records=LONG, partitions=1)
+    scene.write(scene.target, scene.remote(scene.name), 0, range(200, LONG))
+    scene.sync(scene.name, 0, (200, LONG))
+    remove_records(scene.target, scene.remote(scene.name), 0, 120)
+    found = parity(check_quickly, scene)
+    assert found.verdict is Verdict.PARTIAL
+    assert found.counts["targetRecordsRead"] == 150
+
+
+def test_an_open_transaction_is_an_error(check_quickly: Check, endpoints: Endpoints) -> None:
+    scene = Scene(endpoints, "quick-open").replicate(partitions=1)
+    with transaction(scene, scene.source, scene.name, 0, range(60, 65)):
+        assert parity(check_quickly, scene).verdict is Verdict.ERROR
+
+
+def test_records_of_one_time_that_are_too_many_prove_nothing(
+    check_quickly: Check, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record from the past among the newest ones: its time does not say where its copy stands."""
+    monkeypatch.setattr(quick_parity, "REACH", 50)
+    scene = Scene(endpoints, "quick-old").replicate(records=LONG, partitions=1)
+    for region, topic in ((scene.source, scene.name), (scene.target, scene.remote(scene.name))):
+        scene.write(region, topic, 0, [-1000, *range(LONG, LONG + 80)])
+    found = parity(check_quickly, scene)
+    assert found.verdict is Verdict.ERROR
+    (finding,) = [each for each in found.findings if each.severity is Severity.ERROR]
+    assert finding.code == "tail-not-proven"
+
+
+def test_a_flow_that_drops_records_is_not_compared_and_says_so(check_quickly: Check, endpoints: Endpoints) -> None:
+    scene = Scene(endpoints, "quick-drops").replicate(partitions=1)
+    outcome = check_quickly(scene.parameters(transformed=True, drops=[{"by": "tombstone"}]))
+    found = named(outcome, "parity")
+    assert (found.verdict, found.counts["sourceRecords"]) == (Verdict.PARTIAL, 0)
+    assert found.left_out.startswith(
+        "not compared: all 60 source offsets, because the flow's transforms change or drop"
+    )
+
+
+def test_an_empty_source_is_an_error_as_in_a_full_validation(check_quickly: Check, endpoints: Endpoints) -> None:
+    scene = Scene(endpoints, "quick-empty").replicate(records=0)
+    assert parity(check_quickly, scene).findings[0].code == "empty-range"

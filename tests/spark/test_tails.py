@@ -1,0 +1,79 @@
+"""What the newest records of a source partition show when they are looked for on the target."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from components.kafka.positions import OffsetRange
+from spark.checks import words
+from spark.checks.tails import Tail, unfound
+from spark.checks.translation import Record, Sync, SyncHistory
+
+SOURCE = OffsetRange(0, 14)
+
+
+def records(*numbers: int) -> list[Record]:
+    """Records by number, at offsets from 0 on."""
+    return [Record(offset, number, str(number)) for offset, number in enumerate(numbers)]
+
+
+def a_tail(
+    target: Sequence[int],
+    source: Sequence[int] = (10, 11, 12, 13),
+    target_log: OffsetRange = SOURCE,
+    history: SyncHistory = SyncHistory(),  # noqa: B008  # it is frozen
+    *,
+    whole: bool = True,
+    compacted: bool = False,
+) -> Tail:
+    return Tail(records(*source), records(*target), SOURCE, target_log, history, whole, compacted)
+
+
+EMPTIED = OffsetRange(14, 14)
+ARRIVED = SyncHistory((Sync(13, 13),))
+
+
+@pytest.mark.parametrize(
+    ("tail", "found"),
+    [
+        pytest.param(a_tail([10, 11, 12, 13]), {}, id="all are there"),
+        pytest.param(a_tail([9, 10, 11, 12, 13, 14, 15]), {}, id="producers go on, and older ones precede"),
+        pytest.param(a_tail([10, 11, 8, 9, 10, 11, 12, 13]), {}, id="a restart sent some again"),
+        pytest.param(
+            a_tail([12, 10, 11, 12, 13]), {}, id="the first copies begin in the middle of what was sent again"
+        ),
+        pytest.param(a_tail([10, 13]), {words.MISSING: [11, 12]}, id="a hole"),
+        pytest.param(a_tail([11, 12, 13]), {words.MISSING: [10]}, id="the oldest is missing, and nothing has expired"),
+        pytest.param(
+            a_tail([11, 12, 13], target_log=OffsetRange(11, 14)), {words.EXPIRED_ON_TARGET: [10]}, id="it has expired"
+        ),
+        pytest.param(
+            a_tail([12, 13], target_log=OffsetRange(1, 3)), {words.MISSING: [10, 11]}, id="more than has expired"
+        ),
+        pytest.param(a_tail([10, 11]), {words.LAGGING: [12, 13]}, id="late"),
+        pytest.param(a_tail([7, 8]), {words.LAGGING: [10, 11, 12, 13]}, id="nothing of it has arrived"),
+        pytest.param(
+            a_tail([], target_log=EMPTIED, history=ARRIVED),
+            {words.EXPIRED_ON_TARGET: [10, 11, 12, 13]},
+            id="it arrived and has expired",
+        ),
+        pytest.param(
+            a_tail([], target_log=EMPTIED), {words.LAGGING: [10, 11, 12, 13]}, id="nothing shows that it had arrived"
+        ),
+        pytest.param(a_tail([10, 12, 11, 13]), {words.REORDERED: [12]}, id="two changed places"),
+        pytest.param(
+            a_tail([10, 13], whole=False), {words.TAIL_NOT_PROVEN: [11, 12]}, id="too many records to read them all"
+        ),
+        pytest.param(
+            a_tail([10, 12, 11, 13], whole=False), {words.TAIL_NOT_PROVEN: [12]}, id="another copy may be elsewhere"
+        ),
+        pytest.param(
+            a_tail([10, 13], compacted=True), {words.TAIL_NOT_PROVEN: [11, 12]}, id="it may have been compacted"
+        ),
+        pytest.param(a_tail([5, 5, 6], source=[5, 5, 6]), {}, id="equal records are counted"),
+        pytest.param(a_tail([5, 6], source=[5, 5, 6]), {words.MISSING: [5]}, id="one of two equal ones is missing"),
+        pytest.param(a_tail([1], source=[]), {}, id="the source has no newest record"),
+    ],
+)
+def test_each_record_is_found_in_order_or_named(tail: Tail, found: dict[words.Meaning, list[int]]) -> None:
+    assert {what: [int(each.digest) for each in every] for what, every in unfound(tail).items()} == found
