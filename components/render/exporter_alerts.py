@@ -11,10 +11,13 @@ from components.flows.resolved import ResolvedFlow
 from components.flows.sources import each_source
 from components.kafka.connector_offsets import BEHIND_SECONDS
 from components.render.alerts import STATUS, Alert, of_flow, runs, translates
+from components.render.metrics import RECORD_COUNT
 
 #: If a partition stands still, the oldest record that waits in it gets this much older in this time, but for the slack
 #: that two looks at different distances from their scrapes make.
 _STILL_MINUTES, _SLACK_MINUTES = 15, 2
+#: Over this time the lag has grown if it was never as small as its greatest in the same time before.
+_GROWING_MINUTES = 10
 
 
 def exporter_alerts(flow: ResolvedFlow, stack: str) -> Iterator[Alert]:
@@ -30,6 +33,7 @@ def exporter_alerts(flow: ResolvedFlow, stack: str) -> Iterator[Alert]:
         yield _stalled(of)
         if objectives.lag_seconds is not None:
             yield _lag_high(of, target, objectives.lag_seconds)
+        yield _lag_growing(of)
     if translates(flow.settings):
         yield _without_position(of, target)
         if objectives.read_again is not None:
@@ -96,6 +100,22 @@ def _lag_high(of: str, target: str, seconds: int) -> Alert:
         5,
         f"a record has waited for {{{{ $value | humanizeDuration }}}}, and the objective is {seconds} s",
         f"It may not be on {target} yet, and a failover now would lose it.",
+        STATUS,
+    )
+
+
+def _lag_growing(of: str) -> Alert:
+    lag, window = f"{series.LAG_RECORDS.name}{{{of}}}", f"{_GROWING_MINUTES}m"
+    return Alert(
+        "MirrorLagGrowing",
+        "warning",
+        # The lag goes up and down with every commit of offsets: its least is compared with what was its most before. A
+        # flow that stands still has alerts of its own.
+        f"min(min_over_time({lag}[{window}])) > max(max_over_time({lag}[{window}] offset {_GROWING_MINUTES + 1}m))\n"
+        f'and on () sum(increase({RECORD_COUNT}{{{of},topic!~".*heartbeats"}}[{window}])) > 0',
+        5,
+        f"{{{{ $value }}}} records or more wait, more than ever in the {_GROWING_MINUTES} minutes before",
+        "Records cross, but more are produced: what a failover would lose grows.",
         STATUS,
     )
 

@@ -142,6 +142,13 @@ _TROUBLES = {
         "MirrorLagHigh",
         value="6m 40s",
     ),
+    "more is produced than is replicated": Trouble(
+        {_of(series.LAG_RECORDS): f"0+1000x{_MINUTES}"}, "MirrorLagGrowing", value="60000"
+    ),
+    "much waits at times": Trouble({_of(series.LAG_RECORDS): " ".join(["0x9 50000x9"] * (_MINUTES // 20))}),
+    "all stands still while records come": Trouble(
+        dict.fromkeys(_RECORDS, f"100x{_MINUTES}") | {_of(series.LAG_RECORDS): f"0+1000x{_MINUTES}"}
+    ),
     "offsets are committed a minute late": Trouble({_of(series.LAG_SECONDS): _always(140)}),
     "a group would read too much again": Trouble(
         {_of(series.GROUP_READ_AGAIN): _always(1001)},

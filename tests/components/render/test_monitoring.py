@@ -123,6 +123,7 @@ def test_a_flow_has_the_alerts_that_can_end(flow: dict[str, Any], names: set[str
     assert set(rules(**flow)) == names
 
 
+LAGGING = {"MirrorPartitionStalled", "MirrorLagGrowing"}
 EXPORTED = {"MirrorExporterAbsent", "MirrorNotAsked", "MirrorTopicMissing", "MirrorVerdictFailed", "MirrorVerdictStale"}
 DROPS = {"after": {"drop": {"type": "org.apache.kafka.connect.transforms.Filter"}}}
 
@@ -130,12 +131,12 @@ DROPS = {"after": {"drop": {"type": "org.apache.kafka.connect.transforms.Filter"
 @pytest.mark.parametrize(
     ("flow", "names"),
     [
-        pytest.param({}, {*EXPORTED, "MirrorPartitionStalled", "MirrorGroupWithoutPosition"}, id="as it comes"),
+        pytest.param({}, {*EXPORTED, *LAGGING, "MirrorGroupWithoutPosition"}, id="as it comes"),
         pytest.param(
             {"objectives": {"lagSeconds": 30, "readAgain": 100}},
             {
                 *EXPORTED,
-                "MirrorPartitionStalled",
+                *LAGGING,
                 "MirrorGroupWithoutPosition",
                 "MirrorLagHigh",
                 "MirrorReadAgainHigh",
@@ -144,7 +145,7 @@ DROPS = {"after": {"drop": {"type": "org.apache.kafka.connect.transforms.Filter"
         ),
         pytest.param(
             {"objectives": {"lagSeconds": 30, "readAgain": 100}, "connectors": {"checkpoint": {"enabled": False}}},
-            {*EXPORTED, "MirrorPartitionStalled", "MirrorLagHigh"},
+            {*EXPORTED, *LAGGING, "MirrorLagHigh"},
             id="no checkpoints",
         ),
         pytest.param(
