@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 #: Labels of every series about a flow.
 FLOW_LABELS = ("stack", "flow", "source", "target")
+#: Where the exporter serves unless it is told otherwise.
+ADDRESS = "127.0.0.1:9847"
 #: What is asked of each flow, by the keys of `replicate status --json`.
 QUESTIONS = ("connectors", "heartbeatSeconds", "lag", "readAgain", "verdict")
 #: A verdict that was never published.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from components.contract.exported_series import ADDRESS
 from infra.commands.completion import complete_stack
 from infra.commands.console import err
 from infra.commands.options import InProject
@@ -37,7 +38,7 @@ def exporter(
     listen: Annotated[
         str,
         typer.Option(metavar="HOST:PORT", callback=_listen, help="Where to serve; port 0 takes one that is free."),
-    ] = "127.0.0.1:9847",
+    ] = ADDRESS,
     every_seconds: Annotated[
         float, typer.Option("--every", min=1, metavar="SECONDS", help="Seconds from the end of one look to the next.")
     ] = 60,

@@ -12,6 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from components.contract.exported_series import ADDRESS
 from infra.commands.console import out
 from infra.commands.options import InProject, Json, chosen_project
 from infra.local import paths, stack
@@ -46,17 +47,23 @@ class Shape(StrEnum):
 
 
 @local.command()
-def up() -> None:
+def up(
+    monitoring: Annotated[
+        bool,
+        typer.Option("--monitoring", help="Also start Prometheus, which watches what `monitoring` declares."),
+    ] = False,
+) -> None:
     """Start the local stack: build what is missing, start what is not running.
 
     The first time it may build Go programs and fetch jars, which takes minutes; after that it takes seconds.
+    `--monitoring` also works on a stack that runs. Prometheus must be on PATH.
 
     Example: `replicate local up`
     """
-    endpoints = stack.up(out)
+    endpoints = stack.up(out, monitoring=monitoring)
     for region in endpoints.regions.values():
         out.print(f"  {region.alias} listens on {region.bootstrap_servers}")
-    for line in kubectl_lines(endpoints.kubeconfig):
+    for line in (*monitoring_lines(), *kubectl_lines(endpoints.kubeconfig)):
         out.print(f"  {escape(line)}", soft_wrap=True)
 
 
@@ -85,7 +92,7 @@ def status(as_json: Json = False) -> None:
         typer.echo(json.dumps(document, indent=2))
     else:
         out.print(status_table(parts))
-        for line in next_lines(parts, paths.kubeconfig()):
+        for line in (*monitoring_lines(), *next_lines(parts, paths.kubeconfig())):
             out.print(f"  {escape(line)}", soft_wrap=True)
     if not all(part.running and part.ready for part in parts):
         raise typer.Exit(1)
@@ -130,6 +137,12 @@ def next_lines(parts: Sequence[PartStatus], kubeconfig: Path) -> list[str]:
     down = [part.name for part in parts if not part.ready]
     start = [f"replicate local up    # starts {', '.join(down)}; keeps what runs"] if down else []
     return start if KUBE_APISERVER.name in down else [*start, *kubectl_lines(kubeconfig)]
+
+
+def monitoring_lines() -> list[str]:
+    """Where Prometheus answers, and what it scrapes besides workers; nothing of a stack without it."""
+    address = stack.prometheus_address()
+    return [] if address is None else [f"Prometheus: {address}; it also scrapes `replicate exporter` at {ADDRESS}"]
 
 
 def kubectl_lines(kubeconfig: Path) -> list[str]:

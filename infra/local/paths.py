@@ -26,6 +26,8 @@ kubeconfig = _inside("control-plane", "admin.kubeconfig")
 """The kubeconfig of the API server's administrator."""
 operator = _inside("operator")
 """The state of the stand-in for Strimzi's operator."""
+prometheus = _inside("prometheus")
+"""The configuration of Prometheus, made from what is deployed."""
 pulumi = _inside("pulumi")
 """The project, state and passphrase of Pulumi's engine."""
 validation = _inside("validation")

@@ -12,7 +12,7 @@ from rich.console import Console
 from infra.local import paths
 from infra.local.build.artifacts import Artifacts, ensure
 from infra.local.endpoints import REGIONS, USERS, Endpoints, endpoints_of, password_key, with_passwords
-from infra.local.parts import control_plane, processes
+from infra.local.parts import control_plane, processes, prometheus
 from infra.local.parts import operator as operator_part
 from infra.local.parts.kafka import KAFKA_PARTS, new_cluster_id
 from infra.local.parts.part import Part, Site
@@ -27,7 +27,7 @@ CONTROL_PLANE: tuple[Part, ...] = (
     control_plane.KUBE_CONTROLLER_MANAGER,
 )
 PARTS: tuple[Part, ...] = (*CONTROL_PLANE, *KAFKA_PARTS, operator_part.OPERATOR)
-"""All parts in order of dependency."""
+"""All parts but those of monitoring, in order of dependency."""
 
 LOCK_SECONDS = 600.0
 
@@ -50,12 +50,27 @@ class PartStatus:
         return {to_camel(key): value for key, value in values.items()}
 
 
-def up(console: Console) -> Endpoints:
-    """Build what is missing and start the parts that are not running.
+def up(console: Console, monitoring: bool = False) -> Endpoints:
+    """Build what is missing and start the parts that are not running; with `monitoring` also Prometheus.
 
-    Raises CannotRunError with the part that failed. The parts before it keep running, and the next `up` continues.
+    A stack that has Prometheus keeps it until it is stopped. Raises CannotRunError with the part that failed. The parts
+    before it keep running, and the next `up` continues.
     """
+    if monitoring or has_monitoring():
+        # It says what to install before anything is built or started.
+        prometheus.program()
+        return endpoints_of(start(console, (*PARTS, *prometheus.PARTS)))
     return endpoints_of(start(console, PARTS))
+
+
+def has_monitoring() -> bool:
+    """Whether this stack was started with Prometheus, running or not."""
+    return prometheus.PROMETHEUS.name in load_state().parts
+
+
+def prometheus_address() -> str | None:
+    """Where the stack's Prometheus answers; None if the stack has none."""
+    return prometheus.address(load_state().ports[prometheus.PROMETHEUS.name]) if has_monitoring() else None
 
 
 def start(console: Console, parts: Sequence[Part]) -> State:
@@ -93,7 +108,7 @@ def down(console: Console, purge: bool = False) -> None:
     """Stop every recorded process, the last started first; with `purge` also delete the stack's data and secrets."""
     with exclusive(paths.lock_file(), console, "starting or stopping the local stack", LOCK_SECONDS):
         state = load_state()
-        for part in reversed(PARTS):
+        for part in reversed((*PARTS, *prometheus.PARTS)):
             state = _take_down(console, state, part)
             if part is operator_part.OPERATOR:
                 # After the operator, which would start them again; also if no part is left but the workers.
@@ -117,15 +132,15 @@ def _take_down(console: Console, state: State, part: Part) -> State:
 
 
 def status() -> list[PartStatus]:
-    """The status of every part, started or not, and of the operator's workers."""
+    """The status of every part, started or not, and of the operator's workers; of Prometheus, if the stack has it."""
     state = load_state()
     parts = []
-    for part in PARTS:
+    for part in (*PARTS, *(each for each in prometheus.PARTS if each.name in state.parts)):
         ports = tuple(state.ports[name] for name in part.ports if name in state.ports)
         record = state.parts.get(part.name)
         parts.append(_status(part.name, record, ports, ready=record is not None and record.ready))
     for worker in operator_part.workers():
-        parts.append(_status(f"worker {worker.name}", worker, (worker.port,), ready=worker.served))
+        parts.append(_status(f"worker {worker.name}", worker, worker.ports, ready=worker.served))
     return parts
 
 
@@ -162,7 +177,14 @@ def _site(artifacts: Artifacts, state: State) -> Site:
 
 
 def _purge() -> None:
-    servers = (paths.data(), paths.logs(), paths.certificates(), paths.control_plane(), paths.operator())
+    servers = (
+        paths.data(),
+        paths.logs(),
+        paths.certificates(),
+        paths.control_plane(),
+        paths.operator(),
+        paths.prometheus(),
+    )
     # Pulumi's state describes objects in the API server's data; without that data it would be wrong.
     for folder in (*servers, paths.pulumi(), paths.validation()):
         shutil.rmtree(folder, ignore_errors=True)

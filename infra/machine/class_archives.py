@@ -13,12 +13,13 @@ def archive_file(jdk: Jdk, program: str, *class_path: str | Path) -> Path:
     return paths.cache() / "class-archives" / f"{program}-{digest}.jsa"
 
 
-def class_archive(jdk: Jdk, program: str, *class_path: str | Path) -> tuple[str, ...]:
+def class_archive(jdk: Jdk, program: str, *class_path: str | Path, writes: bool = True) -> tuple[str, ...]:
     """Options of a JVM that runs `program`, which names the archive.
 
-    The JVM writes the archive when it ends for the first time, and starts without it if it cannot read it.
-    Source: JDK-8261455, in JDK 19 and later.
+    The JVM writes the archive when it ends for the first time, and starts without it if it cannot read it. One with an
+    agent must not write it: it would not even start. Source: JDK-8261455, in JDK 19 and later.
     """
     file = archive_file(jdk, program, *class_path)
     file.parent.mkdir(parents=True, exist_ok=True)
-    return ("-XX:+AutoCreateSharedArchive", f"-XX:SharedArchiveFile={file}", "-Xlog:cds*=off")
+    create = ("-XX:+AutoCreateSharedArchive",) if writes else ()
+    return (*create, f"-XX:SharedArchiveFile={file}", "-Xlog:cds*=off")

@@ -82,6 +82,14 @@ PULUMI = GoTool(
     (f"github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v{versions.PULUMI_ENGINE}",),
     newer_minor_is_fine=True,
 )
+CONTROLLER_GEN = GoTool(
+    "controller-gen",
+    versions.CONTROLLER_GEN,
+    "prometheusoperator",
+    "sigs.k8s.io/controller-tools/cmd/controller-gen",
+    "--version",
+)
+"""The generator of the Prometheus operator's definitions, for a local stack with monitoring."""
 ALL = (ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, PULUMI)
 
 

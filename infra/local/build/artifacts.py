@@ -15,6 +15,7 @@ from infra.machine.jdk import Jdk, find_jdk
 from infra.machine.locks import exclusive
 
 COLD_BUILD_SECONDS = 3600.0
+_JARS = (maven.CONNECT, maven.CONFIG_PROVIDER, maven.METRICS)
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Artifacts:
     pulumi: Path
     connect_lib: Path
     config_provider_lib: Path
+    metrics_lib: Path
     spark_lib: Path
     crds: tuple[Path, ...]
 
@@ -40,7 +42,7 @@ def ensure(console: Console) -> Artifacts:
     with exclusive(machine_paths.build_lock(), console, "building the local stack's parts", COLD_BUILD_SECONDS):
         jdk = find_jdk()
         # Jars first: they take seconds, so a missing Maven shows before minutes of compiling.
-        jars = {jar_set: ensure_jars(jar_set, jdk, console) for jar_set in (maven.CONNECT, maven.CONFIG_PROVIDER)}
+        jars = {jar_set: ensure_jars(jar_set, jdk, console) for jar_set in _JARS}
         crds = ensure_crds(jdk, console)
         spark_lib = ensure_jars(maven.SPARK, jdk, console)
         etcd, apiserver, controller_manager, pulumi = (ensure_go_tool(tool, console) for tool in go_tools.ALL)
@@ -52,6 +54,7 @@ def ensure(console: Console) -> Artifacts:
             pulumi=pulumi,
             connect_lib=jars[maven.CONNECT],
             config_provider_lib=jars[maven.CONFIG_PROVIDER],
+            metrics_lib=jars[maven.METRICS],
             spark_lib=spark_lib,
             crds=crds,
         )

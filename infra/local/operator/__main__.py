@@ -44,6 +44,7 @@ def _run(options: argparse.Namespace, state_dir: Path) -> int:
         jdk=choose_jdk([options.jdk], (), JDK_MINIMUM),
         connect_lib=options.connect_lib.resolve(),
         config_provider_lib=options.config_provider_lib.resolve(),
+        metrics_lib=options.metrics_lib.resolve(),
         state_dir=state_dir,
     )
     try:
@@ -78,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
         "--jdk": "home of the JDK that workers run on",
         "--connect-lib": "directory with the jars of Connect and MirrorMaker",
         "--config-provider-lib": "directory with the jars of Strimzi's configuration providers, and no others",
+        "--metrics-lib": "directory with the jars that report the workers' metrics",
         "--kubeconfig": "kubeconfig of a user who may do everything",
         "--state-dir": "directory for the workers' files and the ledger of their processes",
     }.items():

@@ -17,7 +17,7 @@ from infra.local.operator.connect_rest import ConnectRest
 from infra.local.operator.connect_status import WorkerReport, readiness, status_body, unsupported, warnings
 from infra.local.operator.connector_plan import connector_on_one_machine
 from infra.local.operator.owned_objects import owned_objects
-from infra.local.operator.refusals import refused_config_map, refused_version
+from infra.local.operator.refusals import ConfigMaps, refused_config_map, refused_version
 from infra.local.operator.resources import ConnectorResource, ConnectResource
 from infra.local.operator.service_account import (
     TOKEN_LIFETIME_SECONDS,
@@ -28,6 +28,7 @@ from infra.local.operator.service_account import (
 )
 from infra.local.operator.worker_files import WorkerFiles
 from infra.local.operator.worker_log import first_problem
+from infra.local.operator.worker_metrics import Exported, port_of
 from infra.local.operator.worker_plan import Start, Stop, Worker, WorkerState, next_steps
 from infra.local.operator.worker_pods import WorkerPods, is_there
 from infra.local.operator.worker_processes import Key, WorkerRecord, Workers
@@ -89,22 +90,31 @@ class ConnectClusters:
             self.stop(key)
         else:
             try:
-                digest, properties = self._prepare(connect, arguments)
+                rules = self._metrics_rules(connect)
+                digest, properties = self._prepare(connect, [*arguments, rules or ""])
             except secret_contents.InvalidSecretError as error:
                 # Running workers go on, as pods would; new ones would not start.
                 condition = not_ready("InvalidConfigurationException", str(error))
             else:
-                refused = self._run_workers(connect, digest, properties, arguments, states, pods)
+                refused = self._run_workers(connect, digest, properties, arguments, rules, states, pods)
                 condition = readiness(connect, self._judged(key, reports, digest), refused)
         stopping = {record.index for record in self.workers.of(key) if self.workers.is_stopping(record)}
         serving = [each.port for each in reports if each.state is WorkerState.READY and each.index not in stopping]
         return Found(condition, warnings(connect, notes), reports, self._rest(serving[0]) if serving else None)
 
     def _refused_config_map(self, connect: ConnectResource) -> Condition | None:
+        data = self._config_maps(connect)
+        return next(filter(None, (refused_config_map(each, data) for each in connect.config_maps)), None)
+
+    def _config_maps(self, connect: ConnectResource) -> ConfigMaps:
         names = {each.name for each in connect.config_maps}
         found = {name: self.api.get(Reference("v1", "ConfigMap", connect.namespace, name)) for name in sorted(names)}
-        data = {name: each.get("data") or {} for name, each in found.items() if each is not None}
-        return next(filter(None, (refused_config_map(each, data) for each in connect.config_maps)), None)
+        return {name: each.get("data") or {} for name, each in found.items() if each is not None}
+
+    def _metrics_rules(self, connect: ConnectResource) -> str | None:
+        """The rules of the JMX exporter, if the workers report by it."""
+        data = self._config_maps(connect) if connect.metrics else {}
+        return next((data[each.name][each.key] for each in connect.config_maps if each.field == "metricsConfig"), None)
 
     def stop(self, key: Key) -> None:
         """Stop all workers of a resource, and forget it when they have ended."""
@@ -176,6 +186,7 @@ class ConnectClusters:
         digest: str,
         properties: Mapping[str, str],
         arguments: list[str],
+        rules: str | None,
         states: Mapping[int, WorkerState],
         pods: Mapping[int, Object],
     ) -> dict[int, str]:
@@ -190,11 +201,13 @@ class ConnectClusters:
         for step in next_steps(connect.replicas, digest, seen):
             match step:
                 case Start(index):
-                    refusal = self._pods.admit(connect, index, digest, pods.get(index))
-                    if refusal is None:
-                        self.workers.start(key, index, digest, properties, arguments)
-                    else:
-                        refused[index] = refusal
+                    admitted = self._pods.admit(connect, index, digest, pods.get(index))
+                    if isinstance(admitted, str):
+                        refused[index] = admitted
+                        continue
+                    port = port_of(admitted)
+                    exported = None if port is None else Exported(port, rules)
+                    self.workers.start(key, index, digest, properties, arguments, exported)
                 case Stop(index):
                     self.workers.stop(records[index])
         return refused

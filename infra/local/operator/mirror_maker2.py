@@ -18,15 +18,18 @@ from infra.local.operator.resources import (
     ConnectResource,
     connector_resource,
 )
+from infra.local.operator.worker_metrics import REPORTER, uses_reporter
 
 _PACKAGE = "org.apache.kafka.connect.mirror"
 _PATTERNS = {"topicsPattern": "topics", "groupsPattern": "groups"}
-_WORKER_FIELDS = ("replicas", "jvmOptions", "resources", "template", "version", *resources.IGNORED_FIELDS)
+_WORKER_FIELDS = (
+    *("replicas", "jvmOptions", "resources", "template", "version", "metricsConfig"),
+    *resources.IGNORED_FIELDS,
+)
 """Fields that mean the same in the spec of a KafkaConnect."""
 
 _TRACING = "io.opentelemetry.instrumentation.kafkaclients.v2_6.Tracing"
-_METRICS_REPORTER = "io.strimzi.kafka.metrics.prometheus.ClientMetricsReporter"
-_FOR_CONTAINERS = ("metricsConfig", "rack", "tracing")
+_FOR_CONTAINERS = ("rack", "tracing")
 """Fields that add properties to every connector which only work in a container."""
 
 
@@ -101,8 +104,8 @@ def _additions(spec: Object, version: Version, config: Mapping[str, Any]) -> dic
         added["producer.interceptor.classes"] = f"{_TRACING}ProducerInterceptor"
     if "rack" in spec:
         added["consumer.client.rack"] = version.rack
-    if spec.get("metricsConfig", {}).get("type") == "strimziMetricsReporter":
-        given = str(config.get("metric.reporters", _METRICS_REPORTER))
-        added["metric.reporters"] = given if _METRICS_REPORTER in given else f"{given},{_METRICS_REPORTER}"
+    if uses_reporter(spec.get("metricsConfig") or {}):
+        given = str(config.get("metric.reporters", REPORTER))
+        added["metric.reporters"] = given if REPORTER in given else f"{given},{REPORTER}"
         added["prometheus.metrics.reporter.listener.enable"] = "false"
     return added

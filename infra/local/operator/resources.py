@@ -51,7 +51,8 @@ class ConnectResource:
     """A KafkaConnect, or the workers of a KafkaMirrorMaker2, which has `clusters` for its connectors.
 
     `group` holds the properties that name the workers' group and its internal topics. `has_values_in_files` stands for
-    an operator before 0.46 (v1beta2), whose workers write secret values into files that connectors may read.
+    an operator before 0.46 (v1beta2), whose workers write secret values into files that connectors may read. `metrics`
+    is the spec's `metricsConfig`, empty if the workers report none.
     """
 
     namespace: str
@@ -76,6 +77,7 @@ class ConnectResource:
     version: str | None = None
     image: str | None = None
     config_maps: tuple[ConfigMapKey, ...] = ()
+    metrics: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def reference(self) -> Reference:
@@ -153,7 +155,6 @@ IGNORED_FIELDS = (
     "image",
     "jmxOptions",
     "logging",
-    "metricsConfig",
     "plugins",
     "rack",
     "tracing",
@@ -204,6 +205,7 @@ def connect_resource(item: Object) -> ConnectResource:
         version=spec.get("version"),
         image=spec.get("image"),
         config_maps=tuple(_config_maps(spec)),
+        metrics=spec.get("metricsConfig") or {},
     )
 
 

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, reference
 from infra.local.operator.owned_objects import owned_object
 from infra.local.operator.resources import CLUSTER_LABEL, ConnectResource
+from infra.local.operator.worker_metrics import container_ports, port_of
 from infra.local.operator.worker_plan import WorkerState
+from infra.local.parts.processes import free_port, is_free
 
 IMAGE = "local-process/kafka-connect"
+LOOPBACK = "127.0.0.1"
 REVISION = "strimzi.io/revision"
 """Annotation with the digest of what the worker was started with; Strimzi uses it for its own digest of the Pod."""
 
@@ -17,17 +20,19 @@ def pod_name(connect: ConnectResource, index: int) -> str:
     return f"{connect.component_name}-{index}"
 
 
-def worker_pod(connect: ConnectResource, index: int, digest: str) -> Object:
+def worker_pod(connect: ConnectResource, index: int, digest: str, metrics_port: int | None = None) -> Object:
     """The Pod of one worker. It runs nothing and stands for the worker's process.
 
     There is no kubelet and no image; the worker is a process of the operator. Admission (ResourceQuota, LimitRange)
     judges the Pod before the process may start. The Pod has no node, so the API server deletes it at once; for a Pod
-    with a node it would wait until a kubelet confirms the end.
+    with a node it would wait until a kubelet confirms the end. Prometheus finds `metrics_port` in it.
     """
     name = pod_name(connect, index)
     container: Object = {"name": connect.component_name, "image": IMAGE}
     if connect.resources:
         container["resources"] = dict(connect.resources)
+    if metrics_port is not None:
+        container["ports"] = container_ports(metrics_port)
     spec = {
         "automountServiceAccountToken": False,
         "containers": [container],
@@ -73,7 +78,7 @@ def surplus(indexes: Iterable[int], replicas: int, states: Mapping[int, WorkerSt
 
 
 def pod_status(connect: ConnectResource, pod: Object, *, ready: bool) -> Object:
-    """The status that a kubelet would write: the container runs and is ready or not."""
+    """The status that a kubelet would write: the container runs, at this address, and is ready or not."""
     since = pod["metadata"]["creationTimestamp"]
     met, served = {"status": "True"}, {"status": "True" if ready else "False"}
     container = {
@@ -88,6 +93,8 @@ def pod_status(connect: ConnectResource, pod: Object, *, ready: bool) -> Object:
     return {
         "phase": "Running",
         "startTime": since,
+        "podIP": LOOPBACK,
+        "podIPs": [{"ip": LOOPBACK}],
         "conditions": [
             {"type": "Initialized", **met},
             {"type": "Ready", **served},
@@ -115,21 +122,23 @@ class WorkerPods:
         selector = f"{CLUSTER_LABEL}={connect.name},strimzi.io/name={connect.component_name}"
         return pods_by_index(connect, self.api.list_all("v1", "Pod", label_selector=selector))
 
-    def admit(self, connect: ConnectResource, index: int, digest: str, pod: Object | None) -> str | None:
-        """Create the worker's Pod. Return None if the worker may start, otherwise why not; the next round tries again.
+    def admit(self, connect: ConnectResource, index: int, digest: str, pod: Object | None) -> Object | str:
+        """Create the worker's Pod. Return it if the worker may start, otherwise why not; the next round tries again.
 
-        A Pod of another revision is deleted first, because its resources cannot be changed.
+        A Pod of another revision, or one whose port another process has taken, is deleted first, because neither its
+        resources nor its ports can be changed.
         """
         if pod is None:
+            port = free_port() if connect.metrics else None
             try:
-                self.api.apply(worker_pod(connect, index, digest))
+                return self.api.apply(worker_pod(connect, index, digest, port))
             except ApiError as error:
                 if error.unreachable:
                     raise
                 return error.message
-            return None
-        if is_there(pod) and is_of_revision(pod, digest):
-            return None
+        port = port_of(pod)
+        if is_there(pod) and is_of_revision(pod, digest) and (port is None or is_free(port)):
+            return pod
         self.api.delete(reference(pod))
         return f"its Pod {pod['metadata']['name']} is being replaced"
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 from pydantic import TypeAdapter
 
+from infra.local.operator.worker_metrics import Exported, agent, on_this_port
 from infra.local.operator.worker_plan import pause_seconds
 from infra.local.operator.worker_properties import as_properties_file, in_folder, on_one_machine
 from infra.local.parts import processes
@@ -43,7 +44,7 @@ class WorkerRecord(ProcessRecord):
     """One started worker. Its process is called namespace/component/index; `connect` is the component.
 
     `failures` counts how often in a row it ended without having served. `ended` is when its end was noticed, in epoch
-    seconds.
+    seconds. It serves its metrics at `metrics_port`, if at all.
     """
 
     namespace: str
@@ -51,6 +52,7 @@ class WorkerRecord(ProcessRecord):
     index: int
     digest: str
     port: int
+    metrics_port: int | None = None
     failures: int = 0
     served: bool = False
     ended: float | None = None
@@ -73,11 +75,17 @@ class Runtime:
     jdk: Jdk
     connect_lib: Path
     config_provider_lib: Path
+    metrics_lib: Path
     state_dir: Path
 
     @property
     def plugin_path(self) -> Path:
         return self.state_dir / "plugins"
+
+    @property
+    def class_path(self) -> tuple[Path, ...]:
+        """The jars of a worker, as an image has them: the metrics' reporters are always among them."""
+        return (self.connect_lib / "*", self.metrics_lib / "*")
 
     @property
     def ledger(self) -> Path:
@@ -144,24 +152,35 @@ class Workers:
             self._save()
 
     def start(
-        self, key: Key, index: int, digest: str, properties: Mapping[str, str], jvm: Sequence[str]
+        self,
+        key: Key,
+        index: int,
+        digest: str,
+        properties: Mapping[str, str],
+        jvm: Sequence[str],
+        exported: Exported | None = None,
     ) -> WorkerRecord:
         """Start a worker on a free port with a new log; the previous log is kept beside it."""
         previous = self._records.get((key, index))
-        port = free_port(each.port for each in self._records.values())
+        port = free_port([*(each.port for each in self._records.values()), *([exported.port] if exported else [])])
         folder, stem = self.folder(key), f"worker-{index}"
         file, worker_log = folder / f"{stem}.properties", folder / f"{stem}.log"
+        rules = folder / f"{stem}.metrics.yaml"
         local = on_one_machine(properties, port, self._runtime.plugin_path, self.files_folder(key))
-        write_private(file, as_properties_file(local))
+        write_private(file, as_properties_file(on_this_port(local, exported)))
+        if exported is not None and exported.rules is not None:
+            write_private(rules, exported.rules)
         if worker_log.exists():
             worker_log.replace(folder / f"{stem}.previous.log")
+        exporter, class_path = agent(self._runtime.metrics_lib, exported, rules), self._runtime.class_path
         command: list[str | Path] = [
             self._runtime.jdk.java,
             *jvm,
-            *class_archive(self._runtime.jdk, MAIN_CLASS, self._runtime.connect_lib),
+            *exporter,
+            *class_archive(self._runtime.jdk, MAIN_CLASS, *class_path, writes=not exporter),
             f"-Dlog4j2.configurationFile={LOG_CONFIGURATION}",
             "-cp",
-            f"{self._runtime.connect_lib}/*",
+            ":".join(map(str, class_path)),
             MAIN_CLASS,
             file,
         ]
@@ -173,6 +192,7 @@ class Workers:
             index=index,
             digest=digest,
             port=port,
+            metrics_port=None if exported is None else exported.port,
             failures=previous.failures if previous and previous.digest == digest else 0,
         )
         self._records[key, index] = record
@@ -198,7 +218,7 @@ class Workers:
         self._save()
 
     def _grace_seconds(self) -> float:
-        archive = archive_file(self._runtime.jdk, MAIN_CLASS, self._runtime.connect_lib)
+        archive = archive_file(self._runtime.jdk, MAIN_CLASS, *self._runtime.class_path)
         return STOP_GRACE_SECONDS if archive.exists() else _WRITING_SECONDS
 
     def folder(self, key: Key) -> Path:

@@ -19,6 +19,7 @@ from infra.local.operator.cluster_access import (
     SecretKey,
 )
 from infra.local.operator.resources import GROUP, KAFKA_CONNECT, ConnectResource
+from infra.local.operator.worker_metrics import reporter_properties
 
 CLIENT_PREFIXES = ("", "producer.", "consumer.", "admin.")
 
@@ -70,6 +71,7 @@ def worker_properties(connect: ConnectResource) -> dict[str, str]:
         **_OPERATOR_PROVIDERS,
         **connect.component.converters,
         **config,
+        **reporter_properties(connect.metrics, config),
         **for_every_client({"security.protocol": security_protocol(connect.own_cluster)}),
     }
 

@@ -3,6 +3,8 @@
 import base64
 import json
 import ssl
+from collections.abc import Iterable
+from pathlib import Path
 
 import httpx
 import yaml
@@ -116,12 +118,17 @@ def kubeconfig(port: int, token: str) -> str:
 
 
 def apply_crds(site: Site) -> None:
-    """Apply Strimzi's definitions server-side.
+    """Apply Strimzi's definitions server-side."""
+    apply_definitions(site, site.artifacts.crds)
+
+
+def apply_definitions(site: Site, files: Iterable[Path]) -> None:
+    """Apply these CustomResourceDefinitions, and wait until the API server serves them.
 
     Uses plain HTTP: importing a Kubernetes client takes longer than a second `up` of a running stack.
     """
     with api_client(site) as client:
-        for file in site.artifacts.crds:
+        for file in files:
             _apply_crd(client, file.read_text(encoding="utf-8"))
 
 

@@ -12,10 +12,16 @@ from infra.machine import paths as machine_paths
 
 
 class WorkerRecord(ProcessRecord):
-    """A worker in the operator's list: its process, its REST port, and whether it has ever served."""
+    """A worker in the operator's list: its process, its ports, and whether it has ever served."""
 
     port: int
+    metrics_port: int | None = None
     served: bool = False
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """The port of its REST interface, and that of its metrics if it reports any."""
+        return (self.port,) if self.metrics_port is None else (self.port, self.metrics_port)
 
 
 _LIST = TypeAdapter(list[WorkerRecord])
@@ -48,6 +54,7 @@ def _prepare(site: Site) -> Launch:
             *("--jdk", site.artifacts.jdk.home),
             *("--connect-lib", site.artifacts.connect_lib),
             *("--config-provider-lib", site.artifacts.config_provider_lib),
+            *("--metrics-lib", site.artifacts.metrics_lib),
         ),
         plain_environment(PYTHONPATH=str(machine_paths.PACKAGES), PYTHONUNBUFFERED="1"),
     )

@@ -74,7 +74,7 @@ def error_of(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 def test_what_could_not_be_done_is_told_with_its_remedy(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(_: object) -> None:
+    def fail(_: object, **__: object) -> None:
         raise CannotRunError(
             "jdk-missing", "no JDK", "PATH", "Kafka needs one.", "install one", "JDKs that were found:\n  [none]"
         )

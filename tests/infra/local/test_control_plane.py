@@ -25,6 +25,7 @@ def a_site() -> Site:
         pulumi=Path("pulumi"),
         connect_lib=Path("connect"),
         config_provider_lib=Path("config-provider"),
+        metrics_lib=Path("metrics"),
         spark_lib=Path("spark"),
         crds=(),
     )

@@ -31,7 +31,7 @@ def nothing_left() -> Iterator[None]:
 def a_site() -> Site:
     """A site of programs that no test here starts."""
     none = Path("none")
-    artifacts = Artifacts(Jdk(none, 21), none, none, none, none, none, none, none, crds=())
+    artifacts = Artifacts(Jdk(none, 21), none, none, none, none, none, none, none, none, crds=())
     return Site(artifacts=artifacts, ports={}, cluster_ids={}, passwords={})
 
 

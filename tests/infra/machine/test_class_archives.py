@@ -34,3 +34,12 @@ def test_what_one_jvm_loaded_the_next_one_shares(cache: Path) -> None:
 def test_programs_and_class_paths_have_archives_of_their_own(tmp_path: Path) -> None:
     jdk = Jdk(tmp_path, 25)
     assert len({class_archive(jdk, *each) for each in (("a", "x"), ("b", "x"), ("a", "y"))}) == 3
+
+
+def test_a_jvm_with_an_agent_reads_an_archive_and_writes_none(cache: Path) -> None:
+    """With an agent, a JVM that is to write one does not start."""
+    jdk = find_jdk()
+    loaded(jdk, *class_archive(jdk, "version", ".", writes=False))
+    assert list((cache / "class-archives").iterdir()) == []
+    loaded(jdk, *class_archive(jdk, "version", "."))
+    assert "shared objects file (top)" in loaded(jdk, *class_archive(jdk, "version", ".", writes=False))

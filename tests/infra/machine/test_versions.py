@@ -13,6 +13,8 @@ PINS = [
     (maven.CONNECT, "kafka.version", versions.KAFKA),
     (maven.KAFKA_3_9, "kafka.version", versions.KAFKA_3_9),
     (maven.KAFKA_4_3, "kafka.version", versions.KAFKA_4_3),
+    (maven.METRICS, "agent.version", versions.JMX_EXPORTER),
+    (maven.METRICS, "reporter.version", versions.METRICS_REPORTER),
     (maven.CRD_GENERATOR, "strimzi.version", versions.STRIMZI),
     (maven.CRD_GENERATOR_V1BETA2, "strimzi.version", versions.STRIMZI_V1BETA2),
 ]

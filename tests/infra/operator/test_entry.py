@@ -18,6 +18,7 @@ def arguments(tmp_path: Path) -> list[str]:
         *("--jdk", str(find_jdk().home)),
         *("--connect-lib", str(tmp_path)),
         *("--config-provider-lib", str(tmp_path)),
+        *("--metrics-lib", str(tmp_path)),
         *("--kubeconfig", str(kubeconfig)),
         *("--state-dir", str(tmp_path / "state")),
     ]

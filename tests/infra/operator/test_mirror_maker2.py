@@ -127,15 +127,17 @@ def test_what_a_container_has_is_added_for_it_and_left_out_on_one_machine(item: 
         mirror={"sourceConnector": {"config": {"metric.reporters": "example.Reporter"}}},
     )
     tracing = "io.opentelemetry.instrumentation.kafkaclients.v2_6.Tracing"
-    own = {"metric.reporters": "example.Reporter"}
+    reporter = {
+        "metric.reporters": "example.Reporter,io.strimzi.kafka.metrics.prometheus.ClientMetricsReporter",
+        "prometheus.metrics.reporter.listener.enable": "false",
+    }
     assert the_connector(given).config == BARE | {
         "consumer.interceptor.classes": f"{tracing}ConsumerInterceptor",
         "producer.interceptor.classes": f"{tracing}ProducerInterceptor",
         "consumer.client.rack": file,
-        "metric.reporters": "example.Reporter,io.strimzi.kafka.metrics.prometheus.ClientMetricsReporter",
-        "prometheus.metrics.reporter.listener.enable": "false",
+        **reporter,
     }
-    assert the_connector(for_one_machine(given)).config == BARE | own
+    assert the_connector(for_one_machine(given)).config == BARE | reporter
 
 
 def test_the_workers_of_v1_stand_beside_the_target() -> None:

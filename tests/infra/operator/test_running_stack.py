@@ -64,6 +64,33 @@ def test_no_secret_is_in_a_file_a_status_or_connects_answer(flow: ConnectFlow) -
         assert file.stat().st_mode & 0o077 == 0, file
 
 
+RULES = {"type": "jmxPrometheusExporter", "valueFrom": {"configMapKeyRef": {"name": "metrics", "key": "rules.yaml"}}}
+ALLOWED = {"type": "strimziMetricsReporter", "values": {"allowList": ["kafka_connect_.*"]}}
+
+
+@pytest.mark.parametrize("metrics", [RULES, ALLOWED], ids=["JMX exporter", "reporter"])
+def test_a_worker_serves_its_metrics_at_the_port_that_its_pod_names(flow: ConnectFlow, metrics: dict[str, Any]) -> None:
+    flow.apply("v1", "ConfigMap", "metrics", data={"rules.yaml": "lowercaseOutputName: true\nrules: [{pattern: .*}]\n"})
+    flow.connect(metricsConfig=metrics)
+
+    def served() -> None:
+        pod = flow.api.get(Reference("v1", "Pod", NAMESPACE, f"{CONNECT}-connect-0")) or {"spec": {"containers": [{}]}}
+        (port,) = pod["spec"]["containers"][0].get("ports") or [{"containerPort": 1}]
+        address = f"http://{pod.get('status', {}).get('podIP')}:{port['containerPort']}/metrics"
+        try:
+            text = httpx.get(address, timeout=60, trust_env=False).text
+        except httpx.HTTPError as error:
+            raise NotYetError(f"{address}: {error!r}") from error
+        if "\nkafka_connect_connect_worker_metrics_connector_count " not in text:
+            raise NotYetError(text[-500:])
+
+    try:
+        wait_for("the metrics", served, DEADLINE_SECONDS, interval_seconds=0.5)
+    finally:
+        flow.connect()
+        flow.expect("KafkaConnector", "Ready")
+
+
 def test_a_killed_worker_comes_back(flow: ConnectFlow) -> None:
     (killed,) = flow.workers()
     os.kill(killed.pid, signal.SIGKILL)

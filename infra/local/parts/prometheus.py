@@ -1,0 +1,88 @@
+"""Prometheus as two parts of the stack: the real server, and the stand-in for the operator that configures it."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import httpx
+from rich.console import Console
+
+from components.contract.problems import CannotRunError
+from infra.local import paths
+from infra.local.build.monitoring_crds import ensure_monitoring_crds
+from infra.local.parts.control_plane import api_client, apply_definitions
+from infra.local.parts.part import Launch, Part, Site, expect_ok, plain_environment
+from infra.local.prometheus.files import CONFIG_FILE, write_files
+from infra.machine import paths as machine_paths
+
+NAMESPACE = "monitoring"
+"""The namespace that exists on a stack with Prometheus, for what a topology's `monitoring` deploys."""
+
+_NAME = "prometheus"
+
+
+def program() -> Path:
+    """The Prometheus server on PATH. Raises CannotRunError with what to install."""
+    found = shutil.which(_NAME)
+    if found is None:
+        raise CannotRunError(
+            "prometheus-missing",
+            f"`{_NAME}` was not found on PATH",
+            "PATH",
+            "`replicate local up --monitoring` runs the real server, and does not build it.",
+            "install it, for example Debian's package `prometheus`, or start the stack without `--monitoring`",
+        )
+    return Path(found)
+
+
+def address(port: int) -> str:
+    """Where the server of this port answers."""
+    return f"http://127.0.0.1:{port}"
+
+
+def _launch(site: Site) -> Launch:
+    server = program()
+    # A server that starts again goes on with what is deployed.
+    if not (paths.prometheus() / CONFIG_FILE).exists():
+        write_files(paths.prometheus(), [], [])
+    flags = {
+        "config.file": paths.prometheus() / CONFIG_FILE,
+        "storage.tsdb.path": paths.data() / _NAME,
+        "storage.tsdb.retention.time": "1d",
+        "web.listen-address": f"127.0.0.1:{site.ports[_NAME]}",
+        "log.level": "warn",
+    }
+    words = (f"--{name}={value}" for name, value in flags.items())
+    # For the stand-in, which lets it read changed files.
+    return Launch((server, *words, "--web.enable-lifecycle"), plain_environment())
+
+
+def _probe(site: Site) -> None:
+    with httpx.Client(timeout=2.0, trust_env=False) as client:
+        expect_ok(client, f"{address(site.ports[_NAME])}/-/ready")
+
+
+def _launch_operator(site: Site) -> Launch:
+    apply_definitions(site, ensure_monitoring_crds(Console()))
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+    with api_client(site) as client:
+        answer = client.post("/api/v1/namespaces", json=body)
+        if answer.status_code != httpx.codes.CONFLICT:
+            answer.raise_for_status()
+    command = (
+        sys.executable,
+        *("-m", "infra.local.prometheus"),
+        *("--kubeconfig", paths.kubeconfig()),
+        *("--folder", paths.prometheus()),
+        *("--port", str(site.ports[_NAME])),
+    )
+    return Launch(command, plain_environment(PYTHONPATH=str(machine_paths.PACKAGES), PYTHONUNBUFFERED="1"))
+
+
+def _probe_operator(_: Site) -> None:
+    """It has no endpoint to ask: it is ready once its process runs."""
+
+
+PROMETHEUS = Part(_NAME, _launch, _probe, ports=(_NAME,))
+PROMETHEUS_OPERATOR = Part("prometheus-operator", _launch_operator, _probe_operator)
+PARTS = (PROMETHEUS, PROMETHEUS_OPERATOR)

@@ -1,0 +1,72 @@
+"""How workers report metrics. Without these Prometheus scrapes nobody, or everybody on the network can."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.local.operator.worker_metrics import Exported, agent, on_this_port, port_of
+from infra.local.operator.worker_pods import worker_pod
+from infra.local.operator.worker_properties import worker_properties
+from tests.infra.operator.builders import a_connect, a_v1beta2_connect
+
+REPORTER = "io.strimzi.kafka.metrics.prometheus.ClientMetricsReporter"
+BY_REPORTER = {"type": "strimziMetricsReporter", "values": {"allowList": ["kafka_connect_.*", "jvm_.*"]}}
+RULES = {"type": "jmxPrometheusExporter", "valueFrom": {"configMapKeyRef": {"name": "metrics", "key": "rules.yaml"}}}
+
+
+def reporting(**spec: Any) -> dict[str, str]:
+    """The worker's properties about metrics."""
+    return {key: value for key, value in worker_properties(a_connect(**spec)).items() if "metric" in key}
+
+
+def test_the_reporter_is_configured_as_the_operator_does() -> None:
+    assert reporting(metricsConfig=BY_REPORTER) == {
+        "metric.reporters": REPORTER,
+        "prometheus.metrics.reporter.listener.enable": "true",
+        "prometheus.metrics.reporter.listener": "http://:9404",
+        "prometheus.metrics.reporter.allowlist": "kafka_connect_.*,jvm_.*",
+    }
+
+
+def test_a_user_s_own_reporter_stays() -> None:
+    found = reporting(metricsConfig=BY_REPORTER, config={"metric.reporters": "example.Reporter"})
+    assert found["metric.reporters"] == f"example.Reporter,{REPORTER}"
+
+
+def test_without_an_allow_list_the_operator_s_own_counts_which_has_no_mirror() -> None:
+    allowed = reporting(metricsConfig={"type": "strimziMetricsReporter"})["prometheus.metrics.reporter.allowlist"]
+    assert "kafka_connect_connector_task_metrics_.*" in allowed.split(",")
+    assert "mirror" not in allowed
+
+
+@pytest.mark.parametrize("spec", [{}, {"metricsConfig": RULES}], ids=["none", "the JMX exporter"])
+def test_without_the_reporter_no_property_is_added(spec: dict[str, Any]) -> None:
+    assert reporting(**spec) == {}
+
+
+def test_here_the_reporter_listens_on_loopback_only_at_the_worker_s_own_port() -> None:
+    properties = worker_properties(a_connect(metricsConfig=BY_REPORTER))
+    local = on_this_port(properties, Exported(20_001))
+    assert local["prometheus.metrics.reporter.listener"] == "http://127.0.0.1:20001"
+    assert {key for key in local if local[key] != properties[key]} == {"prometheus.metrics.reporter.listener"}
+
+
+def test_the_jmx_exporter_listens_on_loopback_only_and_only_with_rules() -> None:
+    (option,) = agent(Path("/lib"), Exported(20_001, "rules: []"), Path("/rules.yaml"))
+    assert option == "-javaagent:/lib/jmx_prometheus_javaagent-1.0.1.jar=127.0.0.1:20001:/rules.yaml"
+    assert agent(Path("/lib"), Exported(20_001), Path("/rules.yaml")) == []
+    assert agent(Path("/lib"), None, Path("/rules.yaml")) == []
+
+
+def test_prometheus_finds_the_port_in_the_pod() -> None:
+    pod = worker_pod(a_connect(metricsConfig=RULES), 0, "d1", 20_001)
+    (port,) = pod["spec"]["containers"][0]["ports"]
+    assert (port["name"], port["containerPort"]) == ("tcp-prometheus", 20_001)
+    assert port_of(pod) == 20_001
+    assert port_of(worker_pod(a_connect(), 0, "d1")) is None
+
+
+def test_workers_of_v1beta2_report_by_the_jmx_exporter_too() -> None:
+    assert a_v1beta2_connect(metricsConfig=RULES).metrics == RULES
+    assert "metricsConfig" not in a_v1beta2_connect(metricsConfig=RULES).ignored_fields
