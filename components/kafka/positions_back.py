@@ -1,15 +1,20 @@
 """Where consumer groups go back to: from offsets of a remote partition to offsets of the partition it came from. Pure.
 
-MirrorMaker never translates in this direction. A group that stands at `c` on the remote partition has consumed the
-records of which some copy is below `c`. It goes back to one after the last of them: copies keep the order of their
-records, so every record below was consumed, or never reached the remote partition and is counted.
+MirrorMaker never translates in this direction. A group that stands at `c` on the remote partition has consumed, at
+most, the records of which some copy is below `c`. It goes back to one after the last of them: copies keep the order of
+their records, so every record below was consumed, or never reached the remote partition and is counted.
+
+That is too far for a group that began behind the first copies of records that were sent again. A failover lets it begin
+at the last copy of the first record that it had not consumed, if not before. So what it has consumed for certain is
+what it had consumed before it left, and what stands between that copy and `c`.
 """
 
 import itertools
 import math
+from bisect import bisect_left
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from components.kafka.exact_positions import REMEMBERED, NotProvenError, from_first_common
 from components.kafka.positions import OffsetRange
@@ -21,29 +26,55 @@ AHEAD = 100_000
 
 @dataclass(frozen=True)
 class PositionBack:
-    """A group at `committed` on the remote partition goes on at `offset` on the one it came from.
+    """A group at `committed` on the remote partition goes on at `offset` on the one it came from, at the latest.
 
-    `never_crossed` records below `offset` have no copy, so that the group did not get them on the remote partition.
-    `deleted` records that the group has not consumed are on the remote partition only, because retention was faster on
-    the other side.
+    `newest` is the offset of the record of the last copy below `committed`; `unless_before` is the lowest one of those
+    that were sent again behind it. `never_crossed` records below `offset` have no copy, so that the group did not get
+    them on the remote partition. `deleted` records that the group has not consumed are on the remote partition only,
+    because retention was faster on the other side.
     """
 
     committed: int
     offset: int
     never_crossed: int = 0
     deleted: int = 0
+    newest: int | None = None
+    unless_before: float = math.inf
 
 
 @dataclass(frozen=True)
 class PartitionBack:
     """The positions of a partition by committed offset, and which records only the partition that they came from has.
 
-    `only_here` are the offsets of those after the last common record, and `gaps` of those before it.
+    `only_here` are the offsets of those after the last common record, and `gaps` of those before it. `passed_over`
+    copies were read before the first common record. `began` has, by the offset that a group had committed before it
+    left, where the last copy of the first record from there on stands. `turns` are the last copies before the remote
+    partition goes back to earlier records: their offset, and that of their record.
     """
 
     positions: Mapping[int, PositionBack]
     only_here: OffsetRange
     gaps: tuple[OffsetRange, ...] = ()
+    passed_over: int = 0
+    began: Mapping[int, int] = field(default_factory=dict)
+    turns: tuple[tuple[int, int], ...] = ()
+
+    def going_on(self, committed: int, left_at: int) -> tuple[int, int]:
+        """Where a group goes on that had committed `left_at` before it left, and at most how many of the offsets from
+        there on it has consumed."""
+        position = self.positions[committed]
+        at = max(self._consumed_until(position, left_at), left_at)
+        return at, max(0, position.offset - at)
+
+    def _consumed_until(self, position: PositionBack, left_at: int) -> int:
+        """A record below which the group has consumed everything from `left_at` on."""
+        began = self.began.get(left_at, math.inf)
+        if not position.unless_before or position.committed < began:
+            return int(min(position.offset, position.unless_before))
+        newest = [record for at, record in self.turns if began <= at < position.committed]
+        if position.newest is not None and began < position.committed:
+            newest.append(position.newest)
+        return max(newest, default=left_at - 1) + 1
 
 
 def positions_back(
@@ -52,18 +83,25 @@ def positions_back(
     origin: Iterator[Identified],
     origin_end: int,
     remembered: int = REMEMBERED,
+    *,
+    remote_start: int = 0,
+    left_at: Iterable[int] = (),
 ) -> PartitionBack:
     """Walk both logs once, and return the position of each committed offset.
 
-    `remote` are the copies in order, from before the lowest committed offset if there are any. `origin` are the records
-    that cross, from at or before the first of these up to `origin_end`. Raises NotProvenError.
+    `remote` are the copies in order, from before the lowest committed offset if there are any; those before
+    `remote_start` are deleted. `origin` are the records that cross, from at or before the first of these up to
+    `origin_end`. Groups had committed `left_at` there before they left. Raises NotProvenError.
     """
-    passed: list[int] = []
-    _, origin, remote = from_first_common(origin, _noted(remote, passed), remembered)
-    walk = _Walk(origin, remembered)
+    #: The copies before the first common record: the origin no longer has it, or they are read without it.
+    passed: dict[bytes, int] = {}
+    _, origin, remote = from_first_common(origin, remote, remembered, passed)
+    walk, left = _Walk(origin, remembered), _Left(deque(sorted({*left_at, 0})))
     before: list[int] = []
     found: list[PositionBack] = []
     waiting = deque(sorted(set(committed)))
+    #: Of the copies that were sent again after so many committed offsets: the lowest offset of their records.
+    again: dict[int, int] = {}
 
     def place(below: float) -> None:
         while waiting and waiting[0] <= below:
@@ -71,29 +109,71 @@ def positions_back(
             if walk.last is None:
                 before.append(at)
             else:
-                found.append(PositionBack(at, walk.last + 1, walk.missing))
+                found.append(PositionBack(at, walk.last + 1, walk.missing, newest=left.newest))
 
     for copy in remote:
-        if walk.last is None:
-            passed = [each for each in passed if each < copy.offset]
         place(copy.offset)
-        walk.match(copy)
+        highest, record = walk.last, walk.match(copy)
+        left.note(copy.offset, record)
+        if highest is not None and record <= highest:
+            placed = len(before) + len(found)
+            again[placed] = min(record, again.get(placed, record))
     place(math.inf)
     if walk.first is None or walk.last is None:
         raise NotProvenError("the remote partition has no record any more")
+    later = (passed[each.identity] for each in walk.every() if each.identity in passed) if passed else iter(())
+    if (first := next(later, None)) is not None:
+        told = f"the remote partition holds its record {first} and then earlier ones that were sent again"
+        raise NotProvenError(f"{told}: their first copies are deleted, and what groups have consumed cannot be told")
     # A group that has consumed no copy which still exists goes on at the first record that has one.
-    found += [PositionBack(at, walk.first, deleted=sum(each >= at for each in passed)) for at in before]
+    deleted = sorted(passed.values())
+    found += [PositionBack(at, walk.first, deleted=len(deleted) - bisect_left(deleted, at)) for at in before]
     return PartitionBack(
-        {each.committed: each for each in found}, OffsetRange(walk.last + 1, origin_end), tuple(walk.gaps)
+        {each.committed: each for each in _doubted(found, again, remote_start)},
+        OffsetRange(walk.last + 1, origin_end),
+        tuple(walk.gaps),
+        len(passed),
+        left.began,
+        tuple(left.turns),
     )
 
 
-def _noted(records: Iterator[Identified], offsets: list[int]) -> Iterator[Identified]:
-    """The records, which leave their offsets."""
-    for record in records:
-        if len(offsets) < REMEMBERED:
-            offsets.append(record.offset)
-        yield record
+def _doubted(found: Iterable[PositionBack], again: Mapping[int, int], remote_start: int) -> Iterator[PositionBack]:
+    """The positions with what was sent again behind them; a group may have lost what was deleted behind it."""
+    lowest = math.inf
+    in_order = sorted(found, key=lambda each: each.committed)
+    for placed in range(len(in_order), 0, -1):
+        lowest = min(lowest, again.get(placed, math.inf))
+        position = in_order[placed - 1]
+        yield replace(position, unless_before=0 if position.committed < remote_start else lowest)
+
+
+@dataclass
+class _Left:
+    """Follows the copies for the groups that left at these offsets, sorted; see PartitionBack for `turns`."""
+
+    waiting: "deque[int]"
+    turns: list[tuple[int, int]] = field(default_factory=list)
+    newest: int | None = None
+    _newest_at: int = 0
+    #: By the offset at which groups left: the first record from there on that has a copy, and by this its last copy.
+    _firsts: dict[int, int] = field(default_factory=dict)
+    _copies: dict[int, int] = field(default_factory=dict)
+
+    def note(self, at: int, record: int) -> None:
+        """The next copy, and the offset of its record."""
+        if self.newest is not None and record <= self.newest:
+            self.turns.append((self._newest_at, self.newest))
+        while self.waiting and self.waiting[0] <= record:
+            self._firsts[self.waiting.popleft()] = record
+            self._copies[record] = at
+        if record in self._copies:
+            self._copies[record] = at
+        self._newest_at, self.newest = at, record
+
+    @property
+    def began(self) -> dict[int, int]:
+        return {left: self._copies[record] for left, record in self._firsts.items()}
 
 
 @dataclass
@@ -110,10 +190,14 @@ class _Walk:
     missing: int = 0
     gaps: list[OffsetRange] = field(default_factory=list)
     _ahead: "deque[Identified]" = field(default_factory=deque)
-    _known: "OrderedDict[bytes, None]" = field(default_factory=OrderedDict)
+    #: Offsets of the newest records that were found, by identity.
+    _known: "OrderedDict[bytes, int]" = field(default_factory=OrderedDict)
 
-    def match(self, copy: Identified) -> None:
-        """Go on to the record that the copy equals. Raises NotProvenError if there is none."""
+    def match(self, copy: Identified) -> int:
+        """The offset of the record that the copy equals: the next one, or one that was found before.
+
+        Raises NotProvenError if there is none.
+        """
         at = self._next(copy.identity)
         if at is not None:
             skipped = [self._ahead.popleft() for _ in range(at)]
@@ -124,9 +208,17 @@ class _Walk:
             self.last = record.offset
             self.first = record.offset if self.first is None else self.first
             self._remember(record)
-        elif copy.identity not in self._known:
-            told = f"the remote partition's record {copy.offset} equals none of the records after {self.last}"
-            raise NotProvenError(told)
+            return record.offset
+        if copy.identity in self._known:
+            return self._known[copy.identity]
+        told = f"the remote partition's record {copy.offset} equals none of the records after {self.last}"
+        raise NotProvenError(told)
+
+    def every(self) -> Iterator[Identified]:
+        """The newest records that were found, and those of the origin after the last of them."""
+        yield from (Identified(offset, identity) for identity, offset in self._known.items())
+        yield from self._ahead
+        yield from self.origin
 
     def _next(self, identity: bytes) -> int | None:
         """How many records are before the next one with this identity; None if there is none, or it was sent again."""
@@ -143,6 +235,6 @@ class _Walk:
         return None
 
     def _remember(self, record: Identified) -> None:
-        self._known[record.identity] = None
+        self._known[record.identity] = record.offset
         if len(self._known) > self.remembered:
             self._known.popitem(last=False)

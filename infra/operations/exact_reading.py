@@ -4,7 +4,7 @@ Where the target is read from is found by time: a copy has the timestamp of its 
 that a group waits for is before the first target record with that timestamp or a later one.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from components.contract.parameters import FlowParameters, GuardParameters
@@ -37,13 +37,13 @@ def read_positions(
     shared = flow.policy is Policy.IDENTITY
 
     def walk(ours: PartitionLog, theirs: PartitionLog, offsets: list[int]) -> PartitionPositions | NotProvenError:
-        return _walk(_Crossing(flow.guard, ours, theirs, shared), offsets)
+        return walk_across(Crossing(flow.guard, ours, theirs, shared), offsets)
 
     return walk_partitions(flow, source, target, committed, say, walk)
 
 
 @dataclass(frozen=True)
-class _Crossing:
+class Crossing:
     """A source partition and its remote partition. A pair's guard tells what was produced here from what came here."""
 
     guard: GuardParameters | None
@@ -86,10 +86,12 @@ class _Crossing:
         return exact_positions(committed, source, target, sides.target_end, shared=self.shared)
 
 
-def _walk(crossing: _Crossing, committed: list[int]) -> PartitionPositions | NotProvenError:
+def walk_across(
+    crossing: Crossing, committed: list[int], leads: Sequence[int | None] = _LEADS
+) -> PartitionPositions | NotProvenError:
     """Walk from a little before the lowest position; where a record is not found, from further before."""
     log, why = crossing.source.log, NotProvenError("nothing was read")
-    for lead in _LEADS:
+    for lead in leads:
         start = log.start if lead is None else max(log.start, committed[0] - lead)
         start = min(start, log.end)
         begin = crossing.begin(start, committed[0])
@@ -106,6 +108,14 @@ def _walk(crossing: _Crossing, committed: list[int]) -> PartitionPositions | Not
         except NotProvenError as error:
             why = error
         else:
+            if found.waiting and found.foreign and start > log.start:
+                # The first that waits may have been sent twice to the source, and equal one from before `start`.
+                continue
+            if found.waiting and not found.on_target and crossing.target.log.start:
+                return NotProvenError(
+                    f"the target has deleted its records before {crossing.target.log.start} and holds no other one, so "
+                    "it cannot be told which records have crossed: wait until one crosses"
+                )
             return _with_expired(found, log.start)
         if start == log.start:
             break

@@ -1,7 +1,6 @@
 """Looks at a flow before a failback: groups on the target, and the records that prove where they go back to."""
 
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
@@ -40,7 +39,8 @@ def look_back(scene: Scene, names: Sequence[str], say: Say) -> LookedBack:
     own_records: dict[str, int] = {}
     for partition, log in own.items():
         own_records[partition.topic] = own_records.get(partition.topic, 0) + log.size
-    found = read_positions_back(flow, source, target, wanted, say)
+    left_at = {each: {group.committed.get(each, 0) for group in groups} for each in existing.values()}
+    found = read_positions_back(flow, source, target, wanted, left_at, say)
     backs = {each: back for each, back in found.items() if isinstance(back, PartitionBack)}
     tails = {each: back.only_here for each, back in backs.items()}
     gaps = {each: back.gaps for each, back in backs.items()}
@@ -97,32 +97,48 @@ def read_positions_back(
     source: KafkaReader,
     target: KafkaReader,
     committed: Mapping[TopicPartition, Iterable[int]],
+    left_at: Mapping[TopicPartition, Collection[int]],
     say: Say,
 ) -> dict[TopicPartition, PartitionBack | NotProvenError]:
     """The positions on the source of offsets that were committed on the target, by source partition.
 
-    Each partition is read once, however many offsets there are. Raises UnaskedError.
+    Groups had committed `left_at` on the source before they left. Each partition is read once, however many offsets
+    there are. Raises UnaskedError.
     """
-    return walk_partitions(flow, source, target, committed, say, _walk)
+
+    def walk(origin: PartitionLog, copies: PartitionLog, offsets: list[int]) -> PartitionBack | NotProvenError:
+        return walk_back(origin, copies, offsets, left_at[origin.partition])
+
+    return walk_partitions(flow, source, target, committed, say, walk)
 
 
-def _walk(origin: PartitionLog, copies: PartitionLog, committed: list[int]) -> PartitionBack | NotProvenError:
+def walk_back(
+    origin: PartitionLog,
+    copies: PartitionLog,
+    committed: list[int],
+    left_at: Collection[int],
+    leads: Sequence[int | None] = _LEADS,
+) -> PartitionBack | NotProvenError:
     """Walk from a little before the lowest position; where nothing is proven, from further before."""
     if not committed and not copies.log.end:
         return PartitionBack({}, origin.log)
     why = NotProvenError("the remote partition has no record any more")
     lowest = committed[0] if committed else copies.log.end
-    for lead in _LEADS:
+    for lead in leads:
         start = copies.log.start if lead is None else max(copies.log.start, lowest - lead)
-        records = copies.records(min(start, copies.log.end))
-        first = next(records, None)
+        first = next(copies.records(min(start, copies.log.end)), None)
         if first is not None:
+            # If it was sent again, its first copy is further before, and has the same timestamp.
+            start = min(start, copies.not_before(first))
             # Timestamps may be out of order: the last walk reads everything.
             begin = origin.log.start if start == copies.log.start else origin.not_before(first)
+            records = copies.records(start), origin.records(begin)
             try:
-                return positions_back(
-                    committed, itertools.chain([first], records), origin.records(begin), origin.log.end
+                back = positions_back(
+                    committed, *records, origin.log.end, remote_start=copies.log.start, left_at=left_at
                 )
+                if not back.passed_over or start == copies.log.start:
+                    return back
             except NotProvenError as error:
                 why = error
         if start == copies.log.start:

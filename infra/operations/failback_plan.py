@@ -10,7 +10,7 @@ from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import TopicPartition
 from components.kafka.positions_back import PartitionBack
 from components.kafka.replication_policy import Policy
-from infra.operations.failover_facts import Group, LeftAlone, Move, Plan, Precondition
+from infra.operations.failover_facts import Bound, Group, LeftAlone, Move, Plan, Precondition
 from infra.operations.failover_plan import LeftAloneError, refuse_running
 from infra.operations.fence_plan import not_seen
 from infra.operations.source_only import SourceOnly
@@ -79,19 +79,19 @@ def _moves(flow: FlowParameters, group: Group, looked: LookedBack) -> Iterator[M
         remote = policy.remote_partition(partition)
         if (committed := group.on_target.get(remote)) is not None:
             # What it had consumed on the source before the failover need not have reached the target.
-            offset = max(_offset(partition, committed, back), group.committed.get(partition, 0))
-            found.append(Move(group.name, remote, committed, partition, offset))
+            offset, again = _proven(partition, committed, back).going_on(committed, group.committed.get(partition, 0))
+            bound: Bound = "at most" if again else "exactly"
+            found.append(Move(group.name, remote, committed, partition, offset, again, bound))
     yield from found
 
 
-def _offset(partition: TopicPartition, committed: int, back: PartitionBack | NotProvenError) -> int:
+def _proven(partition: TopicPartition, committed: int, back: PartitionBack | NotProvenError) -> PartitionBack:
     if isinstance(back, NotProvenError):
         raise LeftAloneError(f"its position in {partition} is not proven")
-    position = back.positions[committed]
-    if position.deleted:
-        deleted = number(position.deleted, "record")
-        raise LeftAloneError(f"{deleted} of {partition} that it has not consumed are deleted on the source")
-    return position.offset
+    if deleted := back.positions[committed].deleted:
+        records = number(deleted, "record")
+        raise LeftAloneError(f"{records} of {partition} that it has not consumed are deleted on the source")
+    return back
 
 
 def _proof(looked: LookedBack) -> Precondition:

@@ -1,5 +1,6 @@
 """Looks at a flow with the identity policy that is to lead back after a failover, before it has copied anything."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from components.contract.clusters import ClusterParameters
@@ -38,7 +39,7 @@ def look_at_return(scene: Scene, say: Say) -> LookedReturn:
     known = reader.known([place.name for place in reader.places])
     there = set(old.partitions({each.topic for each in known.logs}))
     shared = [each for each in known.logs if each in there]
-    found = walk_partitions(flow, new, old, dict.fromkeys(shared, ()), say, _walk)
+    found = walk_partitions(flow, new, old, dict.fromkeys(shared, ()), say, walk_return)
     found |= {each: Beginning(log.start, log.size, None, None) for each, log in known.logs.items() if each not in there}
     tails = {}
     for partition, log in old.logs(shared, committed=flow.exactly_once).items():
@@ -47,10 +48,12 @@ def look_at_return(scene: Scene, say: Say) -> LookedReturn:
     return LookedReturn(known, found, source_only(old, tails, {}, say, committed=flow.exactly_once))
 
 
-def _walk(new: PartitionLog, old: PartitionLog, _: list[int]) -> Beginning | NotProvenError:
+def walk_return(
+    new: PartitionLog, old: PartitionLog, _: Sequence[int] = (), lasts: Sequence[int | None] = _LASTS
+) -> Beginning | NotProvenError:
     """Compare the old origin's last records; where they do not decide, all of them."""
     try:
-        for last in _LASTS[:-1]:
+        for last in filter(None, lasts):
             if old.log.size > last and (found := _by_last(new, old, last)) is not None:
                 return found
         found = beginning(old.records(old.log.start), new.records(new.log.start), new.log.start, whole=True)

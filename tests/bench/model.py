@@ -4,14 +4,24 @@ import time
 
 from tests.model.flow_machine import Flow
 from tests.model.machine import Offsets, run
+from tests.model.night_machine import Night
 from tests.model.pair_machine import Marks
 from tests.model.parity_machine import Parity
+from tests.model.return_machine import Return
 
 RUNS = 10_000
+MACHINES = (
+    (Offsets, "offsets"),
+    (Parity, "records"),
+    (Flow, "flows"),
+    (Marks, "pairs"),
+    (Night, "failover and failback"),
+    (Return, "failback with the identity policy"),
+)
 
 
 def main() -> None:
-    for machine, what in ((Offsets, "offsets"), (Parity, "records"), (Flow, "flows"), (Marks, "pairs")):
+    for machine, what in MACHINES:
         began = time.monotonic()
         run(machine, RUNS, shrink=True)
         print(f"{what}: {RUNS} runs without a counterexample in {time.monotonic() - began:.0f} s")

@@ -89,3 +89,33 @@ def test_nothing_is_skipped_and_nothing_read_twice_whatever_was_sent_again() -> 
             consumed = set(remote[:committed])
             left = {each for each in records if 2 * each >= position.offset}
             assert left == set(records) - consumed, (seed, committed)
+
+
+@pytest.mark.parametrize(
+    ("remote", "committed", "before", "at", "at_most"),
+    [
+        pytest.param("abcdefcdef", 7, 3, 3, 3, id="it began behind the first copies"),
+        pytest.param("abcdefcdef", 8, 3, 4, 2, id="it began there, and has read one"),
+        pytest.param("abcdefcdef", 6, 0, 6, 0, id="it began before all that was sent again"),
+        pytest.param("abcdefcdef", 5, 3, 3, 2, id="it may have begun further before"),
+        pytest.param("abcdefcdef", 10, 3, 6, 0, id="it has read the last copies"),
+        pytest.param("abcdef", 4, 6, 6, 0, id="it had read on where it left"),
+        pytest.param("abcdef", 4, 2, 4, 0, id="nothing was sent again"),
+    ],
+)
+def test_what_was_sent_again_is_not_taken_for_consumed(
+    remote: str, committed: int, before: int, at: int, at_most: int
+) -> None:
+    """A failover lets groups begin behind the first copies, so that these are below their offset unread."""
+    found = positions_back([committed], log(remote), log("abcdef"), 6, left_at=[before])
+    assert found.going_on(committed, before) == (at, at_most)
+
+
+def test_what_was_deleted_before_a_group_came_to_it_is_read_where_it_still_is() -> None:
+    found = positions_back([2], log("cdef", 4), log("abcdef"), 6, remote_start=4, left_at=[1])
+    assert found.going_on(2, 1) == (1, 1)
+
+
+def test_a_walk_that_begins_among_what_was_sent_again_proves_nothing() -> None:
+    with pytest.raises(NotProvenError, match="holds its record 3 and then earlier ones that were sent again"):
+        back("abcd", "...cdabc", 8)

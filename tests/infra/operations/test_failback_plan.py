@@ -45,6 +45,16 @@ def test_what_a_group_had_consumed_before_the_failover_it_does_not_read_again() 
     assert [move.offset for move in found.moves] == [420]
 
 
+def test_what_it_may_not_have_consumed_is_read_and_announced() -> None:
+    """Records 405 to 411 were sent again behind the group, and it may have begun behind their first copies."""
+    found = plan_back(
+        FLOW,
+        looked(positions={ORDERS: back(positions={398: PositionBack(398, 412, unless_before=405)}, began={390: 399})}),
+        (),
+    )
+    assert found.moves == (Move("checkout-web", REMOTE, 398, ORDERS, 405, 7, "at most"),)
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [

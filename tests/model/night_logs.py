@@ -1,0 +1,58 @@
+"""Logs in memory behind the interfaces with which a failover and a failback read Kafka."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+from components.kafka.positions import OffsetRange, TopicPartition
+from infra.operations.kafka_reader import KafkaReader
+from infra.operations.partition_logs import PartitionLog
+from infra.operations.record_stream import RecordStream
+from tests.model.partition import ORDERS
+
+
+class Written(NamedTuple):
+    """A record of a log; no two have the same number, except copies."""
+
+    at: int
+    number: int
+    time_ms: int
+
+    def offset(self) -> int:
+        return self.at
+
+    def key(self) -> None:
+        return None
+
+    def value(self) -> bytes:
+        return b"%d" % self.number
+
+    def headers(self) -> None:
+        return None
+
+    def timestamp(self) -> tuple[int, int]:
+        return (1, self.time_ms)
+
+
+@dataclass(frozen=True)
+class Broker:
+    """Answers for one partition as a broker does."""
+
+    records: Sequence[Written]
+
+    def offset_at(self, _: TopicPartition, time_ms: int) -> int | None:
+        return next((each.at for each in self.records if each.time_ms >= time_ms), None)
+
+    def messages(self, _: TopicPartition, offsets: OffsetRange) -> Iterator[Written]:
+        return (each for each in self.records if offsets.start <= each.at < offsets.end)
+
+
+def partition_log(records: Sequence[Written], log: OffsetRange) -> PartitionLog:
+    """What a command reads of a partition that holds these records."""
+    broker = Broker([each for each in records if log.start <= each.at < log.end])
+    return PartitionLog(cast(KafkaReader, broker), cast(RecordStream, broker), ORDERS, log)
+
+
+def time_of(number: int, disorder: int) -> int:
+    """Timestamp of a record in ms; with `disorder` producers' clocks differ by up to 20 records."""
+    return 1_000 + number * 10 - disorder * (number * 7919 % 3) * 100

@@ -1,0 +1,84 @@
+"""A group that moves to the target and back skips nothing, and a bug in what moves it is found."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from components.kafka.positions_back import PartitionBack
+from components.kafka.return_beginning import Beginning, beginning
+from components.kafka.walked_records import Walked
+from infra.operations import exact_reading, return_looking
+from tests.model.machine import run
+from tests.model.night_machine import Night
+from tests.model.return_machine import Return
+
+RUNS = 200
+
+_positions = Walked.positions
+Replaced = tuple[object, str, Callable[..., Any]]
+
+
+def begins_too_late(*given: Any, **named: Any) -> Beginning | None:
+    found = beginning(*given, **named)
+    return found and replace(found, offset=found.offset + 1, records=found.records - 1)
+
+
+def first_copies(walked: Walked, *_: int) -> None:
+    walked.sent_again += 1
+
+
+def one_too_far(walked: Walked, end: int) -> Any:
+    return {at: replace(each, offset=min(each.offset + 1, end)) for at, each in _positions(walked, end).items()}
+
+
+BUGS: dict[str, tuple[type[Any], Replaced]] = {
+    "a group is not where its first unread record is": (Night, (Walked, "positions", one_too_far)),
+    "the first copy counts, and not the last": (Night, (Walked, "_sent_again", first_copies)),
+    "a group has consumed whatever stands before it": (
+        Night,
+        (PartitionBack, "going_on", lambda back, there, here: (max(back.positions[there].offset, here), 0)),
+    ),
+    "what it had consumed before it left is forgotten": (
+        Night,
+        (PartitionBack, "going_on", lambda back, there, _: (back._consumed_until(back.positions[there], 0), 0)),
+    ),
+    "the first own record is left out": (Return, (return_looking, "beginning", begins_too_late)),
+    "what a task sent twice to the source returns": (Return, (Walked, "passes_over", lambda *_: False)),
+}
+
+
+@pytest.mark.parametrize("machine", [Night, Return])
+def test_nothing_is_skipped_whatever_happens(machine: type[Any]) -> None:
+    run(machine, RUNS)
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_bug_in_what_moves_groups_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine, replaced = BUGS[bug]
+    monkeypatch.setattr(*replaced)
+    with pytest.raises((AssertionError, ExceptionGroup)):
+        run(machine, RUNS)
+
+
+def test_a_walk_that_begins_too_late_is_made_again_from_further_before() -> None:
+    """What a task had sent again lies before the walk, so that records seem foreign which are the source's."""
+    machine = Return()
+    machine.begin(0, 4, 2)
+    machine.restart(2, 4)
+    machine.begin_back()
+    assert (machine.new, machine.old) == ([1, 2, 1, 2, 3, 4], [1, 2, 3, 4])
+    new, old = machine.logs()
+    crossing = exact_reading.Crossing(None, new, old, shared=True)
+    found = exact_reading.walk_across(crossing, [4], (3, None))
+    assert not isinstance(found, Exception)
+    assert (found.positions[4].offset, found.waiting) == (2, 0)
+
+
+def test_a_target_without_records_does_not_tell_what_has_crossed() -> None:
+    """All copies have expired there, and the source still holds the records."""
+    machine = Night()
+    machine.begin(0, 20)
+    machine.expire_on_target(20)
+    assert "it cannot be told which records have crossed" in str(machine.across())
