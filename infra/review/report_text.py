@@ -76,7 +76,7 @@ def value_text(value: Any) -> str:
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
 
 
-_COLORS = {Severity.NONE: "green", Severity.RESTART: "cyan", Severity.RE_READ: "yellow", Severity.DATA: "red"}
+SEVERITY_COLORS = {Severity.NONE: "green", Severity.RESTART: "cyan", Severity.RE_READ: "yellow", Severity.DATA: "red"}
 _MARKS = {
     ChangeKind.ADDED: "[green]+[/]",
     ChangeKind.CHANGED: "[yellow]~[/]",
@@ -93,17 +93,19 @@ def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> No
     for comparison in comparisons:
         severity = comparison.severity
         head = f"{comparison.stack} against {comparison.against}"
-        print_fact(console, f"[bold]{escape(head)}[/]: [{_COLORS[severity]}]{severity}[/], {summary(comparison)}")
+        print_fact(
+            console, f"[bold]{escape(head)}[/]: [{SEVERITY_COLORS[severity]}]{severity}[/], {summary(comparison)}"
+        )
         if comparison.not_asked:
             print_fact(console, f"[dim]{escape(comparison.not_asked)}[/]", 2)
         for drift in comparison.drift:
             where = f"{drift.where}{drift_origin(drift)}"
             text = f"{escape(where)}: {escape(drift.what)} [dim]({drift.code})[/]. Remedy: {escape(drift.remedy)}"
-            print_fact(console, f"[{_COLORS[drift.severity]}]drift[/]   {text}", 2)
+            print_fact(console, f"[{SEVERITY_COLORS[drift.severity]}]drift[/]   {text}", 2)
         for effect in told_once(comparison.effects):
             what = f"{effect.flow}: {effect.what}" if effect.flow else effect.what
             text = f"{escape(what)} [dim]({effect.code}, at {escape(effect.where)})[/]"
-            print_fact(console, f"[{_COLORS[effect.severity]}]{effect.severity:<7}[/] {text}", 2)
+            print_fact(console, f"[{SEVERITY_COLORS[effect.severity]}]{effect.severity:<7}[/] {text}", 2)
         for change in comparison.objects:
             kind = " replaced, not updated" if change.change is ChangeKind.REPLACED else ""
             print_fact(console, f"{_MARKS[change.change]} {escape(object_title(change))}{kind}", 2)

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from infra.kubernetes.api import ApiError, Object
+from infra.kubernetes.managed_fields import PULUMI, union
 
-FIELD_MANAGER = "pulumi-kubernetes"
+FIELD_MANAGER = PULUMI
 
 #: Beginnings of managers' names, and with what kind of write they became owners.
 _TAKEN_OVER = (
@@ -34,7 +35,7 @@ def take_over(live: Object) -> list[Object]:
     first, *others = [*ours, *taken]
     fields = first["fieldsV1"]
     for each in others:
-        fields = _union(fields, each["fieldsV1"])
+        fields = union(fields, each["fieldsV1"])
     merged = {**first, "manager": FIELD_MANAGER, "operation": "Apply", "fieldsV1": fields}
     kept = [each for each in entries if each not in ours and each not in taken]
     return [{"op": "replace", "path": "/metadata/managedFields", "value": [*kept, merged]}]
@@ -63,11 +64,3 @@ def _is_taken_over(entry: Mapping[str, Any]) -> bool:
         return False
     manager, operation = entry.get("manager", ""), entry["operation"]
     return any(manager.startswith(begins) and operation == written for begins, written in _TAKEN_OVER)
-
-
-def _union(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Two sets of fields as one. Source: Kubernetes FieldsV1, a tree whose leaves are empty."""
-    return {
-        key: _union(one[key], other[key]) if key in one and key in other else one.get(key, other.get(key))
-        for key in {**one, **other}
-    }

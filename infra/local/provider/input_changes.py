@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from infra.kubernetes.replacing_fields import group_of, replacing_fields
 from infra.local.provider.manifests import UNKNOWN, Properties
 
 Path = tuple[str | int, ...]
@@ -41,22 +42,7 @@ class InputChanges:
         return any(change.replaces for change in self.changes)
 
 
-REPLACED_BY: Mapping[tuple[str, str], tuple[Path, ...]] = {
-    ("", "ConfigMap"): (("data",), ("binaryData",), ("immutable",)),
-    ("", "Secret"): (("type",),),
-    ("rbac.authorization.k8s.io", "RoleBinding"): (("roleRef",),),
-    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): (("roleRef",),),
-}
-"""Properties, by group and kind, whose change replaces the object. Like the real provider, this replaces a ConfigMap
-whose data changed, immutable or not. A Secret is updated in place, as with the provider's option enableSecretMutable.
-"""
-
 IDENTITY: tuple[Path, ...] = (("kind",), ("metadata", "name"), ("metadata", "namespace"))
-
-
-def group_of(api_version: str) -> str:
-    """The API group of an apiVersion; empty for the core group."""
-    return api_version.rpartition("/")[0]
 
 
 def compare(old: Properties, new: Properties) -> InputChanges:
@@ -77,7 +63,7 @@ def _is_replacing(path: Path, old: Properties, new: Properties) -> bool:
     if path == ("apiVersion",):
         # Another version of the same group is the same object; another group is another object.
         return group_of(old["apiVersion"]) != group_of(new["apiVersion"])
-    watched = IDENTITY + REPLACED_BY.get((group_of(old.get("apiVersion", "")), old.get("kind", "")), ())
+    watched = IDENTITY + replacing_fields(old)
     # An unknown may stand for a whole branch, so a change above a watched property counts like one below it.
     return any(path[: len(prefix)] == prefix[: len(path)] for prefix in watched)
 
