@@ -52,6 +52,7 @@ INFRA = (
     "promotion.run",
     "new_project",
     "importing",
+    "adoption",
     "commands",
 )
 #: Third-party package -> the only packages of ours that import it. Where a package is not listed, anybody may.

@@ -230,7 +230,7 @@ def _print_next(folder: Path, stack: str, wrong: bool, *, runs: bool) -> None:
     for line in (
         *([] if where == "." else [f"cd {shlex.quote(where)}"]),
         "replicate check",
-        *([] if wrong or not runs else [f"replicate validate {stack} --declared"]),
+        *([] if wrong or not runs else [f"replicate validate {stack} --declared", f"replicate adopt {stack}"]),
         *([] if wrong else [f"replicate render {stack} --out rendered/{stack}", f"replicate runbook {stack}"]),
     ):
         out.print(f"  {line}", markup=False, soft_wrap=True)

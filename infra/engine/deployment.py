@@ -29,7 +29,7 @@ Changes = Mapping[str, int]
 def preview(settings: StackSettings, say: Say, *, diff: bool = False, refresh: bool = False) -> Changes:
     """Show what `up` with the same `refresh` would change; returns the number of objects by kind of change."""
     raise_by_gitops(settings)
-    _require_deployable(settings, resolved_flows(settings))
+    require_deployable(settings, resolved_flows(settings))
     with open_stack(settings, overwrite=refresh) as stack:
         result = stack.preview(
             on_output=say, on_error=say, diff=diff, color=_color(), suppress_outputs=True, refresh=refresh
@@ -43,12 +43,7 @@ def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
     `refresh` first reads the cluster into Pulumi's state, so that what was edited or deleted there is deployed again.
     Connectors that read a Secret which has changed are restarted.
     """
-    raise_by_gitops(settings)
-    flows = resolved_flows(settings)
-    raise_errors(unproven(settings))
-    _require_deployable(settings, flows)
-    for sentence in stack_environment(settings).before_deploy(flows):
-        say(sentence)
+    flows = prepare(settings, say)
     with open_stack(settings, overwrite=refresh) as stack:
         api = api_client(settings, stack_environment(settings).kubernetes_access())
         settle(stack, api, lambda: _declared(flows), say)
@@ -62,11 +57,22 @@ def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
     return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
 
 
+def prepare(settings: StackSettings, say: Say) -> tuple[ResolvedFlow, ...]:
+    """Refuse what must not be deployed, and do what a deployment needs first; returns the stack's flows."""
+    raise_by_gitops(settings)
+    flows = resolved_flows(settings)
+    raise_errors(unproven(settings))
+    require_deployable(settings, flows)
+    for sentence in stack_environment(settings).before_deploy(flows):
+        say(sentence)
+    return flows
+
+
 def _declared(flows: Sequence[ResolvedFlow]) -> set[Reference]:
     return {reference(item.manifest) for each in deployments(flows) for item in each.objects}
 
 
-def _require_deployable(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> None:
+def require_deployable(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> None:
     """Refuse what would fail half way: a switch of Strimzi's API, or kinds that the cluster lacks.
 
     Without access nothing is known, and nothing held up: the engine may have an access of its own, and says so if it

@@ -32,7 +32,7 @@ def objects_of(context: str, namespace: str | None) -> list[Object]:
     access = KubernetesAccess(context=context)
     with connected(access, where, _CONTEXT) as api, asking_kubernetes(where, _WHY, _PERMISSION):
         objects = [each for kind in _KINDS for each in _of_kind(api, kind, namespace)]
-        return [*objects, *_config_maps(api, objects)]
+        return [*objects, *config_maps_of(api, objects)]
 
 
 def _of_kind(api: KubernetesApi, kind: str, namespace: str | None) -> Iterator[Object]:
@@ -54,8 +54,12 @@ def _listed(api: KubernetesApi, version: str, kind: str, namespace: str | None) 
     return {(each["metadata"]["namespace"], each["metadata"]["name"]): each for each in found}
 
 
+def config_maps_of(api: KubernetesApi, objects: list[Object]) -> list[Object]:
+    """Return the ConfigMaps that placeholders name, as far as the user may read them."""
+    return list(_config_maps(api, objects))
+
+
 def _config_maps(api: KubernetesApi, objects: list[Object]) -> Iterator[Object]:
-    """Yield the ConfigMaps that placeholders name, as far as the user may read them."""
     aliases = {alias for each in objects for alias in _providers(each)}
     wanted = {
         (place[1] or each["metadata"]["namespace"], place[2])

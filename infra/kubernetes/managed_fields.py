@@ -1,4 +1,7 @@
-"""Reads who wrote the fields of a live object, and when. Pure. Source: Kubernetes managedFields, FieldsV1."""
+"""Reads who wrote the fields of a live object, and when, and makes writers yield. Pure.
+
+Source: Kubernetes managedFields, FieldsV1.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,6 +11,13 @@ from components.render.planned_objects import Manifest
 
 #: Field managers that deploy what a stack declares. Everybody else edits by hand.
 DEPLOYERS = ("pulumi-kubernetes", "argocd-controller", "kustomize-controller")
+#: Field managers that apply again and again what is in Git, whoever changes the object meanwhile.
+GITOPS = ("argocd", "kustomize-controller", "helm-controller")
+PULUMI = "pulumi-kubernetes"
+#: Field managers that go on writing to an object whoever deploys it: ourselves, the operator, and Kubernetes.
+_STAYING = ("kafka-replication", "strimzi-", "kube-")
+#: The name under which Kubernetes keeps what was written before somebody first applied an object on the server.
+_EARLIER = "before-first-apply"
 
 Path = tuple[str, ...]
 
@@ -25,11 +35,20 @@ class Owner:
 
         Source: pulumi-kubernetes provider/pkg/await/await.go, fixCSAFieldManagers.
         """
-        return self.manager.startswith(("kubectl", "before-first-apply"))
+        return self.manager.startswith(("kubectl", _EARLIER))
 
     @property
     def deploys(self) -> bool:
         return self.manager.startswith(DEPLOYERS)
+
+    @property
+    def by_gitops(self) -> bool:
+        return self.manager.startswith(GITOPS)
+
+    @property
+    def stays(self) -> bool:
+        """Whether this manager keeps its fields when a stack takes over the object."""
+        return self.manager.startswith(_STAYING)
 
 
 def owners(live: Manifest) -> list[Owner]:
@@ -39,8 +58,30 @@ def owners(live: Manifest) -> list[Owner]:
 
 def owner_of(live: Manifest, path: Path) -> Owner | None:
     """Who owns a field: an editor rather than a deployer; None for what only the server set, such as a default."""
-    found = [owner for owner, fields in _managed(live) if _owns(fields, path)]
-    return min(found, key=lambda owner: owner.deploys, default=None)
+    return min(owners_of(live, path), key=lambda owner: owner.deploys, default=None)
+
+
+def owners_of(live: Manifest, path: Path) -> list[Owner]:
+    """Everybody who owns a field."""
+    return [owner for owner, fields in _managed(live) if _owns(fields, path)]
+
+
+def owned_parts(live: Manifest) -> dict[Owner, tuple[str, ...]]:
+    """What each owner owns of an object, by its first two steps, such as `spec.config`; the status aside."""
+    found: dict[str, tuple[Owner, dict[str, None]]] = {}
+    for owner, fields in _managed(live):
+        newest, parts = found.get(owner.manager, (owner, {}))
+        parts |= dict.fromkeys(_parts(fields))
+        found[owner.manager] = (max(newest, owner, key=lambda each: each.since), parts)
+    return {owner: tuple(parts) for owner, parts in found.values()}
+
+
+def _parts(fields: Mapping[str, Any]) -> Iterator[str]:
+    for first, below in fields.items():
+        inner = [each.removeprefix("f:") for each in below if each.startswith("f:")]
+        yield from (f"{first.removeprefix('f:')}.{each}" for each in inner)
+        if not inner:
+            yield first.removeprefix("f:")
 
 
 def newest_writer(live: Manifest, field: str) -> Owner | None:
@@ -58,6 +99,35 @@ def status_time(live: Manifest) -> str:
 def is_deployed(live: Manifest) -> bool:
     """Whether a deployer owns any field of an object; otherwise somebody created it by hand."""
     return any(owner.deploys for owner in owners(live))
+
+
+def yielding(live: Manifest) -> list[dict[str, Any]]:
+    """The entries of an object of which everybody yields to Pulumi who does not stay; `Owner.yields` says how."""
+    found: list[dict[str, Any]] = []
+    for entry in live["metadata"].get("managedFields") or []:
+        owner = Owner(entry.get("manager", ""), entry.get("time", ""))
+        if entry.get("subresource") or owner.stays or owner.yields:
+            found.append(entry)
+            continue
+        other = {**entry, "manager": _EARLIER, "operation": "Update"}
+        same = next((each for each in found if _writer(each) == _writer(other)), None)
+        if same is not None:
+            found.remove(same)
+            other["fieldsV1"] = union(same["fieldsV1"], other["fieldsV1"])
+        found.append(other)
+    return found
+
+
+def _writer(entry: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(entry.get(key) for key in ("manager", "operation", "apiVersion", "subresource"))
+
+
+def union(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Two sets of fields as one: a tree whose leaves are empty."""
+    return {
+        key: union(one[key], other[key]) if key in one and key in other else one.get(key, other.get(key))
+        for key in {**one, **other}
+    }
 
 
 def _managed(live: Manifest) -> Iterator[tuple[Owner, Mapping[str, Any]]]:

@@ -25,6 +25,7 @@ from tests.repository import ROOT, STACKS
 
 COMMANDS = ["check", "explain", "render", "diff", "acls", "schema", "preview", "up", "destroy", "validate", "promote"]
 COMMANDS += [
+    "adopt",
     "status",
     "exporter",
     "failover",

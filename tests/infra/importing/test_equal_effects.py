@@ -70,8 +70,8 @@ def test_labels_of_one_tool_are_one_line(tmp_path: Path) -> None:
 def test_the_next_steps_are_commands_that_work(tmp_path: Path) -> None:
     """A project with a mistake cannot be rendered."""
     assert (
-        "replicate validate prod --declared replicate render prod --out rendered/prod replicate runbook prod"
-        in run(tmp_path, MIRROR)[1]
+        "replicate validate prod --declared replicate adopt prod replicate render prod --out rendered/prod "
+        "replicate runbook prod" in run(tmp_path, MIRROR)[1]
     )
     wrong = run(tmp_path / "wrong", edited(MIRROR, ("orders", "'['")))[1]
     assert wrong.endswith("replicate check")

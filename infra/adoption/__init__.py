@@ -1,0 +1,1 @@
+"""Makes objects that run already those of a stack: `replicate adopt`."""

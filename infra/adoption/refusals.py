@@ -1,0 +1,251 @@
+"""Why a take-over is refused, and with which words it can be agreed to. Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from components.changes.deployed_objects import deployment_state
+from components.changes.effect import Effect, Severity
+from components.contract.problems import Problem
+from components.render.planned_objects import Manifest
+from infra.adoption.facts import Facts
+from infra.kubernetes.api import Reference, reference
+from infra.kubernetes.managed_fields import PULUMI, owners
+from infra.review.object_changes import identity
+from infra.review.running_drift import PAUSE
+
+RELEASED, REPLACED = "released", "replaced"
+#: What one can agree to: an effect of this severity on a flow, a replaced object, or that a tool has let go.
+AGREEMENTS = (*(each.value for each in Severity if each is not Severity.NONE), REPLACED, RELEASED)
+#: What tools of GitOps leave on an object that they apply, and what one of them is called.
+_MARKS = {
+    "argocd.argoproj.io/tracking-id": "argocd",
+    "argocd.argoproj.io/instance": "argocd",
+    "kustomize.toolkit.fluxcd.io/name": "kustomize-controller",
+    "helm.toolkit.fluxcd.io/name": "helm-controller",
+}
+_LET_GO = {
+    "argocd": "make Argo CD let go of it first, without deleting it: `kubectl delete application NAME -n argocd "
+    "--cascade=orphan`",
+    "kustomize-controller": "make Flux let go of it first, without deleting it: set `prune: false` in the "
+    "Kustomization, let it reconcile, and delete it",
+    "helm-controller": "make Flux let go of it first, without deleting it: `flux suspend helmrelease NAME`, and then "
+    "delete the HelmRelease, because a suspended one is not uninstalled",
+}
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a take-over is refused; `agreement` is what to pass to `--agree` to have it all the same, "" if nothing."""
+
+    problem: Problem
+    agreement: str = ""
+
+
+def refusals_of(facts: Facts, effects: Sequence[Effect], replaced: Sequence[Reference]) -> Iterator[Refusal]:
+    """Everything that stands against a take-over of what was seen."""
+    yield from _not_possible(facts)
+    yield from _copied_elsewhere(facts)
+    yield from _of_objects(facts)
+    yield from _managed_elsewhere(facts)
+    yield from _not_agreed(effects)
+    for each in replaced:
+        yield _replaced(each)
+
+
+def _not_possible(facts: Facts) -> Iterator[Refusal]:
+    where = f"stack {facts.stack}"
+    for version, kind in sorted(facts.not_served):
+        yield Refusal(
+            Problem(
+                where,
+                "kind-not-served",
+                f"the cluster does not serve {kind} in {version}",
+                "What runs there may have another version, and the stack could neither take it over nor create it.",
+                "set `strimzi` in the topology to the version of the operator that runs there.",
+            )
+        )
+    for name in sorted(facts.without_namespace):
+        yield Refusal(
+            Problem(
+                where,
+                "namespace-missing",
+                f"there is no namespace `{name}`",
+                "The topology says that it exists, and nothing can be created in it.",
+                f"correct `namespace` in the topology, or create it: `kubectl create namespace {name}`.",
+            )
+        )
+
+
+def _copied_elsewhere(facts: Facts) -> Iterator[Refusal]:
+    """Flows that would be created although something else copies between the same clusters."""
+    running = {ends: body for body in facts.others for ends in _ends(body)}
+    for name, deployment in facts.declared.deployments.items():
+        objects = facts.declared.objects(name)
+        if any(identity(body) in facts.live for body in objects.values() if body["kind"] in _RUNNING):
+            continue
+        state = deployment_state(name, objects, facts.declared.flows(name))
+        ends = {each for connector in state.connectors if (each := _addresses(connector.config)) is not None}
+        for other in {str(reference(running[each])) for each in ends & running.keys()}:
+            yield Refusal(
+                Problem(
+                    deployment.flows[0].name,
+                    "other-kind-runs",
+                    f"{other} copies between the same clusters, and the stack declares other objects for it",
+                    "Both would copy every record, and the new one begins without the offsets of the other.",
+                    "declare it as the kind and with the names that run: `replicate import` writes that. Change the "
+                    "kind afterwards, with the connectors stopped and their offsets carried over "
+                    f"(`replicate offsets {facts.stack} {deployment.flows[0].name} set`).",
+                )
+            )
+
+
+_RUNNING = ("KafkaConnect", "KafkaMirrorMaker2")
+
+
+def _ends(body: Manifest) -> Iterator[tuple[str, str]]:
+    """Addresses of source and target of each mirror."""
+    if body["kind"] != "KafkaMirrorMaker2":
+        return
+    spec = body["spec"]
+    clusters: Mapping[str, Manifest] = {str(each.get("alias")): each for each in spec.get("clusters") or []}
+    for mirror in spec.get("mirrors") or []:
+        source = mirror.get("source") or clusters.get(str(mirror.get("sourceCluster")), {})
+        target = spec.get("target") or clusters.get(str(spec.get("connectCluster")), {})
+        yield str(source.get("bootstrapServers")), str(target.get("bootstrapServers"))
+
+
+def _addresses(config: Mapping[str, str]) -> tuple[str, str] | None:
+    found = [config.get(f"{side}.cluster.bootstrap.servers") for side in ("source", "target")]
+    return (found[0], found[1]) if found[0] is not None and found[1] is not None else None
+
+
+def _of_objects(facts: Facts) -> Iterator[Refusal]:
+    for _, _, declared, live in facts.objects():
+        if live is None or identity(declared) in facts.known:
+            continue
+        where, metadata = str(reference(live)), live["metadata"]
+        if live["kind"] == "Secret":
+            yield Refusal(
+                Problem(
+                    where,
+                    "secret-exists",
+                    "the stack creates a Secret of this name, and somebody else created it already",
+                    "Its values are not compared, and other ones would break the login of what runs.",
+                    "declare the credential as `{secret: NAME, key: KEY}`, which leaves the Secret as it is.",
+                )
+            )
+        if metadata.get("deletionTimestamp"):
+            yield Refusal(
+                Problem(
+                    where,
+                    "being-deleted",
+                    f"it is being deleted since {metadata['deletionTimestamp']}",
+                    "Nothing can stop a deletion that has begun.",
+                    "wait until it no longer exists, and run the command again, which then creates it.",
+                )
+            )
+        for owner in metadata.get("ownerReferences") or []:
+            yield Refusal(
+                Problem(
+                    where,
+                    "owned-by-object",
+                    f"it belongs to {owner.get('kind')} {owner.get('name')}",
+                    "Whoever created that writes this object again, and it is deleted together with its owner.",
+                    "take over or replace the owner instead, or remove `metadata.ownerReferences`.",
+                )
+            )
+        if (metadata.get("annotations") or {}).get(PAUSE) == "true":
+            yield Refusal(
+                Problem(
+                    where,
+                    "reconciliation-held",
+                    f"the annotation `{PAUSE}` stops the operator",
+                    "A take-over removes it, and everything that waits behind it would happen at once.",
+                    "find out why it is there, and remove it first: `kubectl annotate "
+                    f"{live['kind'].lower()} {metadata['name']} -n {metadata.get('namespace')} {PAUSE}-`.",
+                )
+            )
+
+
+def _managed_elsewhere(facts: Facts) -> Iterator[Refusal]:
+    by_tool: dict[str, list[str]] = defaultdict(list)
+    for _, _, declared, live in facts.objects():
+        if live is not None and identity(declared) not in facts.known:
+            for tool in sorted(set(_tools(live))):
+                by_tool[tool].append(str(reference(live)))
+    for tool, names in sorted(by_tool.items()):
+        first, agreement = _several(names), f"{RELEASED}:{tool}"
+        if tool == PULUMI:
+            problem = Problem(
+                first,
+                "other-stack-manages",
+                "Pulumi deployed it, and it is not in the state of this stack",
+                "Another stack, or this one in another backend, would change it back or delete it.",
+                "choose the right backend with `pulumi login`; or make the other stack forget it with `pulumi state "
+                f"delete URN`, which deletes nothing in the cluster, and then pass `--agree {agreement}`.",
+            )
+        else:
+            problem = Problem(
+                first,
+                "gitops-manages",
+                f"{tool} applies it",
+                "It would change the object back to what is in Git, or delete it.",
+                f"{_LET_GO[tool]}. Then pass `--agree {agreement}`.",
+            )
+        yield Refusal(problem, agreement)
+
+
+def _tools(live: Manifest) -> Iterator[str]:
+    """Whoever else deploys a live object, as far as it shows."""
+    for owner in owners(live):
+        if owner.by_gitops:
+            yield next(tool for tool in _LET_GO if owner.manager.startswith(tool))
+        elif owner.manager.startswith(PULUMI):
+            yield PULUMI
+    metadata = live["metadata"]
+    for name in {**(metadata.get("labels") or {}), **(metadata.get("annotations") or {})}:
+        if name in _MARKS:
+            yield _MARKS[name]
+
+
+def _several(names: Sequence[str]) -> str:
+    left = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {left} more" if left > 0 else "")
+
+
+def _not_agreed(effects: Sequence[Effect]) -> Iterator[Refusal]:
+    grave: dict[tuple[str, Severity], list[str]] = defaultdict(list)
+    for effect in effects:
+        if effect.severity is not Severity.NONE:
+            grave[effect.flow, effect.severity].append(effect.code)
+    for (flow, severity), codes in grave.items():
+        agreement = f"{severity}:{flow}"
+        problem = Problem(
+            f"flow {flow}",
+            "not-agreed",
+            f"the take-over has effects of severity `{severity}`: {', '.join(dict.fromkeys(codes))}",
+            _WHY[severity],
+            f"correct the topology until it declares what runs, or pass `--agree {agreement}`.",
+        )
+        yield Refusal(problem, agreement)
+
+
+_WHY = {
+    Severity.RESTART: "Replication would stop for seconds, or for minutes while workers come and go.",
+    Severity.RE_READ: "Records would be copied twice, or read again after a failover.",
+    Severity.DATA: "Records or offsets would be left out, left behind or orphaned.",
+}
+
+
+def _replaced(each: Reference) -> Refusal:
+    agreement = f"{REPLACED}:{each.name}"
+    problem = Problem(
+        str(each),
+        "would-be-replaced",
+        "Pulumi cannot change it in place: it is deleted and created again",
+        "In between it does not exist, and whatever reads it then fails.",
+        f"make it as the stack declares it, or pass `--agree {agreement}`.",
+    )
+    return Refusal(problem, agreement)

@@ -1,0 +1,79 @@
+"""Prints the plan of a take-over: each object, what it means, and what stands against it."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.markup import escape
+
+from components.changes.effect import number
+from infra.adoption.plan import Fate, Plan, PlannedTakeOver
+from infra.kubernetes.managed_fields import Owner
+from infra.review.printed_lines import print_fact
+from infra.review.report_text import SEVERITY_COLORS, field_text
+
+_MARKS = {
+    Fate.CREATED: "[green]+[/]",
+    Fate.EQUAL: "=",
+    Fate.CHANGED: "[yellow]~[/]",
+    Fate.REPLACED: "[magenta]±[/]",
+}
+_WORDS = {
+    Fate.CREATED: "does not exist, and is created",
+    Fate.EQUAL: "exists as declared",
+    Fate.CHANGED: "exists, and would change",
+    Fate.REPLACED: "exists, and would be replaced",
+}
+_SHOWN = 5
+
+
+def print_plan(plan: Plan, console: Console) -> None:
+    """Print everything of a plan but its refusals."""
+    print_fact(console, f"[bold]{escape(plan.stack)}[/]: {_counts(plan.objects)}")
+    for each in plan.objects:
+        known = ", Pulumi knows it" if each.known else ""
+        print_fact(console, f"{_MARKS[each.fate]} {escape(str(each.object))}: {_WORDS[each.fate]}{known}", 2)
+        for field in each.fields:
+            print_fact(console, f"[dim]{escape(field_text(field))}[/]", 6)
+        for owner, parts in () if each.known else each.owners.items():
+            print_fact(console, f"[dim]{escape(_owned(owner, parts))}[/]", 6)
+    for effect in plan.effects:
+        text = f"{escape(f'{effect.flow}: {effect.what}')} [dim]({effect.code})[/]"
+        print_fact(console, f"[{SEVERITY_COLORS[effect.severity]}]{effect.severity:<7}[/] {text}", 2)
+    for note in _notes(plan):
+        print_fact(console, escape(note), 2)
+
+
+def _counts(objects: Sequence[PlannedTakeOver]) -> str:
+    known = sum(each.known for each in objects)
+    counts = Counter(each.fate for each in objects)
+    found = [f"{counts[fate]} {fate}" for fate in Fate if counts[fate]]
+    return f"{number(len(objects), 'object')}: {', '.join(found)}; Pulumi knows {known}"
+
+
+def _owned(owner: Owner, parts: Sequence[str]) -> str:
+    more = f" and {len(parts) - _SHOWN} more" if len(parts) > _SHOWN else ""
+    since = f" (wrote last at {owner.since})" if owner.since else ""
+    return f"{owner.manager or 'somebody without a name'} owns {', '.join(parts[:_SHOWN])}{more}{since}"
+
+
+def _notes(plan: Plan) -> Iterator[str]:
+    if not plan.taken:
+        return
+    yield (
+        f"From now on `replicate up {plan.stack}` changes these objects, `replicate destroy {plan.stack}` deletes "
+        "them, and the fields of the tools above are Pulumi's."
+    )
+    for each in plan.objects:
+        if each.object.kind == "Namespace" and each.object in plan.taken:
+            yield (
+                f"With namespace {each.object.name}, `destroy` deletes everything in it, whoever created it. "
+                "`namespace: {create: false}` in the topology leaves it out."
+            )
+    if any(owner.manager == "helm" for each in plan.objects for owner in each.owners):
+        yield (
+            "Helm still has these objects in a release: `helm upgrade` would change them and `helm uninstall` delete "
+            "them. Make Helm forget the release: `kubectl delete secret -l owner=helm,name=RELEASE`."
+        )
+    for agreement in plan.unused:
+        yield f"`--agree {agreement}` agrees to nothing here."

@@ -1,0 +1,64 @@
+"""Brings objects that exist into Pulumi's state, as they are, without changing them.
+
+Pulumi's import refuses an object that is not as the program declares it, unless its fields are ignored. So each is
+imported with every field ignored; the deployment that follows then sees what differs.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+
+import pulumi
+
+from infra.engine.command import Say
+from infra.engine.failures import NoSuchStackError
+from infra.engine.stack import open_stack
+from infra.engine.unfinished import State, pending_creates
+from infra.kubernetes.api import Reference, reference
+from infra.program import deploy
+from infra.settings import StackSettings
+
+_KUBERNETES = "kubernetes:"
+
+
+def known_objects(settings: StackSettings) -> frozenset[Reference]:
+    """The Kubernetes objects in the state of a stack, and those whose creation is pending; none of an unknown stack."""
+    try:
+        with open_stack(settings, create=False, configured=False) as stack:
+            return objects_in(stack.export_stack().deployment or {})
+    except NoSuchStackError:
+        return frozenset()
+
+
+def objects_in(state: State) -> frozenset[Reference]:
+    """The Kubernetes objects of a state, without those that wait for their deletion."""
+    present = [each for each in state.get("resources") or [] if not each.get("delete")]
+    found = {reference(each["inputs"]) for each in present if each["type"].startswith(_KUBERNETES)}
+    return frozenset(found | {each.object for each in pending_creates(state)})
+
+
+def import_objects(settings: StackSettings, objects: Collection[Reference], say: Say) -> Mapping[str, int]:
+    """Import these objects, and create those that the stack declares and that do not exist; returns their numbers.
+
+    An object that is in the state already is left alone. Raises CannotRunError if the engine fails.
+    """
+    with open_stack(settings) as stack:
+        program = partial(_importing, frozenset(objects), partial(deploy, settings.stacks, settings.allow_unproven))
+        result = stack.up(on_output=say, on_error=say, suppress_outputs=True, show_secrets=False, program=program)
+    return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
+
+
+def _importing(objects: Collection[Reference], program: Callable[[], None]) -> None:
+    """Run a program in which resources for these objects are imported."""
+
+    def as_it_is(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
+        inputs = args.props
+        if not args.type_.startswith(_KUBERNETES) or not isinstance(inputs.get("metadata"), Mapping):
+            return None
+        found = reference(inputs)
+        if found not in objects:
+            return None
+        options = pulumi.ResourceOptions(import_=found.identifier, ignore_changes=["*"])
+        return pulumi.ResourceTransformationResult(inputs, pulumi.ResourceOptions.merge(args.opts, options))
+
+    pulumi.runtime.register_stack_transformation(as_it_is)
+    program()

@@ -1,0 +1,286 @@
+"""`replicate adopt` on a real API server with Pulumi's real engine: objects that kubectl, Helm or Argo CD made become
+those of a stack that was imported from them. Nothing replicates here; nobody reconciles the resources."""
+
+import re
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from infra.commands.app import app
+from infra.engine import deployment
+from infra.engine.adoption import known_objects
+from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
+from infra.local.provider import serve
+from infra.settings import read_settings
+from tests.contract.api_servers import ApiServer
+from tests.infra.importing.resources import FLOW, MIRROR
+from tests.infra.readmes import Readme
+from tests.repository import ROOT
+
+pytestmark = pytest.mark.usefixtures("stopped_programs")
+V1 = "kafka.strimzi.io/v1"
+AGREED = ("--agree", "restart:workers")
+
+
+@dataclass
+class World:
+    """A namespace in which others have created objects, and the project that was imported from them."""
+
+    folder: Path
+    server: ApiServer
+    namespace: str
+    tools: Callable[[str], KubernetesApi]
+
+    def made_by(self, tool: str, text: str = FLOW) -> list[Reference]:
+        """Let a tool create the objects."""
+        found = []
+        for body in yaml.safe_load_all(text.replace("namespace: kafka", f"namespace: {self.namespace}")):
+            api = self.tools(tool)
+            api.apply(body) if tool == "argocd-controller" else api.create(body)
+            found.append(reference(body))
+        return found
+
+    def imported(self, text: str = FLOW) -> None:
+        file = self.folder / "read.yaml"
+        file.write_text(text.replace("namespace: kafka", f"namespace: {self.namespace}"))
+        self.code("import", str(file), "--out", str(self.project))
+        self.configure({})
+
+    @property
+    def project(self) -> Path:
+        return self.folder / "project"
+
+    def configure(self, more: dict[str, str]) -> None:
+        file = self.project / "stacks" / "Pulumi.prod.yaml"
+        config = {"replication:topology": "prod", "kubernetes:kubeconfig": str(self.server.kubeconfig), **more}
+        file.write_text(yaml.safe_dump({"config": config}))
+
+    def declare(self, change: Callable[[Any], None]) -> None:
+        file = self.project / "stacks" / "topologies" / "prod.yaml"
+        topology = yaml.safe_load(file.read_text())
+        change(topology)
+        file.write_text(yaml.safe_dump(topology))
+
+    def call(self, *words: str) -> tuple[int, str]:
+        """Exit code and everything that was said, without folding."""
+        project = () if words[0] == "import" else ("--project", str(self.project))
+        answer = CliRunner().invoke(app, [*project, *words])
+        error = "" if answer.exception is None or isinstance(answer.exception, SystemExit) else str(answer.exception)
+        return answer.exit_code, " ".join((answer.output + error).split())
+
+    def code(self, *words: str) -> int:
+        return self.call(*words)[0]
+
+    def said(self, *words: str) -> str:
+        return self.call(*words)[1]
+
+    def live(self, target: Reference) -> Object:
+        found = self.server.api.get(target)
+        assert found is not None
+        return found
+
+    def uids(self, objects: list[Reference]) -> list[str]:
+        return [self.live(each)["metadata"]["uid"] for each in objects]
+
+
+@pytest.fixture
+def world(
+    tmp_path: Path, api_server_of: Callable[[str], ApiServer], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[World]:
+    server = api_server_of("v1")
+    namespace = f"a{uuid.uuid4().hex[:6]}"
+    server.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    (tmp_path / "state").mkdir()
+    # No operator is there that would report anything as ready.
+    monkeypatch.setattr(deployment, "wait_ready", lambda *_: None)
+    with ExitStack() as opened, serve(server.kubeconfig) as port:
+
+        def tool(name: str) -> KubernetesApi:
+            return opened.enter_context(KubernetesApi(server.kubeconfig, field_manager=name))
+
+        monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "home"))
+        monkeypatch.setenv("PULUMI_BACKEND_URL", f"file://{tmp_path / 'state'}")
+        monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "test")
+        monkeypatch.setenv("PULUMI_DEBUG_PROVIDERS", f"kubernetes:{port}")
+        yield World(tmp_path, server, namespace, tool)
+        # What copies between the same clusters in another namespace would be in the way of the next test.
+        for kind in ("KafkaConnect", "KafkaMirrorMaker2", "KafkaConnector"):
+            for each in server.api.list_all(V1, kind, namespace=namespace):
+                server.api.delete(reference(each))
+
+
+def states(world: World, made: list[Reference]) -> list[str]:
+    return [world.live(each)["metadata"]["resourceVersion"] for each in made]
+
+
+def test_a_plan_names_everything_and_changes_nothing(world: World) -> None:
+    """Without a terminal nobody can be asked, so the command ends with the plan."""
+    made = world.made_by("helm")
+    world.imported()
+    before = states(world, made)
+    refused, said = world.call("adopt", "prod")
+    assert refused == 1
+    assert "prod: 8 objects: 5 created, 3 changed; Pulumi knows 0" in said
+    assert "spec.tasksMax:" not in said
+    assert "spec.state: + running" in said
+    assert "helm owns metadata.labels, spec.class, spec.config, spec.tasksMax (wrote last at " in said
+    assert "kubectl delete secret -l owner=helm" in said
+    assert "`replicate destroy prod` deletes them" in said
+    assert "not-agreed: the take-over has effects of severity `restart`" in said
+    agreed, said = world.call("adopt", "prod", *AGREED)
+    assert agreed == 0
+    assert said.endswith("Nothing was changed. `--yes` carries this out.")
+    assert states(world, made) == before
+    assert known_objects(read_settings("prod", world.project / "stacks")) == frozenset()
+
+
+def test_the_plan_that_the_page_shows_is_what_the_command_prints(world: World) -> None:
+    blocks = list(Readme(ROOT / "infra" / "README.md").blocks())
+    (resource,) = [each.text for each in blocks if "name: mm2, namespace: kafka" in each.text]
+    (shown,) = [each.text for each in blocks if "Pulumi knows 0" in each.text]
+    text = resource.replace("namespace: kafka", f"namespace: {world.namespace}")
+    world.made_by("helm", text)
+    world.imported(text)
+    said = world.said("adopt", "prod")
+    for line in shown.replace("kafka/mm2", f"{world.namespace}/mm2").splitlines():
+        for part in filter(None, line.strip(" )").split("…")):
+            assert part.strip() in said
+
+
+@pytest.mark.parametrize("text", [FLOW, MIRROR], ids=["a flow", "a KafkaMirrorMaker2"])
+@pytest.mark.parametrize("tool", ["kubectl-client-side-apply", "helm"])
+def test_what_runs_becomes_the_stacks_without_being_created_again(world: World, tool: str, text: str) -> None:
+    made = world.made_by(tool, text)
+    world.imported(text)
+    before = world.uids(made)
+    name = "workers" if text == FLOW else "mm2"
+    code, said = world.call("adopt", "prod", "--yes", "--agree", f"restart:{name}")
+    assert code == 0, said
+    assert world.uids(made) == before
+    for each in made:
+        assert {owner["manager"] for owner in world.live(each)["metadata"]["managedFields"]} == {"pulumi-kubernetes"}
+    assert "manages all of it already, and everything is as it declares it" in world.said("adopt", "prod")
+    preview = world.said("preview", "prod")
+    assert re.search(r"Changes: \d+ same$", preview), preview
+    assert "nothing changes" in world.said("diff", "prod", "--against", "cluster")
+    assert set(made) <= known_objects(read_settings("prod", world.project / "stacks")), "`destroy` would delete them"
+
+
+def test_what_was_applied_as_rendered_changes_only_its_owner(world: World) -> None:
+    """As those have it who commit what `replicate render` writes, and no longer want Argo CD to apply it."""
+    world.imported()
+    assert world.code("render", "prod", "--out", str(world.folder / "rendered")) == 0
+    files = sorted((world.folder / "rendered" / "workers").glob("*.yaml"))
+    bodies = [yaml.safe_load(each.read_text()) for each in files if each.name != "kustomization.yaml"]
+    argocd = world.tools("argocd-controller")
+    made = [reference(argocd.apply(body)) for body in bodies]
+    before = [(each["metadata"]["uid"], each["metadata"].get("generation")) for each in map(world.live, made)]
+    refused, said = world.call("adopt", "prod", "--yes")
+    assert refused == 1
+    assert "gitops-manages: argocd applies it, at " in said
+    assert "not-agreed" not in said
+    code, said = world.call("adopt", "prod", "--yes", "--agree", "released:argocd")
+    assert code == 0, said
+    assert "8 objects: 8 equal; Pulumi knows 0" in said
+    after = [(each["metadata"]["uid"], each["metadata"].get("generation")) for each in map(world.live, made)]
+    assert after == before
+    world.declare(lambda topology: topology["replications"]["workers"]["connectors"]["source"].update(tasksMax=5))
+    assert world.code("up", "prod", "--yes") == 0, "nobody else owns a field any more"
+    assert world.live(Reference(V1, "KafkaConnector", world.namespace, "source"))["spec"]["tasksMax"] == 5
+
+
+@pytest.mark.parametrize("step", ["import_objects", "deployment.up"])
+def test_an_interrupted_take_over_ends_right_the_second_time(
+    world: World, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = world.made_by("helm")
+    world.imported()
+    before = world.uids(made)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"infra.adoption.taking_over.{step}", interrupted)
+        assert world.code("adopt", "prod", "--yes", *AGREED) != 0
+    known = "Pulumi knows 8" if step == "deployment.up" else "Pulumi knows 0"
+    assert known in world.said("adopt", "prod", *AGREED)
+    code, said = world.call("adopt", "prod", "--yes", *AGREED)
+    assert code == 0, said
+    assert world.uids(made) == before
+    assert "manages all of it already" in world.said("adopt", "prod")
+
+
+def test_objects_of_another_stack_are_not_taken_from_it(world: World) -> None:
+    made = world.made_by("helm")
+    world.imported()
+    assert world.code("adopt", "prod", "--yes", *AGREED) == 0
+    stacks = world.project / "stacks"
+    (stacks / "Pulumi.other.yaml").write_text((stacks / "Pulumi.prod.yaml").read_text())
+    before = states(world, made)
+    code, said = world.call("adopt", "other", "--yes")
+    assert code == 1
+    assert "other-stack-manages: Pulumi deployed it, and it is not in the state of this stack" in said
+    assert states(world, made) == before
+
+
+def test_nothing_that_runs_is_nothing_to_adopt(world: World) -> None:
+    world.imported()
+    code, said = world.call("adopt", "prod", "--yes")
+    assert code != 0
+    assert "nothing-to-adopt: no object that the stack declares exists in its cluster" in said
+    assert "`replicate up prod` creates the objects" in said
+
+
+def test_a_namespace_that_is_not_there_is_refused_before_anything_is_created(world: World) -> None:
+    world.imported(FLOW.replace("namespace: kafka", "namespace: nowhere"))
+    code, said = world.call("adopt", "prod", "--yes")
+    assert code == 1
+    assert "namespace-missing: there is no namespace `nowhere`" in said
+
+
+def test_an_operator_of_another_version_is_named(world: World) -> None:
+    made = world.made_by("helm")
+    world.imported()
+    world.declare(lambda topology: topology.update(strimzi="v1beta2"))
+    before = states(world, made)
+    code, said = world.call("adopt", "prod", "--yes", *AGREED)
+    assert code == 1
+    assert "kind-not-served: the cluster does not serve KafkaConnect in kafka.strimzi.io/v1beta2" in said
+    assert states(world, made) == before
+
+
+def test_a_cluster_that_may_not_be_read_or_does_not_answer_is_named(world: World) -> None:
+    world.made_by("helm")
+    world.imported()
+    nobody = yaml.safe_load(world.server.kubeconfig.read_text())
+    nobody["users"][0]["user"] = {"token": "nobody"}
+    kubeconfig = world.folder / "kubeconfig"
+    kubeconfig.write_text(yaml.safe_dump(nobody))
+    world.configure({"kubernetes:kubeconfig": str(kubeconfig)})
+    assert "kubernetes-refused: Kubernetes answers 401 Unauthorized" in world.said("adopt", "prod", "--yes")
+    nobody["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
+    kubeconfig.write_text(yaml.safe_dump(nobody))
+    assert "kubernetes-unreachable" in world.said("adopt", "prod", "--yes")
+
+
+def test_a_stack_that_is_unknown_or_of_gitops_is_refused(world: World) -> None:
+    world.imported()
+    assert "unknown-stack: stack `prud` has no file" in world.said("adopt", "prud", "--yes")
+    world.configure({"replication:deploy": "gitops"})
+    assert "deployed-by-gitops: stack `prod` is not deployed by Pulumi" in world.said("adopt", "prod", "--yes")
+
+
+@pytest.mark.parametrize("agreement", ["orders", "restart:", "maybe:orders"])
+def test_an_agreement_that_says_nothing_is_refused(world: World, agreement: str) -> None:
+    world.imported()
+    code, said = world.call("adopt", "prod", "--agree", agreement)
+    assert code == 2
+    assert "is no agreement" in said

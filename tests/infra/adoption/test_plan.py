@@ -1,0 +1,269 @@
+"""The plan of a take-over: what it says of each object, and what it refuses with which words. No cluster is asked."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.changes.effect import Severity
+from components.render.planned_objects import Manifest
+from infra.adoption.facts import Facts
+from infra.adoption.plan import Fate, Plan, planned
+from infra.adoption.refusals import AGREEMENTS
+from infra.kubernetes.managed_fields import Owner
+from infra.review.object_changes import identity
+from infra.review.running_drift import PAUSE
+from infra.review.snapshots import Snapshot, current_snapshot
+from tests.infra.review.changes import written
+from tests.infra.review.served import an_entry, by_hand, in_cluster
+
+Edit = Callable[[dict[str, Manifest]], None]
+EXISTING = {"replications": {"orders": {"namespace": {"name": "mirror", "create": False}}}}
+
+
+def declared(folder: Path, overrides: dict[str, Any] | None = None) -> Snapshot:
+    return current_snapshot("test", written(folder / "stacks", overrides or {}))
+
+
+def facts(snapshot: Snapshot, edit: Edit | None = None, *, manager: str = "kubectl-create", **more: Any) -> Facts:
+    """Everything exists as declared, created by one tool."""
+
+    def as_others_do(objects: dict[str, Manifest]) -> None:
+        for body in objects.values():
+            body["metadata"]["managedFields"][0] |= {"manager": manager, "operation": "Update"}
+            body.get("spec", {}).pop("defaulted", None)
+        if edit is not None:
+            edit(objects)
+
+    live = {identity(each): each for each in in_cluster(snapshot, as_others_do)}
+    return replace(Facts("test", snapshot, live, frozenset()), **more)
+
+
+def codes(plan: Plan) -> list[str]:
+    return [each.code for each in plan.problems]
+
+
+def fates(plan: Plan) -> dict[str, Fate]:
+    return {f"{each.object.kind} {each.object.name}": each.fate for each in plan.objects}
+
+
+def test_what_exists_as_declared_is_taken_over_without_a_question(tmp_path: Path) -> None:
+    plan = planned(facts(declared(tmp_path)), ())
+    assert (set(fates(plan).values()), plan.effects, plan.problems) == ({Fate.EQUAL}, (), ())
+    assert len(plan.taken) == len(plan.objects)
+    assert not plan.is_done
+
+
+def test_what_pulumi_knows_already_is_done(tmp_path: Path) -> None:
+    seen = facts(declared(tmp_path), manager="pulumi-kubernetes")
+    plan = planned(replace(seen, known=frozenset(seen.live)), ())
+    assert (plan.taken, plan.problems, plan.is_done) == ((), (), True)
+
+
+def test_half_of_it_known_leaves_the_other_half(tmp_path: Path) -> None:
+    seen = facts(declared(tmp_path))
+    known = frozenset(list(seen.live)[:3])
+    plan = planned(replace(seen, known=known), ())
+    assert len(plan.taken) == len(plan.objects) - 3
+    assert not plan.is_done
+
+
+def test_a_field_that_differs_is_named_with_both_values_and_restarts(tmp_path: Path) -> None:
+    def edit(objects: dict[str, Manifest]) -> None:
+        objects["source-connector"]["spec"]["tasksMax"] = 7
+
+    plan = planned(facts(declared(tmp_path), edit), ())
+    (changed,) = [each for each in plan.objects if each.fate is Fate.CHANGED]
+    assert [(each.path, each.before, each.after) for each in changed.fields] == [("spec.tasksMax", 7, 3)]
+    assert changed.owners == {
+        Owner("kubectl-create", "2026-01-02T03:04:05Z"): changed.owners[next(iter(changed.owners))]
+    }
+    assert [(each.code, each.severity) for each in plan.effects] == [("connector-restarts", Severity.RESTART)]
+    (refusal,) = plan.refusals
+    assert (refusal.problem.code, refusal.agreement) == ("not-agreed", "restart:orders")
+    assert "pass `--agree restart:orders`" in refusal.problem.remedy
+
+
+def test_agreeing_lifts_what_it_names_and_nothing_else(tmp_path: Path) -> None:
+    def edit(objects: dict[str, Manifest]) -> None:
+        objects["source-connector"]["spec"]["tasksMax"] = 7
+
+    seen = facts(declared(tmp_path), edit)
+    assert codes(planned(seen, ["restart:orders"])) == []
+    other = planned(seen, ["restart:payments"])
+    assert (codes(other), other.unused) == (["not-agreed"], ("restart:payments",))
+
+
+def test_a_number_as_text_is_a_change_of_the_object_and_restarts_nothing(tmp_path: Path) -> None:
+    """Connect gets text in both cases."""
+
+    def edit(objects: dict[str, Manifest]) -> None:
+        config = objects["source-connector"]["spec"]["config"]
+        config["offset.lag.max"] = str(config["offset.lag.max"])
+
+    plan = planned(facts(declared(tmp_path), edit), ())
+    assert [each.fate for each in plan.objects if each.fields] == [Fate.CHANGED]
+    assert (plan.effects, plan.problems) == ((), ())
+
+
+def test_what_the_stack_does_not_declare_is_removed_unless_the_operator_or_kubernetes_wrote_it(tmp_path: Path) -> None:
+    def edit(objects: dict[str, Manifest]) -> None:
+        source = objects["source-connector"]
+        by_hand(source, "metadata", "annotations", "last", value='{"password":"hunter2"}')
+        by_hand(source, "spec", "autoRestart", "maxRestarts", value=3)
+        source["spec"]["defaulted"] = True
+        source["metadata"]["annotations"]["strimzi.io/x"] = "y"
+        fields: Any = {"f:metadata": {"f:annotations": {"f:strimzi.io/x": {}}}}
+        source["metadata"]["managedFields"].append(an_entry("strimzi-cluster-operator", fields))
+
+    plan = planned(facts(declared(tmp_path), edit), ())
+    (changed,) = [each for each in plan.objects if each.fields]
+    assert [(each.path, each.before, each.after) for each in changed.fields] == [
+        ("metadata.annotations", {"last": "(not shown)"}, None),
+        ("spec.autoRestart.maxRestarts", 3, None),
+    ]
+
+
+def test_labels_that_reach_the_pods_restart_the_workers(tmp_path: Path) -> None:
+    def edit(objects: dict[str, Manifest]) -> None:
+        objects["connect"]["metadata"]["labels"] = {"app.kubernetes.io/managed-by": "kubectl"}
+
+    plan = planned(facts(declared(tmp_path), edit), ())
+    (effect,) = plan.effects
+    assert (effect.code, effect.severity) == ("labels-roll", Severity.RESTART)
+    assert "`app.kubernetes.io/part-of`" in effect.what
+    assert "managed-by" not in effect.what
+
+
+def test_topics_that_would_leave_are_of_severity_data(tmp_path: Path) -> None:
+    def edit(objects: dict[str, Manifest]) -> None:
+        source = objects["source-connector"]["spec"]["config"]
+        source["topics"] = "orders,payments-.*,ledger"
+
+    plan = planned(facts(declared(tmp_path), edit), ())
+    assert {each.agreement for each in plan.refusals} == {"data:orders", "restart:orders"}
+    assert "topics-stop" in [each.code for each in plan.effects]
+
+
+def test_a_config_map_with_other_data_would_be_replaced(tmp_path: Path) -> None:
+    def edit(objects: dict[str, Manifest]) -> None:
+        objects["source-config"]["immutable"] = False
+
+    seen = facts(declared(tmp_path), edit)
+    plan = planned(seen, ())
+    (replaced,) = [each.object for each in plan.objects if each.fate is Fate.REPLACED]
+    assert codes(plan) == ["would-be-replaced"]
+    assert codes(planned(seen, [f"replaced:{replaced.name}"])) == []
+
+
+@pytest.mark.parametrize(
+    ("manager", "agreement", "remedy"),
+    [
+        ("argocd-controller", "released:argocd", "--cascade=orphan"),
+        ("kustomize-controller", "released:kustomize-controller", "`prune: false`"),
+        ("helm-controller", "released:helm-controller", "flux suspend helmrelease"),
+        ("pulumi-kubernetes-1a2b", "released:pulumi-kubernetes", "pulumi state delete"),
+    ],
+)
+def test_what_another_deployer_owns_is_refused_until_somebody_says_that_it_let_go(
+    tmp_path: Path, manager: str, agreement: str, remedy: str
+) -> None:
+    seen = facts(declared(tmp_path), manager=manager)
+    (refusal,) = planned(seen, ()).refusals
+    assert refusal.agreement == agreement
+    assert remedy in refusal.problem.remedy
+    assert f"pass `--agree {agreement}`" in refusal.problem.remedy
+    assert codes(planned(seen, [agreement])) == []
+    assert codes(planned(replace(seen, known=frozenset(seen.live)), ())) == [], "it is this stack's own"
+
+
+@pytest.mark.parametrize("place", ["labels", "annotations"])
+def test_the_mark_of_argo_cd_is_enough(tmp_path: Path, place: str) -> None:
+    """It may have applied the object as `kubectl` does."""
+
+    def edit(objects: dict[str, Manifest]) -> None:
+        objects["connect"]["metadata"].setdefault(place, {})["argocd.argoproj.io/instance"] = "mirrors"
+
+    assert "gitops-manages" in codes(planned(facts(declared(tmp_path), edit), ()))
+
+
+def marked(key: str, value: Any) -> Edit:
+    def edit(objects: dict[str, Manifest]) -> None:
+        objects["connect"]["metadata"][key] = value
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("edit", "code", "said"),
+    [
+        (marked("deletionTimestamp", "2026-01-02T00:00:00Z"), "being-deleted", "since 2026-01-02T00:00:00Z"),
+        (marked("ownerReferences", [{"kind": "Mirror", "name": "m"}]), "owned-by-object", "belongs to Mirror m"),
+        (
+            marked("annotations", {PAUSE: "true", "strimzi.io/use-connector-resources": "true"}),
+            "reconciliation-held",
+            "-n mirror-orders strimzi.io/pause-reconciliation-`",
+        ),
+    ],
+)
+def test_an_object_that_cannot_be_taken_over_is_refused_whatever_one_agrees_to(
+    tmp_path: Path, edit: Edit, code: str, said: str
+) -> None:
+    plan = planned(facts(declared(tmp_path), edit), [f"{each}:orders" for each in AGREEMENTS])
+    (problem,) = plan.problems
+    assert (problem.code, problem.where) == (code, "KafkaConnect mirror-orders/orders")
+    assert said in str(problem)
+
+
+def test_a_secret_that_somebody_created_is_left_alone(tmp_path: Path) -> None:
+    login = {"type": "scram-sha-512", "username": "mirror", "password": {"config": "password"}}
+    clusters = {"useast": {"authentication": None}, "uswest": {}}
+    stacks = written(tmp_path / "plain", {"clusters": clusters})
+    topology = stacks / "topologies" / "test.yaml"
+    topology.write_text(topology.read_text().replace("useast:\n", f"useast:\n    authentication: {login!r}\n", 1))
+    snapshot = current_snapshot("test", stacks)
+    (problem,) = planned(facts(snapshot), ()).problems
+    assert problem.code == "secret-exists"
+    assert "`{secret: NAME, key: KEY}`" in problem.remedy
+
+
+def test_what_cannot_be_created_is_refused_before_anything_is_done(tmp_path: Path) -> None:
+    seen = facts(declared(tmp_path, EXISTING), without_namespace=frozenset({"mirror"}))
+    plan = planned(replace(seen, not_served=frozenset({("kafka.strimzi.io/v1", "KafkaUser")})), ())
+    assert codes(plan) == ["kind-not-served", "namespace-missing"]
+    assert "kubectl create namespace mirror" in plan.problems[1].remedy
+
+
+def a_mirror(source: str, target: str) -> Manifest:
+    ends = {"source": {"alias": "a", "bootstrapServers": source}}
+    spec = {"target": {"alias": "b", "bootstrapServers": target}, "mirrors": [ends]}
+    metadata = {"name": "mm2", "namespace": "kafka"}
+    return {"apiVersion": "kafka.strimzi.io/v1", "kind": "KafkaMirrorMaker2", "metadata": metadata, "spec": spec}
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta2"])
+def test_a_change_of_kind_is_refused_by_what_runs(tmp_path: Path, version: str) -> None:
+    """The flow would copy every record again, beside the KafkaMirrorMaker2."""
+    mirror = a_mirror("kafka.useast.example.com:9093", "kafka.uswest.example.com:9093")
+    if version == "v1beta2":
+        ends = [mirror["spec"]["mirrors"][0]["source"], mirror["spec"].pop("target")]
+        mirror["spec"] |= {"clusters": ends, "connectCluster": "b", "mirrors": [{"sourceCluster": "a"}]}
+    nothing = facts(declared(tmp_path), live={}, others=[mirror])
+    (problem,) = planned(nothing, ()).problems
+    assert (problem.code, problem.where) == ("other-kind-runs", "orders")
+    assert problem.what.startswith("KafkaMirrorMaker2 kafka/mm2 copies between the same clusters")
+
+
+def test_a_mirror_between_other_clusters_is_nobodys_business(tmp_path: Path) -> None:
+    mirror = a_mirror("kafka.uswest.example.com:9093", "kafka.useast.example.com:9093")
+    assert planned(facts(declared(tmp_path), live={}, others=[mirror]), ()).problems == ()
+
+
+def test_a_plan_changes_nothing_of_what_it_was_given(tmp_path: Path) -> None:
+    seen = facts(declared(tmp_path), lambda each: by_hand(each["connect"], "spec", "replicas", value=1))
+    before = copy.deepcopy(seen.live)
+    planned(seen, ())
+    assert seen.live == before
