@@ -8,9 +8,9 @@ from infra.machine.jdk import Jdk
 
 
 def archive_file(jdk: Jdk, program: str, *class_path: str | Path) -> Path:
-    """Where the archive of `program` is, once a JVM with this class path has ended by itself."""
+    """Where the archive of `program`, a class or a file, is once a JVM with this class path has ended by itself."""
     digest = hashlib.sha256("\n".join(map(str, (jdk.home, *class_path))).encode()).hexdigest()[:16]
-    return paths.cache() / "class-archives" / f"{program}-{digest}.jsa"
+    return paths.cache() / "class-archives" / f"{Path(program).name}-{digest}.jsa"
 
 
 def class_archive(jdk: Jdk, program: str, *class_path: str | Path, writes: bool = True) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.machine.class_archives import class_archive
+from infra.machine.class_archives import archive_file, class_archive
 from infra.machine.jdk import Jdk, find_jdk
 
 PROGRAM = ["-Xlog:class+load=info", "-m", "jdk.compiler/com.sun.tools.javac.Main", "-version"]
@@ -34,6 +34,11 @@ def test_what_one_jvm_loaded_the_next_one_shares(cache: Path) -> None:
 def test_programs_and_class_paths_have_archives_of_their_own(tmp_path: Path) -> None:
     jdk = Jdk(tmp_path, 25)
     assert len({class_archive(jdk, *each) for each in (("a", "x"), ("b", "x"), ("a", "y"))}) == 3
+
+
+def test_the_archive_of_a_source_file_is_not_beside_it(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    source = tmp_path_factory.mktemp("sources") / "Hello.java"
+    assert archive_file(Jdk(cache, 25), str(source)).parent == cache / "class-archives"
 
 
 def test_a_jvm_with_an_agent_reads_an_archive_and_writes_none(cache: Path) -> None:
