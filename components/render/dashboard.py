@@ -26,6 +26,8 @@ _WIDTH = 24
 _CHOSEN = 'stack="$stack",flow=~"$flow"'
 _RECORDS = f'{RECORD_COUNT}{{{_CHOSEN},topic!~".*heartbeats"}}'
 _HEARTBEATS = f'{RECORD_COUNT}{{{_CHOSEN},topic=~".*heartbeats"}}'
+#: Kafka reports NaN of a partition without records in the last minute; NaN is not at least 0.
+_LATENCY = f"{LATENCY_MAX}{{{_CHOSEN}}} >= 0"
 #: A partition can have been reported by a worker that no longer runs its task.
 _LAG = f"max by (flow, topic, partition) ({RECORDS_LAG}{{{_CHOSEN}}})"
 
@@ -34,7 +36,7 @@ _OVERVIEW = {
     "Alerts": (f'count by (flow) (ALERTS{{alertname=~"Mirror.+",alertstate="firing",{_CHOSEN}}})', "none"),
     "Failed tasks": (f"sum by (flow) (max by (flow, connector) ({FAILED_TASKS}{{{_CHOSEN}}}))", "none"),
     "Running tasks": (f"sum by (flow) (max by (flow, connector) ({RUNNING_TASKS}{{{_CHOSEN}}}))", "none"),
-    "Latency": (f"max by (flow) ({LATENCY_MAX}{{{_CHOSEN}}})", "ms"),
+    "Latency": (f"max by (flow) ({_LATENCY})", "ms"),
     "Waiting records": (f"sum by (flow) ({_LAG})", "short"),
     "Records per second": (f"sum by (flow) (rate({_RECORDS}[5m]))", "short"),
     "Heartbeats per minute": (f"sum by (flow) (increase({_HEARTBEATS}[5m])) / 5", "short"),
@@ -42,7 +44,7 @@ _OVERVIEW = {
 #: Title of a panel of the flows -> its query, legend and unit.
 _FLOWS = {
     "Latency, slowest partition of each topic": (
-        f"topk(20, max by (flow, topic) ({LATENCY_MAX}{{{_CHOSEN}}}))",
+        f"topk(20, max by (flow, topic) ({_LATENCY}))",
         "{{flow}} {{topic}}",
         "ms",
     ),

@@ -66,3 +66,9 @@ def test_a_flow_that_reports_nothing_can_be_chosen() -> None:
 
 def test_two_stacks_have_two_dashboards() -> None:
     assert json.loads(dashboard("one", FLOWS))["uid"] != json.loads(dashboard("two", FLOWS))["uid"]
+
+
+def test_a_partition_without_records_is_left_out_instead_of_being_drawn_as_nan() -> None:
+    asked = [query for query in queries() if "replication_latency" in query]
+    assert asked
+    assert all("} >= 0" in query for query in asked)
