@@ -27,7 +27,7 @@ def program() -> Path:
     if found is None:
         raise CannotRunError(
             "prometheus-missing",
-            f"`{_NAME}` was not found on PATH",
+            f"`{_NAME}` was not found",
             "PATH",
             "`replicate local up --monitoring` runs the real server, and does not build it.",
             "install it, for example Debian's package `prometheus`, or start the stack without `--monitoring`",

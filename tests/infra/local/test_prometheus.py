@@ -147,7 +147,7 @@ def test_without_the_server_nothing_is_started(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("shutil.which", lambda _: None)
     monkeypatch.setattr(stack, "ensure", lambda _: pytest.fail("it builds"))
     with pytest.raises(
-        CannotRunError, match=r"prometheus-missing: `prometheus` was not found on PATH.*Debian's package"
+        CannotRunError, match=r"prometheus-missing: `prometheus` was not found, at PATH.*Debian's package"
     ):
         stack.up(None, monitoring=True)  # type: ignore[arg-type]
 
