@@ -4,9 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test check format bench alerts drills schema catalogue model faults properties lock touched-stacks review environments promote drift
+.PHONY: help setup demo test check format bench alerts monitoring drills schema catalogue model faults properties lock touched-stacks review environments promote drift
 
-# Recipes read these, ENVIRONMENT, TO, STACKS and FAULTS as environment variables, so that neither make nor a shell runs
+# Recipes read these, ENVIRONMENT, TO, STACKS, FAULTS and MONITORING as environment variables, so that neither make nor a shell runs
 # what a value contains.
 BASE ?= origin/main
 OUT ?= review
@@ -21,6 +21,7 @@ help:
 	@echo "make drift   compare the clusters with the stacks: STACKS=…"
 	@echo "make bench   measure checks, deployments and validation"
 	@echo "make alerts  let promtool judge the alerts of a flow"
+	@echo "make monitoring  make faults on running flows and print which alerts a real Prometheus raises"
 	@echo "make drills  fail over and back each shape of flow on the local stack, and count"
 	@echo "make model   look for a wrong verdict in 10,000 random histories each of partitions, flows and pairs"
 	@echo "make faults  make faults on running flows and print what the validation says of each: FAULTS='--only acl'"
@@ -65,6 +66,9 @@ drills: $(READY)
 
 alerts: $(READY)
 	$(BIN)/python -m tests.bench.alerts
+
+monitoring: $(READY)
+	$(BIN)/python -m tests.bench.monitoring $$MONITORING
 
 model: $(READY)
 	$(BIN)/python -m tests.bench.model

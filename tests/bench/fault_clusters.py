@@ -95,7 +95,8 @@ def _acl_changed(world: World, alias: str, binding: AclBinding, *, created: bool
         (_delete if created else _create)(region, binding)
 
 
-def _denied(alias: str, kind: str, name: str, operation: str) -> Making:
+def denied(alias: str, kind: str, name: str, operation: str) -> Making:
+    """An ACL that denies this to the connectors."""
     binding = _acl(kind, "LITERAL", name, operation, allow=False, user="mirror")
     return lambda world, _: _acl_changed(world, alias, binding, created=True)
 
@@ -146,7 +147,7 @@ def _too_long(world: World, place: Place) -> Iterator[None]:
 CLUSTER_FAULTS = (
     Fault(
         "denied-write", "an ACL denies the connectors to write to a remote topic", FAIL,
-        _denied("uswest", "TOPIC", "useast.orders", "WRITE"), ("acl-denied",), ("useast.orders", "WRITE"),
+        denied("uswest", "TOPIC", "useast.orders", "WRITE"), ("acl-denied",), ("useast.orders", "WRITE"),
     ),
     Fault(
         "no-read", "the connectors lose READ on a source topic", FAIL,

@@ -19,7 +19,7 @@ from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS
 from tests.spark.scenes import CALL_SECONDS
 
 _KAFKA = "org.apache.kafka.connect.transforms"
-_FAILING = {
+FAILING = {
     "transforms": "hoist",
     "transforms.hoist.type": f"{_KAFKA}.HoistField$Value",
     "transforms.hoist.field": "wrapped",
@@ -90,7 +90,7 @@ def _adding_header(world: World, place: Place) -> Iterator[None]:
 
 @contextmanager
 def _failing(world: World, place: Place) -> Iterator[None]:
-    with _edited(world, place, "orders-source", _FAILING):
+    with _edited(world, place, "orders-source", FAILING):
         wait_for("a task to fail", lambda: _expect_failed(world, "orders-source"), ARRIVAL_SECONDS)
         yield
 

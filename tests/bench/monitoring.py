@@ -1,0 +1,210 @@
+"""`make monitoring`: lets a real Prometheus watch every shape of flow, makes faults, and prints which alerts fire.
+
+It runs on a local stack of its own. In each form of metrics it asks every query of the dashboard and of the alerts.
+Then it waits for some minutes of traffic without an alert, and makes faults: those of one flow one after the other,
+those of different flows at the same time, since every alert names its flow. To save time, the `for` of every alert is
+divided by one factor. `--write` puts what was seen into the page of the alerts.
+"""
+
+import argparse
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+# Read when infra.local.paths is imported: this stack keeps its state, ports and processes to itself.
+_ROOT = Path(__file__).resolve().parents[2]
+_OWN = _ROOT / ".local" / "monitoring"
+os.environ["REPLICATE_LOCAL"] = str(_OWN)
+
+from rich.console import Console
+
+from components.contract.problems import CannotRunError
+from components.render.monitoring import monitoring_objects
+from components.topology.model import Topology
+from infra.local import stack
+from infra.machine.locks import exclusive
+from infra.stack_checks import resolved_flows
+from infra.waiting import DeadlineError, NotYetError, wait_for
+from tests.bench.fault_stack import STACK, World
+from tests.bench.monitoring_faults import FAULTS, Fault
+from tests.bench.monitoring_page import Asked, Clean, Seen, keep, kept, write_table
+from tests.bench.monitoring_queries import Answer, Prometheus, Watch, queries
+from tests.bench.monitoring_stack import deploy, everything, publish, running, shorten
+
+_FORMS = {"jmx": "jmxPrometheusExporter", "reporter": "strimziMetricsReporter"}
+_OTHER_RUN_SECONDS = 3600.0
+#: How long the queries may take to have series after a deployment, and the alerts to end after a fault.
+_SERIES_SECONDS, _QUIET_SECONDS = 420, 900
+_ROWS = _OWN / "seen.json"
+
+
+def topology_of(world: World) -> Topology:
+    return world.deployed.settings.topology
+
+
+def ask(world: World, prometheus: Prometheus, form: str) -> Asked:
+    """Every query, asked again until each answer is as it should be, or time is up."""
+    asked = list(queries(topology_of(world), STACK, resolved_flows(world.deployed.settings)))
+    answers: list[Answer] = []
+
+    def as_they_should_be() -> None:
+        answers[:] = [prometheus.ask(each) for each in asked]
+        if wrong := [each for each in answers if each.wrong]:
+            raise NotYetError(f"{len(wrong)} of {len(asked)}, such as {wrong[0].query}: {wrong[0].wrong}")
+
+    try:
+        wait_for("every query to have series", as_they_should_be, _SERIES_SECONDS, interval_seconds=10)
+    except DeadlineError as error:
+        print(error, flush=True)
+    wrong = [f"{each.query.where} of {each.query.flow}: {each.wrong}" for each in answers if each.wrong]
+    nothing = [each.query for each in answers if not each.series and not each.wrong]
+    silent = sorted({each.where for each in nothing if not each.foreign})
+    foreign = sorted({f"{each.where} ({each.flow})" for each in nothing if each.foreign})
+    answered = sum(bool(each.series) for each in answers)
+    return Asked(form, len(asked), answered, tuple(silent), tuple(foreign), tuple(wrong))
+
+
+def quiet(watch: Watch, flow: str | None = None) -> None:
+    """Wait until no alert (of a flow) fires. Raises DeadlineError."""
+
+    def nothing_fires() -> None:
+        if found := [each for each in watch.now if flow in (None, each[1])]:
+            raise NotYetError(str(found))
+
+    wait_for(f"no alert of {flow or 'any flow'} to fire", nothing_fires, _QUIET_SECONDS, interval_seconds=2)
+
+
+def clean(watch: Watch, minutes: float, form: str) -> Clean:
+    """Some minutes of traffic, and what fired meanwhile."""
+    quiet(watch)
+    first, blind, end = len(watch.fired), watch.blind, time.monotonic() + 60 * minutes
+
+    def over() -> None:
+        if time.monotonic() < end:
+            raise NotYetError("there is time left")
+
+    wait_for("the minutes to pass", over, 60 * minutes + 60, interval_seconds=5)
+    assert watch.blind == blind, "Prometheus did not always answer"
+    return Clean(form, minutes, tuple(f"{each.alert} of {each.flow}" for each in watch.fired[first:]))
+
+
+def one_by_one(
+    world: World, watch: Watch, faults: Iterable[Fault], fors: dict[tuple[str, str], int], factor: int
+) -> None:
+    """The faults of one flow, each after the one before has ended."""
+    for fault in faults:
+        try:
+            quiet(watch, fault.flow)
+            seen = made(world, watch, fault, fors[fault.flow, fault.alert], factor)
+        except Exception as error:  # noqa: BLE001  # whatever a fault meets, the others go on
+            seen = Seen(fault.what, fault.alert, None, None, (), (f"not made: {type(error).__name__}: {error}",))
+        keep(_ROWS, "faults", fault.what, seen)
+        print(seen, flush=True)
+
+
+def made(world: World, watch: Watch, fault: Fault, whole: int, factor: int) -> Seen:
+    """What fired for the flow from the moment in which the fault was made until its alert did."""
+    with fault.making(world):
+        began = time.monotonic()
+        try:
+            wait_for(fault.alert, lambda: _expect(watch, fault, began), 60 * fault.minutes, interval_seconds=1)
+        except DeadlineError:
+            print(f"{fault.what}: {fault.alert} has not fired", flush=True)
+        fired = watch.of(fault.flow, began)
+    at = next((each.at for each in fired if each.alert == fault.alert), None)
+    seconds = None if at is None else round(at - began)
+    others = dict.fromkeys(each.alert for each in fired if each.alert != fault.alert)
+    also = tuple(each for each in others if each in fault.also)
+    wrong = tuple(each for each in others if each not in fault.also)
+    return Seen(fault.what, fault.alert, seconds, seconds and seconds + whole - whole // factor, also, wrong)
+
+
+def _expect(watch: Watch, fault: Fault, began: float) -> None:
+    found = watch.of(fault.flow, began)
+    if fault.alert not in {each.alert for each in found}:
+        raise NotYetError(str([each.alert for each in found]))
+
+
+def seconds_of_for(topology: Topology) -> dict[tuple[str, str], int]:
+    """The `for` of each alert in seconds, by flow and name."""
+    rules = (each.manifest for each in monitoring_objects(topology, STACK, None) if each.kind == "PrometheusRule")
+    found = (rule for each in rules for rule in each["spec"]["groups"][0]["rules"])
+    return {(rule["labels"]["flow"], rule["alert"]): 60 * int(rule["for"].removesuffix("m")) for rule in found}
+
+
+def make_faults(world: World, watch: Watch, pattern: str, factor: int) -> None:
+    """The faults whose names match."""
+    chosen: dict[str, list[Fault]] = {}
+    for fault in FAULTS:
+        if re.search(pattern, fault.what):
+            chosen.setdefault(fault.flow, []).append(fault)
+    fors = seconds_of_for(topology_of(world))
+    with ThreadPoolExecutor(len(chosen)) as pool:
+        for each in [pool.submit(one_by_one, world, watch, group, fors, factor) for group in chosen.values()]:
+            each.result()
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make monitoring")
+    parser.add_argument("--forms", default="jmx,reporter", help="the forms of metrics, of which the last meets faults")
+    parser.add_argument("--clean", type=float, default=20, metavar="MINUTES", help="traffic without a fault")
+    parser.add_argument("--faults", default=".", help="a regular expression for the faults; `-` for none")
+    parser.add_argument("--factor", type=int, default=10, help="what the `for` of every alert is divided by")
+    parser.add_argument("--keep", action="store_true", help="leave the stack running, and use the one that a run left")
+    parser.add_argument("--write", action="store_true", help="only write the tables of what was seen")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Print what was seen; 1 if anything is not as it should be, 2 if nothing could run."""
+    given = parsed()
+    if given.write:
+        rows = kept(_ROWS)
+        rows["faults"] = {
+            each.what: rows["faults"][each.what] for each in FAULTS if each.what in rows.get("faults", {})
+        }
+        write_table(_ROOT / "infra" / "README.md", rows, datetime.now(UTC).strftime("%d %B %Y"), given.factor)
+        return 0
+    console = Console(stderr=True, highlight=False, width=200)
+    try:
+        with (
+            exclusive(_OWN / "bench.lock", console, "trying the monitoring", _OTHER_RUN_SECONDS),
+            running(_OWN, console, keep=given.keep) as endpoints,
+        ):
+            address = stack.prometheus_address()
+            assert address is not None
+            prometheus, forms = Prometheus(address), given.forms.split(",")
+            for form in forms:
+                console.print(f"deploying with {form}")
+                world = deploy(_OWN, _FORMS[form], endpoints)
+                shorten(world, given.factor)
+                publish(world)
+                with everything(world, _OWN), Watch(prometheus).running() as watch:
+                    _one_form(world, watch, form, given, last=form == forms[-1])
+    except CannotRunError as error:
+        console.print(str(error), style="red", markup=False)
+        return 2
+    return 1 if any(row["wrong"] for kind in ("faults", "asked") for row in kept(_ROWS).get(kind, {}).values()) else 0
+
+
+def _one_form(world: World, watch: Watch, form: str, given: argparse.Namespace, *, last: bool) -> None:
+    asked = ask(world, watch.prometheus, _FORMS[form])
+    keep(_ROWS, "asked", form, asked)
+    print(asked, flush=True)
+    if not last:
+        return
+    if given.clean:
+        seen = clean(watch, given.clean, _FORMS[form])
+        keep(_ROWS, "clean", form, seen)
+        print(seen, flush=True)
+    if given.faults != "-":
+        make_faults(world, watch, given.faults, given.factor)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
