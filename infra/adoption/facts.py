@@ -15,7 +15,7 @@ from infra.review.snapshots import Objects, Snapshot, current_snapshot
 from infra.settings import StackSettings
 
 #: The kinds that copy records.
-_COPYING = ("KafkaConnect", "KafkaMirrorMaker2")
+_COPYING = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2")
 _WHY = "A take-over compares every object that the stack declares with the one in the cluster."
 _PERMISSION = (
     "let the account of the stack's Kubernetes context get what `replicate render` writes, get namespaces, and list "
@@ -27,8 +27,9 @@ _PERMISSION = (
 class Facts:
     """What was seen. `live` holds the declared objects that exist; of Secrets only that they do.
 
-    `known` are those in Pulumi's state. `others` run Connect and are not declared; `config_maps` are those that live
-    objects read. `without_namespace` and `not_served` are declared, and cannot be created.
+    `known` are those in Pulumi's state. `others` may copy records and are not declared; they were looked for in the
+    whole cluster, or in the namespaces of `searched`. `config_maps` are those that live objects read.
+    `without_namespace` and `not_served` are declared, and cannot be created.
     """
 
     stack: str
@@ -36,6 +37,7 @@ class Facts:
     live: Mapping[Identity, Manifest]
     known: frozenset[Identity]
     others: Sequence[Manifest] = ()
+    searched: tuple[str, ...] = ()
     config_maps: Sequence[Manifest] = ()
     without_namespace: frozenset[str] = frozenset()
     not_served: frozenset[tuple[str, str]] = frozenset()
@@ -64,10 +66,11 @@ def read_facts(settings: StackSettings) -> Facts:
         not_served = frozenset(_not_served(api, bodies))
         seen = [body for body in bodies if (body["apiVersion"], body["kind"]) not in not_served]
         live = {identity(body): found for body in seen if (found := _live(api, body)) is not None}
-        others = [each for each in _others(api, version, bodies) if identity(each) not in live]
+        searched = _allowed(api, version, bodies)
+        others = [each for each in _others(api, version, searched) if identity(each) not in live]
         config_maps = config_maps_of(api, list(live.values()))
         without = frozenset(_missing_namespaces(api, bodies))
-    return Facts(settings.stack, declared, live, known, others, config_maps, without, not_served)
+    return Facts(settings.stack, declared, live, known, others, searched, config_maps, without, not_served)
 
 
 def _not_served(api: KubernetesApi, bodies: Sequence[Manifest]) -> Iterator[tuple[str, str]]:
@@ -89,10 +92,27 @@ def _live(api: KubernetesApi, body: Manifest) -> Manifest | None:
     return {"apiVersion": found["apiVersion"], "kind": "Secret", "metadata": metadata}
 
 
-def _others(api: KubernetesApi, version: str, bodies: Sequence[Manifest]) -> Iterator[Manifest]:
-    namespaces = sorted({body["metadata"].get("namespace", "") for body in bodies} - {""})
+def _allowed(api: KubernetesApi, version: str, bodies: Sequence[Manifest]) -> tuple[str, ...]:
+    """The namespaces to look in: those of the stack if the account may not list everything, else none."""
+    try:
+        api.list_all(version, _COPYING[0])
+    except ApiError as error:
+        if error.not_found:
+            return ()
+        if not error.forbidden:
+            raise
+        return tuple(sorted({body["metadata"].get("namespace", "") for body in bodies} - {""}))
+    return ()
+
+
+def _others(api: KubernetesApi, version: str, searched: Sequence[str]) -> Iterator[Manifest]:
     for kind in _COPYING:
-        yield from api.list_where_allowed(version, kind, namespaces, label_selector="")
+        for namespace in searched or (None,):
+            try:
+                yield from api.list_all(version, kind, namespace=namespace)
+            except ApiError as error:
+                if not error.not_found:
+                    raise
 
 
 def _missing_namespaces(api: KubernetesApi, bodies: Sequence[Manifest]) -> Iterator[str]:

@@ -73,8 +73,13 @@ def _proven(facts: Facts, deployment: Deployment, live: Objects) -> Sequence[Eff
     if not any(each["kind"] != "KafkaConnect" for each in documents):
         return ()
     read = read_documents("the cluster", documents).objects
+    flow = deployment.flows[0].name
+    if len(read) < len(documents):
+        lost = sorted({each["metadata"]["name"] for each in documents} - {each.name for each in read})
+        what = f"nobody knows whether records and offsets continue, because {listed(lost)} cannot be read as a mirror"
+        return (Effect(Severity.DATA, "not-compared", flow, "", what),)
     parts = {planned.name: planned.part for planned in deployment.objects if planned.kind == "KafkaConnector"}
-    imported = Imported(deployment.flows[0].name, "", {}, {}, read, parts=parts)
+    imported = Imported(flow, "", {}, {}, read, parts=parts)
     return prove(imported, deployment, _placeholders(facts, read)).effects
 
 

@@ -39,13 +39,17 @@ class PlannedTakeOver:
 
 @dataclass(frozen=True)
 class Plan:
-    """A whole take-over. `refusals` are those that nobody has agreed to; `unused` agreed to nothing."""
+    """A whole take-over. `refusals` are those that nobody has agreed to; `unused` agreed to nothing.
+
+    `searched` are the only namespaces in which something else that copies was looked for, if not the whole cluster.
+    """
 
     stack: str
     objects: tuple[PlannedTakeOver, ...]
     effects: tuple[Effect, ...]
     refusals: tuple[Refusal, ...]
     unused: tuple[str, ...] = ()
+    searched: tuple[str, ...] = ()
 
     @property
     def taken(self) -> tuple[Reference, ...]:
@@ -74,7 +78,7 @@ def planned(facts: Facts, agreed: Collection[str]) -> Plan:
     refusals = tuple(refusals_of(facts, effects, replaced))
     left = tuple(each for each in refusals if each.agreement not in agreed)
     unused = tuple(sorted(set(agreed) - {each.agreement for each in refusals}))
-    return Plan(facts.stack, objects, effects, left, unused)
+    return Plan(facts.stack, objects, effects, left, unused, facts.searched)
 
 
 def _planned(declared: Manifest, live: Manifest | None, facts: Facts) -> PlannedTakeOver:

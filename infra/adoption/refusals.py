@@ -81,34 +81,64 @@ def _not_possible(facts: Facts) -> Iterator[Refusal]:
 def _copied_elsewhere(facts: Facts) -> Iterator[Refusal]:
     """Flows that would be created although something else copies between the same clusters."""
     running = {ends: body for body in facts.others for ends in _ends(body)}
+    groups = {group: body for body in facts.others if (group := _group(body)) is not None}
     for name, deployment in facts.declared.deployments.items():
         objects = facts.declared.objects(name)
         if any(identity(body) in facts.live for body in objects.values() if body["kind"] in _RUNNING):
             continue
         state = deployment_state(name, objects, facts.declared.flows(name))
         ends = {each for connector in state.connectors if (each := _addresses(connector.config)) is not None}
-        for other in {str(reference(running[each])) for each in ends & running.keys()}:
-            yield Refusal(
-                Problem(
-                    deployment.flows[0].name,
-                    "other-kind-runs",
-                    f"{other} copies between the same clusters, and the stack declares other objects for it",
-                    "Both would copy every record, and the new one begins without the offsets of the other.",
-                    "declare it as the kind and with the names that run: `replicate import` writes that. Change the "
-                    "kind afterwards, with the connectors stopped and their offsets carried over "
-                    f"(`replicate offsets {facts.stack} {deployment.flows[0].name} set`).",
-                )
-            )
+        for other in sorted({str(reference(running[each])) for each in ends & running.keys()}):
+            yield _beside(facts.stack, deployment.flows[0].name, other)
+        for workers in state.workers:
+            if (workers.target_address, workers.group) in groups:
+                yield _same_group(groups[workers.target_address, workers.group], workers.group)
 
 
 _RUNNING = ("KafkaConnect", "KafkaMirrorMaker2")
 
 
-def _ends(body: Manifest) -> Iterator[tuple[str, str]]:
-    """Addresses of source and target of each mirror."""
-    if body["kind"] != "KafkaMirrorMaker2":
-        return
+def _beside(stack: str, flow: str, other: str) -> Refusal:
+    agreement = f"{Severity.RE_READ}:{flow}"
+    problem = Problem(
+        flow,
+        "other-kind-runs",
+        f"{other} copies between the same clusters, and the stack declares something else for it",
+        "Both would copy every record that both select, and the new one begins without the offsets of the other.",
+        "declare it as the kind and with the names that run: `replicate import` writes that. Change the kind "
+        f"afterwards, with the connectors stopped and their offsets carried over (`replicate offsets {stack} {flow} "
+        f"set`). If it copies other topics, pass `--agree {agreement}`.",
+    )
+    return Refusal(problem, agreement)
+
+
+def _same_group(other: Manifest, group: str) -> Refusal:
+    return Refusal(
+        Problem(
+            str(reference(other)),
+            "worker-group-taken",
+            f"its workers are the worker group `{group}`, and the stack would create other workers in that group",
+            "The workers of both would run each other's connectors, which they cannot configure.",
+            "give the stack's resource the name and namespace of this one, or set another `connect.groupId`.",
+        )
+    )
+
+
+def _group(body: Manifest) -> tuple[str, str] | None:
+    """Address of the cluster and name of the worker group of a KafkaConnect or KafkaMirrorMaker2."""
+    if body["kind"] not in _RUNNING:
+        return None
     spec = body["spec"]
+    at: Manifest = spec.get("target") or spec
+    group = at.get("groupId") or (at.get("config") or {}).get("group.id")
+    return (str(at.get("bootstrapServers")), str(group)) if group else None
+
+
+def _ends(body: Manifest) -> Iterator[tuple[str, str]]:
+    """Addresses of source and target of each mirror, and of a connector that says them itself."""
+    spec = body["spec"]
+    if body["kind"] == "KafkaConnector" and (found := _addresses(spec.get("config") or {})) is not None:
+        yield found
     clusters: Mapping[str, Manifest] = {str(each.get("alias")): each for each in spec.get("clusters") or []}
     for mirror in spec.get("mirrors") or []:
         source = mirror.get("source") or clusters.get(str(mirror.get("sourceCluster")), {})

@@ -24,14 +24,12 @@ _PERMISSION = "let the account of the stack's Kubernetes context patch what `rep
 
 def take_over(settings: StackSettings, plan: Plan, say: Say) -> Mapping[str, int]:
     """Do what the plan says; returns the number of objects by what the deployment did to them."""
-    deployment.prepare(settings, say)
-    with (
-        api_client(settings, stack_environment(settings).kubernetes_access()) as api,
-        asking_kubernetes(f"stack {settings.stack}", _WHY, _PERMISSION),
-    ):
-        for each in plan.taken:
-            make_yield(api, each)
-    import_objects(settings, plan.taken, say)
+    flows = deployment.prepare(settings, say)
+    with api_client(settings, stack_environment(settings).kubernetes_access()) as api:
+        with asking_kubernetes(f"stack {settings.stack}", _WHY, _PERMISSION):
+            for each in plan.taken:
+                make_yield(api, each)
+        import_objects(settings, api, flows, plan.taken, say)
     return deployment.up(settings, say)
 
 

@@ -75,5 +75,10 @@ def _notes(plan: Plan) -> Iterator[str]:
             "Helm still has these objects in a release: `helm upgrade` would change them and `helm uninstall` delete "
             "them. Make Helm forget the release: `kubectl delete secret -l owner=helm,name=RELEASE`."
         )
+    if plan.searched:
+        yield (
+            f"Only in {', '.join(plan.searched)} was looked for anything else that copies between the same clusters: "
+            "the account may not list other namespaces."
+        )
     for agreement in plan.unused:
         yield f"`--agree {agreement}` agrees to nothing here."

@@ -4,16 +4,18 @@ Pulumi's import refuses an object that is not as the program declares it, unless
 imported with every field ignored; the deployment that follows then sees what differs.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 import pulumi
 
+from components.flows.resolved import ResolvedFlow
 from infra.engine.command import Say
+from infra.engine.deployment import settle_unfinished
 from infra.engine.failures import NoSuchStackError
 from infra.engine.stack import open_stack
 from infra.engine.unfinished import State, pending_creates
-from infra.kubernetes.api import Reference, reference
+from infra.kubernetes.api import KubernetesApi, Reference, reference
 from infra.program import deploy
 from infra.settings import StackSettings
 
@@ -36,15 +38,21 @@ def objects_in(state: State) -> frozenset[Reference]:
     return frozenset(found | {each.object for each in pending_creates(state)})
 
 
-def import_objects(settings: StackSettings, objects: Collection[Reference], say: Say) -> Mapping[str, int]:
-    """Import these objects, and create those that the stack declares and that do not exist; returns their numbers.
+def import_objects(
+    settings: StackSettings,
+    api: KubernetesApi,
+    flows: Sequence[ResolvedFlow],
+    objects: Collection[Reference],
+    say: Say,
+) -> None:
+    """Import these objects, and create those that the flows declare and that do not exist.
 
     An object that is in the state already is left alone. Raises CannotRunError if the engine fails.
     """
     with open_stack(settings) as stack:
+        settle_unfinished(stack, api, flows, say)
         program = partial(_importing, frozenset(objects), partial(deploy, settings.stacks, settings.allow_unproven))
-        result = stack.up(on_output=say, on_error=say, suppress_outputs=True, show_secrets=False, program=program)
-    return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
+        stack.up(on_output=say, on_error=say, suppress_outputs=True, show_secrets=False, program=program)
 
 
 def _importing(objects: Collection[Reference], program: Callable[[], None]) -> None:

@@ -4,6 +4,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pulumi import automation
+
 from components.contract.problems import CannotRunError, raise_errors
 from components.flows.resolved import ResolvedFlow
 from components.render.deployments import deployments
@@ -13,7 +15,7 @@ from infra.engine.stack import open_stack
 from infra.engine.unfinished import settle
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client
-from infra.kubernetes.api import Reference, reference
+from infra.kubernetes.api import KubernetesApi, Reference, reference
 from infra.kubernetes.api_switch import require_ready_for_v1
 from infra.kubernetes.config_maps import require_config_maps
 from infra.kubernetes.monitoring_kinds import require_prometheus_operator
@@ -46,7 +48,7 @@ def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
     flows = prepare(settings, say)
     with open_stack(settings, overwrite=refresh) as stack:
         api = api_client(settings, stack_environment(settings).kubernetes_access())
-        settle(stack, api, lambda: _declared(flows), say)
+        settle_unfinished(stack, api, flows, say)
         secrets = secret_versions(api, flows)
         # Nobody reads the configuration that Pulumi would decrypt for the summary.
         result = stack.up(
@@ -66,6 +68,11 @@ def prepare(settings: StackSettings, say: Say) -> tuple[ResolvedFlow, ...]:
     for sentence in stack_environment(settings).before_deploy(flows):
         say(sentence)
     return flows
+
+
+def settle_unfinished(stack: automation.Stack, api: KubernetesApi, flows: Sequence[ResolvedFlow], say: Say) -> None:
+    """Settle what an unfinished deployment of the stack left; see `unfinished`."""
+    settle(stack, api, lambda: _declared(flows), say)
 
 
 def _declared(flows: Sequence[ResolvedFlow]) -> set[Reference]:

@@ -4,18 +4,20 @@ those of a stack that was imported from them. Nothing replicates here; nobody re
 import re
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from pulumi import automation
 from typer.testing import CliRunner
 
 from infra.commands.app import app
 from infra.engine import deployment
 from infra.engine.adoption import known_objects
+from infra.engine.stack import open_stack
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
 from infra.local.provider import serve
 from infra.settings import read_settings
@@ -26,6 +28,8 @@ from tests.repository import ROOT
 
 pytestmark = pytest.mark.usefixtures("stopped_programs")
 V1 = "kafka.strimzi.io/v1"
+KINDS = [(V1, kind) for kind in ("KafkaConnect", "KafkaMirrorMaker2", "KafkaConnector")]
+KINDS += [("v1", "ConfigMap"), *(("rbac.authorization.k8s.io/v1", kind) for kind in ("Role", "RoleBinding"))]
 AGREED = ("--agree", "restart:workers")
 
 
@@ -111,8 +115,8 @@ def world(
         monkeypatch.setenv("PULUMI_DEBUG_PROVIDERS", f"kubernetes:{port}")
         yield World(tmp_path, server, namespace, tool)
         # What copies between the same clusters in another namespace would be in the way of the next test.
-        for kind in ("KafkaConnect", "KafkaMirrorMaker2", "KafkaConnector"):
-            for each in server.api.list_all(V1, kind, namespace=namespace):
+        for version, kind in KINDS:
+            for each in server.api.list_all(version, kind, namespace=namespace):
                 server.api.delete(reference(each))
 
 
@@ -196,19 +200,24 @@ def test_what_was_applied_as_rendered_changes_only_its_owner(world: World) -> No
     assert world.live(Reference(V1, "KafkaConnector", world.namespace, "source"))["spec"]["tasksMax"] == 5
 
 
-@pytest.mark.parametrize("step", ["import_objects", "deployment.up"])
-def test_an_interrupted_take_over_ends_right_the_second_time(
-    world: World, step: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = world.made_by("helm")
-    world.imported()
-    before = world.uids(made)
+@contextmanager
+def interrupted_at(step: str) -> Iterator[None]:
+    """A take-over that ends with Ctrl-C where this step would begin."""
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(f"infra.adoption.taking_over.{step}", interrupted)
+        yield
+
+
+@pytest.mark.parametrize("step", ["import_objects", "deployment.up"])
+def test_an_interrupted_take_over_ends_right_the_second_time(world: World, step: str) -> None:
+    made = world.made_by("helm")
+    world.imported()
+    before = world.uids(made)
+    with interrupted_at(step):
         assert world.code("adopt", "prod", "--yes", *AGREED) != 0
     known = "Pulumi knows 8" if step == "deployment.up" else "Pulumi knows 0"
     assert known in world.said("adopt", "prod", *AGREED)
@@ -216,6 +225,28 @@ def test_an_interrupted_take_over_ends_right_the_second_time(
     assert code == 0, said
     assert world.uids(made) == before
     assert "manages all of it already" in world.said("adopt", "prod")
+
+
+def test_what_a_killed_take_over_created_is_recorded_by_the_next(world: World) -> None:
+    """An engine that is killed while it creates what is missing leaves an object that its state does not have."""
+    made = world.made_by("helm")
+    world.imported()
+    settings = read_settings("prod", world.project / "stacks")
+    with interrupted_at("deployment.up"):
+        assert world.code("adopt", "prod", "--yes", *AGREED) != 0
+    with open_stack(settings, create=False) as stack:
+        exported = stack.export_stack()
+        state: Any = exported.deployment
+        lost = next(each for each in state["resources"] if each["type"].endswith(":KafkaConnector"))
+        kept = [each for each in state["resources"] if each["urn"] != lost["urn"]]
+        begun = {key: value for key, value in lost.items() if key not in ("id", "outputs")}
+        pending = [{"type": "creating", "resource": begun}]
+        halved = {**state, "resources": kept, "pending_operations": pending}
+        stack.import_stack(automation.Deployment(version=exported.version, deployment=halved))
+    before = world.uids(made)
+    code, said = world.call("adopt", "prod", "--yes", *AGREED)
+    assert code == 0, said
+    assert world.uids(made) == before
 
 
 def test_objects_of_another_stack_are_not_taken_from_it(world: World) -> None:

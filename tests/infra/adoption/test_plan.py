@@ -257,6 +257,50 @@ def test_a_change_of_kind_is_refused_by_what_runs(tmp_path: Path, version: str) 
     assert problem.what.startswith("KafkaMirrorMaker2 kafka/mm2 copies between the same clusters")
 
 
+def test_what_copies_other_topics_between_the_clusters_is_agreed_to_by_name(tmp_path: Path) -> None:
+    mirror = a_mirror("kafka.useast.example.com:9093", "kafka.uswest.example.com:9093")
+    nothing = facts(declared(tmp_path), live={}, others=[mirror])
+    assert planned(nothing, ["re-read:orders"]).problems == ()
+
+
+def test_connectors_under_other_names_are_in_the_way_of_new_ones(tmp_path: Path) -> None:
+    """Otherwise a name that was mistyped would copy every record twice."""
+    ends = ("source", "useast"), ("target", "uswest")
+    config = {f"{side}.cluster.bootstrap.servers": f"kafka.{name}.example.com:9093" for side, name in ends}
+    metadata = {"name": "copies", "namespace": "kafka"}
+    other = {"apiVersion": "kafka.strimzi.io/v1", "kind": "KafkaConnector", "metadata": metadata}
+    nothing = facts(declared(tmp_path), live={}, others=[{**other, "spec": {"config": config}}])
+    (problem,) = planned(nothing, ()).problems
+    assert (problem.code, problem.what.partition(" copies")[0]) == ("other-kind-runs", "KafkaConnector kafka/copies")
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta2"])
+def test_workers_of_the_same_group_under_another_name_are_refused(tmp_path: Path, version: str) -> None:
+    snapshot = declared(tmp_path)
+    (workers,) = [each["spec"] for each in snapshot.objects("orders").values() if each["kind"] == "KafkaConnect"]
+    group, address = workers["groupId"], workers["bootstrapServers"]
+    named = {"groupId": group} if version == "v1" else {"config": {"group.id": group}}
+    metadata = {"name": "other", "namespace": "kafka"}
+    other = {"apiVersion": f"kafka.strimzi.io/{version}", "kind": "KafkaConnect", "metadata": metadata}
+    spec = {"bootstrapServers": address, **named}
+    (problem,) = planned(facts(snapshot, live={}, others=[{**other, "spec": spec}]), ()).problems
+    assert (problem.code, problem.where) == ("worker-group-taken", "KafkaConnect kafka/other")
+    assert (
+        planned(facts(snapshot, live={}, others=[{**other, "spec": {**spec, "bootstrapServers": "x"}}]), ()).problems
+        == ()
+    )
+
+
+def test_what_cannot_be_compared_is_of_the_gravest_severity(tmp_path: Path) -> None:
+    """Nobody may take it for unchanged."""
+
+    def edit(objects: dict[str, Manifest]) -> None:
+        del objects["connect"]["spec"]["bootstrapServers"]
+
+    plan = planned(facts(declared(tmp_path), edit), ())
+    assert "not-compared" in [each.code for each in plan.effects if each.severity is Severity.DATA]
+
+
 def test_a_mirror_between_other_clusters_is_nobodys_business(tmp_path: Path) -> None:
     mirror = a_mirror("kafka.uswest.example.com:9093", "kafka.useast.example.com:9093")
     assert planned(facts(declared(tmp_path), live={}, others=[mirror]), ()).problems == ()
