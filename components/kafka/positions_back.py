@@ -31,7 +31,7 @@ class PositionBack:
     `newest` is the offset of the record of the last copy below `committed`; `unless_before` is the lowest one of those
     that were sent again behind it. `never_crossed` records below `offset` have no copy, so that the group did not get
     them on the remote partition. `deleted` records that the group has not consumed are on the remote partition only,
-    because retention was faster on the other side.
+    because retention was faster on the other side. If it has `lost` records, the remote partition deleted them first.
     """
 
     committed: int
@@ -40,6 +40,7 @@ class PositionBack:
     deleted: int = 0
     newest: int | None = None
     unless_before: float = math.inf
+    lost: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,10 @@ class PartitionBack:
 
     def _consumed_until(self, position: PositionBack, left_at: int) -> int:
         """A record below which the group has consumed everything from `left_at` on."""
+        if position.lost:
+            return 0
         began = self.began.get(left_at, math.inf)
-        if not position.unless_before or position.committed < began:
+        if position.committed < began:
             return int(min(position.offset, position.unless_before))
         newest = [record for at, record in self.turns if began <= at < position.committed]
         if position.newest is not None and began < position.committed:
@@ -139,13 +142,13 @@ def positions_back(
 
 
 def _doubted(found: Iterable[PositionBack], again: Mapping[int, int], remote_start: int) -> Iterator[PositionBack]:
-    """The positions with what was sent again behind them; a group may have lost what was deleted behind it."""
+    """The positions with what was sent again behind them, and whether something was deleted there."""
     lowest = math.inf
     in_order = sorted(found, key=lambda each: each.committed)
     for placed in range(len(in_order), 0, -1):
         lowest = min(lowest, again.get(placed, math.inf))
         position = in_order[placed - 1]
-        yield replace(position, unless_before=0 if position.committed < remote_start else lowest)
+        yield replace(position, unless_before=lowest, lost=position.committed < remote_start)
 
 
 @dataclass

@@ -134,6 +134,7 @@ class Night(RuleBasedStateMachine):
             at_most = len(again)
         assert len(again) <= at_most, f"{sorted(again)} are read again, and at most {at_most} announced"
         self.on_source, self.here = True, offset
+        self.consumed -= again
 
     def logs(self) -> tuple[PartitionLog, PartitionLog]:
         partition = self.partition

@@ -98,6 +98,7 @@ def test_nothing_is_skipped_and_nothing_read_twice_whatever_was_sent_again() -> 
         pytest.param("abcdefcdef", 8, 3, 4, 2, id="it began there, and has read one"),
         pytest.param("abcdefcdef", 6, 0, 6, 0, id="it began before all that was sent again"),
         pytest.param("abcdefcdef", 5, 3, 3, 2, id="it may have begun further before"),
+        pytest.param("aba", 2, 1, 2, 0, id="the first record of all was sent again"),
         pytest.param("abcdefcdef", 10, 3, 6, 0, id="it has read the last copies"),
         pytest.param("abcdef", 4, 6, 6, 0, id="it had read on where it left"),
         pytest.param("abcdef", 4, 2, 4, 0, id="nothing was sent again"),
