@@ -82,10 +82,12 @@ class Runtime:
     def plugin_path(self) -> Path:
         return self.state_dir / "plugins"
 
-    @property
-    def class_path(self) -> tuple[Path, ...]:
-        """The jars of a worker, as an image has them: the metrics' reporters are always among them."""
-        return (self.connect_lib / "*", self.metrics_lib / "*")
+    def class_path(self, exported: Exported | None = None) -> tuple[Path, ...]:
+        """The jars of a worker. The JMX exporter holds other versions of classes that the reporter uses, so that none
+        may be in the other's class path."""
+        by_reporter = exported is not None and exported.rules is None
+        jars = sorted(self.metrics_lib.glob("*.jar")) if by_reporter else []
+        return (self.connect_lib / "*", *(jar for jar in jars if "javaagent" not in jar.name))
 
     @property
     def ledger(self) -> Path:
@@ -172,7 +174,8 @@ class Workers:
             write_private(rules, exported.rules)
         if worker_log.exists():
             worker_log.replace(folder / f"{stem}.previous.log")
-        exporter, class_path = agent(self._runtime.metrics_lib, exported, rules), self._runtime.class_path
+        exporter = agent(self._runtime.metrics_lib, exported, rules)
+        class_path = self._runtime.class_path(exported)
         command: list[str | Path] = [
             self._runtime.jdk.java,
             *jvm,
@@ -218,7 +221,7 @@ class Workers:
         self._save()
 
     def _grace_seconds(self) -> float:
-        archive = archive_file(self._runtime.jdk, MAIN_CLASS, *self._runtime.class_path)
+        archive = archive_file(self._runtime.jdk, MAIN_CLASS, *self._runtime.class_path())
         return STOP_GRACE_SECONDS if archive.exists() else _WRITING_SECONDS
 
     def folder(self, key: Key) -> Path:

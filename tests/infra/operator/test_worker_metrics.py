@@ -7,7 +7,9 @@ import pytest
 
 from infra.local.operator.worker_metrics import Exported, agent, on_this_port, port_of
 from infra.local.operator.worker_pods import worker_pod
+from infra.local.operator.worker_processes import Runtime
 from infra.local.operator.worker_properties import worker_properties
+from infra.machine.jdk import Jdk
 from tests.infra.operator.builders import a_connect, a_v1beta2_connect
 
 REPORTER = "io.strimzi.kafka.metrics.prometheus.ClientMetricsReporter"
@@ -70,3 +72,13 @@ def test_prometheus_finds_the_port_in_the_pod() -> None:
 def test_workers_of_v1beta2_report_by_the_jmx_exporter_too() -> None:
     assert a_v1beta2_connect(metricsConfig=RULES).metrics == RULES
     assert "metricsConfig" not in a_v1beta2_connect(metricsConfig=RULES).ignored_fields
+
+
+def test_neither_exporter_is_in_the_class_path_of_the_other(tmp_path: Path) -> None:
+    """They hold other versions of the same classes: the reporter would answer no scrape."""
+    for name in ("client-metrics-reporter-0.3.0.jar", "jmx_prometheus_javaagent-1.0.1.jar"):
+        (tmp_path / name).touch()
+    runtime = Runtime(Jdk(tmp_path, 21), Path("/connect"), tmp_path, tmp_path, tmp_path)
+    connect = Path("/connect/*")
+    assert runtime.class_path() == runtime.class_path(Exported(20_001, "rules: []")) == (connect,)
+    assert runtime.class_path(Exported(20_001)) == (connect, tmp_path / "client-metrics-reporter-0.3.0.jar")
