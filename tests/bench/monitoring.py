@@ -32,7 +32,7 @@ from infra.stack_checks import resolved_flows
 from infra.waiting import DeadlineError, NotYetError, wait_for
 from tests.bench.fault_stack import STACK, World
 from tests.bench.monitoring_faults import FAULTS, Fault
-from tests.bench.monitoring_page import Asked, Clean, Seen, keep, kept, write_table
+from tests.bench.monitoring_page import NOT_MADE, Asked, Clean, Seen, keep, kept, write_table
 from tests.bench.monitoring_queries import Answer, Prometheus, Watch, queries
 from tests.bench.monitoring_stack import deploy, everything, publish, running, shorten
 
@@ -102,7 +102,7 @@ def one_by_one(
             quiet(watch, fault.flow)
             seen = made(world, watch, fault, fors[fault.flow, fault.alert], factor)
         except Exception as error:  # noqa: BLE001  # whatever a fault meets, the others go on
-            seen = Seen(fault.what, fault.alert, None, None, (), (f"not made: {type(error).__name__}: {error}",))
+            seen = Seen(fault.what, fault.alert, None, None, (), (f"{NOT_MADE}: {type(error).__name__}: {error}",))
         keep(_ROWS, "faults", fault.what, seen)
         print(seen, flush=True)
 
@@ -165,10 +165,8 @@ def main() -> int:
     given = parsed()
     if given.write:
         rows = kept(_ROWS)
-        rows["faults"] = {
-            each.what: rows["faults"][each.what] for each in FAULTS if each.what in rows.get("faults", {})
-        }
-        write_table(_ROOT / "infra" / "README.md", rows, datetime.now(UTC).strftime("%d %B %Y"), given.factor)
+        page, when = _ROOT / "infra" / "README.md", datetime.now(UTC).strftime("%d %B %Y")
+        write_table(page, rows, [each.what for each in FAULTS], when, given.factor)
         return 0
     console = Console(stderr=True, highlight=False, width=200)
     try:

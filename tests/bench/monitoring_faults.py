@@ -9,13 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its stubs
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    ResourceType,
-)
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -27,7 +20,7 @@ from components.kafka.login_modules import LOGIN_MODULES
 from infra.local import paths
 from infra.local.build import artifacts
 from infra.local.certificates import Authority
-from infra.local.endpoints import ADMIN, Region
+from infra.local.endpoints import ADMIN
 from infra.local.parts import operator as operator_part
 from infra.local.parts import processes
 from infra.local.parts.part import java_command, plain_environment
@@ -37,7 +30,6 @@ from tests.bench.fault_connectors import FAILING
 from tests.bench.fault_places import Place, delete_topics, expect_ends
 from tests.bench.fault_stack import World
 from tests.bench.monitoring_stack import RECORDS, a_topic, write
-from tests.spark.scenes import CALL_SECONDS
 
 Making = Callable[[World], AbstractContextManager[object]]
 
@@ -119,15 +111,6 @@ def _failing(world: World) -> Iterator[None]:
         world.deployed.edit_connector(name, {"config": dict.fromkeys(FAILING)})
 
 
-def _set(region: Region, topic: str, key: str, value: str) -> None:
-    entry = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
-    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
-    # One that nobody refers to fails what it was asked.
-    admin = AdminClient(region.client_config(ADMIN))
-    for future in admin.incremental_alter_configs([resource]).values():
-        future.result(CALL_SECONDS)
-
-
 def _replicated(world: World, topic: str) -> str:
     """A new topic whose records are on the target; returns its remote topic."""
     a_topic(world.east, topic)
@@ -139,15 +122,16 @@ def _replicated(world: World, topic: str) -> str:
 
 @contextmanager
 def _stalled(world: World) -> Iterator[None]:
-    """The target takes no record of one partition, for it wants more replicas than there are; the others move."""
-    topic = f"logs-stalled-{world.run}"
-    remote = _replicated(world, topic)
-    _set(world.west, remote, "min.insync.replicas", "2")
-    write(world.east, topic, 0, 5, 1)
+    """Somebody leaves a topic out of the connector's list by hand; its partition stands still, and the others move."""
+    topic, name = f"logs-stalled-{world.run}", "traffic-logs-source"
+    _replicated(world, topic)
+    before = world.deployed.connector(name)["spec"]["config"]["topics"]
+    world.deployed.edit_connector(name, {"config": {"topics": "logs-app"}})
     try:
+        write(world.east, topic, 0, 5, 1)
         yield
     finally:
-        _set(world.west, remote, "min.insync.replicas", "1")
+        world.deployed.edit_connector(name, {"config": {"topics": before}})
 
 
 @contextmanager
@@ -270,8 +254,8 @@ def _never_validated(world: World) -> Iterator[None]:
         core.create_namespaced_config_map(namespace, body)
 
 
-#: A worker that starts with credentials that are refused reports nothing at first, and some of its tasks fail.
-_OF_A_RESTART = ("MirrorMetricsAbsent", "MirrorTaskFailed")
+#: A worker that starts with credentials that are refused has connectors that fail, so that nothing reports records.
+_OF_A_RESTART = ("MirrorMetricsAbsent", "MirrorHeartbeatSilent")
 #: The faults of one flow are made one after the other, those of different flows at the same time.
 FAULTS = (
     Fault("one partition stands still, the others move", "traffic-logs", _stalled, "MirrorPartitionStalled", 25),
@@ -281,13 +265,13 @@ FAULTS = (
     Fault("a worker is killed again and again", "stock", _killed, "MirrorMetricsAbsent", 8),
     Fault("a remote topic is deleted, and may not be created", "stock", _deleted, "MirrorTopicMissing", 10),
     Fault("a task fails", "orders", _failing, "MirrorTaskFailed", 8),
-    Fault("the client certificate has expired", "orders", _expired, "MirrorHeartbeatSilent", 12, _OF_A_RESTART),
+    Fault("the client certificate has expired", "orders", _expired, "MirrorTaskFailed", 8, _OF_A_RESTART),
     Fault(
         "the password in the Secret is wrong",
         "traffic-sales",
         _wrong_password,
-        "MirrorHeartbeatSilent",
-        12,
+        "MirrorTaskFailed",
+        8,
         _OF_A_RESTART,
     ),
     Fault("nobody has validated", "ledger-to-uswest", _never_validated, "MirrorVerdictStale", 12),
