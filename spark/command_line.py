@@ -48,7 +48,8 @@ def parser() -> argparse.ArgumentParser:
         "--depth",
         choices=[each.value for each in Depth],
         default=Depth.FULL.value,
-        help="quick: of each partition only the newest records, which is never published (default: full)",
+        help="quick: of each partition only the newest records, which is never published; incremental: only what the "
+        "newest published verdict has not proven (default: full)",
     )
     session = arguments.add_argument_group("Spark, if not started by spark-submit")
     session.add_argument("--master", default="local[*]", help="Spark master (default: local[*])")

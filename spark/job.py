@@ -66,6 +66,7 @@ def check_flow(
     checks: list[CheckOutcome] = []
     failure: Finding | None = None
     topic_ids: TopicIds = {}
+    depth = options.depth
     try:
         with (
             open_flow(flow, spark, resolve, options.progress) as opened,
@@ -76,6 +77,7 @@ def check_flow(
             if not readings.without_loops.partitions:
                 why_not |= {check.name: _ALL_LOOP for check in CHECKS if check.needs_topics}
             checks = [_accepting(_outcome(check, readings), flow) for check in CHECKS if check.name not in why_not]
+            depth = readings.reached_depth
     except CannotRunError as error:
         checks, failure = [], _finding(error)
     return FlowOutcome(
@@ -93,7 +95,7 @@ def check_flow(
         shape=flow.shape,
         advice=advice(flow),
         topic_ids=topic_ids,
-        depth=options.depth,
+        depth=depth,
     )
 
 

@@ -6,6 +6,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from spark.guards import ASIDE, COMPARED, SOURCE, TARGET, UNCOMMITTED
 
 SAMPLES = 20
+#: No difference: see `reached`.
+REACHED = "reached"
 
 
 def paired(digests: DataFrame, newest_first: bool = False) -> DataFrame:
@@ -117,6 +119,28 @@ def _kind() -> Column:
         .when(F.col("known"), "duplicated")
         .when(target < F.col("first_target"), "extra-head")
         .otherwise("extra")
+    )
+
+
+def reached(pairs: DataFrame, judged: DataFrame) -> DataFrame:
+    """Where the records before `proven_end` of the source end on the target: key topic, partition, kind; columns as
+    `differences` has them. `records` counts those that both sides hold, `first` and `last` are offsets of the target.
+
+    `judged` has topic, partition and proven_end.
+    """
+    source, target = F.col("source_offset"), F.col("target_offset")
+    return (
+        pairs.select("topic", "partition", "source_offset", "target_offset")
+        .join(F.broadcast(judged.select("topic", "partition", "proven_end")), on=["topic", "partition"], how="inner")
+        .where(source.isNotNull() & target.isNotNull() & (source < F.col("proven_end")))
+        .groupBy("topic", "partition")
+        .agg(
+            F.count(F.lit(1)).alias("records"),
+            F.min("target_offset").alias("first"),
+            F.max("target_offset").alias("last"),
+        )
+        .withColumn("samples", F.array().cast("array<struct<offset: bigint, time_ms: bigint, digest: string>>"))
+        .withColumn("kind", F.lit(REACHED))
     )
 
 

@@ -1,11 +1,13 @@
 """Reads what an earlier run of the job has published about a flow."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kubernetes import client
 from urllib3.exceptions import HTTPError
 
+from components.contract.evidence import Evidence, read_evidence
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
 from components.contract.published_verdict import config_map_name, entries, read_topic_ids
@@ -15,14 +17,35 @@ from spark.kubernetes_access import api_client
 TIMEOUT_SECONDS = 10
 
 
-def ids_before(flow: FlowParameters, kubeconfig: Path | None) -> TopicIds:
-    """The topics' ids of the flow's newest published verdict; empty if there is none or the job cannot read it."""
+@dataclass(frozen=True)
+class Before:
+    """What the flow's newest published verdict says of its topics; `why_not` says why it has no evidence, if it should
+    have some."""
+
+    topic_ids: TopicIds = field(default_factory=dict)
+    evidence: Evidence | None = None
+    why_not: str = ""
+
+
+def published_before(flow: FlowParameters, kubeconfig: Path | None) -> Before:
+    """Nothing if no verdict was published, or if the job cannot read it."""
     try:
         core = client.CoreV1Api(api_client(kubeconfig))
         data = published_data(core, config_map_name(flow.name), flow.namespace)
     except (CannotRunError, client.ApiException, HTTPError):
-        return {}
-    return read_topic_ids(data or {})
+        return Before(why_not="the published verdict cannot be read")
+    return before_of(data) if data is not None else Before()
+
+
+def before_of(data: Mapping[str, str]) -> Before:
+    """What the entries of the ConfigMap say."""
+    ids = read_topic_ids(data)
+    try:
+        evidence = read_evidence(data)
+    except ValueError as error:
+        return Before(ids, why_not=f"what the newest verdict has proven cannot be used: {error}")
+    none = "the newest verdict has proven nothing to go on from: its parity did not pass, or there was no room for it"
+    return Before(ids, evidence, "" if evidence is not None else none)
 
 
 def published_data(core: client.CoreV1Api, name: str, namespace: str) -> Mapping[str, str] | None:

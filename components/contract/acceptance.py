@@ -41,7 +41,7 @@ ACCEPTABLE: Mapping[str, str] = {
 NOT_ACCEPTABLE = frozenset(
     {
         *("aborted-records", "acl-denied", "acl-missing", "acl-narrower", "authorizer-off", "before-the-start"),
-        *("compacted-apart", "keys-outdated", "keys-undeleted", "marked-elsewhere"),
+        *("compacted-apart", "compared-in-full", "keys-outdated", "keys-undeleted", "marked-elsewhere"),
         *("ca-bundle-cut", "checkpoint-ahead", "checkpoint-behind", "checkpoint-missing", "checkpoint-past-end"),
         *("checkpoints-without-task", "connector-failed", "connector-missing", "connector-not-reported"),
         *("connector-stopped", "connector-without-task"),

@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from components.contract.evidence import EVIDENCE, packed_evidence
 from components.contract.report import (
     SCHEMA_VERSION,
     CheckOutcome,
@@ -29,13 +30,15 @@ from components.contract.wording import numbered
 LABELS = {"app.kubernetes.io/managed-by": "replication-validation"}
 SELECTOR = "app.kubernetes.io/managed-by=replication-validation"
 REPORT, PACKED = "report.json", "report.json.gz"
+#: The entries that are bytes.
+BINARY = frozenset({PACKED, EVIDENCE})
 LEFT_OUT = "findings-left-out"
 #: The verdicts that are published: that of a quick validation never is.
 PUBLISHED = (Verdict.PASS, Verdict.FAIL, Verdict.ERROR)
 #: An older verdict says nothing about the records and groups of today.
 PROOF_HOURS = 24
 #: A longer report is compressed. Kubernetes takes 1 MiB in a ConfigMap, of which the other keys need little.
-_PLAIN_BYTES, _PACKED_BYTES = 256 * 1024, 1_000_000
+_PLAIN_BYTES, _PACKED_BYTES, _ALL_BYTES = 256 * 1024, 1_000_000, 1_040_000
 #: Of a report that is too long even then: so many findings with the same code, and so many characters of each.
 _KEPT, _CHARACTERS = (100, 20, 5, 1), 1_000
 _CHECKS = TypeAdapter(tuple[CheckOutcome, ...])
@@ -67,18 +70,32 @@ def config_map_name(flow: str) -> str:
 
 
 def entries(config_map: Mapping[str, Any]) -> dict[str, str]:
-    """What a ConfigMap holds by key, as `verdict_data` returned it: text, and PACKED in base64."""
+    """What a ConfigMap holds by key, as `verdict_data` returned it: text, and those of BINARY in base64."""
     return {**(config_map.get("data") or {}), **(config_map.get("binaryData") or {})}
 
 
 def verdict_data(flow: FlowOutcome, passing_since: str | None) -> dict[str, str]:
-    """The ConfigMap's entries for an outcome of any size: those of its data and, in base64, PACKED of its binaryData.
+    """The ConfigMap's entries for an outcome of any size: those of its data and, in base64, those of its binaryData.
 
     A long report is compressed, and the data then has a line for each check. If it is too long even so, it lacks
-    findings, but has each code, and a note says how many it lacks.
+    findings, but has each code, and a note says how many it lacks. What was proven is left out if there is no room.
     """
+    data = _report_data(flow, passing_since)
+    if flow.evidence is not None:
+        packed = packed_evidence(flow.evidence)
+        if sum(_size(*each) for each in data.items()) + len(packed) <= _ALL_BYTES:
+            data[EVIDENCE] = base64.b64encode(packed).decode()
+    return data
+
+
+def _size(key: str, value: str) -> int:
+    return len(base64.b64decode(value)) if key in BINARY else len(value.encode())
+
+
+def _report_data(flow: FlowOutcome, passing_since: str | None) -> dict[str, str]:
     since = {"passingSince": passing_since} if passing_since is not None else {}
-    head = {"verdict": flow.verdict.value, "digest": flow.digest, "time": flow.checked_at, **since}
+    named = {"verdict": flow.verdict, "depth": flow.depth, "digest": flow.digest, "time": flow.checked_at}
+    head = {key: str(value) for key, value in (named | since).items()}
     report = _json(flow, indent=2)
     if len(report.encode()) <= _PLAIN_BYTES:
         return {**head, REPORT: report}

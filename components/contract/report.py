@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from components.contract.depth import Depth
+from components.contract.evidence import Evidence, ProvenTopic
 
 SCHEMA_VERSION = 1
 SAMPLES = 20
@@ -96,7 +97,8 @@ class CheckOutcome:
 
     `rows` hold one row for each consumer group or topic, worst first; the document has the first ROWS of them.
     `coverage` is None if the check could not begin, or in a report of an earlier release. `left_out` says what the
-    check did not look at, because nobody asked it to; it then never passes.
+    check did not look at, because nobody asked it to; it then never passes. `proven` is where the
+    next validation may go on if this check passes; the document does not hold it.
     """
 
     name: str
@@ -107,6 +109,7 @@ class CheckOutcome:
     coverage: Coverage | None = None
     rows: tuple[Mapping[str, Scalar], ...] = ()
     left_out: str = ""
+    proven: Mapping[str, ProvenTopic] = field(default_factory=dict)
 
     @property
     def verdict(self) -> Verdict:
@@ -173,6 +176,12 @@ class FlowOutcome:
         if self.error is not None or not self.checks:
             return Verdict.ERROR
         return worst(check.verdict for check in self.checks)
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What was proven of the records, if nobody had to accept anything of it."""
+        passed = (each for each in self.checks if each.verdict is Verdict.PASS and not each.accepted)
+        return next((Evidence(self.digest, each.proven) for each in passed if each.proven), None)
 
     def document(self) -> dict[str, Json]:
         return {

@@ -24,5 +24,9 @@ class OffsetRange(NamedTuple):
         """Number of offsets, which is the number of records if no offset is skipped."""
         return max(0, self.end - self.start)
 
+    def after(self, offset: int) -> "OffsetRange":
+        """The offsets from `offset` on, which is none before the start."""
+        return OffsetRange(max(self.start, offset), max(self.end, offset))
+
     def within(self, other: "OffsetRange") -> "OffsetRange":
         return OffsetRange(max(self.start, other.start), min(self.end, other.end))

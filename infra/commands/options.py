@@ -27,7 +27,8 @@ CatchUpSeconds = Annotated[
 DepthOption = Annotated[
     Depth,
     typer.Option(
-        help="How deep to look: quick compares the newest records of each partition only, and its verdict is partial."
+        help="How deep to look: quick compares the newest records of each partition only, and its verdict is partial; "
+        "incremental compares what the newest published verdict has not proven; full compares all."
     ),
 ]
 

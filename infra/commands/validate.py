@@ -41,7 +41,7 @@ def validate(
     publish: Annotated[
         bool, typer.Option("--publish", help="Publish the verdict as a ConfigMap in the flow's namespace.")
     ] = False,
-    depth: DepthOption = Depth.FULL,
+    depth: DepthOption = Depth.INCREMENTAL,
     catch_up_seconds: CatchUpSeconds = 30,
     declared: Annotated[
         bool, typer.Option("--declared", help="Validate what the stack's files declare, without Pulumi.")

@@ -18,6 +18,7 @@ from components.kafka.positions import TopicPartition
 from components.kafka.rings import Ring, rings_of_topics
 from spark.checks.access import check_access
 from spark.checks.connectors import judge_when_reported
+from spark.checks.evidence import Earlier, why_not_flow
 from spark.checks.first_pass import FirstPass, read_first_pass
 from spark.checks.heartbeats import Observer, check_heartbeats, shared_with
 from spark.checks.loops import Loop, find_loops, without_loops
@@ -28,11 +29,12 @@ from spark.checks.parts import check_division, parts_of
 from spark.checks.quick_parity import Ends, check_tails, read_ends
 from spark.checks.recreated import compared, recreated_findings
 from spark.checks.retention import check_retention
+from spark.checks.topic_identity import topics_now
 from spark.checks.topic_settings import topic_setting_findings
 from spark.checks.translation import SyncHistory
 from spark.connector_objects import read_objects
 from spark.flows import OpenFlow
-from spark.published import ids_before
+from spark.published import Before, published_before
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,30 @@ class SharedReadings:
         """Both sides' logs, for a quick validation."""
         return read_ends(self.without_loops, self.catch_up_seconds, self.syncs)
 
+    @cached_property
+    def before(self) -> Before:
+        """What the newest published verdict says."""
+        return published_before(self.flow.parameters, self.kubeconfig)
+
+    @cached_property
+    def earlier(self) -> Earlier:
+        """What this validation need not compare again."""
+        flow = self.without_loops
+        now = topics_now(flow)
+        if self.depth is not Depth.INCREMENTAL:
+            return Earlier(now=now)
+        evidence = self.before.evidence
+        why_not = self.before.why_not if evidence is None else why_not_flow(flow.parameters, evidence)
+        return Earlier(evidence, why_not, now)
+
+    @property
+    def reached_depth(self) -> Depth:
+        """How deep the checks have looked: a validation that finds nothing to go on from looks at everything."""
+        if self.depth is not Depth.INCREMENTAL:
+            return self.depth
+        looked = self._first_pass
+        return Depth.INCREMENTAL if isinstance(looked, FirstPass) and looked.proven else Depth.FULL
+
     @property
     def first_pass(self) -> FirstPass:
         """Counts and digests of both sides; raises what kept them from being read, without trying a second time."""
@@ -65,7 +91,7 @@ class SharedReadings:
     @cached_property
     def _first_pass(self) -> FirstPass | CannotRunError:
         try:
-            return read_first_pass(self.without_loops, self.catch_up_seconds, self.syncs)
+            return read_first_pass(self.without_loops, self.catch_up_seconds, self.syncs, self.earlier)
         except CannotRunError as error:
             return error
 
@@ -113,8 +139,9 @@ def _check_parity(read: SharedReadings) -> CheckOutcome:
     if read.depth is Depth.QUICK:
         outcome = check_tails(flow, read.ends, read.catch_up_seconds, read.syncs, len(read.rings))
     else:
-        outcome = check_parity(flow, read.first_pass, read.loops, read.catch_up_seconds, read.syncs)
-    before = ids_before(flow.parameters, read.kubeconfig)
+        first_pass, topics = read.first_pass, read.earlier.now
+        outcome = check_parity(flow, first_pass, read.loops, read.catch_up_seconds, read.syncs, topics)
+    before = read.before.topic_ids
     return replace(
         outcome,
         findings=(

@@ -4,12 +4,14 @@ import time
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
+from typing import NamedTuple
 
 from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark import pairing, readers, transforms
 from spark.checks.beginnings import known_starts, owed_ends, without_start
 from spark.checks.causes import by_newest, made_anew, times_sent_again, with_expired, with_late, with_replaced
+from spark.checks.evidence import OVERLAP
 from spark.checks.first_pass import STILL_SECONDS, FirstPass, both_clusters, both_sides, logs_on_target
 from spark.checks.meanings import Difference, Sides
 from spark.checks.open_transactions import settled, unread
@@ -20,20 +22,33 @@ from spark.newest import newest_by_key
 from spark.waiting import wait_until
 
 
+class Comparison(NamedTuple):
+    """The differences between both sides of some partitions, and both logs of each partition.
+
+    `reached` has an offset of the source, the offset of the target behind the records before it, and how many these
+    are; nothing for a partition without such records. `kinds` are the numbers of differing records as they were found.
+    """
+
+    differences: list[Difference]
+    sides: dict[TopicPartition, Sides]
+    reached: Mapping[TopicPartition, tuple[int, int, int]] = MappingProxyType({})
+    kinds: Mapping[TopicPartition, Mapping[str, int]] = MappingProxyType({})
+
+
 def compared(
     flow: OpenFlow,
     first_pass: FirstPass,
     catch_up_seconds: float,
     syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({}),
-) -> tuple[list[Difference], dict[TopicPartition, Sides]]:
-    """The differences in the partitions that disagree, and both logs of those partitions after the comparison.
+) -> Comparison:
+    """The comparison of the partitions that disagree, with both logs of them afterwards.
 
     The syncs were read before, so a log on the target that ends before the newest of them was made anew.
     """
     if not first_pass.disagreeing:
-        return [], {}
-    differences, sides = _after_waiting(flow, first_pass, catch_up_seconds, syncs)
-    differences = by_newest(differences, sides)
+        return Comparison([], {})
+    found = _after_waiting(flow, first_pass, catch_up_seconds, syncs)
+    differences, sides = by_newest(found.differences, found.sides), found.sides
     newest = {each: syncs[each].latest for each in sides if each in syncs}
     written = {each: sync.downstream + 1 for each, sync in newest.items() if sync is not None}
     known = {
@@ -49,7 +64,7 @@ def compared(
     synced = sides if flow.parameters.offset_syncs.enabled else ()
     histories = {each: syncs.get(each, SyncHistory()) for each in synced}
     differences = with_late(with_expired(differences, known, syncs), known, histories)
-    return differences, with_replaced(differences, known)
+    return found._replace(differences=differences, sides=with_replaced(differences, known))
 
 
 def _after_waiting(
@@ -57,7 +72,7 @@ def _after_waiting(
     first_pass: FirstPass,
     catch_up_seconds: float,
     syncs: Mapping[TopicPartition, SyncHistory],
-) -> tuple[list[Difference], dict[TopicPartition, Sides]]:
+) -> Comparison:
     """The comparison once the records that are still due have had their time to arrive."""
     partitions = first_pass.disagreeing
     starts = known_starts(flow.parameters, partitions, syncs)
@@ -65,10 +80,10 @@ def _after_waiting(
         unread_there = _wait_for_the_missing(flow, _owed_by_count(first_pass), catch_up_seconds)
         return _differing(flow, first_pass, starts, unread_there, catch_up_seconds)
     # How many records are due after the start cannot be counted; a first comparison shows it.
-    differences, sides = _differing(flow, first_pass, starts, {}, catch_up_seconds)
-    owed = owed_ends(differences, sides)
+    found = _differing(flow, first_pass, starts, {}, catch_up_seconds)
+    owed = owed_ends(found.differences, found.sides)
     if not owed:
-        return differences, sides
+        return found
     unread_there = _wait_for_the_missing(flow, owed, catch_up_seconds)
     return _differing(flow, first_pass, starts, unread_there, 0)
 
@@ -79,16 +94,18 @@ def _differing(
     starts: Mapping[TopicPartition, int | None],
     target_unread: Mapping[TopicPartition, OffsetRange],
     deadline_seconds: float,
-) -> tuple[list[Difference], dict[TopicPartition, Sides]]:
+) -> Comparison:
     """One comparison of the partitions of `starts`, record by record."""
     partitions = list(starts)
     target_logs = logs_on_target(flow, partitions)
     # A transaction that has outlived one deadline does not get another.
     at_source = settled(flow, flow.source, partitions, 0 if first_pass.unread else deadline_seconds)
     flow.progress(f"{flow.name}: comparing {numbered(len(partitions), 'partition[|s]')} record by record")
+    ends = {each: first_pass.source_logs[each].end for each in partitions}
+    proven_ends = {each: end - OVERLAP for each, end in ends.items()}
     judged = flow.spark.createDataFrame(
-        [(each.topic, each.partition, first_pass.source_logs[each].end, start) for each, start in starts.items()],
-        "topic string, partition int, judged_end bigint, started bigint",
+        [(*each, ends[each], start, proven_ends[each]) for each, start in starts.items()],
+        "topic string, partition int, judged_end bigint, started bigint, proven_end bigint",
     )
     # Partitions that may hold aborted records: a connector that reads uncommitted records has replicated them.
     gapped = {each: log for each, log in at_source.logs.items() if not first_pass.dense(each)}
@@ -97,6 +114,7 @@ def _differing(
     pairs = pairing.paired(sides_read, flow.parameters.start_from == "latest").cache()
     try:
         frame = pairing.differences(pairs, judged).unionByName(pairing.reordered(pairs))
+        frame = frame.unionByName(pairing.reached(pairs, judged))
         rows = readers.rows(frame, both_clusters(flow), "comparing records")
     finally:
         pairs.unpersist()
@@ -106,6 +124,11 @@ def _differing(
         frame = newest_by_key(both_sides(flow, *logs), judged)
         rows += readers.rows(frame, both_clusters(flow), "comparing the newest record of each key")
     sides = _sides_now(flow, first_pass, compacted, partitions, at_source.unread, target_unread)
+    reached = {
+        TopicPartition(row.topic, row.partition): (row.last + 1, row.records)
+        for row in rows
+        if row.kind == pairing.REACHED
+    }
     found = [
         Difference(
             TopicPartition(row.topic, row.partition),
@@ -117,9 +140,15 @@ def _differing(
             tuple((each.offset, each.time_ms, each.digest) for each in row.samples),
         )
         for row in rows
+        if row.kind != pairing.REACHED
     ]
+    kinds: dict[TopicPartition, dict[str, int]] = {each: {} for each in partitions}
+    for each in found:
+        kinds[each.partition][each.kind] = each.records
     newest = {each: first_pass.source[each].newest_ms for each in partitions}
-    return without_start(found, sides, starts, newest, first_pass.began_ms), sides
+    found = without_start(found, sides, starts, newest, first_pass.began_ms)
+    positions = {each: (proven_ends[each], *at) for each, at in reached.items()}
+    return Comparison(found, sides, positions, kinds)
 
 
 def _compacted(flow: OpenFlow, partitions: Collection[TopicPartition]) -> set[TopicPartition]:

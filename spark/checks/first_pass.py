@@ -18,57 +18,26 @@ from types import MappingProxyType
 
 from pyspark.sql import DataFrame
 
+from components.contract.evidence import Proven
 from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark import readers, transforms
 from spark.checks.beginnings import arrived
+from spark.checks.evidence import NOTHING_EARLIER, Earlier, still_hold
 from spark.checks.open_transactions import settled
+from spark.checks.sums import Sums, same_places
+from spark.checks.topic_identity import topics_now
 from spark.checks.translation import SyncHistory
 from spark.estimates import estimates
 from spark.flows import OpenFlow
 from spark.guards import SOURCE, TARGET
-from spark.transforms import PLACED_MODULUS
 from spark.waiting import wait_until
 
+_CHANGED = "topics were made anew or configured meanwhile"
+_DIFFERS = "what follows what was proven differs"
+_NOTHING_LEFT = "the source may hold nothing of what was proven, and nothing else"
 #: If nothing moves on the target for this long, it counts as caught up until the digests show otherwise.
 STILL_SECONDS = 3
-
-
-@dataclass(frozen=True)
-class Sums:
-    """Count and order-free digest of the compared records of one side of a partition.
-
-    `low_placed` and `high_placed` are sums of each record's digest times its offset, modulo PLACED_MODULUS; `first` is
-    the offset of the first record. The other fields are not compared: records that the guard sets `aside` and their
-    digest, records that carry both marks (`looped`) or that a filter drops (`filtered`), and times.
-    """
-
-    records: int = 0
-    low: int = 0
-    high: int = 0
-    aside: int = field(default=0, compare=False)
-    looped: int = field(default=0, compare=False)
-    oldest_ms: int | None = field(default=None, compare=False)
-    newest_ms: int | None = field(default=None, compare=False)
-    low_placed: int = field(default=0, compare=False)
-    high_placed: int = field(default=0, compare=False)
-    first: int | None = field(default=None, compare=False)
-    low_aside: int = field(default=0, compare=False)
-    high_aside: int = field(default=0, compare=False)
-    filtered: int = field(default=0, compare=False)
-
-
-def same_places(source: Sums, target: Sums) -> bool:
-    """Whether equal records stand at the same distances on both sides, so that their order is the same.
-
-    If each record of the target is `shift` offsets further on, the sum of digest times offset differs by `shift` times
-    the sum of the digests. Markers and records sent again change the distances, and then this is False.
-    """
-    if source.first is None or target.first is None:
-        return True
-    shift = target.first - source.first
-    pairs = ((source.low, source.low_placed, target.low_placed), (source.high, source.high_placed, target.high_placed))
-    return all((placed + shift * digests - there) % PLACED_MODULUS == 0 for digests, placed, there in pairs)
 
 
 @dataclass(frozen=True)
@@ -87,6 +56,8 @@ class FirstPass:
     seconds: float
     unread: Mapping[TopicPartition, OffsetRange] = field(default_factory=dict)
     source_read: Mapping[TopicPartition, OffsetRange] = field(default_factory=dict)
+    proven: Mapping[TopicPartition, Proven] = field(default_factory=dict)
+    in_full: Mapping[TopicPartition, str] = field(default_factory=dict)
 
     @property
     def disagreeing(self) -> list[TopicPartition]:
@@ -112,7 +83,9 @@ class FirstPass:
     def dense(self, partition: TopicPartition) -> bool:
         """Whether the source holds a record at each of its offsets: no transactions, nothing compacted."""
         log = self.source_read.get(partition, self.source_logs[partition])
-        return self.source[partition].records + self.source[partition].aside == log.size
+        before = self.proven.get(partition)
+        dense = self.source[partition].records + self.source[partition].aside == log.size
+        return dense and (before is None or before.dense)
 
     @property
     def began_ms(self) -> int | None:
@@ -131,22 +104,81 @@ class FirstPass:
 
 
 def read_first_pass(
-    flow: OpenFlow, catch_up_seconds: float, syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({})
+    flow: OpenFlow,
+    catch_up_seconds: float,
+    syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({}),
+    earlier: Earlier = NOTHING_EARLIER,
 ) -> FirstPass:
     """Wait for the source's open transactions to end and for the target to stop moving, then read both sides of every
-    replicated partition once."""
+    replicated partition once: all of it, or what follows what `earlier` has proven. If that differs, all of it."""
     partitions = flow.replicated_partitions()
     at_source = settled(flow, flow.source, partitions, catch_up_seconds)
     source_logs = at_source.logs
-    wait_while_moving(flow, source_logs, syncs, catch_up_seconds)
+    proven, _ = earlier.usable(source_logs, logs_on_target(flow, partitions))
+    wait_while_moving(flow, source_logs, syncs, catch_up_seconds, proven)
     target_logs = logs_on_target(flow, partitions)
-    read = {**source_logs, **_read_further(flow, source_logs, target_logs)}
-    records = sum(each.size for each in (*read.values(), *target_logs.values()))
+    proven, in_full = earlier.usable(source_logs, target_logs)
+    began = time.monotonic()
+    found = _read(flow, source_logs, target_logs, proven)
+    again = {each: _DIFFERS for each in proven if not found.equal(each)}
+    if (
+        not again
+        and not found.looked_at_a_record
+        and not still_hold([(at, source_logs[one]) for one, at in proven.items()])
+    ):
+        again = dict.fromkeys(proven, _NOTHING_LEFT)
+    if proven and topics_now(flow) != earlier.now:
+        again = dict.fromkeys(proven, _CHANGED)
+    if again:
+        target_logs = {**target_logs, **logs_on_target(flow, list(again))}
+        whole = _read(flow, {each: source_logs[each] for each in again}, {each: target_logs[each] for each in again})
+        found = _Read({**found.read, **whole.read}, {**found.source, **whole.source}, {**found.target, **whole.target})
+    return FirstPass(
+        source_logs,
+        target_logs,
+        found.source,
+        found.target,
+        time.monotonic() - began,
+        at_source.unread,
+        found.read,
+        {each: at for each, at in proven.items() if each not in again},
+        in_full | again,
+    )
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The offsets that were read of the source, and the sums of both sides, by source partition."""
+
+    read: Mapping[TopicPartition, OffsetRange]
+    source: Mapping[TopicPartition, Sums]
+    target: Mapping[TopicPartition, Sums]
+
+    def equal(self, partition: TopicPartition) -> bool:
+        source, target = self.source[partition], self.target[partition]
+        return source == target and same_places(source, target)
+
+    @property
+    def looked_at_a_record(self) -> bool:
+        return any(each.records for each in self.source.values())
+
+
+def _read(
+    flow: OpenFlow,
+    source_logs: Mapping[TopicPartition, OffsetRange],
+    target_logs: Mapping[TopicPartition, OffsetRange],
+    proven: Mapping[TopicPartition, Proven] = MappingProxyType({}),
+) -> _Read:
+    """Read both logs of each partition, from where it is `proven` on."""
+    partitions = list(source_logs)
+    here = {each: log.after(proven[each].source) if each in proven else log for each, log in source_logs.items()}
+    there = {each: log.after(proven[each].target) if each in proven else log for each, log in target_logs.items()}
+    read = {**here, **_read_further(flow, here, there)}
+    records = sum(each.size for each in (*read.values(), *there.values()))
     flow.progress(
         f"{flow.name}: comparing {numbered(len(partitions), 'partition[|s]')}, about {numbered(records, 'record[|s]')}"
     )
-    began = time.monotonic()
-    frame = transforms.partition_sums(both_sides(flow, read, target_logs))
+    frame = transforms.partition_sums(both_sides(flow, read, there))
     found: dict[str, dict[TopicPartition, Sums]] = {
         side: dict.fromkeys(partitions, Sums()) for side in (SOURCE, TARGET)
     }
@@ -168,8 +200,7 @@ def read_first_pass(
             row.high_aside,
             row.filtered,
         )
-    seconds = time.monotonic() - began
-    return FirstPass(source_logs, target_logs, found[SOURCE], found[TARGET], seconds, at_source.unread, read)
+    return _Read(read, found[SOURCE], found[TARGET])
 
 
 def _read_further(
@@ -209,8 +240,10 @@ def wait_while_moving(
     source_logs: Mapping[TopicPartition, OffsetRange],
     syncs: Mapping[TopicPartition, SyncHistory],
     deadline_seconds: float,
+    proven: Mapping[TopicPartition, Proven] = MappingProxyType({}),
 ) -> None:
-    """Return when every partition may be complete by its offsets, or when the target has stopped moving."""
+    """Return when every partition may be complete by its offsets, or when the target has stopped moving. Of those that
+    are `proven`, what follows counts."""
     moved = time.monotonic()
     before: Mapping[TopicPartition, OffsetRange] = {}
 
@@ -220,7 +253,12 @@ def wait_while_moving(
         if now != before:
             before, moved = now, time.monotonic()
         caught_up = all(
-            arrived(flow.parameters, log, now[each], syncs.get(each, SyncHistory()))
+            arrived(
+                flow.parameters,
+                log.after(proven[each].source) if each in proven else log,
+                now[each].after(proven[each].target) if each in proven else now[each],
+                syncs.get(each, SyncHistory()),
+            )
             for each, log in source_logs.items()
         )
         return caught_up or time.monotonic() - moved >= STILL_SECONDS

@@ -11,6 +11,7 @@ The outcome counts the source records up to the judged end. Of the target it cou
 reading, and surplus records. The first pass counts records that are set aside.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -18,7 +19,8 @@ from components.contract.report import CheckName, CheckOutcome, Coverage, Findin
 from components.contract.wording import agreeing, numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks import parts, words
-from spark.checks.comparison import compared
+from spark.checks.comparison import Comparison, compared
+from spark.checks.evidence import TopicNow
 from spark.checks.first_pass import FirstPass
 from spark.checks.loops import Loop, loop_findings
 from spark.checks.marks import mark_findings, read_marks
@@ -33,6 +35,7 @@ from spark.checks.parity_findings import (
     unread_on_source,
     unread_on_target,
 )
+from spark.checks.proving import earlier_counts, earlier_summary, in_full_findings, proven_topics
 from spark.checks.rows import counted_partitions, final_partitions, topic_rows, totals
 from spark.checks.translation import SyncHistory
 from spark.flows import OpenFlow
@@ -45,11 +48,12 @@ def check_parity(
     loops: Sequence[Loop] = (),
     catch_up_seconds: float = 0,
     syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({}),
+    topics: Mapping[str, TopicNow] = MappingProxyType({}),
 ) -> CheckOutcome:
     """Compare the partitions that differ in the first pass record by record, and judge.
 
     `syncs` show where a flow with `startFrom: latest` started. `loops` are topics that loop; `flow` and `first_pass` do
-    not contain them.
+    not contain them. `topics` are those of which the outcome says what was proven.
     """
     findings = loop_findings(loops, flow.parameters.source.alias, flow.parameters.target.alias)
     absent, absent_records = absent_from_target(flow)
@@ -64,16 +68,19 @@ def check_parity(
             flow.parameters.source.alias,
             flow.parameters.target.alias,
         )
-    differences: list[Difference] = []
-    sides: Mapping[TopicPartition, Sides] = {}
+    comparison = Comparison([], {})
     if not flow.parameters.comparable:
         findings += not_compared(first_pass)
     else:
         findings += _headers_apart(flow.parameters.changed_headers)
         findings += filtered(first_pass, flow.parameters.source.alias, flow.parameters.target.alias)
-        differences, sides = compared(flow, first_pass, catch_up_seconds, syncs)
-        findings += parity_findings(differences, sides, parts.labels(flow.parameters, flow.partitions))
-        findings += parts.behind(flow.parameters, {**lags(differences, sides), **absent_records})
+        comparison = compared(flow, first_pass, catch_up_seconds, syncs)
+        findings += parity_findings(
+            comparison.differences, comparison.sides, parts.labels(flow.parameters, flow.partitions)
+        )
+        late = lags(comparison.differences, comparison.sides)
+        findings += parts.behind(flow.parameters, {**late, **absent_records})
+    differences, sides = comparison.differences, comparison.sides
     unread = {**unread_on_source(differences, sides), **first_pass.unread}
     findings += open_transaction_findings(unread, flow.parameters.source.alias)
     hidden = unread_on_target(differences, sides)
@@ -81,14 +88,24 @@ def check_parity(
     findings += open_transaction_findings(remote, flow.parameters.target.alias)
     if not loops and not absent and not first_pass.unread:
         findings += nothing_to_compare(first_pass)
+    findings += in_full_findings(first_pass)
     comparable = flow.parameters.comparable
     partitions = final_partitions(first_pass, differences) if comparable else counted_partitions(first_pass)
     counts = _counts(flow, first_pass, loops, differences) | totals(partitions.values())
     relevant = [each for each in differences if each.kind not in (BEFORE_START, NOT_BEGUN)]
-    summary = _summary(counts, guarded=flow.parameters.guard is not None)
+    summary = _summary(counts, guarded=flow.parameters.guard is not None) + earlier_summary(first_pass)
     coverage = _coverage(flow, first_pass, {**unread, **hidden}, differences, sides)
     samples = parity_samples(relevant)
-    return CheckOutcome(CheckName.PARITY, summary, counts, tuple(findings), samples, coverage, topic_rows(partitions))
+    return CheckOutcome(
+        CheckName.PARITY,
+        summary,
+        counts,
+        tuple(findings),
+        samples,
+        coverage,
+        topic_rows(partitions),
+        proven=proven_topics(flow.parameters, first_pass, comparison, topics, round(time.time())),
+    )
 
 
 def _coverage(
@@ -177,7 +194,7 @@ def filtered(first_pass: FirstPass, source_alias: str, target_alias: str) -> lis
 def nothing_to_compare(first_pass: FirstPass) -> list[Finding]:
     """An error if the source holds no records; a note if all its records came from the other direction."""
     source = first_pass.total(SOURCE)
-    if source.records:
+    if source.records or first_pass.proven:
         return []
     if source.filtered:
         what = f"the flow's filters drop all {numbered(source.filtered, 'record[|s]')} that the source holds"
@@ -214,6 +231,7 @@ def _counts(
         "readSeconds": round(first_pass.seconds, 2),
     }
     counts |= {name: _records_of(differences, kinds) for name, kinds in _COUNTS.items()}
+    counts |= earlier_counts(first_pass)
     counts["looping"] = len(loops)
     if flow.parameters.start_from == "latest":
         starts = {"beforeStart": (BEFORE_START, NOT_BEGUN), "startNotProven": (UNPROVEN,)}

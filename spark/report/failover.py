@@ -126,7 +126,7 @@ def _loses(flow: FlowOutcome) -> Figure:
         )
     if not beats.counts.get("observed"):
         return Figure(None, why=(f"no heartbeat of {flow.name} arrived while the job looked",))
-    if not _count(flow, CheckName.PARITY, "sourceRecords"):
+    if not any(_count(flow, CheckName.PARITY, each) for each in ("sourceRecords", "provenRecords")):
         return Figure(None, why=(f"{flow.name} had no record to compare",))
     longest_ms = max(0, beats.counts["latencyMaxMs"]) + beats.counts["latencyResolutionMs"]
     return Figure(math.ceil(longest_ms / 100) / 10, " s")

@@ -8,7 +8,7 @@ from kubernetes import client
 from urllib3.exceptions import HTTPError
 
 from components.contract.problems import CannotRunError
-from components.contract.published_verdict import LABELS, PACKED, config_map_name, read_topic_ids, verdict_data
+from components.contract.published_verdict import BINARY, LABELS, config_map_name, read_topic_ids, verdict_data
 from components.contract.report import FlowOutcome, Report, Verdict
 from spark.kubernetes_access import api_client
 from spark.published import TIMEOUT_SECONDS, published_data
@@ -28,8 +28,8 @@ def config_map(flow: FlowOutcome, before: Mapping[str, str] | None = None) -> cl
         api_version="v1",
         kind="ConfigMap",
         metadata=client.V1ObjectMeta(name=config_map_name(flow.name), namespace=flow.namespace, labels=LABELS),
-        data={key: value for key, value in written.items() if key != PACKED},
-        binary_data={key: value for key, value in written.items() if key == PACKED} or None,
+        data={key: value for key, value in written.items() if key not in BINARY},
+        binary_data={key: value for key, value in written.items() if key in BINARY} or None,
     )
 
 

@@ -78,6 +78,7 @@ REMEDIES: Mapping[str, str] = {
     + _AGAIN,
     "compacted": "compare the newest record of these keys yourself; report.json has samples with their offsets",
     "compacted-apart": "",
+    "compared-in-full": "",
     "duplicated-records": "nothing, if consumers tolerate duplicates; otherwise set `exactlyOnce`",
     "duplicated-exactly-once": "compare the time of the duplicates in report.json with that of the change to "
     "`exactlyOnce: enabled`. If they are younger, look for a second connector that replicates the topic",

@@ -5,14 +5,15 @@
 
 import copy
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from components.contract.report import Severity, Verdict, worst
 from spark.checks.causes import by_newest, made_anew, times_sent_again, with_expired, with_late, with_replaced
-from spark.checks.first_pass import Sums, same_places
 from spark.checks.meanings import Difference, Sides
 from spark.checks.parity_findings import parity_findings
 from spark.checks.retention import Replicated, judge
+from spark.checks.sums import Sums, same_places
 from spark.transforms import PLACED_MODULUS
 from tests.model.partition import ORDERS, Partition
 
@@ -37,6 +38,7 @@ class Logs(Partition):
     dropped: set[int] = field(default_factory=set)
     filtered: set[int] = field(default_factory=set)
     written: set[int] = field(default_factory=set)
+    times_anew: int = 0
     lost: set[int] = field(default_factory=set)
 
     def produce(self, records: int) -> None:
@@ -64,6 +66,7 @@ class Logs(Partition):
     def make_source_anew(self, records: int) -> None:
         """The connector goes on at its offset; if there is none any more, it begins again."""
         self.source, self.source_start = [], 0
+        self.times_anew += 1
         self.produce(records)
         if self.position > records:
             self.position = 0
@@ -71,6 +74,14 @@ class Logs(Partition):
 
     def make_target_anew(self) -> None:
         self.target, self.target_start = [], 0
+        self.times_anew += 1
+
+    def cut(self, records: int) -> None:
+        """An unclean election: the source loses its newest records, and others come to stand in their places."""
+        kept = max(self.source_start, len(self.source) - records)
+        lost = len(self.source) - kept
+        self.source = self.source[:kept]
+        self.produce(lost)
 
     def compact(self, side: str, before: int, *, tombstones: bool) -> None:
         """What the cleaner does to the part of a log before an offset; `tombstones`: those there have expired."""
@@ -179,6 +190,10 @@ def _missing(at: int, first: int | None, last: int | None) -> str:
 
 def codes(logs: Logs) -> dict[str, Severity]:
     """What parity and retention find, by code."""
+    return parity_codes(logs) | retention_codes(logs)
+
+
+def parity_codes(logs: Logs) -> dict[str, Severity]:
     source, target = logs.compared("source"), logs.compared("target")
     here, there = sums(source), sums(target)
     found: list[tuple[str, Severity]] = []
@@ -204,16 +219,24 @@ def codes(logs: Logs) -> dict[str, Severity]:
         kinds = with_expired(kinds, {ORDERS: side}, {ORDERS: logs.history})
         kinds = with_late(kinds, {ORDERS: side}, {ORDERS: logs.history})
         found += [(each.code, each.severity) for each in parity_findings(kinds, with_replaced(kinds, {ORDERS: side}))]
-    dense = len(source) == logs.source_log.size and not logs.filtered and not logs.evaluated
-    policy = "compact" if logs.compacted else "delete"
-    replicated = Replicated(ORDERS, logs.history, logs.source_log, logs.target_log, dense, policy)
-    found += [(each.code, each.severity) for each in judge([replicated]).findings]
     return dict(found)
 
 
+def retention_codes(logs: Logs) -> dict[str, Severity]:
+    source = logs.compared("source")
+    dense = len(source) == logs.source_log.size and not logs.filtered and not logs.evaluated
+    policy = "compact" if logs.compacted else "delete"
+    replicated = Replicated(ORDERS, logs.history, logs.source_log, logs.target_log, dense, policy)
+    return {each.code: each.severity for each in judge([replicated]).findings}
+
+
 def verdict(logs: Logs) -> Verdict:
+    return verdict_of(codes(logs))
+
+
+def verdict_of(found: Mapping[str, Severity]) -> Verdict:
     severities = {Severity.FAIL: Verdict.FAIL, Severity.ERROR: Verdict.ERROR}
-    return worst(severities[each] for each in codes(logs).values() if each in severities)
+    return worst(severities[each] for each in found.values() if each in severities)
 
 
 def missing(logs: Logs) -> set[int]:

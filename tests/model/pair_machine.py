@@ -14,11 +14,12 @@ from components.contract.parameters import GuardParameters
 from components.contract.report import Severity, Verdict, worst
 from components.kafka.positions import OffsetRange
 from spark.checks.causes import with_expired, with_replaced
-from spark.checks.first_pass import FirstPass, Sums
+from spark.checks.first_pass import FirstPass
 from spark.checks.marks import mark_findings
 from spark.checks.meanings import Difference, Sides
 from spark.checks.parity_findings import parity_findings
 from spark.checks.retention import Replicated, judge
+from spark.checks.sums import Sums
 from spark.checks.translation import SyncHistory
 from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET
 from spark.marked import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND

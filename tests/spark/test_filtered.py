@@ -11,8 +11,8 @@ from components.kafka.record_forms import Step
 from components.kafka.transform_chains import Predicate
 from infra.local.endpoints import Endpoints
 from spark import transforms
-from spark.checks.first_pass import Sums
 from spark.checks.parity import nothing_to_compare
+from spark.checks.sums import Sums
 from spark.guards import COMPARED, FILTERED, SOURCE, TARGET
 from tests.spark.documents import a_flow
 from tests.spark.outcomes import Check, codes_of, named

@@ -8,6 +8,7 @@ from infra.local.endpoints import Endpoints
 from spark.checks import quick_parity
 from spark.report.failover import headline
 from tests.spark.outcomes import Check, codes_of, named
+from tests.spark.pair_scenes import RECORDS, PairScene
 from tests.spark.scenes import Scene, remove_records, transaction
 
 LONG = 250
@@ -97,6 +98,17 @@ def test_a_flow_that_drops_records_is_not_compared_and_says_so(check_quickly: Ch
     assert found.left_out.startswith(
         "not compared: all 60 source offsets, because the flow's transforms change or drop"
     )
+
+
+def test_each_direction_of_a_pair_is_compared_by_its_marks(check_quickly: Check, endpoints: Endpoints) -> None:
+    scene = PairScene(endpoints, "quick-pair")
+    scene.replicate("quick-pair", arrived_in_west=[each for each in range(RECORDS) if each != 30])
+    there, back = scene.flows()
+    found = named(check_quickly(there, back), "parity")
+    assert codes_of(found, "quick-pair") == {"missing-records": 1}
+    found = named(check_quickly(back, there), "parity")
+    assert found.verdict is Verdict.PARTIAL, found
+    assert (found.counts["sourceRecords"], found.counts["targetRecords"]) == (RECORDS, RECORDS)
 
 
 def test_an_empty_source_is_an_error_as_in_a_full_validation(check_quickly: Check, endpoints: Endpoints) -> None:

@@ -107,7 +107,8 @@ def test_the_published_map_carries_verdict_digest_and_time() -> None:
     assert (published.metadata.name, published.metadata.namespace) == ("orders-validation", "ns")
     report = json.loads(published.data.pop("report.json"))
     time = "2026-01-02T03:04:05+00:00"
-    assert published.data == {"verdict": "pass", "digest": "sha256:0f", "time": time, "passingSince": time}
+    head = {"verdict": "pass", "depth": "full", "digest": "sha256:0f", "time": time, "passingSince": time}
+    assert published.data == head
     assert report["checks"][0]["name"] == "parity"
 
 

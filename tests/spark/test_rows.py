@@ -2,9 +2,10 @@
 
 from components.contract.report import ROWS, CheckOutcome, error, note
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.first_pass import FirstPass, Sums
+from spark.checks.first_pass import FirstPass
 from spark.checks.meanings import Difference
 from spark.checks.rows import PartitionRecords, final_partitions, group_rows, topic_rows
+from spark.checks.sums import Sums
 from spark.checks.translation import Position, Proof
 
 ORDERS, PAYMENTS = TopicPartition("orders", 0), TopicPartition("payments", 3)

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from spark import pairing, transforms
-from spark.checks.first_pass import Sums, same_places
+from spark.checks.sums import Sums, same_places
 from spark.guards import SOURCE, TARGET
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

@@ -1,0 +1,129 @@
+"""Where a validation that compared the records of both sides stopped, so that the next one may go on from there. Pure.
+
+It is published with the verdict. May be imported by anything; imports nothing of ours but positions.
+"""
+
+import base64
+import gzip
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal, NamedTuple, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError, model_validator
+
+#: The entry of the ConfigMap, in its binaryData.
+EVIDENCE = "evidence.json.gz"
+VERSION = 1
+
+
+class Proven(NamedTuple):
+    """Up to where both sides of a partition were found equal.
+
+    The source records before offset `source` stand before offset `target` of the target, in the same order, and all
+    others stand from there on. Both logs began at `…_start` when they were first compared as a whole, at `since`
+    (seconds since 1970). `records` is how many source records have been compared. `unmoved`: this holds only while
+    neither log has removed anything since.
+    """
+
+    source_start: int
+    source: int
+    target_start: int
+    target: int
+    records: int
+    since: int
+    unmoved: bool = False
+
+    @property
+    def dense(self) -> bool:
+        """Whether each offset of the source held a record that was compared."""
+        return self.records == self.source - self.source_start
+
+
+@dataclass(frozen=True)
+class ProvenTopic:
+    """The proven partitions of a topic, by number, and Kafka's id of the topic on each side."""
+
+    source_id: str
+    target_id: str
+    compacted: bool
+    partitions: Mapping[int, Proven]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The proven topics of a flow, by name on the source. `digest` is that of the model that was deployed."""
+
+    digest: str
+    topics: Mapping[str, ProvenTopic]
+
+
+_Offset: TypeAlias = Annotated[StrictInt, Field(ge=0, lt=1 << 63)]
+_Row: TypeAlias = tuple[_Offset, _Offset, _Offset, _Offset, _Offset, _Offset, StrictBool]
+
+
+class _Topic(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    source_id: StrictStr
+    target_id: StrictStr
+    compacted: StrictBool
+    partitions: dict[int, _Row]
+
+    @model_validator(mode="after")
+    def _positions_follow_the_starts(self) -> "_Topic":
+        for number, row in self.partitions.items():
+            proven = Proven(*row)
+            if number < 0 or proven.source < proven.source_start or proven.target < proven.target_start:
+                raise ValueError(f"partition {number} ends before it begins")
+            if not 0 < proven.records <= proven.source - proven.source_start:
+                raise ValueError(f"partition {number} has {proven.records} records, which do not fit its offsets")
+        return self
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    version: Literal[1]
+    digest: StrictStr
+    topics: dict[str, _Topic]
+
+
+def packed_evidence(evidence: Evidence) -> bytes:
+    """The evidence as `read_evidence` reads it, not yet in base64."""
+    topics = {
+        name: {
+            "source_id": each.source_id,
+            "target_id": each.target_id,
+            "compacted": each.compacted,
+            "partitions": dict(each.partitions),
+        }
+        for name, each in evidence.topics.items()
+    }
+    document = {"version": VERSION, "digest": evidence.digest, "topics": topics}
+    return gzip.compress(json.dumps(document, separators=(",", ":")).encode(), mtime=0)
+
+
+def read_evidence(data: Mapping[str, str]) -> Evidence | None:
+    """The evidence among the entries of a ConfigMap; None if there is none. Raises ValueError if it cannot be read."""
+    if EVIDENCE not in data:
+        return None
+    try:
+        document = json.loads(gzip.decompress(base64.b64decode(data[EVIDENCE], validate=True)))
+    except (OSError, EOFError, ValueError, zlib.error, RecursionError) as error:
+        raise ValueError("it cannot be unpacked") from error
+    if isinstance(document, dict) and document.get("version") != VERSION:
+        raise ValueError("another release of the job wrote it")
+    try:
+        found = _Document.model_validate(document)
+    except ValidationError as error:
+        raise ValueError("it has another form") from error
+    topics = {
+        name: ProvenTopic(
+            each.source_id,
+            each.target_id,
+            each.compacted,
+            {number: Proven(*row) for number, row in each.partitions.items()},
+        )
+        for name, each in found.topics.items()
+    }
+    return Evidence(found.digest, topics)

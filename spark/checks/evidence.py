@@ -1,0 +1,168 @@
+"""When an earlier comparison of a partition still counts, and what the next one may go on from. Pure.
+
+What both sides held up to two positions was equal. Kafka changes a log at its two ends only, unless it compacts it. So
+it is enough to compare what follows, as long as both logs still reach from before these positions to behind them. The
+newest proven records are compared again, which shows a log that was cut at its end and written anew.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from components.contract.evidence import Evidence, Proven, ProvenTopic
+from components.contract.parameters import FlowParameters
+from components.kafka.positions import OffsetRange, TopicPartition
+from spark.checks.sums import Sums
+
+REMADE = "the topic was deleted and created again"
+#: So many proven records are compared again.
+OVERLAP = 100
+#: Kinds of differences (see `pairing.differences`) that do not change any more, whatever either side removes.
+_SETTLED = frozenset({"missing-head", "extra-head"})
+_DUPLICATED = "duplicated"
+
+
+@dataclass(frozen=True)
+class TopicNow:
+    """A topic as it is now: Kafka's id on each side, and whether the source compacts it."""
+
+    source_id: str
+    target_id: str
+    compacted: bool
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What earlier validations have proven of a flow; `why_not` says why nothing of it counts, if that is so."""
+
+    evidence: Evidence | None = None
+    why_not: str = ""
+    now: Mapping[str, TopicNow] = field(default_factory=dict)
+
+    def usable(
+        self, source_logs: Mapping[TopicPartition, OffsetRange], target_logs: Mapping[TopicPartition, OffsetRange]
+    ) -> tuple[dict[TopicPartition, Proven], dict[TopicPartition, str]]:
+        """The partitions of which only what follows must be compared, and why the others need more."""
+        proven: dict[TopicPartition, Proven] = {}
+        why: dict[TopicPartition, str] = {}
+        if self.evidence is None or self.why_not:
+            return proven, dict.fromkeys(source_logs, self.why_not) if self.why_not else why
+        for each, source in source_logs.items():
+            before = self.evidence.topics.get(each.topic)
+            reason = why_not_topic(before, self.now.get(each.topic))
+            found = before.partitions.get(each.partition) if before is not None else None
+            if not reason:
+                reason = "nothing was proven of it" if found is None else why_not(found, source, target_logs[each])
+            if found is None or reason:
+                why[each] = reason
+            else:
+                proven[each] = found
+        return proven, why
+
+
+NOTHING_EARLIER = Earlier()
+
+
+def why_not_flow(flow: FlowParameters, evidence: Evidence) -> str:
+    """Why no partition of the flow can go on from the evidence; empty if some may."""
+    if evidence.digest != flow.digest:
+        return "another model was deployed then"
+    return why_never(flow)
+
+
+def why_never(flow: FlowParameters) -> str:
+    """Why a flow is always compared in full; empty if it is not."""
+    if flow.guard is not None:
+        return "both sides hold records of their own"
+    if not flow.comparable or flow.drops:
+        return "the flow's transforms change or drop records"
+    if flow.start_from != "earliest":
+        return "the flow starts at latest"
+    return ""
+
+
+def why_not_topic(before: ProvenTopic | None, now: TopicNow | None) -> str:
+    if before is None:
+        return "nothing was proven of it"
+    if now is None:
+        return "Kafka's ids or the configuration of the topic are not known"
+    if (before.source_id, before.target_id) != (now.source_id, now.target_id):
+        return REMADE
+    return "its cleanup.policy was changed" if before.compacted != now.compacted else ""
+
+
+def why_not(proven: Proven, source: OffsetRange, target: OffsetRange) -> str:
+    """Why what was proven of a partition does not count for these logs; empty if it does."""
+    sides = ((source, proven.source_start, proven.source), (target, proven.target_start, proven.target))
+    for log, start, position in sides:
+        if log.end < position:
+            return "a log ends before what was proven"
+        if log.start > position:
+            return "a log has removed more than what was proven"
+        if log.start < start:
+            return "a log begins before what was proven"
+    if proven.unmoved and (source.start, target.start) != (proven.source_start, proven.target_start):
+        return "records were removed since, and it holds duplicates or is compacted"
+    return ""
+
+
+def by_sums(
+    before: Proven | None,
+    logs: tuple[OffsetRange, OffsetRange],
+    read: tuple[OffsetRange, OffsetRange],
+    sums: tuple[Sums, Sums],
+    now: int,
+    *,
+    compacted: bool,
+) -> Proven | None:
+    """What is proven of a partition whose sums are equal in the ranges that were `read` of source and target. These
+    begin where `before` ends, or else with the `logs`. None if there is nothing to go on from."""
+    (source, target), (here, there) = read, sums
+    if before is None:
+        before = Proven(logs[0].start, source.start, logs[1].start, target.start, 0, now, compacted)
+    back = 0
+    if here.records == source.size and there.records == target.size:
+        back = min(OVERLAP, source.size)
+    found = before._replace(
+        source=source.end - back, target=target.end - back, records=before.records + here.records - back
+    )
+    return found if found.records else None
+
+
+def by_records(
+    logs: tuple[OffsetRange, OffsetRange],
+    position: tuple[int, int, int],
+    differences: Mapping[str, int],
+    now: int,
+    *,
+    compacted: bool,
+) -> Proven | None:
+    """What is proven of a partition that was compared record by record, and passed.
+
+    `position` has an offset of the source, the offset of the target behind the records before it, and their number.
+    `differences` are the numbers of records by kind. None if one of these kinds may mean something else later.
+    """
+    source, target, records = position
+    duplicates = differences.get(_DUPLICATED, 0)
+    if not compacted and differences.keys() - _SETTLED - {_DUPLICATED}:
+        return None
+    # If as many were copies as records, only a restart that the offset syncs still show would explain them.
+    if 2 * duplicates >= logs[1].size:
+        return None
+    return Proven(logs[0].start, source, logs[1].start, target, records, now, compacted or duplicates > 0)
+
+
+def topics_proven(partitions: Mapping[TopicPartition, Proven], now: Mapping[str, TopicNow]) -> dict[str, ProvenTopic]:
+    """The proven partitions by topic; without the topics of which no id is known."""
+    found: dict[str, dict[int, Proven]] = {}
+    for each, proven in partitions.items():
+        found.setdefault(each.topic, {})[each.partition] = proven
+    return {
+        topic: ProvenTopic(now[topic].source_id, now[topic].target_id, now[topic].compacted, every)
+        for topic, every in found.items()
+        if topic in now
+    }
+
+
+def still_hold(proven: Collection[tuple[Proven, OffsetRange]]) -> bool:
+    """Whether any of these source logs surely holds a record that was compared earlier: compaction may remove all."""
+    return any(log.start == each.source_start and not each.unmoved for each, log in proven)
