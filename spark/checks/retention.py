@@ -16,15 +16,18 @@ from components.contract.parameters import FlowParameters
 from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, Scalar, error, fail
 from components.contract.wording import agreeing, numbered
 from components.kafka.positions import OffsetRange, TopicPartition
+from spark.checks.copies import Copies, count_copies
 from spark.checks.translation import Sync, SyncHistory
 from spark.flows import OpenFlow
+
+_UNCOUNTED = "the target removed records while those between its transaction markers were counted"
 
 
 @dataclass(frozen=True)
 class Replicated:
     """A partition with its syncs and logs. The source's log was read before the target's, so that records replicated
     in between cannot look lost. `dense`: the source holds a record at each of its offsets. `hidden` says why the syncs
-    cannot show a loss, if they cannot."""
+    cannot show a loss, if they cannot. `copies` are counted where the target has transaction markers."""
 
     partition: TopicPartition
     history: SyncHistory
@@ -33,6 +36,7 @@ class Replicated:
     dense: bool
     policy: str
     hidden: str = ""
+    copies: Copies | None = None
 
     @property
     def why_not(self) -> str:
@@ -44,17 +48,21 @@ class Replicated:
 
 @dataclass(frozen=True)
 class Loss:
-    """Source offsets [first, end) that never reached the target. `written_ms` is the time of the sync that shows it."""
+    """Source offsets [first, end) that never reached the target. `written_ms` is the time of the sync that shows it.
+
+    With `some`, only so many of these offsets, and nothing shows which.
+    """
 
     partition: TopicPartition
     first: int
     end: int
     certain: bool
     written_ms: int | None = None
+    some: int | None = None
 
     @property
     def count(self) -> int:
-        return self.end - self.first
+        return self.end - self.first if self.some is None else self.some
 
 
 def losses(replicated: Replicated) -> list[Loss]:
@@ -68,22 +76,39 @@ def losses(replicated: Replicated) -> list[Loss]:
         for before, after in itertools.pairwise(syncs)
         if after.downstream >= before.downstream and _skipped(before, after) > 0
     ]
-    position = latest.upstream + replicated.target.end - latest.downstream
-    beyond = replicated.target.end > latest.downstream and position < replicated.source.start
+    copies = replicated.copies
+    after = replicated.target.end - latest.downstream if copies is None else copies.after
+    position = latest.upstream + after
+    beyond = after > 0 and position < replicated.source.start
     plain = "compact" not in replicated.policy and replicated.dense
     # Without any record left, markers cannot be ruled out: one gap may be a loss, several gaps are transactions.
     certain = plain and (replicated.source.size > 0 or len(gaps) + beyond <= 1)
+    unseen = 0 if copies is None else _unseen(copies, gaps)
     found = []
-    for before, after in gaps:
-        first, end = after.upstream - _skipped(before, after), min(after.upstream, replicated.source.start)
+    for before, after_gap in gaps:
+        # If there is one gap, what the markers hide is there.
+        skipped = _skipped(before, after_gap) + (unseen if len(gaps) == 1 else 0)
+        first, end = after_gap.upstream - skipped, min(after_gap.upstream, replicated.source.start)
         # Parity judges what the source still holds. What the target has removed as well no longer matters.
-        if first < end and after.downstream >= replicated.target.start:
-            several = _skipped(before, after) > 1
-            found.append(Loss(replicated.partition, first, end, certain and several, after.written_ms))
+        if first < end and after_gap.downstream >= replicated.target.start:
+            found.append(Loss(replicated.partition, first, end, certain and skipped > 1, after_gap.written_ms))
+    if copies is not None and unseen and len(gaps) != 1:
+        first, end = copies.first.upstream + 1, min(copies.newest.upstream, replicated.source.start)
+        if first < end:
+            # They may be markers of the source, too: only records that are left show whether it has any.
+            sure = plain and replicated.source.size > 0 and unseen > 1
+            found.append(Loss(replicated.partition, first, end, sure, some=unseen))
     if beyond:
         several = replicated.source.start - position > 1
         found.append(Loss(replicated.partition, position, replicated.source.start, certain and several))
     return found
+
+
+def _unseen(copies: Copies, gaps: Sequence[tuple[Sync, Sync]]) -> int:
+    """How many source offsets have no copy between the syncs, beside those of the gaps: a marker hides each of them."""
+    missing = copies.newest.upstream - copies.first.upstream - copies.between
+    seen = sum(_skipped(*each) for each in gaps if each[0].downstream >= copies.first.downstream)
+    return max(0, missing - seen)
 
 
 def check_retention(
@@ -92,10 +117,17 @@ def check_retention(
     target_logs: Mapping[TopicPartition, OffsetRange],
     dense: Callable[[TopicPartition], bool],
     syncs: Mapping[TopicPartition, SyncHistory],
+    *,
+    counts: bool = True,
 ) -> CheckOutcome:
-    """Judge from the logs that parity has read. `dense` says of which partitions nothing is known to be no record."""
+    """Judge from the logs that parity has read. `dense` says of which partitions nothing is known to be no record.
+
+    With exactly-once delivery, it also `counts` the target's records between offset syncs.
+    """
     policies = flow.source.cleanup_policies(flow.partitions)
-    hidden = _hidden(flow.parameters)
+    hidden, marked = _hidden(flow.parameters), flow.parameters.exactly_once
+    removed = {each: target_logs[each] for each, log in source_logs.items() if log.start}
+    copies = count_copies(flow, removed, syncs) if marked and counts and not hidden else {}
     return judge(
         [
             Replicated(
@@ -105,7 +137,8 @@ def check_retention(
                 target_logs[partition],
                 dense(partition) and flow.parameters.comparable and not flow.parameters.drops,
                 policies.get(partition.topic, ""),
-                hidden,
+                hidden or (_UNCOUNTED if copies.get(partition, True) is None else ""),
+                copies.get(partition),
             )
             for partition, log in source_logs.items()
         ]
@@ -168,8 +201,9 @@ def _skipped(before: Sync, after: Sync) -> int:
 
 
 def _finding(loss: Loss) -> Finding:
-    named = f"offset {loss.first}" if loss.count == 1 else f"offsets {loss.first} to {loss.end - 1}"
-    offsets = f"{loss.partition}: source {named}"
+    named = f"offset {loss.first}" if loss.end == loss.first + 1 else f"offsets {loss.first} to {loss.end - 1}"
+    some = f"{loss.count} of the " if loss.some is not None else ""
+    offsets = f"{loss.partition}: {some}source {named}"
     if not loss.certain:
         return error(
             "possible-markers",

@@ -203,6 +203,6 @@ UNPROVEN = Meaning(
 TAIL_NOT_PROVEN = Meaning(
     "tail-not-proven",
     Severity.ERROR,
-    "of the newest records of {source} [was|were] not found where {target} should hold [it|them], which proves nothing:"
-    " too many records stand there, or records were removed or compacted",
+    "record[|s] among the newest of {source} [was|were] not found where {target} should hold [it|them], which proves "
+    "nothing: too many records stand there, or records were removed or compacted",
 )

@@ -35,10 +35,12 @@ def test_the_job_gets_what_the_stack_file_says(tmp_path: Path) -> None:
     read = settings(tmp_path, CLUSTER)
     assert problems(read) == []
     assert sorted(ValidationRun(read, Path("report.json")).arguments[3:]) == [
+        "--depth",
         "--driver-memory=4g",
         "--master=spark://spark.example.com:7077",
         "--spark-conf=spark.eventLog.enabled=false",
         "--spark-conf=spark.sql.shuffle.partitions=400",
+        "full",
     ]
 
 

@@ -112,6 +112,13 @@ def expire(scene: Scene, topic: str, removed: int) -> None:
     remove_records(scene.source, topic, 0, removed)
 
 
+def deliver(scene: Scene, topic: str, *transactions: Iterable[int]) -> None:
+    """What an exactly-once flow writes: records in transactions, each with a marker."""
+    for numbers in transactions:
+        with transaction(scene, scene.target, scene.remote(topic), 0, numbers) as commit:
+            commit()
+
+
 @pytest.mark.parametrize(
     "name", ["marker", "abort", "aborted"], ids=["a marker", "an aborted transaction", "a replicated aborted record"]
 )
@@ -165,3 +172,26 @@ def test_sides_that_compacted_differently_are_judged_by_the_newest_record_of_eac
     assert "partition 0 offset 0" in behind["keys-outdated"]
     undeleted = [each.message for each in parity.findings if each.code == "keys-undeleted"]
     assert sum("ended.behind: 1 key " in each for each in undeleted) == 2
+
+
+def test_the_markers_of_exactly_once_delivery_hide_no_loss(check: Check, endpoints: Endpoints) -> None:
+    """Offset syncs take a marker for a record: of the second topic, two records and two markers cancel out."""
+    scene = Scene(endpoints, "exact")
+    for name in ("seen", "hidden", "kept"):
+        scene.replicate(f"exact.{name}", records=0, partitions=1)
+        scene.write(scene.source, f"exact.{name}", 0, range(60))
+    deliver(scene, "exact.seen", range(10), range(30, 60))
+    scene.sync("exact.seen", 0, (0, 0), (30, 11))
+    deliver(scene, "exact.hidden", range(5), range(5, 10), range(12, 60))
+    scene.sync("exact.hidden", 0, (0, 0), (12, 12))
+    deliver(scene, "exact.kept", range(5), range(5, 60))
+    scene.sync("exact.kept", 0, (0, 0), (5, 6))
+    for name, removed in (("seen", 30), ("hidden", 12), ("kept", 20)):
+        remove_records(scene.source, f"exact.{name}", 0, removed)
+    retention = named(check(scene.parameters(exactlyOnce=True)), "nothing-lost-to-retention")
+    assert retention.counts["lost"] == 22
+    found = sorted(each.message.partition(" never")[0] for each in retention.findings)
+    assert found == [
+        "exact.hidden-0: 2 of the source offsets 1 to 11",
+        "exact.seen-0: source offsets 10 to 29",
+    ]

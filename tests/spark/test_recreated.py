@@ -87,7 +87,7 @@ def test_the_next_validation_names_topics_that_were_made_anew(
     """Everything may be equal again, and groups still stand at offsets of the topic that was deleted."""
     for name, password in passwords(endpoints).items():
         monkeypatch.setenv(name, password)
-    scene = Scene(endpoints, "anew").replicate(partitions=1)
+    scene = Scene(endpoints, "recreated").replicate(partitions=1)
     flow = scene.parameters(namespace=namespace)
 
     def check(kubeconfig: Path) -> FlowOutcome:
@@ -96,10 +96,10 @@ def test_the_next_validation_names_topics_that_were_made_anew(
     first = check(endpoints.kubeconfig)
     assert named(first, "parity").counts["topicIdsCompared"] == 0
     publish(Report("local", first.checked_at, 1.0, (first,)), endpoints.kubeconfig)
-    for region, topic in ((scene.source, "anew"), (scene.target, scene.remote("anew"))):
+    for region, topic in ((scene.source, "recreated"), (scene.target, scene.remote("recreated"))):
         make_anew(region, topic)
         scene.write(region, topic, 0, range(60))
     parity = named(check(endpoints.kubeconfig), "parity")
     anew = [each.message.partition(" on ")[0] for each in parity.findings if each.code == "topic-recreated"]
-    assert anew == ["anew was deleted and created again", "useast.anew was deleted and created again"]
+    assert anew == ["recreated was deleted and created again", "useast.recreated was deleted and created again"]
     assert parity.counts["topicIdsCompared"] == 2

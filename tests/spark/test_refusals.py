@@ -185,7 +185,7 @@ def test_the_verdict_is_published_beside_the_flow_and_the_newest_run_counts(
         ).data
         assert found is not None
         assert json.loads(found.pop("report.json"))["verdict"] == verdict
-        assert found == {"verdict": verdict, "digest": "sha256:0f", "time": time}
+        assert found == {"verdict": verdict, "depth": "full", "digest": "sha256:0f", "time": time}
 
 
 def test_the_command_explains_itself_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:

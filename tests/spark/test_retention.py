@@ -1,11 +1,13 @@
 """Offsets that left the source before they reached the target, by the offset syncs."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from components.contract.report import Coverage, Verdict
 from components.kafka.positions import OffsetRange, TopicPartition
+from spark.checks.copies import Copies
 from spark.checks.retention import Loss, Replicated, judge, losses
 from spark.checks.translation import Sync, SyncHistory
 
@@ -127,3 +129,74 @@ def test_one_record_lost_in_each_partition_does_not_pass() -> None:
 
 def a_coverage(judged: int, **not_judged: int) -> Coverage:
     return Coverage("partitions", judged, {"possible-markers": 0, "losses-not-visible": 0, **not_judged})
+
+
+def marked(*syncs: Sync, between: int, after: int, source: tuple[int, int], target: tuple[int, int]) -> Replicated:
+    """A target with transaction markers, of which the records are counted."""
+    given = replicated(*syncs, source=source, target=target)
+    return replace(given, copies=Copies(syncs[0], syncs[-1], between, after))
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        pytest.param(
+            marked(Sync(0, 0), Sync(150, 101), between=100, after=20, source=(150, 170), target=(0, 121)),
+            [Loss(ORDERS, 100, 150, True, 0)],
+            id="a marker in front of the loss",
+        ),
+        pytest.param(
+            marked(Sync(0, 0), Sync(12, 12), between=10, after=8, source=(12, 20), target=(0, 20)),
+            [Loss(ORDERS, 1, 12, True, some=2)],
+            id="as many markers as lost records",
+        ),
+        pytest.param(
+            marked(Sync(0, 0), Sync(10, 12), between=10, after=8, source=(10, 18), target=(0, 20)),
+            [],
+            id="markers, and nothing lost",
+        ),
+        pytest.param(
+            marked(Sync(0, 0), Sync(9, 9), between=9, after=1, source=(12, 20), target=(0, 12)),
+            [Loss(ORDERS, 10, 12, True)],
+            id="markers behind the newest sync",
+        ),
+        pytest.param(
+            marked(Sync(0, 0), Sync(9, 9), between=9, after=3, source=(12, 20), target=(0, 14)),
+            [],
+            id="markers behind the newest sync, and nothing lost",
+        ),
+        pytest.param(
+            marked(
+                Sync(0, 0), Sync(20, 12), Sync(30, 22), Sync(50, 32),
+                between=28, after=8, source=(50, 58), target=(0, 40),
+            ),
+            [
+                Loss(ORDERS, 12, 20, True, 0), Loss(ORDERS, 40, 50, True, 0),
+                Loss(ORDERS, 1, 50, True, some=4),
+            ],
+            id="several gaps",
+        ),
+        pytest.param(
+            marked(Sync(0, 0), Sync(12, 12), between=10, after=0, source=(20, 20), target=(0, 20)),
+            [Loss(ORDERS, 1, 12, False, some=2)],
+            id="nothing is left of the source, which may have had markers",
+        ),
+        pytest.param(
+            marked(Sync(0, 0), Sync(12, 12), between=11, after=8, source=(12, 20), target=(0, 20)),
+            [Loss(ORDERS, 1, 12, False, some=1)],
+            id="one offset, which may have been a marker",
+        ),
+    ],
+)  # fmt: skip
+def test_a_marker_on_the_target_hides_no_lost_record(given: Replicated, found: list[Loss]) -> None:
+    """To offset syncs, a marker of exactly-once delivery looks like a record."""
+    assert losses(given) == found
+
+
+def test_losses_of_which_nothing_shows_where_they_were_are_counted() -> None:
+    outcome = judge([marked(Sync(0, 0), Sync(12, 12), between=10, after=8, source=(12, 20), target=(0, 20))])
+    assert (outcome.verdict, outcome.counts["lost"]) == (Verdict.FAIL, 2)
+    assert outcome.findings[0].message == (
+        "orders-0: 2 of the source offsets 1 to 11 never reached the target: retention removed them before they were "
+        "replicated"
+    )
