@@ -22,9 +22,11 @@ from infra.operations.flow_connectors import connector_places
 from infra.operations.intervening import carry_out, cluster_of, flow_of_stack, read_live
 from infra.operations.interventions import Request, planned
 from infra.settings import read_settings, stack_file
+from infra.waiting import wait_for
 from spark.documents import chosen_flows
 from spark.job import Options, run
 from tests.local.flows import Deployed
+from tests.local.observed import Watch
 from tests.repository import STACKS
 
 #: The example stacks whose replications are deployed together.
@@ -152,8 +154,15 @@ class World:
         finally:
             self._bring(flow, connectors, "running")
 
-    def source_stopped(self, flow: str) -> Any:
-        return self.stopped(flow, [each for each in self.connectors(flow) if "source" in each.lower()])
+    @contextmanager
+    def source_stopped(self, flow: str) -> Iterator[None]:
+        """The flow's source connectors stopped, and their tasks ended: these copy records until then."""
+        connectors = [each for each in self.connectors(flow) if "source" in each.lower()]
+        watch = Watch(flow)
+        tasks = frozenset().union(*map(watch.tasks, connectors))
+        with self.stopped(flow, connectors):
+            wait_for(f"the tasks of {flow} to end", lambda: watch.expect_stopped(tasks), WAIT_SECONDS)
+            yield
 
     def _bring(self, flow: str, connectors: Sequence[str], state: str) -> None:
         settings = self.deployed.settings
