@@ -77,8 +77,8 @@ def _notes(plan: Plan) -> Iterator[str]:
         )
     if plan.searched:
         yield (
-            f"Only in {', '.join(plan.searched)} was looked for anything else that copies between the same clusters: "
-            "the account may not list other namespaces."
+            "Whether anything else copies between the same clusters was looked up only in "
+            f"{', '.join(plan.searched)}: the account may not list other namespaces."
         )
     for agreement in plan.unused:
         yield f"`--agree {agreement}` agrees to nothing here."

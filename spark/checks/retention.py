@@ -85,13 +85,13 @@ def losses(replicated: Replicated) -> list[Loss]:
     certain = plain and (replicated.source.size > 0 or len(gaps) + beyond <= 1)
     unseen = 0 if copies is None else _unseen(copies, gaps)
     found = []
-    for before, after_gap in gaps:
+    for before, behind in gaps:
         # If there is one gap, what the markers hide is there.
-        skipped = _skipped(before, after_gap) + (unseen if len(gaps) == 1 else 0)
-        first, end = after_gap.upstream - skipped, min(after_gap.upstream, replicated.source.start)
+        skipped = _skipped(before, behind) + (unseen if len(gaps) == 1 else 0)
+        first, end = behind.upstream - skipped, min(behind.upstream, replicated.source.start)
         # Parity judges what the source still holds. What the target has removed as well no longer matters.
-        if first < end and after_gap.downstream >= replicated.target.start:
-            found.append(Loss(replicated.partition, first, end, certain and skipped > 1, after_gap.written_ms))
+        if first < end and behind.downstream >= replicated.target.start:
+            found.append(Loss(replicated.partition, first, end, certain and skipped > 1, behind.written_ms))
     if copies is not None and unseen and len(gaps) != 1:
         first, end = copies.first.upstream + 1, min(copies.newest.upstream, replicated.source.start)
         if first < end:

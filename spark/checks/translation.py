@@ -146,7 +146,7 @@ class SyncHistory:
 
     def stretch(self, target_start: int) -> Sequence[Sync]:
         """The syncs since offsets last fell on either side, without those of records that the target has removed."""
-        current = max(self._since_last_fall(lambda sync: sync.upstream), self._since_last_fall(_downstream), key=_age)
+        current = min(self._since_last_fall(lambda sync: sync.upstream), self._since_last_fall(_downstream), key=len)
         return [each for each in current if each.downstream >= target_start]
 
     def _since_last_fall(self, offset: Callable[[Sync], int]) -> Sequence[Sync]:
@@ -159,11 +159,6 @@ class SyncHistory:
 
 def _downstream(sync: Sync) -> int:
     return sync.downstream
-
-
-def _age(syncs: Sequence[Sync]) -> int:
-    """The fewer syncs, the later they begin."""
-    return -len(syncs)
 
 
 class Landing(NamedTuple):
