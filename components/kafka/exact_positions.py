@@ -67,7 +67,10 @@ def exact_positions(
     for record in before:
         walked.remember(record, NOWHERE)
     expected, foreign = next(source, None), 0
+    came_again: set[bytes] = set()
     for record in target:
+        if record.identity in passed:
+            came_again.add(record.identity)
         if walked.goes_on(record):
             continue
         # What a task had sent twice to a shared source does not return, so that no copy of it is to be expected.
@@ -87,6 +90,8 @@ def exact_positions(
     waiting = _waiting(rest, passed)
     positions = walked.positions(target_end)
     _refuse_doubt(wanted, walked)
+    if copies is not None:
+        copies.target_passed.extend(sorted(passed[each] for each in passed.keys() - came_again))
     return PartitionPositions(
         positions,
         waiting,

@@ -54,21 +54,26 @@ def _walked(wanted: list[int], sides: PairSides, source_start: int, target_start
     there = _Noted(sides.copies_on_target(target_start))
     copies = Copies()
     found = exact_positions(wanted, sides.source(source_start), there, sides.target_end, copies=copies)
-    own = _Noted(sides.target(target_start))
+    own, theirs = _Noted(sides.target(target_start)), _Noted(sides.copies_on_source(source_start))
     back = Copies()
-    returned = exact_positions([], own, sides.copies_on_source(source_start), 0, copies=back)
+    returned = exact_positions([], own, theirs, 0, copies=back)
     if returned.passed_over and target_start > sides.target_first:
         # Timestamps may be out of order: only the whole log shows that the target has lost what these are copies of.
         return _walked(wanted, sides, source_start, sides.target_first)
     # The first of the target's own records that has no copy on the source.
     lacking = sides.target_end if returned.first_waiting is None else returned.first_waiting.offset
+    lost = back.target_passed if own.offsets else theirs.rest()
     positions = {}
-    for each in found.positions.values():
+    to_come = _StillToCome(back)
+    for each in sorted(found.positions.values(), key=lambda each: each.committed, reverse=True):
         at = bisect_left(back.target, each.committed)
         unread = back.source[at] if at < len(back.source) else lacking
-        offset = min(each.offset, unread)
-        again = _consumed(copies, there.offsets, each.committed, offset) + _between(own.offsets, offset, unread)
-        positions[each.committed] = ExactPosition(each.committed, offset, again, each.not_there)
+        twice = to_come.since(each.committed)
+        offset = min(each.offset, unread, *twice[:1])
+        own_again = _between(own.offsets, offset, unread) - bisect_left(twice, unread)
+        again = _consumed(copies, there.offsets, each.committed, offset) + own_again
+        not_there = each.not_there + len(lost) - bisect_left(lost, each.committed)
+        positions[each.committed] = ExactPosition(each.committed, offset, again, not_there)
     read_source = found.source_records + returned.target_records
     read_target = found.target_records + returned.source_records
     return replace(
@@ -78,6 +83,26 @@ def _walked(wanted: list[int], sides: PairSides, source_start: int, target_start
         target_records=read_target,
         passed_over=found.passed_over + (_between(own.offsets, 0, back.source[0]) if back.source else 0),
     )
+
+
+class _StillToCome:
+    """The target's own records of which a second copy stands at a group's offset on the source or after it, in order.
+
+    A group that came back has not always consumed the first copy: its position was that of the last one.
+    """
+
+    def __init__(self, back: Copies) -> None:
+        self._back, self._found, self._from = back, array("q"), len(back.target_again)
+
+    def since(self, committed: int) -> "array[int]":
+        """Offsets on the target; to be asked for lower and lower offsets on the source."""
+        begin = bisect_left(self._back.target_again, committed)
+        for each in self._back.source_again[begin : self._from]:
+            at = bisect_left(self._found, each)
+            if at == len(self._found) or self._found[at] != each:
+                self._found.insert(at, each)
+        self._from = begin
+        return self._found
 
 
 class _Noted(Iterator[Identified]):
@@ -91,6 +116,12 @@ class _Noted(Iterator[Identified]):
         record = next(self._records)
         self.offsets.append(record.offset)
         return record
+
+    def rest(self) -> "array[int]":
+        """The offsets of all of them, also of those that nobody has asked for."""
+        for _ in self:
+            pass
+        return self.offsets
 
 
 def _between(offsets: "array[int]", start: int, end: int) -> int:

@@ -33,13 +33,15 @@ class ExactPosition:
 class Copies:
     """Where each record was found: offsets on source and target, in order, and those of records that were sent again.
 
-    8 bytes for each number: for those who need more than positions.
+    `target_passed` are the offsets, in order, of the target's records before the first common one that the walk has not
+    found on the source. 8 bytes for each number: for those who need more than positions.
     """
 
     source: "array[int]" = field(default_factory=lambda: array("q"))
     target: "array[int]" = field(default_factory=lambda: array("q"))
     source_again: "array[int]" = field(default_factory=lambda: array("q"))
     target_again: "array[int]" = field(default_factory=lambda: array("q"))
+    target_passed: "array[int]" = field(default_factory=lambda: array("q"))
 
 
 @dataclass

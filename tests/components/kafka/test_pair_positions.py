@@ -70,8 +70,8 @@ class Pair:
         return lowest, min(on_target, default=len(self.target))
 
     def position_of(self, committed: int) -> ExactPosition:
-        """By definition."""
-        consumed = set(self.source[:committed])
+        """By definition. What stands at its offset or after it, a group need not have consumed, whatever it passed."""
+        consumed = set(self.source[:committed]) - set(self.source[committed:])
         last = {each: at for at, each in enumerate(self.target)}
         offset = min((at for each, at in last.items() if each not in consumed), default=len(self.target))
         return ExactPosition(committed, offset, sum(each in consumed for each in self.target[offset:]))
@@ -120,7 +120,8 @@ def test_what_the_target_has_lost_hides_none_of_its_own_records() -> None:
     pair.produce(3, on_source=False)
     pair.cross(9, back=True)
     sides = replace(pair.sides(), target=lambda start: pair.sides().target(max(start, 1)), target_first=1)
-    assert pair_positions([0], sides, 0, 2).positions == {0: ExactPosition(0, 1)}
+    found = pair_positions([0, 1], sides, 0, 2).positions
+    assert found == {0: ExactPosition(0, 1, not_there=1), 1: ExactPosition(1, 1)}
 
 
 def test_a_group_that_reached_the_end_reads_nothing_again() -> None:
