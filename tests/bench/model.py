@@ -6,6 +6,7 @@ from tests.model.flow_machine import Flow
 from tests.model.machine import Offsets, run
 from tests.model.night_machine import Night
 from tests.model.pair_machine import Marks
+from tests.model.pair_night_machine import PairNight
 from tests.model.parity_machine import Parity
 from tests.model.return_machine import Return
 
@@ -17,6 +18,7 @@ MACHINES = (
     (Marks, "pairs"),
     (Night, "failover and failback"),
     (Return, "failback with the identity policy"),
+    (PairNight, "failover in a pair"),
 )
 
 

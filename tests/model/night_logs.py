@@ -12,11 +12,12 @@ from tests.model.partition import ORDERS
 
 
 class Written(NamedTuple):
-    """A record of a log; no two have the same number, except copies."""
+    """A record of a log; no two have the same number, except copies. `marks` are headers of a pair's guards."""
 
     at: int
     number: int
     time_ms: int
+    marks: tuple[str, ...] = ()
 
     def offset(self) -> int:
         return self.at
@@ -27,8 +28,8 @@ class Written(NamedTuple):
     def value(self) -> bytes:
         return b"%d" % self.number
 
-    def headers(self) -> None:
-        return None
+    def headers(self) -> list[tuple[str, None]] | None:
+        return [(each, None) for each in self.marks] or None
 
     def timestamp(self) -> tuple[int, int]:
         return (1, self.time_ms)

@@ -40,6 +40,10 @@ class Record(NamedTuple):
     copied: bool = False
 
 
+#: Instead of a record, at an offset without one: a transaction marker, or an aborted record.
+NO_RECORD = Record(-1)
+
+
 class Seen(NamedTuple):
     """A record as the job sees it in one direction; its digest leaves out the marks of the guards."""
 
@@ -62,11 +66,14 @@ class Pair:
         self.logs[region].append(Record(self.numbers, marks))
         self.numbers += 1
 
+    def leave_out(self, region: str, offsets: int) -> None:
+        self.logs[region] += [NO_RECORD] * offsets
+
     def replicate(self, source: str, offsets: int | None = None) -> None:
         """The connector from this region reads on; its guard drops what carries the mark of the other region."""
         begin, target = self.positions[source], OTHER[source]
         read = self.logs[source][begin:][:offsets]
-        kept = [each for each in read if MARKS[target] not in each.marks]
+        kept = [each for each in read if each is not NO_RECORD and MARKS[target] not in each.marks]
         self.logs[target] += [Record(each.number, (*each.marks, MARKS[source]), copied=True) for each in kept]
         self.positions[source] += len(read)
 
@@ -74,7 +81,8 @@ class Pair:
         return OffsetRange(self.starts[region], len(self.logs[region]))
 
     def held(self, region: str) -> list[tuple[int, Record]]:
-        return list(enumerate(self.logs[region]))[self.starts[region] :]
+        log = list(enumerate(self.logs[region]))[self.starts[region] :]
+        return [(at, each) for at, each in log if each is not NO_RECORD]
 
     def never_crossed(self, source: str) -> set[int]:
         """The records that users wrote in this region, and that never stood in the other one."""
