@@ -4,7 +4,6 @@ Spark's reader uses the same client library and properties, so what works here w
 topics or groups and has a timeout. Every failure is a ClusterError.
 """
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple, Self
 
@@ -14,8 +13,9 @@ from components.kafka.acls import AclEntry
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.topic_sync import Setting
 from spark.credentials import ClientOptions
+from spark.java_json import JavaJson
 from spark.kafka_errors import ClusterError, JavaError, JavaObject, causes, silent, translated
-from spark.small_reads import KafkaRecord, SilentError, SmallReads, field_mapper
+from spark.small_reads import KafkaRecord, SilentError, SmallReads
 
 TIMEOUT_SECONDS = 20
 _ADMIN = "org.apache.kafka.clients.admin"
@@ -128,10 +128,10 @@ class Cluster:
 
         Each configuration comes as one JSON text, because every call into the JVM takes time.
         """
-        mapper = field_mapper(self._java)
+        java_json = JavaJson(self._java)
         found = {}
         for topic, config in self._topic_configs(topics).items():
-            entries = json.loads(mapper.writeValueAsString(config.entries()))
+            entries = java_json.read(config.entries())
             settable = [each for each in entries if not (each["isReadOnly"] or each["isSensitive"])]
             found[topic] = {each["name"]: Setting(each["value"], each["source"]) for each in settable}
         return found

@@ -5,7 +5,6 @@ commits nothing and creates no topic.
 """
 
 import base64
-import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.record_identity import Headers
 from spark.credentials import ClientOptions
+from spark.java_json import JavaJson
 from spark.kafka_errors import JavaError, JavaObject
 
 #: Ranges of one partition that are closer than this are read as one.
@@ -68,7 +68,8 @@ class SmallReads:
         for key, value in {**options.properties, **settings}.items():
             properties.setProperty(key, value)
         self._consumer: JavaObject = java("org.apache.kafka.clients.consumer.KafkaConsumer")(properties)
-        self._mapper = record_mapper(java)
+        record = java("org.apache.kafka.clients.consumer.ConsumerRecord")("", 0, 0, b"", b"")
+        self._json = JavaJson(java, record, _NOT_NEEDED)
         self._poll = java("java.time.Duration").ofMillis(_POLL_MS)
 
     def close(self) -> None:
@@ -117,7 +118,7 @@ class SmallReads:
         """The next records as JSON."""
         batch = self._consumer.poll(self._poll)
         if not batch.isEmpty():
-            for every in json.loads(self._mapper.writeValueAsString(batch))["records"].values():
+            for every in self._json.read(batch)["records"].values():
                 yield from every
 
 
@@ -137,29 +138,6 @@ def layers(ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> list[dict[To
             known.append(offsets)
     deepest = max((len(each) for each in joined.values()), default=0)
     return [{partition: each[n] for partition, each in joined.items() if n < len(each)} for n in range(deepest)]
-
-
-def record_mapper(java: Callable[[str], JavaObject]) -> JavaObject:
-    """A Jackson mapper that writes ConsumerRecords as JSON in one call: each call into the JVM takes time."""
-    jackson = "com.fasterxml.jackson"
-    mapper = field_mapper(java)
-    names = java("java.util.HashSet")()
-    for name in _NOT_NEEDED:
-        names.add(name)
-    # Of an instance: under spark-submit, `Class.forName` does not see the jars that Spark added.
-    record = java("org.apache.kafka.clients.consumer.ConsumerRecord")("", 0, 0, b"", b"").getClass()
-    ignored = java(f"{jackson}.annotation.JsonIgnoreProperties$Value").forIgnoredProperties(names)
-    mapper.configOverride(record).setIgnorals(ignored)
-    return mapper
-
-
-def field_mapper(java: Callable[[str], JavaObject]) -> JavaObject:
-    """A Jackson mapper that writes an object's fields: Kafka's classes have no getters that it would find."""
-    jackson = "com.fasterxml.jackson"
-    mapper = java(f"{jackson}.databind.ObjectMapper")()
-    field = java(f"{jackson}.annotation.PropertyAccessor").FIELD
-    mapper.setVisibility(field, java(f"{jackson}.annotation.JsonAutoDetect$Visibility").ANY)
-    return mapper
 
 
 def decoded(record: Mapping[str, Any]) -> KafkaRecord:

@@ -1,0 +1,47 @@
+"""Objects of the JVM as JSON, in answers that fit into one buffer of the connection."""
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark.java_json import JavaJson
+
+BUFFER_BYTES = 8192
+
+
+def read(spark: SparkSession, texts: list[str]) -> Any:
+    assert spark._jvm is not None
+    listed = spark._jvm.java.util.ArrayList()
+    for each in texts:
+        listed.add(each)
+    return JavaJson(lambda name: getattr(spark._jvm, name)).read(listed)
+
+
+@pytest.mark.parametrize("texts", [[], ["short"], ["x" * 7_996], ["x" * 7_997], ["x" * 50_000, "\\\n\"'"]])
+def test_a_text_of_any_length_arrives_whole(spark: SparkSession, texts: list[str]) -> None:
+    assert read(spark, texts) == texts
+
+
+@pytest.mark.parametrize("before", ["", "x"])
+def test_no_character_is_parted_between_two_answers(spark: SparkSession, before: str) -> None:
+    """A Java text counts the emoji as two characters."""
+    texts = [before + "ü😀" * 10_000]
+    assert read(spark, texts) == texts
+
+
+def test_no_answer_is_longer_than_the_buffer(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is behind the buffer's end waits for about 40 ms."""
+    assert spark._jvm is not None
+    client: Any = type(spark._jvm._gateway_client)
+    sends, sizes = client.send_command, []
+
+    def measured(*args: Any, **kwargs: Any) -> Any:
+        answer = sends(*args, **kwargs)
+        if isinstance(answer, str):
+            sizes.append(len(answer.encode()) + 1)
+        return answer
+
+    monkeypatch.setattr(client, "send_command", measured)
+    read(spark, ["x" * 100] * 200)
+    assert 0 < max(sizes) <= BUFFER_BYTES
