@@ -23,12 +23,13 @@ from spark.checks.first_pass import FirstPass, read_first_pass
 from spark.checks.heartbeats import Observer, check_heartbeats, shared_with
 from spark.checks.loops import Loop, find_loops, without_loops
 from spark.checks.movement import read_movement, with_movement
-from spark.checks.offsets import check_offsets, read_syncs
+from spark.checks.offsets import check_offsets
 from spark.checks.parity import check_parity
 from spark.checks.parts import check_division, parts_of
 from spark.checks.quick_parity import Ends, check_tails, read_ends
 from spark.checks.recreated import compared, recreated_findings
 from spark.checks.retention import check_retention
+from spark.checks.sync_reading import SyncsRead, read_syncs
 from spark.checks.topic_identity import topics_now
 from spark.checks.topic_settings import topic_setting_findings
 from spark.checks.translation import SyncHistory
@@ -46,11 +47,16 @@ class SharedReadings:
     catch_up_seconds: float
     loops: Sequence[Loop]
     without_loops: OpenFlow
-    syncs: Mapping[TopicPartition, SyncHistory]
+    syncs_read: SyncsRead
     observer: Observer
     kubeconfig: Path | None = None
     depth: Depth = Depth.FULL
     rings: Mapping[str, Ring] = field(default_factory=dict)
+
+    @property
+    def syncs(self) -> Mapping[TopicPartition, SyncHistory]:
+        """The first reading's, by partition of the source."""
+        return self.syncs_read.histories
 
     @cached_property
     def ends(self) -> Ends:
@@ -170,7 +176,7 @@ def _check_retention(read: SharedReadings) -> CheckOutcome:
     removed = any(log.start for log in source_logs.values())
     # Nobody has counted the records of a quick validation: a gap may then be markers.
     dense = (lambda _: False) if quick else read.first_pass.dense
-    syncs = read_syncs(flow) if removed else read.syncs
+    syncs = read_syncs(flow, read.syncs_read).histories if removed else read.syncs
     outcome = check_retention(flow, source_logs, target_logs, dense, syncs, counts=not quick)
     marked = quick and removed and flow.parameters.exactly_once
     return replace(outcome, left_out=_MARKERS_NOT_COUNTED) if marked else outcome
@@ -215,7 +221,7 @@ CHECKS = (
     Check(
         CheckName.OFFSETS,
         lambda flow: None if flow.checkpoints.enabled else "the flow writes no checkpoints",
-        lambda read: check_offsets(read.without_loops, read.syncs),
+        lambda read: check_offsets(read.without_loops, read.syncs_read),
         True,
     ),
     Check(

@@ -33,20 +33,22 @@ from components.contract.report import (
     note,
 )
 from components.contract.wording import numbered
-from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.positions import TopicPartition
 from spark.checks import proofs
-from spark.checks.own_records import latest_checkpoints, sync_histories
+from spark.checks.own_records import latest_checkpoints
 from spark.checks.rows import group_rows
 from spark.checks.standing import (
     BEFORE_START,
     PAST_TRANSLATION,
     Standing,
+    Waiting,
     beyond_translation,
     past_translation,
     standings,
     without_copies,
 )
-from spark.checks.translation import Checkpoint, Position, SyncHistory
+from spark.checks.sync_reading import SyncsRead, read_syncs
+from spark.checks.translation import Checkpoint, Position
 from spark.flows import OpenFlow
 from spark.waiting import wait_until
 
@@ -58,19 +60,11 @@ class Look:
     """One reading of everything, in the order that the module's docstring explains."""
 
     positions: list[Position]
-    syncs: Mapping[TopicPartition, SyncHistory]
+    syncs: SyncsRead
     undecodable: int = 0
 
 
-def read_syncs(flow: OpenFlow) -> dict[TopicPartition, SyncHistory]:
-    """The offset syncs of every source partition; empty if the flow has none or their topic does not exist."""
-    if not flow.parameters.offset_syncs.enabled:
-        return {}
-    cluster, topic = flow.sync_cluster, flow.parameters.offset_syncs.topic
-    return sync_histories(cluster.records(_whole(flow, "offset_syncs").items(), f"reading offset syncs from {topic}"))
-
-
-def check_offsets(flow: OpenFlow, first_syncs: Mapping[TopicPartition, SyncHistory]) -> CheckOutcome:
+def check_offsets(flow: OpenFlow, first_syncs: SyncsRead) -> CheckOutcome:
     """Look until no finding can be merely early, then prove every checkpoint from the records themselves."""
     flow.progress(f"{flow.name}: translating consumer offsets")
     groups = flow.parameters.group_selection.of(flow.source.groups())
@@ -79,9 +73,9 @@ def check_offsets(flow: OpenFlow, first_syncs: Mapping[TopicPartition, SyncHisto
         translated = {group for group, _ in _checkpoints(flow)[0] if group in flow.parameters.group_selection}
         return nothing_to_translate(flow.parameters, groups, translated)
     look, found = _settled(flow, groups, first_commits, first_syncs)
-    proven = proofs.prove_all(flow, [each for each in look.positions if each.checkpoint], look.syncs)
+    proven = proofs.prove_all(flow, [each for each in look.positions if each.checkpoint], look.syncs.histories)
     beyond = [beyond_translation(each.position) for each in found if each.finding.code == PAST_TRANSLATION]
-    found = past_translation(found, proofs.prove_all(flow, beyond, look.syncs).by_position if beyond else {})
+    found = past_translation(found, proofs.prove_all(flow, beyond, look.syncs.histories).by_position if beyond else {})
     return _outcome(flow, groups, look, found, proven)
 
 
@@ -114,21 +108,23 @@ def nothing_to_translate(flow: FlowParameters, groups: Collection[str], translat
 
 
 def _settled(
-    flow: OpenFlow, groups: list[str], first_commits: Commits, first_syncs: Mapping[TopicPartition, SyncHistory]
+    flow: OpenFlow, groups: list[str], first_commits: Commits, first_syncs: SyncsRead
 ) -> tuple[Look, list[Standing]]:
     """The last look, and what is wrong in it. Whatever may be early is looked at twice at least."""
-    look = _look(flow, groups)
-    found = standings(look.positions, first_commits, first_syncs, look.syncs, flow.parameters)
-    # Counted from the end of the first look, which may take longer than MirrorMaker's interval.
-    began, at_first = time.monotonic(), {(each.group, each.partition): each for each in look.positions}
-    while (left := max((each.patience_seconds for each in found), default=0) - (time.monotonic() - began)) > 0:
+    look = _look(flow, groups, first_syncs)
+    found = standings(look.positions, first_commits, first_syncs.histories, look.syncs.histories, flow.parameters)
+    # Begins at the end of the first look, which may take longer than MirrorMaker's interval.
+    waiting, at_first = Waiting(), {(each.group, each.partition): each for each in look.positions}
+    while (left := waiting.left(found, time.monotonic())) > 0:
         early = sum(each.patience_seconds > 0 for each in found)
         flow.progress(
             f"{flow.name}: {numbered(early, 'translation[|s]')} may still arrive, looking again for up to {left:.0f} s"
         )
         _wait_for_movement(flow, groups, left)
-        look = _look(flow, groups)
-        found = standings(look.positions, first_commits, first_syncs, look.syncs, flow.parameters, at_first)
+        look = _look(flow, groups, look.syncs)
+        found = standings(
+            look.positions, first_commits, first_syncs.histories, look.syncs.histories, flow.parameters, at_first
+        )
     return look, found
 
 
@@ -136,17 +132,17 @@ def _wait_for_movement(flow: OpenFlow, groups: list[str], seconds: float) -> Non
     """Return when a checkpoint is written or a group's offset on the target changes, or after `seconds`."""
 
     def state() -> object:
-        ends = flow.target.ends(_partitions_of(flow, "checkpoints"))
+        ends = flow.target.ends(_checkpoint_partitions(flow))
         return ends, flow.target.committed(groups)
 
     before = state()
     wait_until(lambda: state() != before, seconds)
 
 
-def _look(flow: OpenFlow, groups: list[str]) -> Look:
+def _look(flow: OpenFlow, groups: list[str], syncs_before: SyncsRead) -> Look:
     on_target, active = flow.target.committed(groups), flow.target.groups()
     checkpoints, undecodable = _checkpoints(flow)
-    syncs = read_syncs(flow)
+    syncs = read_syncs(flow, syncs_before)
     commits = sorted(_commits(flow, groups).items())
     logs = flow.source.offsets({partition for (_, partition), _ in commits})
     # A consumer that reads uncommitted records may be past the last stable offset.
@@ -179,18 +175,12 @@ def _commits(flow: OpenFlow, groups: list[str]) -> dict[tuple[str, TopicPartitio
 def _checkpoints(flow: OpenFlow) -> tuple[dict[tuple[str, TopicPartition], Checkpoint], int]:
     """The newest checkpoints by group and remote partition, and how many records are not checkpoints."""
     doing = f"reading checkpoints from {flow.parameters.checkpoints.topic}"
-    return latest_checkpoints(flow.target.records(_whole(flow, "checkpoints").items(), doing))
+    return latest_checkpoints(flow.target.records(flow.target.offsets(_checkpoint_partitions(flow)).items(), doing))
 
 
-def _partitions_of(flow: OpenFlow, kind: str) -> list[TopicPartition]:
-    cluster = flow.target if kind == "checkpoints" else flow.sync_cluster
-    topic = flow.parameters.checkpoints.topic if kind == "checkpoints" else flow.parameters.offset_syncs.topic
-    return [TopicPartition(topic, number) for number in range(cluster.partitions([topic]).get(topic, 0))]
-
-
-def _whole(flow: OpenFlow, kind: str) -> dict[TopicPartition, OffsetRange]:
-    cluster = flow.target if kind == "checkpoints" else flow.sync_cluster
-    return cluster.offsets(_partitions_of(flow, kind))
+def _checkpoint_partitions(flow: OpenFlow) -> list[TopicPartition]:
+    topic = flow.parameters.checkpoints.topic
+    return [TopicPartition(topic, number) for number in range(flow.target.partitions([topic]).get(topic, 0))]
 
 
 def _outcome(

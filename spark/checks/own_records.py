@@ -3,7 +3,7 @@
 Records come in the order of each partition. A record of another format counts as undecodable, never as an offset.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from components.kafka import mirror_records
@@ -78,13 +78,16 @@ def newest_stored(
     return found
 
 
-def sync_histories(records: Iterable[KafkaRecord]) -> dict[TopicPartition, SyncHistory]:
-    """The offset syncs of each source partition at which upstream minus downstream changes.
+def sync_histories(
+    records: Iterable[KafkaRecord], before: Mapping[TopicPartition, SyncHistory] | None = None
+) -> dict[TopicPartition, SyncHistory]:
+    """The offset syncs of each source partition at which upstream minus downstream changes. `before` are those of the
+    records in front of these.
 
     Of each stretch these are the first and the last sync. Between them every record was replicated one to one, so they
     say the same as all of them. Beside the first sync, no more than the newest SEGMENTS are kept.
     """
-    kept: dict[TopicPartition, list[Sync]] = {}
+    kept = {partition: list(history.syncs) for partition, history in (before or {}).items()}
     for each in records:
         decoded = mirror_records.offset_sync(each.key, each.value)
         if decoded is None:

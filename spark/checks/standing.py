@@ -40,6 +40,25 @@ class Patience:
         return cls(2 * round_seconds, max(2 * round_seconds, flow.refresh_groups_seconds + round_seconds))
 
 
+class Waiting:
+    """Since when each finding about a group's partition stands, in seconds of one clock.
+
+    A finding's patience begins when it is first seen: a checkpoint that arrives late takes the place of the finding
+    that there is none, and the group sync can only begin with it.
+    """
+
+    def __init__(self) -> None:
+        self._since: dict[tuple[str, TopicPartition, str], float] = {}
+
+    def left(self, found: Sequence[Standing], now: float) -> float:
+        """For how many seconds to look again; 0 or less if every finding has had its time."""
+        since = [
+            self._since.setdefault((each.position.group, each.position.partition, each.finding.code), now)
+            for each in found
+        ]
+        return max((each.patience_seconds - (now - at) for each, at in zip(found, since, strict=True)), default=0)
+
+
 def standings(
     positions: list[Position],
     first_commits: Mapping[tuple[str, TopicPartition], int],

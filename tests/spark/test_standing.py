@@ -6,7 +6,15 @@ import pytest
 
 from components.contract.report import error, fail
 from components.kafka.positions import TopicPartition
-from spark.checks.standing import Patience, Standing, beyond_translation, past_translation, standings, without_copies
+from spark.checks.standing import (
+    Patience,
+    Standing,
+    Waiting,
+    beyond_translation,
+    past_translation,
+    standings,
+    without_copies,
+)
 from spark.checks.translation import Checkpoint, Position, Proof, Sync, SyncHistory
 from tests.spark.documents import a_flow
 
@@ -165,3 +173,22 @@ def test_an_offset_past_a_coarse_translation_is_judged_by_its_record(proof: Proo
     kept = past_translation([standing], {beyond_translation(PAST): proof})
     assert [each.finding.count for each in kept] == [count for count, _ in said]
     assert all(words in each.finding.message for each, (_, words) in zip(kept, said, strict=True))
+
+
+def test_the_patience_of_a_finding_begins_when_it_is_first_seen() -> None:
+    """A worker that restarts may take all of the first finding's patience until it writes the checkpoint."""
+    waiting = Waiting()
+    missing, unsynced = (Standing(POSITION, fail(code, "?"), 4) for code in ("checkpoint-missing", "group-not-synced"))
+    assert waiting.left([missing], 100) == 4
+    assert waiting.left([missing], 103) == 1
+    assert waiting.left([unsynced], 105) == 4
+    assert waiting.left([unsynced], 107) == 2
+    assert waiting.left([missing, unsynced], 109) == 0
+    assert waiting.left([], 110) == 0
+
+
+def test_each_partition_of_a_group_has_its_own_patience() -> None:
+    waiting, other = Waiting(), replace(POSITION, partition=TopicPartition("orders", 1))
+    finding = fail("group-not-synced", "?")
+    assert waiting.left([Standing(POSITION, finding, 4)], 100) == 4
+    assert waiting.left([Standing(POSITION, finding, 4), Standing(other, finding, 4)], 103) == 4

@@ -1,0 +1,35 @@
+"""Reads the offset syncs of a flow: at first all of them, and later what was written since."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from components.kafka.positions import OffsetRange, TopicPartition
+from spark.checks.own_records import sync_histories
+from spark.checks.translation import SyncHistory
+from spark.flows import OpenFlow
+
+
+@dataclass(frozen=True)
+class SyncsRead:
+    """`histories` are by partition of the source. `topic_id` and `ends` are of the topic of the offset syncs itself:
+    the ends are the offsets up to which it was read."""
+
+    histories: Mapping[TopicPartition, SyncHistory] = field(default_factory=dict)
+    topic_id: str = ""
+    ends: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+
+def read_syncs(flow: OpenFlow, before: SyncsRead | None = None) -> SyncsRead:
+    """The offset syncs of every source partition; none if the flow has none or their topic does not exist.
+
+    `before` is what an earlier reading of this flow has found. If the topic was made anew since, all of it is read.
+    """
+    own, cluster = flow.parameters.offset_syncs, flow.sync_cluster
+    topic = cluster.describe([own.topic]).get(own.topic) if own.enabled else None
+    if topic is None:
+        return SyncsRead()
+    known = before if before is not None and before.topic_id == topic.id else SyncsRead()
+    logs = cluster.offsets(TopicPartition(own.topic, number) for number in range(topic.partitions))
+    since = {each: OffsetRange(max(log.start, known.ends.get(each, 0)), log.end) for each, log in logs.items()}
+    records = cluster.records(since.items(), f"reading offset syncs from {own.topic}")
+    return SyncsRead(sync_histories(records, known.histories), topic.id, {each: log.end for each, log in logs.items()})
