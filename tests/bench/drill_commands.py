@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,9 +18,24 @@ COMMAND_SECONDS = 300.0
 #: What each command prints at its steps, in order.
 STEPS = {
     "planned": ("✓ connectors", "is STOPPED", "point of no return", "committed on", "Start the consumers"),
+    "planned with `--fence`": (
+        "are denied",
+        "✓ connectors",
+        "is STOPPED",
+        "point of no return",
+        "committed on",
+        "Start the consumers",
+    ),
     "continuous": ("✓ connectors", "is STOPPED", "point of no return", "committed on", "Start the consumers"),
     "disaster": ("✓ source", "committed on", "Start the consumers"),
     "back": ("✓ positions", "point of no return", "committed on", "Start the consumers"),
+    "back after `--fence`": (
+        "✓ positions",
+        "point of no return",
+        "committed on",
+        "allowed again",
+        "Start the consumers",
+    ),
 }
 AT_MOST = re.compile(r"at most (\d+)")
 
@@ -68,12 +84,12 @@ class Drills:
         return [sys.executable, "-c", code, *named]
 
 
-def announced(document: dict[str, list[dict[str, object]]], mode: str) -> str:
+def announced(document: Mapping[str, list[dict[str, object]]], mode: str) -> str:
     """What the command says of records that are read again, all groups together."""
     if mode == "disaster":
         values = [str(each["value"]) for each in document["preconditions"] if each["name"] == "read again"]
         bound = [int(number) for each in values for number in AT_MOST.findall(each)]
-        return f"at most {sum(bound)}" if bound else "no position known"
+        return f"at most {sum(bound)}"
     bounds = {str(each["readAgainIs"]) for each in document["positions"]} - {"exactly"}
     total = sum(int(str(each["readAgain"])) for each in document["positions"])
     return f"{' '.join(sorted(bounds))} {total}".strip()

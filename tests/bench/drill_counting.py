@@ -20,7 +20,7 @@ SHARES = {"0": 0.0, "50": 0.5, "93": 0.93, "100": 1.0}
 #: MirrorMaker syncs offsets once a second in the drills: so long without a change, and it has done what it does.
 QUIET_SECONDS = 4.0
 #: So long it may take to commit anything at all for a group.
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 30.0
 _DEADLINE_SECONDS = 180.0
 
 #: Offsets by topic and partition.

@@ -52,8 +52,10 @@ class Row:
         lost = f" ({self.lost} lost)" if self.lost else ""
         twice = f", {self.twice} sent twice" if self.twice else ""
         own = "-" if self.own_skipped is None else f"{self.own_skipped} / {self.own_again}"
-        again = f"{self.announced} / {self.again}{twice}"
-        way = f"{self.mode}, after {self.kills} runs were killed" if self.kills else self.mode
+        lacking = [f"{self.without} partitions without a position"] if self.without else []
+        known = [] if lacking and self.announced == "at most 0" else [self.announced]
+        again = f"{', '.join([*known, *lacking])} / {self.again}{twice}"
+        way = f"{self.mode}, killed {self.kills} times before" if self.kills else self.mode
         cells = (self.shape, way, f"{self.groups}", f"{self.skipped}{lost}", again, own)
         return f"| {' | '.join(cells)} |"
 
@@ -78,7 +80,7 @@ def read(file: Path) -> list[Row]:
     """The rows of a file, the newest of each shape and way, in the order of SHAPES."""
     rows = [Row(**json.loads(line)) for line in file.read_text().splitlines()]
     newest = {(row.shape, row.mode): row for row in rows}
-    ways = ("continuous", "planned", "back", "disaster")
+    ways = ("continuous", "planned", "back", "planned with `--fence`", "back after `--fence`", "disaster")
     return [newest[shape.name, way] for shape in SHAPES for way in ways if (shape.name, way) in newest]
 
 

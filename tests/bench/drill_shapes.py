@@ -30,9 +30,11 @@ _PAIR = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["
 class Shape:
     """A shape to drill: `flow` as the commands name it, and the topics that the drill's groups consume.
 
+    `others` are flows that lead the same groups on, one after the other: the parts of a split.
     `resent` kills a worker while records cross, `transactions` writes records in transactions and aborts some.
     `kills` ends each command with SIGKILL at every step that it prints, before it runs to its end.
-    `back` is the flow whose failover leads back, if `replicate failback` is not for this shape.
+    `back` is the flow whose failover leads back, if `replicate failback` is not for this shape. `turned` is the one
+    that takes the place of `flow` to lead back. `fenced` also drills `--fence`.
     """
 
     name: str
@@ -43,6 +45,13 @@ class Shape:
     transactions: bool = False
     kills: bool = False
     back: str | None = None
+    turned: str | None = None
+    fenced: bool = False
+    others: tuple[str, ...] = ()
+
+    @property
+    def flows(self) -> tuple[str, ...]:
+        return (self.flow, *self.others)
 
     @property
     def replication(self) -> str:
@@ -59,16 +68,25 @@ class Shape:
 
 
 SHAPES = (
-    Shape("default policy", "plain", ("plain-orders",)),
+    Shape("default policy", "plain", ("plain-orders",), fenced=True),
     Shape("default policy, a worker killed", "plain", ("plain-resent",), resent=True),
     Shape("default policy, transactions", "plain", ("plain-paid",), transactions=True),
-    Shape("default policy, commands killed", "plain", ("plain-killed",), kills=True),
+    Shape("default policy, commands killed", "plain", ("plain-killed",), kills=True, fenced=True),
     Shape("exactly once, transactions", "once", ("once-paid",), transactions=True),
-    Shape("identity policy", "same", ("same-orders",), default_policy=False),
+    Shape("identity policy", "same", ("same-orders",), default_policy=False, fenced=True, turned="turned"),
     Shape("pair", "both-to-uswest", ("both-orders",), default_policy=False, back="both-to-useast"),
-    Shape("part of a split", "parts-sales", ("parts-sales",)),
+    Shape(
+        "pair, a worker killed",
+        "both-to-uswest",
+        ("both-resent",),
+        default_policy=False,
+        resent=True,
+        back="both-to-useast",
+    ),
+    Shape("part of a split", "parts-sales", ("parts-sales-orders",)),
+    Shape("whole split", "parts-sales", ("parts-sales-carts", "parts-clicks-pages"), others=("parts-clicks",)),
     Shape("several sources", "several", ("several-carts", "several-views")),
-    Shape("KafkaMirrorMaker2", "mirror", ("mirror-orders",)),
+    Shape("KafkaMirrorMaker2", "mirror", ("mirror-orders",), fenced=True),
 )
 
 
@@ -84,7 +102,7 @@ def replications() -> dict[str, Any]:
             **{key: value for key, value in _ENDS.items() if key != "connect"},
             "groups": ["parts-.*"],
             "parts": {
-                name: {"topics": [f"parts-{name}"], "connect": _SMALL["connect"]} for name in ("sales", "clicks")
+                name: {"topics": [f"parts-{name}-.*"], "connect": _SMALL["connect"]} for name in ("sales", "clicks")
             },
         },
         "several": {
@@ -94,6 +112,21 @@ def replications() -> dict[str, Any]:
             "connectors": {"sources": {"carts": {"topics": ["several-carts"]}, "views": {"topics": ["several-views"]}}},
         },
         "mirror": {"kind": "mirrorMaker2", **_ENDS, "topics": ["mirror-.*"], "groups": ["mirror-.*"]},
+    }
+
+
+def turned_flow(shape: Shape, connectors: Mapping[str, Any]) -> dict[str, Any]:
+    """The replication that leads back from the target of a shape with the policy `identity`."""
+    pattern = [f"{shape.replication}-.*"]
+    ends = {"source": _ENDS["target"], "target": _ENDS["source"]}
+    return {
+        "kind": "flow",
+        **_SMALL,
+        **ends,
+        "policy": "identity",
+        "topics": pattern,
+        "groups": pattern,
+        **({"connectors": dict(connectors)} if connectors else {}),
     }
 
 

@@ -1,13 +1,13 @@
 """The records of the drills: bursts, transactions, a producer that goes on, a worker that is killed."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from threading import Event, Thread
 
 import psutil
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 
 from components.contract.problems import CannotRunError
 from infra.local.endpoints import ADMIN, Endpoints, Region
@@ -19,18 +19,25 @@ from tests.bench.drill_counting import everything, read_log
 from tests.bench.drill_shapes import PARTITIONS, Shape
 
 CROSSING_SECONDS = 300.0
+TRANSACTION_SECONDS = 60.0
+#: Records that a side of a pair gets before the other one gets some.
+TURN = 90
 #: Records of a transaction; every third transaction is aborted.
 TRANSACTION = 25
 
 
 def send(endpoints: Endpoints, shape: Shape, count: int, seed: int, first: int = 0) -> None:
-    """Write `count` records to each topic of the shape; in a pair to both sides."""
-    for side, region in enumerate(_producing(endpoints, shape)):
-        for topic in shape.topics:
-            if shape.transactions:
-                _send_transactions(region, topic, count, 2 * seed + side, first)
-            else:
-                produce(region, topic, count, seed=2 * seed + side, first=first)
+    """Write `count` records to each topic of the shape; in a pair in turn, so that the orders of both sides differ."""
+    regions = _producing(endpoints, shape)
+    step = TURN if shape.back else count
+    for begin in range(first, first + count, step):
+        part = min(step, first + count - begin)
+        for side, region in enumerate(regions):
+            for topic in shape.topics:
+                if shape.transactions:
+                    _send_transactions(region, topic, part, 2 * seed + side, begin)
+                else:
+                    produce(region, topic, part, seed=2 * seed + side, first=begin)
 
 
 def _producing(endpoints: Endpoints, shape: Shape) -> list[Region]:
@@ -40,7 +47,7 @@ def _producing(endpoints: Endpoints, shape: Shape) -> list[Region]:
 
 def _send_transactions(region: Region, topic: str, count: int, seed: int, first: int) -> None:
     producer = Producer({**region.client_config(ADMIN), "transactional.id": f"drill-{topic}"})
-    producer.init_transactions(CROSSING_SECONDS)
+    producer.init_transactions(TRANSACTION_SECONDS)
     every = list(records(topic, count, seed, first=first))
     for number, begin in enumerate(range(0, count, TRANSACTION)):
         producer.begin_transaction()
@@ -48,10 +55,10 @@ def _send_transactions(region: Region, topic: str, count: int, seed: int, first:
             partition = record.partition(index, PARTITIONS)
             producer.produce(topic, record.value, record.key, partition, headers=list(record.headers))
         if number % 3 == 2:
-            producer.flush(CROSSING_SECONDS)
-            producer.abort_transaction(CROSSING_SECONDS)
+            producer.flush(TRANSACTION_SECONDS)
+            producer.abort_transaction(TRANSACTION_SECONDS)
         else:
-            producer.commit_transaction(CROSSING_SECONDS)
+            producer.commit_transaction(TRANSACTION_SECONDS)
 
 
 def send_and_kill(endpoints: Endpoints, shape: Shape, count: int, seed: int) -> None:
@@ -64,8 +71,19 @@ def send_and_kill(endpoints: Endpoints, shape: Shape, count: int, seed: int) -> 
     send(endpoints, shape, count - count // 2, seed, first=count // 2)
 
 
+def send_as_super_user(endpoints: Endpoints, shape: Shape, count: int, seed: int, first: int) -> None:
+    """Write records to the source whatever is denied there."""
+    region = endpoints.regions["useast"]
+    producer = Producer(region.client_config(ADMIN))
+    for topic in shape.topics:
+        for number, record in enumerate(records(topic, count, 2 * seed, first=first), start=first):
+            partition = record.partition(number, PARTITIONS)
+            producer.produce(topic, record.value, record.key, partition, headers=list(record.headers))
+    producer.flush(CROSSING_SECONDS)
+
+
 @contextmanager
-def traffic(endpoints: Endpoints, shape: Shape, seed: int) -> Iterator[Event]:
+def traffic(endpoints: Endpoints, shape: Shape, seed: int, send: Callable[..., None] = send) -> Iterator[Event]:
     """A producer writes on while the body runs; set the event to stop it earlier."""
     over = Event()
 
@@ -74,8 +92,8 @@ def traffic(endpoints: Endpoints, shape: Shape, seed: int) -> Iterator[Event]:
         while not over.wait(0.2):
             try:
                 send(endpoints, shape, 30, seed, first)
-            except CannotRunError:
-                # A disaster drill kills the broker under it.
+            except (CannotRunError, KafkaException):
+                # A disaster drill kills the broker under it, and a fence refuses its records.
                 return
             first += 30
 
@@ -92,12 +110,16 @@ def await_crossing(endpoints: Endpoints, shape: Shape) -> None:
     """Wait until every committed record of the source is on the target, and in a pair the other way round."""
     source, target = endpoints.regions["useast"], endpoints.regions["uswest"]
 
-    def expect(ours: Region, theirs: Region, topic: str, remote: str) -> None:
-        if missing := sum((everything(read_log(ours, [topic])) - everything(read_log(theirs, [remote]))).values()):
-            raise NotYetError(f"{missing} records of {topic} have not crossed")
-
     for topic in shape.topics:
         remote = shape.remote(topic)
-        wait_for("records to cross", partial(expect, source, target, topic, remote), CROSSING_SECONDS, 1)
+        wait_for("records to cross", partial(expect_crossed, source, target, topic, remote), CROSSING_SECONDS, 1)
         if shape.back:
-            wait_for("records to come back", partial(expect, target, source, remote, topic), CROSSING_SECONDS, 1)
+            wait_for(
+                "records to come back", partial(expect_crossed, target, source, remote, topic), CROSSING_SECONDS, 1
+            )
+
+
+def expect_crossed(ours: Region, theirs: Region, topic: str, remote: str) -> None:
+    """Raise NotYetError until every committed record of a topic is on the other side."""
+    if missing := sum((everything(read_log(ours, [topic])) - everything(read_log(theirs, [remote]))).values()):
+        raise NotYetError(f"{missing} records of {topic} have not crossed")
