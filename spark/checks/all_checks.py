@@ -221,7 +221,7 @@ CHECKS = (
     Check(
         CheckName.OFFSETS,
         lambda flow: None if flow.checkpoints.enabled else "the flow writes no checkpoints",
-        lambda read: check_offsets(read.without_loops, read.syncs_read),
+        lambda read: check_offsets(read.without_loops, read.syncs_read, read.catch_up_seconds),
         True,
     ),
     Check(

@@ -40,6 +40,7 @@ from spark.checks.rows import group_rows
 from spark.checks.standing import (
     BEFORE_START,
     PAST_TRANSLATION,
+    Patience,
     Standing,
     Waiting,
     beyond_translation,
@@ -64,7 +65,7 @@ class Look:
     undecodable: int = 0
 
 
-def check_offsets(flow: OpenFlow, first_syncs: SyncsRead) -> CheckOutcome:
+def check_offsets(flow: OpenFlow, first_syncs: SyncsRead, catch_up_seconds: float) -> CheckOutcome:
     """Look until no finding can be merely early, then prove every checkpoint from the records themselves."""
     flow.progress(f"{flow.name}: translating consumer offsets")
     groups = flow.parameters.group_selection.of(flow.source.groups())
@@ -72,7 +73,7 @@ def check_offsets(flow: OpenFlow, first_syncs: SyncsRead) -> CheckOutcome:
     if not first_commits:
         translated = {group for group, _ in _checkpoints(flow)[0] if group in flow.parameters.group_selection}
         return nothing_to_translate(flow.parameters, groups, translated)
-    look, found = _settled(flow, groups, first_commits, first_syncs)
+    look, found = _settled(flow, groups, first_commits, first_syncs, Patience.of(flow.parameters, catch_up_seconds))
     proven = proofs.prove_all(flow, [each for each in look.positions if each.checkpoint], look.syncs.histories)
     beyond = [beyond_translation(each.position) for each in found if each.finding.code == PAST_TRANSLATION]
     found = past_translation(found, proofs.prove_all(flow, beyond, look.syncs.histories).by_position if beyond else {})
@@ -108,11 +109,16 @@ def nothing_to_translate(flow: FlowParameters, groups: Collection[str], translat
 
 
 def _settled(
-    flow: OpenFlow, groups: list[str], first_commits: Commits, first_syncs: SyncsRead
+    flow: OpenFlow, groups: list[str], first_commits: Commits, first_syncs: SyncsRead, patience: Patience
 ) -> tuple[Look, list[Standing]]:
     """The last look, and what is wrong in it. Whatever may be early is looked at twice at least."""
+
+    def found_in(look: Look, at_first: Mapping[tuple[str, TopicPartition], Position]) -> list[Standing]:
+        before, now = first_syncs.histories, look.syncs.histories
+        return standings(look.positions, first_commits, before, now, flow.parameters, patience, at_first)
+
     look = _look(flow, groups, first_syncs)
-    found = standings(look.positions, first_commits, first_syncs.histories, look.syncs.histories, flow.parameters)
+    found = found_in(look, {})
     # Begins at the end of the first look, which may take longer than MirrorMaker's interval.
     waiting, at_first = Waiting(), {(each.group, each.partition): each for each in look.positions}
     while (left := waiting.left(found, time.monotonic())) > 0:
@@ -122,9 +128,7 @@ def _settled(
         )
         _wait_for_movement(flow, groups, left)
         look = _look(flow, groups, look.syncs)
-        found = standings(
-            look.positions, first_commits, first_syncs.histories, look.syncs.histories, flow.parameters, at_first
-        )
+        found = found_in(look, at_first)
     return look, found
 
 

@@ -29,15 +29,21 @@ class Standing:
 
 @dataclass(frozen=True)
 class Patience:
-    """How long MirrorMaker may take, in seconds: `checkpoint` for a group it knows, `discovery` for a new one."""
+    """How long MirrorMaker may take, in seconds: `running` if its task runs for a while already, `checkpoint` if the
+    task may have just been started, `discovery` for a group that is new to it."""
 
+    running: float
     checkpoint: float
     discovery: float
 
     @classmethod
-    def of(cls, flow: FlowParameters) -> "Patience":
+    def of(cls, flow: FlowParameters, catch_up_seconds: float) -> "Patience":
+        """A task that has just been started reads its stores before it writes a checkpoint. With short intervals that
+        takes longer than they are, so it has `catch_up_seconds` at least."""
         round_seconds = flow.checkpoints.interval_seconds + flow.checkpoints.sync_interval_seconds
-        return cls(2 * round_seconds, max(2 * round_seconds, flow.refresh_groups_seconds + round_seconds))
+        running = 2 * round_seconds
+        checkpoint = max(running, catch_up_seconds)
+        return cls(running, checkpoint, max(checkpoint, flow.refresh_groups_seconds + round_seconds))
 
 
 class Waiting:
@@ -65,13 +71,13 @@ def standings(
     first_syncs: Mapping[TopicPartition, SyncHistory],
     syncs: Mapping[TopicPartition, SyncHistory],
     flow: FlowParameters,
+    patience: Patience,
     at_first: Mapping[tuple[str, TopicPartition], Position] = MappingProxyType({}),
 ) -> list[Standing]:
     """What is wrong or unusual about each position. `first_…` were read before the first look at the checkpoints.
 
     `at_first` are the positions of the first look; empty during that look. What has moved since then is not stuck.
     """
-    patience = Patience.of(flow)
     found: list[Standing] = []
     for position in positions:
         history = syncs.get(position.partition, SyncHistory())
@@ -84,7 +90,7 @@ def standings(
             found.append(Standing(position, before) if before else _without_checkpoint(position, history, patience))
             continue
         if position.checkpoint.upstream > position.committed:
-            found.append(Standing(position, _set_back(position), patience.checkpoint))
+            found.append(Standing(position, _set_back(position), patience.running))
         before_now = at_first.get((position.group, position.partition))
         earlier = first_syncs.get(position.partition, SyncHistory())
         committed = first_commits.get((position.group, position.partition))
@@ -93,8 +99,14 @@ def standings(
             found.append(Standing(position, behind, patience.checkpoint))
         group = _group_on_target(position, flow.checkpoints.sync_group_offsets, before_now)
         if group is not None:
-            found.append(Standing(position, group, 0 if position.active else patience.checkpoint))
+            found.append(Standing(position, group, _patience_with_group(position, group, patience)))
     return found
+
+
+def _patience_with_group(position: Position, finding: Finding, patience: Patience) -> float:
+    if position.active:
+        return 0
+    return patience.running if finding.code == PAST_TRANSLATION else patience.checkpoint
 
 
 def without_copies(flow: FlowParameters, positions: Sequence[Position]) -> Finding | None:

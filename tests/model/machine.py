@@ -16,7 +16,7 @@ from hypothesis.stateful import (
 from components.contract.report import Severity
 from components.kafka.positions import OffsetRange
 from spark.checks.next_records import Expired, places_on_target, proof_by_next
-from spark.checks.standing import standings
+from spark.checks.standing import Patience, standings
 from spark.checks.translation import TARGET_REACH, Candidates, Proof, landing, prove, source_range
 from tests.model.partition import GROUP, ORDERS, Partition, records_in
 from tests.spark.documents import a_flow
@@ -100,7 +100,7 @@ class Offsets(RuleBasedStateMachine):
             return
         partition.translate()
         syncs, first = {ORDERS: partition.history}, {(GROUP, ORDERS): partition.committed}
-        found = standings([partition.group], first, syncs, syncs, FLOW)
+        found = standings([partition.group], first, syncs, syncs, FLOW, Patience.of(FLOW, 0))
         assert [each.finding.code for each in found if each.finding.severity is Severity.FAIL] == []
 
 

@@ -12,7 +12,7 @@ from spark.checks.meanings import Difference, Sides
 from spark.checks.parity_findings import parity_findings
 from spark.checks.retention import Replicated, losses
 from spark.checks.rows import final_partitions, totals
-from spark.checks.standing import standings
+from spark.checks.standing import Patience, standings
 from spark.checks.sums import Sums
 from spark.checks.translation import Position, Sync, SyncHistory
 from spark.report.advice import advice
@@ -128,7 +128,9 @@ def test_a_note_says_what_a_group_before_the_start_must_do(
     committed: int, history: SyncHistory, code: str, count: int
 ) -> None:
     position = Position("checkout-a", ORDERS, committed)
-    (standing,) = standings([position], {("checkout-a", ORDERS): committed}, {}, {ORDERS: history}, LATEST)
+    (standing,) = standings(
+        [position], {("checkout-a", ORDERS): committed}, {}, {ORDERS: history}, LATEST, Patience.of(LATEST, 0)
+    )
     assert (standing.finding.code, standing.finding.count) == (code, count)
     if code == "group-before-the-start":
         assert standing.finding.severity is Severity.NOTE

@@ -21,11 +21,13 @@ from tests.spark.documents import a_flow
 ORDERS = TopicPartition("orders", 0)
 POSITION = Position("checkout-a", ORDERS, 105, Checkpoint(105, 101), 101)
 SYNCS = SyncHistory((Sync(0, 0), Sync(100, 100)))
+PATIENCE = Patience.of(a_flow(), 0)
+KEY = (POSITION.group, ORDERS)
 
 
 def found(position: Position, syncs: SyncHistory = SYNCS, committed_at_first: int = 105) -> list[Standing]:
     return standings(
-        [position], {(position.group, ORDERS): committed_at_first}, {ORDERS: syncs}, {ORDERS: syncs}, a_flow()
+        [position], {(position.group, ORDERS): committed_at_first}, {ORDERS: syncs}, {ORDERS: syncs}, a_flow(), PATIENCE
     )
 
 
@@ -100,7 +102,9 @@ def test_a_checkpoint_with_newer_syncs_ahead_is_not_reported_as_stuck() -> None:
     """They arrived while the job waited: the connector may have forgotten the sync that owed the group its offset."""
     position = replace(POSITION, checkpoint=Checkpoint(40, 41), on_target=41)
     newer = SyncHistory((*SYNCS.syncs, Sync(5000, 5000)))
-    result = standings([position], {(position.group, ORDERS): 105}, {ORDERS: SYNCS}, {ORDERS: newer}, a_flow())
+    result = standings(
+        [position], {(position.group, ORDERS): 105}, {ORDERS: SYNCS}, {ORDERS: newer}, a_flow(), PATIENCE
+    )
     assert result == []
 
 
@@ -113,19 +117,32 @@ def test_without_group_sync_an_absent_offset_is_expected_but_a_foreign_one_is_no
     off = a_flow(checkpoints={**a_flow().checkpoints.model_dump(by_alias=True), "syncGroupOffsets": False})
     for on_target, codes in ((None, []), (500, ["group-past-translation"])):
         position = replace(POSITION, on_target=on_target)
-        result = standings([position], {(position.group, ORDERS): 105}, {ORDERS: SYNCS}, {ORDERS: SYNCS}, off)
+        result = standings([position], {(position.group, ORDERS): 105}, {ORDERS: SYNCS}, {ORDERS: SYNCS}, off, PATIENCE)
         assert [each.finding.code for each in result] == codes
 
 
 def test_a_new_group_has_until_the_next_refresh() -> None:
-    assert Patience.of(a_flow()) == Patience(checkpoint=12, discovery=12)
-    assert Patience.of(a_flow(refreshGroupsSeconds=600)) == Patience(checkpoint=12, discovery=606)
+    assert Patience(running=12, checkpoint=12, discovery=12) == PATIENCE
+    assert Patience.of(a_flow(refreshGroupsSeconds=600), 0).discovery == 606
+
+
+def test_a_task_that_has_just_been_started_has_the_time_to_catch_up() -> None:
+    """A restarted worker took 11 s to load its stores, with intervals of a second."""
+    patience = Patience.of(a_flow(), 30)
+    assert patience == Patience(running=12, checkpoint=30, discovery=30)
+    at_target = replace(POSITION, on_target=None)
+    for position in (at_target, replace(POSITION, checkpoint=None), replace(POSITION, checkpoint=Checkpoint(40, 41))):
+        looked = standings([position], {KEY: 105}, {ORDERS: SYNCS}, {ORDERS: SYNCS}, a_flow(), patience)
+        assert {each.patience_seconds for each in looked} >= {30}
+    past = replace(POSITION, on_target=102)
+    (found,) = standings([past], {KEY: 105}, {ORDERS: SYNCS}, {ORDERS: SYNCS}, a_flow(), patience)
+    assert found.patience_seconds == 12
 
 
 def later(position: Position, at_first: Position) -> list[str]:
     """The codes of the last look at a position that was `at_first` at the first look."""
     key = (position.group, ORDERS)
-    looked = standings([position], {key: 105}, {ORDERS: SYNCS}, {ORDERS: SYNCS}, a_flow(), {key: at_first})
+    looked = standings([position], {key: 105}, {ORDERS: SYNCS}, {ORDERS: SYNCS}, a_flow(), PATIENCE, {key: at_first})
     return [each.finding.code for each in looked]
 
 
