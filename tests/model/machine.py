@@ -137,6 +137,10 @@ def by_next(partition: Partition, expired: Expired) -> Proof:
     return proof_by_next(expired, unread, near)
 
 
+#: Runs at most until a bug that is put into the judging code is found: a new constant anywhere changes the choices.
+UNTIL_FOUND = 10_000
+
+
 def run(machine: type[RuleBasedStateMachine], runs: int, *, shrink: bool = False) -> None:
     """Run a machine with the same choices each time. `shrink`: look for the shortest counterexample."""
     phases = [Phase.generate, *([Phase.shrink] if shrink else [])]

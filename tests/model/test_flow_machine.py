@@ -6,9 +6,9 @@ import pytest
 
 from spark.checks import connectors, missing_topics
 from tests.model.flow_machine import Flow
-from tests.model.machine import run
+from tests.model.machine import UNTIL_FOUND, run
 
-RUNS = 200
+RUNS = 60
 
 BUGS: dict[str, tuple[object, str, Any]] = {
     "a connector that does not run is no finding": (connectors, "_not_running", lambda *_: []),
@@ -27,4 +27,4 @@ def test_a_bug_in_the_judging_code_is_found(bug: str, monkeypatch: pytest.Monkey
     """A machine that finds nothing in wrong code proves nothing about right code."""
     monkeypatch.setattr(*BUGS[bug])
     with pytest.raises(AssertionError):
-        run(Flow, RUNS)
+        run(Flow, UNTIL_FOUND)

@@ -4,9 +4,7 @@ import pytest
 
 from spark.checks import evidence
 from tests.model.incremental import Incremental, wrong
-from tests.model.machine import run
-
-RUNS = 1_500
+from tests.model.machine import UNTIL_FOUND, run
 
 
 @pytest.fixture(autouse=True)
@@ -34,4 +32,4 @@ def test_a_bug_in_what_counts_as_proven_is_found(bug: str, monkeypatch: pytest.M
 
     monkeypatch.setattr(module, name, instead)
     with pytest.raises(AssertionError):
-        run(OfThisKind, RUNS)
+        run(OfThisKind, UNTIL_FOUND)

@@ -8,7 +8,7 @@ import pytest
 
 from spark.checks import translation
 from spark.checks.translation import Candidates, SyncHistory
-from tests.model.machine import Offsets, run
+from tests.model.machine import UNTIL_FOUND, Offsets, run
 
 RUNS = 200
 
@@ -40,4 +40,4 @@ def test_a_bug_in_the_judging_code_is_found(bug: str, monkeypatch: pytest.Monkey
     """A machine that finds nothing in wrong code proves nothing about right code."""
     monkeypatch.setattr(*BUGS[bug])
     with pytest.raises(AssertionError):
-        run(Offsets, RUNS)
+        run(Offsets, UNTIL_FOUND)

@@ -10,7 +10,7 @@ from components.kafka.positions_back import PartitionBack
 from components.kafka.return_beginning import Beginning, beginning
 from components.kafka.walked_records import Walked
 from infra.operations import exact_reading, return_looking
-from tests.model.machine import run
+from tests.model.machine import UNTIL_FOUND, run
 from tests.model.night_machine import Night
 from tests.model.return_machine import Return
 
@@ -59,7 +59,7 @@ def test_a_bug_in_what_moves_groups_is_found(bug: str, monkeypatch: pytest.Monke
     machine, replaced = BUGS[bug]
     monkeypatch.setattr(*replaced)
     with pytest.raises((AssertionError, ExceptionGroup)):
-        run(machine, RUNS)
+        run(machine, UNTIL_FOUND)
 
 
 def test_a_walk_that_begins_too_late_is_made_again_from_further_before() -> None:

@@ -7,7 +7,7 @@ import pytest
 from spark.checks import meanings
 from spark.checks.first_pass import FirstPass
 from tests.model import pair_machine
-from tests.model.machine import run
+from tests.model.machine import UNTIL_FOUND, run
 from tests.model.pair_machine import Marks
 
 RUNS = 300
@@ -28,4 +28,4 @@ def test_a_bug_in_the_judging_code_is_found(bug: str, monkeypatch: pytest.Monkey
     """A machine that finds nothing in wrong code proves nothing about right code."""
     monkeypatch.setattr(*BUGS[bug])
     with pytest.raises(AssertionError):
-        run(Marks, RUNS)
+        run(Marks, UNTIL_FOUND)

@@ -9,7 +9,7 @@ from components.kafka import pair_positions
 from components.kafka.exact_positions import PartitionPositions, exact_positions
 from components.kafka.pair_positions import PairSides
 from infra.operations import exact_reading
-from tests.model.machine import run
+from tests.model.machine import UNTIL_FOUND, run
 from tests.model.pair_night_machine import PairNight
 
 RUNS = 300
@@ -50,7 +50,7 @@ def test_a_bug_in_what_moves_groups_is_found(bug: str, monkeypatch: pytest.Monke
     """A machine that finds nothing in wrong code proves nothing about right code."""
     monkeypatch.setattr(*BUGS[bug])
     with pytest.raises((AssertionError, ExceptionGroup)):
-        run(PairNight, RUNS)
+        run(PairNight, UNTIL_FOUND)
 
 
 def test_a_group_that_came_back_has_not_consumed_a_first_copy_that_it_was_moved_past() -> None:

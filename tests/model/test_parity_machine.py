@@ -7,10 +7,8 @@ import pytest
 from spark.checks import meanings, retention, words
 from spark.checks.meanings import Sides
 from tests.model import logs
-from tests.model.machine import run
+from tests.model.machine import UNTIL_FOUND, run
 from tests.model.parity_machine import Parity
-
-RUNS = 1_000
 
 
 def nothing_is_lost(_: Any) -> Any:
@@ -43,4 +41,4 @@ def test_a_bug_in_the_judging_code_is_found(bug: str, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(module, name, wrong)
     with pytest.raises(AssertionError):
-        run(OfThisKind, RUNS)
+        run(OfThisKind, UNTIL_FOUND)
