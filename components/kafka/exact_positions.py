@@ -8,7 +8,7 @@ records. Where a restarted task sent records again, it is their last copy, so th
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from components.kafka.record_identity import Identified
 from components.kafka.walked_records import NOWHERE, Copies, ExactPosition, Walked
@@ -21,6 +21,10 @@ REMEMBERED = 1_000_000
 class PartitionPositions:
     """The positions of a partition by committed offset, and what the walk saw.
 
+    `returning` are those of groups of a pair that have worked on the target before, by the offset that they had
+    committed there, too.
+    `returning` are those of groups of a pair that have worked on the target before, by the offset that they had
+    committed there, too.
     `waiting` records of the source are not on the target yet, the first of them at `first_waiting`. `sent_again` counts
     the second copies on the target, `on_target` the source's records that are there, `passed_over` the target's older
     than these. `source_records` and `target_records` were read. `foreign` records of the target among these are not the
@@ -36,6 +40,7 @@ class PartitionPositions:
     on_target: int = 0
     passed_over: int = 0
     foreign: int = 0
+    returning: Mapping[tuple[int, int], ExactPosition] = field(default_factory=dict)
 
 
 class NotProvenError(Exception):

@@ -34,23 +34,30 @@ class PairSides:
 
 
 def pair_positions(
-    committed: Iterable[int], sides: PairSides, source_start: int, target_start: int
+    committed: Iterable[int],
+    sides: PairSides,
+    source_start: int,
+    target_start: int,
+    left: Iterable[tuple[int, int]] = (),
 ) -> PartitionPositions:
     """Walk both directions, and return the position of each committed offset.
 
-    The walk begins at these offsets, the first at or before the lowest committed offset, and again further before where
-    a position is before the second. Raises NotProvenError.
+    `left` has the committed offsets of groups that have worked on the target before, each with the offset at which they
+    left it. The walk begins at the two starts, the first at or before the lowest committed offset, and again further
+    before where a position is before the second. Raises NotProvenError.
     """
-    wanted = sorted(set(committed))
+    wanted, returning = sorted(set(committed)), sorted(set(left), reverse=True)
     while True:
-        found = _walked(wanted, sides, source_start, target_start)
+        found = _walked(wanted, sides, source_start, target_start, returning)
         lowest = min(each.offset for each in found.positions.values())
         if lowest >= target_start:
             return found
         target_start = lowest
 
 
-def _walked(wanted: list[int], sides: PairSides, source_start: int, target_start: int) -> PartitionPositions:
+def _walked(
+    wanted: list[int], sides: PairSides, source_start: int, target_start: int, left: list[tuple[int, int]]
+) -> PartitionPositions:
     there = _Noted(sides.copies_on_target(target_start))
     copies = Copies()
     found = exact_positions(wanted, sides.source(source_start), there, sides.target_end, copies=copies)
@@ -59,30 +66,69 @@ def _walked(wanted: list[int], sides: PairSides, source_start: int, target_start
     returned = exact_positions([], own, theirs, 0, copies=back)
     if returned.passed_over and target_start > sides.target_first:
         # Timestamps may be out of order: only the whole log shows that the target has lost what these are copies of.
-        return _walked(wanted, sides, source_start, sides.target_first)
+        return _walked(wanted, sides, source_start, sides.target_first, left)
     # The first of the target's own records that has no copy on the source.
     lacking = sides.target_end if returned.first_waiting is None else returned.first_waiting.offset
     lost = back.target_passed if own.offsets else theirs.rest()
-    positions = {}
-    to_come = _StillToCome(back)
-    for each in sorted(found.positions.values(), key=lambda each: each.committed, reverse=True):
-        at = bisect_left(back.target, each.committed)
-        unread = back.source[at] if at < len(back.source) else lacking
-        twice = to_come.since(each.committed)
-        offset = min(each.offset, unread, *twice[:1])
-        own_again = _between(own.offsets, offset, unread) - bisect_left(twice, unread)
-        again = _consumed(copies, there.offsets, each.committed, offset) + own_again
-        not_there = each.not_there + len(lost) - bisect_left(lost, each.committed)
-        positions[each.committed] = ExactPosition(each.committed, offset, again, not_there)
+    walk = _Walk(copies, there.offsets, back, own.offsets, lost, lacking, sides.target_end, _StillToCome(back))
+    positions = {each: walk.position(found.positions[each]) for each in reversed(wanted)}
+    walk = replace(walk, to_come=_StillToCome(back))
+    returning = {(each, at): walk.returning(positions[each], at) for each, at in left}
     read_source = found.source_records + returned.target_records
     read_target = found.target_records + returned.source_records
     return replace(
         found,
         positions=positions,
+        returning=returning,
         source_records=read_source,
         target_records=read_target,
         passed_over=found.passed_over + (_between(own.offsets, 0, back.source[0]) if back.source else 0),
     )
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """What both walks found. Positions have to be asked for in descending order of the committed offsets."""
+
+    copies: Copies
+    there: "array[int]"
+    back: Copies
+    own: "array[int]"
+    lost: "array[int]"
+    lacking: int
+    end: int
+    to_come: "_StillToCome"
+
+    def position(self, found: ExactPosition) -> ExactPosition:
+        """The position of a group, from where it would be without the target's own records."""
+        unread, twice = self._unread(found.committed)
+        not_there = found.not_there + len(self.lost) - bisect_left(self.lost, found.committed)
+        return self._at(replace(found, not_there=not_there), min(found.offset, unread, *twice[:1]))
+
+    def returning(self, found: ExactPosition, left: int) -> ExactPosition:
+        """The position of a group that has consumed the target up to `left`, too: no record before that is unread."""
+        unread, twice = self._unread(found.committed)
+        first = max(bisect_left(self.copies.source, found.committed), bisect_left(self.copies.target, left))
+        again = bisect_left(self.copies.target_again, left)
+        sent_again = zip(self.copies.source_again[again:], self.copies.target_again[again:], strict=True)
+        firsts = (
+            *self.own[bisect_left(self.own, max(unread, left)) :][:1],
+            *twice[bisect_left(twice, left) :][:1],
+            *self.copies.target[first:][:1],
+            *(at for source, at in sent_again if source >= found.committed),
+        )
+        return self._at(found, max(found.offset, min(firsts, default=self.end)))
+
+    def _unread(self, committed: int) -> "tuple[int, array[int]]":
+        """The first of the target's own records without a copy before `committed`, and those with two around it."""
+        at = bisect_left(self.back.target, committed)
+        return self.back.source[at] if at < len(self.back.source) else self.lacking, self.to_come.since(committed)
+
+    def _at(self, found: ExactPosition, offset: int) -> ExactPosition:
+        unread, twice = self._unread(found.committed)
+        again = _consumed(self.copies, self.there, found.committed, offset)
+        again += max(0, _between(self.own, offset, unread) - _between(twice, offset, unread))
+        return replace(found, offset=offset, read_again=again)
 
 
 class _StillToCome:

@@ -4,7 +4,7 @@ Where the target is read from is found by time: a copy has the timestamp of its 
 that a group waits for is before the first target record with that timestamp or a later one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from components.contract.parameters import FlowParameters, GuardParameters
@@ -27,17 +27,20 @@ def read_positions(
     target: KafkaReader,
     committed: Mapping[TopicPartition, Iterable[int]],
     say: Say,
+    left: Mapping[TopicPartition, Collection[tuple[int, int]]] | None = None,
 ) -> dict[TopicPartition, PartitionPositions | NotProvenError]:
     """The positions on the target of committed offsets on the source, by source partition.
 
-    Each partition is read once, however many offsets there are. Raises UnaskedError.
+    In a pair, `left` has the offsets of groups that have worked on the target before, each with that at which it left
+    the target. Each partition is read once, however many offsets there are. Raises UnaskedError.
     """
 
     # Producers write to the same topic after a failover, and the records stay there when the groups are back.
     shared = flow.policy is Policy.IDENTITY
 
     def walk(ours: PartitionLog, theirs: PartitionLog, offsets: list[int]) -> PartitionPositions | NotProvenError:
-        return walk_across(Crossing(flow.guard, ours, theirs, shared), offsets)
+        returning = (left or {}).get(ours.partition, ()) if flow.guard else ()
+        return walk_across(Crossing(flow.guard, ours, theirs, shared, returning), offsets)
 
     return walk_partitions(flow, source, target, committed, say, walk)
 
@@ -50,6 +53,7 @@ class Crossing:
     source: PartitionLog
     target: PartitionLog
     shared: bool = False
+    left: Collection[tuple[int, int]] = ()
 
     @property
     def sides(self) -> PairSides:
@@ -81,7 +85,7 @@ class Crossing:
     def positions(self, committed: list[int], start: int, begin: int) -> PartitionPositions:
         sides = self.sides
         if self.guard:
-            return pair_positions(committed, sides, start, begin)
+            return pair_positions(committed, sides, start, begin, self.left)
         source, target = sides.source(start), sides.copies_on_target(begin)
         return exact_positions(committed, source, target, sides.target_end, shared=self.shared)
 
@@ -128,7 +132,11 @@ def _with_expired(found: PartitionPositions, source_start: int) -> PartitionPosi
         committed: replace(each, expired=found.passed_over) if committed < source_start else each
         for committed, each in found.positions.items()
     }
-    return replace(found, positions=positions)
+    returning = {
+        (committed, left): replace(each, expired=positions[committed].expired)
+        for (committed, left), each in found.returning.items()
+    }
+    return replace(found, positions=positions, returning=returning)
 
 
 def _without(name: str) -> Compared:

@@ -116,7 +116,8 @@ def look(
     began, before = time.monotonic(), {**source.logs(partitions), **(since or {})}
     say("asking for the groups on both sides")
     groups = read_groups(parameters, source, target, names, frozenset(there))
-    positions = read_positions(parameters, source, target, _wanted(groups, there, before), say)
+    wanted = _wanted(groups, there, before)
+    positions = read_positions(parameters, source, target, wanted, say, _left(parameters, groups, wanted))
     _wait(watch_seconds - (time.monotonic() - began), say)
     # A flow with `exactlyOnce` copies nothing of a transaction before it is committed. The stable ends come first.
     stable = source.logs(partitions, committed=parameters.exactly_once)
@@ -193,6 +194,19 @@ def _wanted(
             if offset <= logs[partition].end:
                 wanted[partition].add(offset)
     return wanted
+
+
+def _left(
+    flow: FlowParameters, groups: Sequence[Group], wanted: Mapping[TopicPartition, set[int]]
+) -> dict[TopicPartition, set[tuple[int, int]]]:
+    """The offsets of groups that have worked on the target before, each with its offset there."""
+    found: dict[TopicPartition, set[tuple[int, int]]] = {each: set() for each in wanted}
+    for group in groups:
+        for partition, offset in group.committed.items():
+            there = group.on_target.get(flow.replication_policy.remote_partition(partition))
+            if there is not None and offset in wanted[partition]:
+                found[partition].add((offset, there))
+    return found
 
 
 def _wait(seconds: float, say: Say) -> None:

@@ -45,6 +45,7 @@ def plan(
         _proof(looked),
         _groups(moves, left_alone),
         *_foreign(flow, looked),
+        *_returning(flow, looked, {move.group for move in moves}),
         *_without_offset(flow, looked, {move.group for move in moves}),
         verdict_precondition(looked.verdict, now_ms),
     )
@@ -67,9 +68,9 @@ def group_moves(flow: FlowParameters, group: Group, looked: Looked) -> Iterator[
     refuse_running(flow, group)
     found = []
     for partition, committed in sorted(group.committed.items()):
-        position = _position(partition, committed, looked)
         remote = flow.replication_policy.remote_partition(partition)
         current = group.on_target.get(remote)
+        position = _position(partition, committed, current, looked)
         if current is not None and current > position.offset:
             past = f"it is at {current} in {remote}, past its position {position.offset}"
             why = f"it has worked on {flow.target.alias}, or was set back on {flow.source.alias}"
@@ -79,7 +80,7 @@ def group_moves(flow: FlowParameters, group: Group, looked: Looked) -> Iterator[
     yield from found
 
 
-def _position(partition: TopicPartition, committed: int, looked: Looked) -> ExactPosition:
+def _position(partition: TopicPartition, committed: int, current: int | None, looked: Looked) -> ExactPosition:
     found = looked.positions.get(partition)
     if found is None:
         raise LeftAloneError(f"{partition} is not on the target")
@@ -88,6 +89,8 @@ def _position(partition: TopicPartition, committed: int, looked: Looked) -> Exac
     if committed not in found.positions:
         raise LeftAloneError(f"it is at {committed} in {partition}, after the end of the source")
     position = found.positions[committed]
+    if current is not None:
+        position = found.returning.get((committed, current), position)
     if position.not_there:
         missing = number(position.not_there, "record")
         raise LeftAloneError(f"{missing} of {partition} that it has not consumed are not on the target any more")
@@ -200,6 +203,26 @@ def _foreign(flow: FlowParameters, looked: Looked) -> Iterator[Precondition]:
         named = ", ".join(f"{count} of {partition}" for partition, count in list(found.items())[:_NAMED])
         value = f"{number(sum(found.values()), 'record')} on {flow.target.alias} did not come from {flow.source.alias}"
         yield Precondition("only target", f"{value}: {named}{_more(len(found))}", met=None)
+
+
+def _returning(flow: FlowParameters, looked: Looked, moving: set[str]) -> Iterator[Precondition]:
+    """The groups of a pair that go on further because they have worked on the target before."""
+    names = [each.name for each in looked.groups if each.name in moving and _returns(flow, each, looked)]
+    if names:
+        target, source = flow.target.alias, flow.source.alias
+        counts = f"what they consumed on {target} counts, too; delete a group there if only {source} is to count"
+        yield Precondition("returning", f"{', '.join(names[:_NAMED])}{_more(len(names))}: {counts}", met=None)
+
+
+def _returns(flow: FlowParameters, group: Group, looked: Looked) -> bool:
+    walks = _walks(looked)
+    for partition, committed in group.committed.items():
+        current = group.on_target.get(flow.replication_policy.remote_partition(partition))
+        if current is not None and (found := walks.get(partition)) is not None:
+            position = found.returning.get((committed, current))
+            if position is not None and position.offset != found.positions[committed].offset:
+                return True
+    return False
 
 
 def _without_offset(flow: FlowParameters, looked: Looked, moving: set[str]) -> Iterator[Precondition]:

@@ -96,19 +96,20 @@ class PairNight(RuleBasedStateMachine):
             self.pair.replicate(source)
         here, end = self.committed[source], len(self.pair.logs[source])
         second = int(other * end)
-        found = self.across(source, [here, second, end])
+        if deleted:
+            self.committed.pop(target, None)
+            self.consumed &= numbers(self.pair.logs[source][:here])
+        left = self.committed.get(target)
+        found = self.across(source, [here, second, end], [] if left is None else [(here, left)])
         if isinstance(found, NotProvenError):
             assert not self.plain, str(found)
             return
         self.is_right(source, found.positions[second], numbers(self.pair.logs[source][:second]))
-        position = found.positions[here]
+        position = found.positions[here] if left is None else found.returning[here, left]
         self.is_right(source, position, self.consumed)
-        if deleted:
-            self.committed.pop(target, None)
-        if found.waiting or position.not_there or position.expired or self.committed.get(target, 0) > position.offset:
+        if found.waiting or position.not_there or position.expired:
             return
         self.side, self.committed[target] = target, position.offset
-        self.consumed -= numbers(self.pair.logs[target][position.offset :])
 
     def is_right(self, source: str, position: ExactPosition, consumed: set[int]) -> None:
         """Of a group that has consumed these records and goes on there in the other region."""
@@ -128,9 +129,11 @@ class PairNight(RuleBasedStateMachine):
             first = next((at for at, each in held if each.number not in consumed), len(pair.logs[target]))
             assert (position.offset, position.read_again) == (first, again)
 
-    def across(self, source: str, committed: list[int]) -> PartitionPositions | NotProvenError:
+    def across(
+        self, source: str, committed: list[int], left: list[tuple[int, int]]
+    ) -> PartitionPositions | NotProvenError:
         logs = self.log(source), self.log(OTHER[source])
-        return walk_across(Crossing(guard_of(source), *logs), sorted(committed), LEADS)
+        return walk_across(Crossing(guard_of(source), *logs, left=left), sorted(committed), LEADS)
 
     def log(self, region: str) -> PartitionLog:
         written = [

@@ -18,8 +18,11 @@ _begin = exact_reading.Crossing.begin
 _consumed = pair_positions._consumed
 
 
-def one_way(committed: list[int], sides: PairSides, start: int, begin: int) -> PartitionPositions:
-    return exact_positions(committed, sides.source(start), sides.copies_on_target(begin), sides.target_end)
+def one_way(
+    committed: list[int], sides: PairSides, start: int, begin: int, left: list[tuple[int, int]]
+) -> PartitionPositions:
+    found = exact_positions(committed, sides.source(start), sides.copies_on_target(begin), sides.target_end)
+    return replace(found, returning={each: found.positions[each[0]] for each in left})
 
 
 def without_losses(*given: Any, **named: Any) -> PartitionPositions:
@@ -37,6 +40,11 @@ BUGS: dict[str, tuple[object, str, Any]] = {
     "what the target has deleted is not missed": (pair_positions, "exact_positions", without_losses),
     "the walk begins where the source's own records begin": (exact_reading.Crossing, "begin", begins_too_late),
     "a guard's mark makes it another record": (exact_reading, "without_mark", lambda headers, _: headers),
+    "a group that returns goes on where it left, and no further": (
+        pair_positions._Walk,
+        "returning",
+        lambda _, found, left: replace(found, offset=max(found.offset, left)),
+    ),
     "more is announced than is read again": (pair_positions, "_consumed", lambda *given: _consumed(*given) + 1),
 }
 

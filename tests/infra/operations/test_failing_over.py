@@ -234,3 +234,23 @@ def test_a_pair_announces_what_is_read_again(capsys: pytest.CaptureFixture[str])
     with_both(a_call(night), night, Mode.PLANNED)
     assert night.positions(ORDERS) == {"app": 1, "web": 5}
     assert "app: orders-0 at 4 -> orders-0 at 1, at least 3 records read again" in capsys.readouterr().out
+
+
+def test_a_group_of_a_pair_that_comes_back_has_consumed_what_it_left_behind(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """As above; it had read 3 4 0 on the target before it left, and 0 1 2 3 on the source since."""
+    source, target = Cluster(), Cluster()
+    there, here = "replicated-from-uswest", "replicated-from-useast"
+    source.hold("orders", [(0, ""), (1, ""), (2, ""), (3, there), (4, there)])
+    target.hold("orders", [(3, ""), (4, ""), (0, here), (1, here), (2, here)])
+    flow = of_topology({"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["orders"]})
+    night = a_night(flow, source, target, {"app": {ORDERS: 4}, "web": {ORDERS: 2}})
+    GroupWriter("uswest", target.config).commit("app", {ORDERS: 3}, "")
+    GroupWriter("uswest", target.config).commit("web", {ORDERS: 0}, "")
+    with_both(a_call(night), night, Mode.PLANNED)
+    assert night.positions(ORDERS) == {"app": 5, "web": 0}
+    said = capsys.readouterr().out
+    assert "! returning     app: what they consumed on uswest counts, too; delete a group there if only useast" in said
+    with_both(a_call(night), night, Mode.PLANNED)
+    assert night.positions(ORDERS) == {"app": 5, "web": 0}
