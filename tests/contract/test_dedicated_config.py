@@ -1,7 +1,6 @@
 """MirrorMakerConfig itself reads a dedicated MirrorMaker's file as our rules do."""
 
 import json
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from components.properties.definitions import Owner, definitions
 from infra.importing.dedicated import config_of
 from infra.importing.java_properties import PropertiesFile, java_properties
 from infra.machine.jars import CONNECT
-from infra.machine.jdk import find_jdk
+from tests.contract.java_programs import answer
 
 PROGRAM = Path(__file__).with_name("Dedicated.java")
 KAFKA = "4.2.0"
@@ -59,10 +58,8 @@ listeners = http://:8083
 
 @pytest.fixture(scope="module")
 def java() -> dict[str, Any]:
-    command = [find_jdk().java, "-XX:TieredStopAtLevel=1", "-cp", f"{CONNECT.directory}/*", PROGRAM]
-    ran = subprocess.run([str(word) for word in command], input=TEXT, capture_output=True, text=True, check=True)
-    answer: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
-    return answer
+    said: dict[str, Any] = json.loads(answer(PROGRAM, CONNECT, TEXT).splitlines()[-1])
+    return said
 
 
 @pytest.fixture(scope="module")

@@ -5,17 +5,13 @@ Without it the model of tests/model would prove the validation job against a Mir
 
 import json
 import random
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
-from infra.local.parts.part import java_command
-from infra.machine.jars import ensure_jars
-from infra.machine.jdk import find_jdk
 from spark.checks.translation import Sync
+from tests.contract.java_programs import answer
 from tests.contract.property_definitions import KAFKAS
 from tests.model.offset_sync_store import OffsetSyncStore
 
@@ -50,11 +46,7 @@ def ported(case: dict[str, Any]) -> list[list[int | None]]:
 @pytest.mark.parametrize("kafka", KAFKAS)
 def test_the_port_translates_like_the_class(kafka: str) -> None:
     _, jars = KAFKAS[kafka]
-    jdk, chance = find_jdk(), random.Random(7)  # the same cases each time
+    chance = random.Random(7)  # the same cases each time
     cases = [a_case(chance) for _ in range(CASES)]
-    directory = ensure_jars(jars, jdk, Console(quiet=True))
-    command = java_command(jdk, [f"{directory}/*"], str(PROGRAM), heap_mib=256)
-    asked = json.dumps(cases)
-    ran = subprocess.run([str(word) for word in command], input=asked, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr[-2000:]
-    assert [ported(case) for case in cases] == json.loads(ran.stdout.splitlines()[-1])
+    said = answer(PROGRAM, jars, json.dumps(cases))
+    assert [ported(case) for case in cases] == json.loads(said.splitlines()[-1])

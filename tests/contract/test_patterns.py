@@ -4,14 +4,13 @@ Without it a pattern that Java refuses passes the check, or one that selects top
 """
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from components.kafka.patterns import matches, pattern_error
 from infra.machine.jars import CONNECT
-from infra.machine.jdk import find_jdk
+from tests.contract.java_programs import answer
 
 PROGRAM = Path(__file__).with_name("Patterns.java")
 NAMES = ["a", "ab", "b", "aa", "aaa", "A", "B", "a.b", "axb", "a-b", "a_b", "eu-eu", "eu-us", "1", "a1", "orders-eu"]
@@ -61,10 +60,8 @@ UNJUDGED = (
 @pytest.fixture(scope="module")
 def java() -> dict[str, list[str] | None]:
     """The names that Java matches with each pattern; None for a pattern that it refuses."""
-    command = [find_jdk().java, "-XX:TieredStopAtLevel=1", "-cp", f"{CONNECT.directory}/*", PROGRAM]
     asked = json.dumps(dict.fromkeys((*EVALUATED, *REFUSED, *UNJUDGED), NAMES))
-    ran = subprocess.run([str(word) for word in command], input=asked, capture_output=True, text=True, check=True)
-    answers: dict[str, list[str] | None] = json.loads(ran.stdout)
+    answers: dict[str, list[str] | None] = json.loads(answer(PROGRAM, CONNECT, asked))
     return answers
 
 

@@ -4,7 +4,6 @@ Without it a topic counts as one that came from the target and is missing there,
 """
 
 import json
-import subprocess
 from itertools import product
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from components.kafka.replication_policy import (
     is_heartbeat_topic,
 )
 from infra.machine.jars import CONNECT
-from infra.machine.jdk import find_jdk
+from tests.contract.java_programs import answer
 
 PROGRAM = Path(__file__).with_name("Policies.java")
 SEPARATORS = (".", "_", "--", "..", "-.", ".-.", "---", "ba")
@@ -41,7 +40,6 @@ def topics(separator: str) -> list[str]:
 @pytest.fixture(scope="module")
 def java() -> dict[ReplicationPolicy, list[tuple[str, bool, bool, list[str]]]]:
     """For each policy its topics, each with whether it is a cycle, whether it has heartbeats, and its aliases."""
-    command = [find_jdk().java, "-XX:TieredStopAtLevel=1", "-cp", f"{CONNECT.directory}/*", PROGRAM]
     asked = [
         {
             "class": POLICY_CLASSES[each.kind],
@@ -52,12 +50,9 @@ def java() -> dict[ReplicationPolicy, list[tuple[str, bool, bool, list[str]]]]:
         }
         for each in POLICIES
     ]
-    ran = subprocess.run(
-        [str(word) for word in command], input=json.dumps(asked), capture_output=True, text=True, check=True
-    )
-    answers = json.loads(ran.stdout.splitlines()[-1])
+    answers = json.loads(answer(PROGRAM, CONNECT, json.dumps(asked)).splitlines()[-1])
     return {
-        policy: [(topic, *answer) for topic, answer in zip(topics(policy.separator), each, strict=True)]
+        policy: [(topic, *said) for topic, said in zip(topics(policy.separator), each, strict=True)]
         for policy, each in zip(POLICIES, answers, strict=True)
     }
 
