@@ -29,6 +29,7 @@ STEPS = {
     "continuous": ("✓ connectors", "is STOPPED", "point of no return", "committed on", "Start the consumers"),
     "disaster": ("✓ source", "committed on", "Start the consumers"),
     "back": ("✓ positions", "point of no return", "committed on", "Start the consumers"),
+    "beginning": ("✓ beginning", "changing the offsets of"),
     "back after `--fence`": (
         "✓ positions",
         "point of no return",

@@ -63,7 +63,7 @@ def moved(
     began, document, row = time.monotonic(), Document(), Row(shape.name, way, len(groups))
     for verb, flow, *more in calls:
         call = (verb, flow, *more, *options(groups))
-        kills = sum(drills.kill_at(step, *call) for step in STEPS[way]) if shape.kills else 0
+        kills = kill_at_steps(drills, shape, "planned" if (verb, way) == ("failover", "back") else way, call)
         answer = drills.call(*call, "--json")
         row = replace(row, seconds=round(time.monotonic() - began, 1), kills=row.kills + kills)
         if answer.returncode != 0:
@@ -74,6 +74,11 @@ def moved(
         print(f"left alone: {each}", flush=True)
     alone = f"; {len(left)} left alone" if left else ""
     return document, replace(row, announced=announced(document, way), note=alone)
+
+
+def kill_at_steps(drills: Drills, shape: Shape, way: str, call: tuple[str, ...]) -> int:
+    """Run the command and kill it at each step of the way, if the shape says so; returns how many runs were killed."""
+    return sum(drills.kill_at(step, *call) for step in STEPS[way]) if shape.kills else 0
 
 
 def with_counts(

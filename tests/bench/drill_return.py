@@ -1,5 +1,6 @@
 """The drill of the way back with the policy `identity`: a flow in the other direction takes the place of the first."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ from infra.settings import read_settings
 from infra.waiting import wait_for
 from tests.bench.drill_commands import Drills
 from tests.bench.drill_counting import everything, stand
-from tests.bench.drill_moves import RECORDS, counted_back, fill, moved, work
+from tests.bench.drill_moves import RECORDS, counted_back, fill, kill_at_steps, moved, work
 from tests.bench.drill_rows import append
 from tests.bench.drill_shapes import Shape, turned_flow
 from tests.bench.drill_traffic import CROSSING_SECONDS, expect_crossed
@@ -30,6 +31,7 @@ def returned(drills: Drills, shape: Shape) -> None:
         produce(drills.target, topic, RECORDS, seed=2 * drills.seed + 21)
     consumed = work(drills, shape, groups)
     replace_flow(drills, shape, {"source": {"state": "stopped"}})
+    kills = kill_at_steps(drills, shape, "beginning", ("failback", shape.turned))
     began = drills.call("failback", shape.turned)
     print(began.stdout, began.stderr, flush=True)
     if began.returncode != 0:
@@ -39,6 +41,7 @@ def returned(drills: Drills, shape: Shape) -> None:
         crossed = partial(expect_crossed, drills.target, drills.source, topic, topic)
         wait_for("records to return", crossed, CROSSING_SECONDS, 1)
     document, row = moved(drills, shape, "back", [("failover", shape.turned, "--watch-seconds", "1")], groups)
+    row = replace(row, kills=row.kills + kills)
     sent, arrived = drills.logs(shape)
     twice = (everything(sent) - everything(arrived)).total()
     print(f"{twice} records stand more often on the source than on the target", flush=True)

@@ -74,6 +74,14 @@ SHAPES = (
     Shape("default policy, commands killed", "plain", ("plain-killed",), kills=True, fenced=True),
     Shape("exactly once, transactions", "once", ("once-paid",), transactions=True),
     Shape("identity policy", "same", ("same-orders",), default_policy=False, fenced=True, turned="turned"),
+    Shape(
+        "identity policy, commands killed",
+        "dark",
+        ("dark-orders",),
+        default_policy=False,
+        kills=True,
+        turned="light",
+    ),
     Shape("pair", "both-to-uswest", ("both-orders",), default_policy=False, back="both-to-useast"),
     Shape(
         "pair, a worker killed",
@@ -81,6 +89,14 @@ SHAPES = (
         ("both-resent",),
         default_policy=False,
         resent=True,
+        back="both-to-useast",
+    ),
+    Shape(
+        "pair, commands killed",
+        "both-to-uswest",
+        ("both-killed",),
+        default_policy=False,
+        kills=True,
         back="both-to-useast",
     ),
     Shape("part of a split", "parts-sales", ("parts-sales-orders",)),
@@ -96,6 +112,7 @@ def replications() -> dict[str, Any]:
         "plain": {"kind": "flow", **_ENDS, "topics": ["plain-.*"], "groups": ["plain-.*"]},
         "once": {"kind": "flow", **_ENDS, "topics": ["once-.*"], "groups": ["once-.*"], "exactlyOnce": "enabled"},
         "same": {"kind": "flow", **_ENDS, "topics": ["same-.*"], "groups": ["same-.*"], "policy": "identity"},
+        "dark": {"kind": "flow", **_ENDS, "topics": ["dark-.*"], "groups": ["dark-.*"], "policy": "identity"},
         "both": {**_PAIR, **{**_SMALL, "intervals": {"refreshTopicsSeconds": 1}}},
         "parts": {
             "kind": "split",
