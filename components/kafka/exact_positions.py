@@ -21,10 +21,8 @@ REMEMBERED = 1_000_000
 class PartitionPositions:
     """The positions of a partition by committed offset, and what the walk saw.
 
-    `returning` are those of groups of a pair that have worked on the target before, by the offset that they had
-    committed there, too.
-    `returning` are those of groups of a pair that have worked on the target before, by the offset that they had
-    committed there, too.
+    `returning` are those of groups of a pair that have worked on the target before, by committed offset and the offset
+    at which they left the target.
     `waiting` records of the source are not on the target yet, the first of them at `first_waiting`. `sent_again` counts
     the second copies on the target, `on_target` the source's records that are there, `passed_over` the target's older
     than these. `source_records` and `target_records` were read. `foreign` records of the target among these are not the

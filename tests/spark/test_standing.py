@@ -141,8 +141,7 @@ def test_a_task_that_has_just_been_started_has_the_time_to_catch_up() -> None:
 
 def later(position: Position, at_first: Position) -> list[str]:
     """The codes of the last look at a position that was `at_first` at the first look."""
-    key = (position.group, ORDERS)
-    looked = standings([position], {key: 105}, {ORDERS: SYNCS}, {ORDERS: SYNCS}, a_flow(), PATIENCE, {key: at_first})
+    looked = standings([position], {KEY: 105}, {ORDERS: SYNCS}, {ORDERS: SYNCS}, a_flow(), PATIENCE, {KEY: at_first})
     return [each.finding.code for each in looked]
 
 

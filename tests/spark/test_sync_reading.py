@@ -20,6 +20,12 @@ Ranges = list[OffsetRange]
 OWN = TopicPartition("resync.offset-syncs.internal", 0)
 
 
+@pytest.fixture(autouse=True)
+def _passwords(endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, password in passwords(endpoints).items():
+        monkeypatch.setenv(name, password)
+
+
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> Ranges:
     """The ranges that are read, as they are asked for."""
@@ -38,11 +44,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Ranges:
 
 
 def test_a_later_reading_goes_on_where_the_one_before_ended(
-    spark: SparkSession, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch, read: Ranges
+    spark: SparkSession, endpoints: Endpoints, read: Ranges
 ) -> None:
     scene, orders = Scene(endpoints, "resync").replicate(partitions=1), TopicPartition("resync", 0)
-    for name, password in passwords(endpoints).items():
-        monkeypatch.setenv(name, password)
     with open_flow(scene.parameters(), spark, resolver(), lambda _: None) as flow:
         first = read_syncs(flow)
         scene.sync("resync", 0, (1000, 999), (1010, 1009))
@@ -57,12 +61,8 @@ def test_a_later_reading_goes_on_where_the_one_before_ended(
     assert [each.upstream for each in anew.histories[orders].syncs] == [0, 499]
 
 
-def test_a_flow_without_the_topic_of_offset_syncs_has_none(
-    spark: SparkSession, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_flow_without_the_topic_of_offset_syncs_has_none(spark: SparkSession, endpoints: Endpoints) -> None:
     scene = Scene(endpoints, "resync2").replicate(partitions=1)
     elsewhere = {"cluster": "source", "topic": "resync2.none.internal", "lagMax": 10}
-    for name, password in passwords(endpoints).items():
-        monkeypatch.setenv(name, password)
     with open_flow(scene.parameters(offsetSyncs=elsewhere), spark, resolver(), lambda _: None) as flow:
         assert read_syncs(flow) == SyncsRead()
