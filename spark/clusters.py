@@ -5,23 +5,21 @@ topics or groups and has a timeout. Every failure is a ClusterError.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import NamedTuple, Self
-
-from pyspark.sql import SparkSession
+from typing import Any, NamedTuple, Self
 
 from components.kafka.acls import AclEntry
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.topic_sync import Setting
+from spark.admin_json import admin_json, partition_of
 from spark.credentials import ClientOptions
-from spark.java_json import JavaJson
-from spark.kafka_errors import ClusterError, JavaError, JavaObject, causes, silent, translated
-from spark.small_reads import KafkaRecord, SilentError, SmallReads
+from spark.kafka_errors import ClusterError, JavaError, JavaObject, causes, gone, silent, translated
+from spark.small_reads import KafkaRecord, SilentError, SmallReads, decoded
 
 TIMEOUT_SECONDS = 20
 _ADMIN = "org.apache.kafka.clients.admin"
 _COMMON = "org.apache.kafka.common"
-#: States of a group without members. MirrorMaker writes a group's offsets only in these states.
-_IDLE_STATES = frozenset({"Empty", "Dead"})
+#: States of a group without members, as Java prints them. MirrorMaker writes a group's offsets only in these states.
+_IDLE_STATES = frozenset({"Optional[Empty]", "Optional[Dead]", "Optional.empty"})
 
 
 class Description(NamedTuple):
@@ -34,13 +32,15 @@ class Description(NamedTuple):
 class Cluster:
     """One cluster's admin client; use as a context manager."""
 
-    def __init__(self, spark: SparkSession, options: ClientOptions) -> None:
+    def __init__(self, jvm: JavaObject, options: ClientOptions) -> None:
         self.options = options
         self.where = f"cluster {options.alias} ({options.bootstrap_servers})"
         self._answered = False
         self._reads: dict[str, SmallReads] = {}
-        assert spark._jvm is not None
-        self._jvm: JavaObject = spark._jvm
+        self._requests: dict[tuple[str, frozenset[TopicPartition]], JavaObject] = {}
+        self._partitions: dict[TopicPartition, JavaObject] = {}
+        self._jvm = jvm
+        self._json = admin_json(self._java)
         properties = self._java("java.util.Properties")()
         timeout = str(TIMEOUT_SECONDS * 1000)
         timeouts = {"default.api.timeout.ms": timeout, "request.timeout.ms": str(TIMEOUT_SECONDS * 500)}
@@ -65,13 +65,14 @@ class Cluster:
         if not topics:
             return {}
         futures = self._asked("describing topics", lambda: self._admin.describeTopics(self._list(topics)))
-        found: dict[str, Description] = {}
+        known = self._java("java.util.HashMap")()
         for entry in futures.topicNameValues().entrySet():
             name = str(entry.getKey())
             description = self._value_or_none(f"describing topic {name}", entry.getValue(), "UnknownTopicOrPartition")
             if description is not None:
-                found[name] = Description(description.partitions().size(), str(description.topicId()))
-        return found
+                known.put(name, description)
+        found = self._json.read(known)
+        return {name: Description(len(each["partitions"]), each["topicId"]) for name, each in found.items()}
 
     def partitions(self, topics: Collection[str]) -> dict[str, int]:
         """Number of partitions by topic, as in `describe`."""
@@ -80,42 +81,52 @@ class Cluster:
     def offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetRange]:
         """Log start and last stable offset: what a read_committed consumer can read. Unknown partitions raise."""
         wanted = list(partitions)
-        spec = self._java(f"{_ADMIN}.OffsetSpec")
-        starts = self._list_offsets(dict.fromkeys(wanted, spec.earliest()))
-        ends = self._list_offsets(dict.fromkeys(wanted, spec.latest()))
+        starts, ends = self._at(wanted, "earliest"), self._at(wanted, "latest")
         return {each: OffsetRange(starts[each], max(starts[each], ends[each])) for each in wanted}
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Last stable offset by partition."""
-        return self._list_offsets(dict.fromkeys(partitions, self._java(f"{_ADMIN}.OffsetSpec").latest()))
+        return self._at(partitions, "latest")
 
     def high_watermarks(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """High watermark by partition, where a read_uncommitted consumer ends.
 
         While a transaction is open, it is past the last stable offset.
         """
-        latest = self._java(f"{_ADMIN}.OffsetSpec").latest()
-        return self._list_offsets(dict.fromkeys(partitions, latest), "READ_UNCOMMITTED")
+        return self._at(partitions, "latest", "READ_UNCOMMITTED")
 
     def offsets_at(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """Offset of the first record at or after a time (ms since 1970) by partition; -1 if there is none."""
-        spec = self._java(f"{_ADMIN}.OffsetSpec")
-        return self._list_offsets({each: spec.forTimestamp(time) for each, time in times.items()})
+        if not times:
+            return {}
+        spec, wanted = self._java(f"{_ADMIN}.OffsetSpec"), self._java("java.util.HashMap")()
+        for each, time in times.items():
+            wanted.put(self._partition(each), spec.forTimestamp(time))
+        return self._list_offsets(wanted)
 
     def records(
         self, ranges: Iterable[tuple[TopicPartition, OffsetRange]], doing: str, isolation: str = "read_committed"
     ) -> Iterator[KafkaRecord]:
         """The records of ranges that are small together, as `SmallReads.records` has them. `doing` is for errors."""
+        return map(decoded, self.json_records(ranges, doing, isolation))
+
+    def json_records(
+        self, ranges: Iterable[tuple[TopicPartition, OffsetRange]], doing: str, isolation: str = "read_committed"
+    ) -> Iterator[Mapping[str, Any]]:
+        """`records` as JSON."""
         wanted = [(each, offsets) for each, offsets in ranges if offsets.size]
         if not wanted:
             return
         try:
             if isolation not in self._reads:
                 self._reads[isolation] = SmallReads(self._java, self.options, isolation, TIMEOUT_SECONDS)
-            yield from self._reads[isolation].records(wanted)
+            yield from self._reads[isolation].json_records(wanted)
         except JavaError as error:
             raise translated(error, self.where, doing, answered=True) from None
         except SilentError as error:
+            topics = {each.topic for each, _ in wanted}
+            if missing := topics - self.describe(topics).keys():
+                raise gone(missing, self.where, doing) from None
             raise silent(str(error), self.where, doing, TIMEOUT_SECONDS) from None
 
     def cleanup_policies(self, topics: Collection[str]) -> dict[str, str]:
@@ -128,10 +139,9 @@ class Cluster:
 
         Each configuration comes as one JSON text, because every call into the JVM takes time.
         """
-        java_json = JavaJson(self._java)
         found = {}
         for topic, config in self._topic_configs(topics).items():
-            entries = java_json.read(config.entries())
+            entries = self._json.read(config.entries())
             settable = [each for each in entries if not (each["isReadOnly"] or each["isSensitive"])]
             found[topic] = {each["name"]: Setting(each["value"], each["source"]) for each in settable}
         return found
@@ -149,11 +159,7 @@ class Cluster:
     def groups(self) -> dict[str, bool]:
         """Every consumer group that the user may describe, and whether it has members."""
         listings = self._get("listing consumer groups", lambda: self._admin.listConsumerGroups().all())
-        found = {}
-        for listing in listings:
-            state = listing.state()
-            found[str(listing.groupId())] = state.isPresent() and str(state.get()) not in _IDLE_STATES
-        return found
+        return {each["groupId"]: each["state"] not in _IDLE_STATES for each in self._json.read(listings)}
 
     def committed(self, groups: Collection[str]) -> dict[str, dict[TopicPartition, int]]:
         """Committed offsets by group; a group that does not exist has none."""
@@ -165,12 +171,8 @@ class Cluster:
             specs.put(group, every())
         answer = self._get("reading committed offsets", lambda: self._admin.listConsumerGroupOffsets(specs).all())
         return {
-            str(group.getKey()): {
-                TopicPartition(str(each.getKey().topic()), each.getKey().partition()): each.getValue().offset()
-                for each in group.getValue().entrySet()
-                if each.getValue() is not None
-            }
-            for group in answer.entrySet()
+            group: {partition_of(name): each["offset"] for name, each in offsets.items() if each is not None}
+            for group, offsets in self._json.read(answer).items()
         }
 
     def acls(self, principals: Collection[str]) -> list[AclEntry]:
@@ -219,22 +221,30 @@ class Cluster:
             return False
         return found.get(resource).get(name) is not None
 
-    def _list_offsets(
-        self, specs: Mapping[TopicPartition, JavaObject], isolation: str = "READ_COMMITTED"
+    def _at(
+        self, partitions: Iterable[TopicPartition], place: str, isolation: str = "READ_COMMITTED"
     ) -> dict[TopicPartition, int]:
-        if not specs:
+        """The `earliest` or `latest` offsets. The job asks for those of the same partitions again and again."""
+        wanted = frozenset(partitions)
+        if not wanted:
             return {}
-        wanted = self._java("java.util.HashMap")()
-        partition = self._java(f"{_COMMON}.TopicPartition")
-        for each, spec in specs.items():
-            wanted.put(partition(each.topic, each.partition), spec)
+        if (place, wanted) not in self._requests:
+            spec, request = getattr(self._java(f"{_ADMIN}.OffsetSpec"), place)(), self._java("java.util.HashMap")()
+            for each in wanted:
+                request.put(self._partition(each), spec)
+            self._requests[place, wanted] = request
+        return self._list_offsets(self._requests[place, wanted], isolation)
+
+    def _list_offsets(self, wanted: JavaObject, isolation: str = "READ_COMMITTED") -> dict[TopicPartition, int]:
         level = self._java(f"{_COMMON}.IsolationLevel").valueOf(isolation)
         options = self._java(f"{_ADMIN}.ListOffsetsOptions")(level)
         answer = self._get("listing offsets", lambda: self._admin.listOffsets(wanted, options).all())
-        return {
-            TopicPartition(str(entry.getKey().topic()), entry.getKey().partition()): entry.getValue().offset()
-            for entry in answer.entrySet()
-        }
+        return {partition_of(name): each["offset"] for name, each in self._json.read(answer).items()}
+
+    def _partition(self, partition: TopicPartition) -> JavaObject:
+        if partition not in self._partitions:
+            self._partitions[partition] = self._java(f"{_COMMON}.TopicPartition")(*partition)
+        return self._partitions[partition]
 
     def _list(self, items: Iterable[object]) -> JavaObject:
         java = self._java("java.util.ArrayList")()

@@ -4,17 +4,20 @@ import argparse
 import json
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from rich.console import Console
 
 from components.contract.depth import Depth, why_not_published
+from components.contract.history import History
 from components.contract.problems import CannotRunError
 from components.contract.report import EXIT_CODES, Report, Verdict
 from components.contract.spark_conf import why_not_conf
+from spark.connectors_run import await_connectors
 from spark.documents import chosen_flows, read_document
 from spark.job import Options, run
+from spark.published import published_history
 from spark.report.printing import print_report, report_text
 from spark.report.publish import publish
 from spark.sessions import SessionOptions
@@ -40,6 +43,19 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("--json", action="store_true", help="print the report as JSON instead of a table")
     arguments.add_argument(
         "--kubeconfig", type=Path, help="for Secrets and --publish (default: $KUBECONFIG, else the pod's)"
+    )
+    arguments.add_argument(
+        "--secrets",
+        type=Path,
+        metavar="DIR",
+        help="folder with the Secrets as files, at NAMESPACE/NAME/KEY, as a pod mounts them (default: read them from "
+        "the Kubernetes API)",
+    )
+    arguments.add_argument(
+        "--ready-seconds",
+        type=float,
+        default=0,
+        help="how long to wait until the flow's connectors run before they are judged (default: 0)",
     )
     arguments.add_argument(
         "--catch-up-seconds", type=float, default=30, help="how long a target that is behind may take (default: 30)"
@@ -86,28 +102,32 @@ def main(argv: list[str] | None = None) -> int:
         arguments.kubeconfig,
         Depth(arguments.depth),
         lambda step: console.print(f"  {step} …", style="dim", markup=False, highlight=False, soft_wrap=True),
+        arguments.secrets,
     )
     try:
         if arguments.publish and (refused := why_not_published(options.depth)):
             raise refused
         document = read_document(arguments.parameters)
         page = page_writer() if arguments.html else None
-        report = run(document, chosen_flows(document, arguments.flow), options)
+        flows = chosen_flows(document, arguments.flow)
+        await_connectors(flows, arguments.kubeconfig, arguments.ready_seconds, options.progress)
+        report = run(document, flows, options)
         if arguments.report:
             write(arguments.report, json.dumps(report.document(), indent=2) + "\n", "--report")
         if page is not None:
-            write(arguments.html, page(report), "--html")
+            histories = {each.name: published_history(each, arguments.kubeconfig) for each in flows}
+            write(arguments.html, page(report, histories), "--html")
         show(report, arguments.json)
         if arguments.publish:
-            for where in publish(report, arguments.kubeconfig):
-                console.print(f"  published {where}", style="dim", markup=False, soft_wrap=True)
+            for sentence in publish(report, arguments.kubeconfig):
+                console.print(f"  {sentence}", style="dim", markup=False, soft_wrap=True)
     except CannotRunError as error:
         console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
         return EXIT_CODES[Verdict.ERROR]
     return report.exit_code
 
 
-def page_writer() -> Callable[[Report], str]:
+def page_writer() -> Callable[[Report, Mapping[str, History]], str]:
     """What makes a page of a report; raises CannotRunError if Jinja2 is missing, before the job spends minutes."""
     try:
         from spark.report.page import page

@@ -58,10 +58,16 @@ Resolve = Callable[[Reference], Secret]
 KeystoreToPem = Callable[[bytes, str, str, str], str]
 
 
-def resolver(kubeconfig: Path | None = None) -> Resolve:
-    """A function that resolves references. It reads Secrets with `kubeconfig`, $KUBECONFIG or the pod's account."""
+def resolver(kubeconfig: Path | None = None, secrets: Path | None = None) -> Resolve:
+    """A function that resolves references.
+
+    It reads Secrets from the folder `secrets`, where a pod has them at NAMESPACE/NAME/KEY; without one from the
+    Kubernetes API, with `kubeconfig`, $KUBECONFIG or the pod's account.
+    """
 
     def resolve(reference: Reference) -> Secret:
+        if reference.secret is not None and secrets is not None:
+            return Secret(reference, _mounted_value(reference.secret, secrets))
         if reference.secret is not None:
             return Secret(reference, _secret_value(reference.secret, kubeconfig))
         if reference.file is not None:
@@ -134,6 +140,15 @@ def _file_value(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise _missing(f"{error.strerror}", f"file {path}", "give a path that the job's user can read.") from None
+
+
+def _mounted_value(reference: SecretReference, secrets: Path) -> bytes:
+    try:
+        return secrets.joinpath(reference.namespace, reference.name, reference.key).read_bytes()
+    except OSError as error:
+        what = f"{error.strerror}: {error.filename}"
+        where = f"secret {reference.namespace}/{reference.name} key {reference.key}"
+        raise _missing(what, where, "mount this key of the Secret there, or leave `--secrets` out.") from None
 
 
 def _secret_value(reference: SecretReference, kubeconfig: Path | None) -> bytes:

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from components.contract.parameters import FlowParameters
 from components.contract.report import TopicIds
+from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import ReplicationPolicy
 from components.kafka.topic_names import is_name
@@ -16,6 +17,8 @@ from spark.clusters import Cluster
 from spark.credentials import Resolve, client_options
 from spark.kafka_errors import ClusterError
 from spark.keystores import keystore_to_pem
+from spark.sessions import Spark
+from spark.short_partitions import LeftToSparkError, short_partitions, short_records
 
 Progress = Callable[[str], None]
 
@@ -30,7 +33,7 @@ class OpenFlow:
     """
 
     parameters: FlowParameters
-    spark: SparkSession
+    spark: Spark
     source: Cluster
     target: Cluster
     partitions: Mapping[str, int]
@@ -52,11 +55,26 @@ class OpenFlow:
     def sync_cluster(self) -> Cluster:
         return self.source if self.parameters.offset_syncs.cluster == "source" else self.target
 
-    def read(self, cluster: Cluster, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
-        return readers.records(self.spark, cluster.options, ranges)
+    def read(
+        self, cluster: Cluster, ranges: Mapping[TopicPartition, OffsetRange], isolation: str = "read_committed"
+    ) -> DataFrame:
+        """The records of `ranges`, as `readers.records` has them. Those of many short partitions are read at once."""
+        short = short_partitions(ranges)
+        if not short:
+            return readers.records(self.spark.session, cluster.options, ranges, isolation)
+        self.progress(f"{self.name}: reading {numbered(len(short), 'short partition[|s]')} of {cluster.options.alias}")
+        read = cluster.json_records(short.items(), "reading short partitions", isolation)
+        try:
+            frame = short_records(self.spark.session, read, readers.RECORD_COLUMNS)
+        except LeftToSparkError:
+            return readers.records(self.spark.session, cluster.options, ranges, isolation)
+        long = {each: offsets for each, offsets in ranges.items() if each not in short}
+        if not any(offsets.size for offsets in long.values()):
+            return frame
+        return readers.records(self.spark.session, cluster.options, long, isolation).unionByName(frame)
 
     def read_uncommitted(self, cluster: Cluster, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
-        return readers.records(self.spark, cluster.options, ranges, "read_uncommitted")
+        return self.read(cluster, ranges, "read_uncommitted")
 
     def digests(self, records: DataFrame, side: str) -> DataFrame:
         """`transforms.digests` of one side's records, with the topics named as on the source."""
@@ -102,7 +120,7 @@ def _selected(flow: FlowParameters, existing: frozenset[str], where: str) -> lis
 
 
 @contextmanager
-def open_flow(flow: FlowParameters, spark: SparkSession, resolve: Resolve, progress: Progress) -> Iterator[OpenFlow]:
+def open_flow(flow: FlowParameters, spark: Spark, resolve: Resolve, progress: Progress) -> Iterator[OpenFlow]:
     """Connect to both clusters and resolve the selection.
 
     Raises ClusterError when a cluster refuses the login, when the source lacks a topic that the flow lists by name, and
@@ -110,8 +128,8 @@ def open_flow(flow: FlowParameters, spark: SparkSession, resolve: Resolve, progr
     """
     convert = keystore_to_pem(spark)
     with (
-        Cluster(spark, client_options(flow.source, resolve, convert)) as source,
-        Cluster(spark, client_options(flow.target, resolve, convert)) as target,
+        Cluster(spark.jvm, client_options(flow.source, resolve, convert)) as source,
+        Cluster(spark.jvm, client_options(flow.target, resolve, convert)) as target,
     ):
         progress(f"{flow.name}: asking {flow.source.alias} and {flow.target.alias} for topics")
         existing = source.topics()

@@ -1,6 +1,6 @@
 """What a loop guard and filters do to records, as column expressions: which are compared, and with which headers.
 
-`is_compared` and `compared_headers` say so of one record in Python. Every expression except `without` uses functions of
+`role_of` and `compared_headers` say so of one record in Python. Every expression except `without` uses functions of
 whole arrays, which Spark compiles, instead of element-wise ones.
 """
 
@@ -86,12 +86,16 @@ def compared_headers(side: str, guard: GuardParameters | None, changed: Sequence
     return [each for each in found if each[0] not in changed]
 
 
-def is_compared(side: str, guard: GuardParameters | None, given: Headers) -> bool:
-    """Whether `role` of a record with the `given` headers is COMPARED."""
+def role_of(side: str, guard: GuardParameters | None, given: Headers) -> str:
+    """What `role` says of a record with the `given` headers."""
     if guard is None:
-        return True
+        return COMPARED
     names = {name for name, _ in given}
-    return guard.filter not in names and (side == SOURCE or guard.mark in names)
+    if side == TARGET and guard.mark not in names:
+        return ASIDE
+    if guard.filter in names:
+        return ASIDE if side == SOURCE else LOOPED
+    return COMPARED
 
 
 def _carries(name: str) -> Column:

@@ -5,7 +5,7 @@ Python's end has acknowledged it, which takes about 40 ms. So a long text crosse
 """
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from spark.kafka_errors import JavaObject
@@ -18,31 +18,40 @@ _PIECE = 8_000
 class JavaJson:
     """Writes the fields of objects: Kafka's classes have no getters that Jackson would find.
 
-    `java` gives a class of the JVM by its full name. `left_out` are fields of instances of the class of `example`.
+    `java` gives a class of the JVM by its full name. `left_out` are instances with the fields that are left out of all
+    instances of their class. Instances of the classes of `as_text` are written as Java prints them.
     """
 
     def __init__(
-        self, java: Callable[[str], JavaObject], example: JavaObject | None = None, left_out: Collection[str] = ()
+        self,
+        java: Callable[[str], JavaObject],
+        left_out: Iterable[tuple[JavaObject, Collection[str]]] = (),
+        as_text: Iterable[JavaObject] = (),
     ) -> None:
         field = java(f"{_JACKSON}.annotation.PropertyAccessor").FIELD
         self._mapper: JavaObject = java(f"{_JACKSON}.databind.ObjectMapper")()
         self._mapper.setVisibility(field, java(f"{_JACKSON}.annotation.JsonAutoDetect$Visibility").ANY)
         # In ASCII, a piece has as many bytes as characters, and no character is parted.
         self._mapper.configure(java(f"{_JACKSON}.core.JsonGenerator$Feature").ESCAPE_NON_ASCII, True)
-        if example is not None:
+        # Classes of instances: under spark-submit, `Class.forName` does not see the jars that Spark added.
+        for example, fields in left_out:
             names = java("java.util.HashSet")()
-            for name in left_out:
+            for name in fields:
                 names.add(name)
             ignored = java(f"{_JACKSON}.annotation.JsonIgnoreProperties$Value").forIgnoredProperties(names)
-            # Of an instance: under spark-submit, `Class.forName` does not see the jars that Spark added.
             self._mapper.configOverride(example.getClass()).setIgnorals(ignored)
-        self._writer: JavaObject = java("java.io.StringWriter")()
-        self._text: JavaObject = self._writer.getBuffer()
+        module = java(f"{_JACKSON}.databind.module.SimpleModule")()
+        for example in as_text:
+            module.addSerializer(java(f"{_JACKSON}.databind.ser.std.ToStringSerializer")(example.getClass()))
+        self._mapper.registerModule(module)
+        self._java = java
 
     def read(self, value: JavaObject) -> Any:
         """The object as Python has JSON: bytes are base64."""
-        self._text.setLength(0)
-        self._mapper.writeValue(self._writer, value)
-        size = self._text.length()
-        pieces = (self._text.substring(start, min(start + _PIECE, size)) for start in range(0, size, _PIECE))
+        # One for each answer: heartbeats are observed in a thread of their own.
+        writer: JavaObject = self._java("java.io.StringWriter")()
+        self._mapper.writeValue(writer, value)
+        text = writer.getBuffer()
+        size = text.length()
+        pieces = (text.substring(start, min(start + _PIECE, size)) for start in range(0, size, _PIECE))
         return json.loads("".join(pieces))

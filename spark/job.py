@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark.sql import SparkSession
 
 from components.contract.acceptance import accepting
 from components.contract.depth import Depth
@@ -15,11 +14,12 @@ from components.contract.parameters import FlowParameters, Parameters
 from components.contract.problems import CannotRunError
 from components.contract.report import CheckName, CheckOutcome, Finding, FlowOutcome, Report, Severity, TopicIds
 from spark.checks.all_checks import CHECKS, Check, SharedReadings, shared_readings
+from spark.checks.kept import kept_positions
 from spark.credentials import Resolve, resolver
 from spark.flows import Progress, open_flow
 from spark.report.advice import advice
 from spark.report.remedies import with_remedies
-from spark.sessions import SessionOptions, session
+from spark.sessions import SessionOptions, Spark, spark_jvm
 
 #: A published verdict has room for the ids of so many topics.
 _TOPICS_WITH_IDS = 5_000
@@ -28,24 +28,29 @@ _ALL_LOOP = "every topic of the flow loops"
 
 @dataclass(frozen=True)
 class Options:
-    """How the job runs. `catch_up_seconds`: how long a target that is behind may take before that is a failure."""
+    """How the job runs.
+
+    `catch_up_seconds`: how long a target that is behind may take before that is a failure. `secrets`: the folder in
+    which Secrets are mounted; None if the Kubernetes API is asked for them.
+    """
 
     session: SessionOptions = field(default_factory=SessionOptions)
     catch_up_seconds: float = 30
     kubeconfig: Path | None = None
     depth: Depth = Depth.FULL
     progress: Progress = field(default=lambda _: None, repr=False)
+    secrets: Path | None = None
 
 
 def run(document: Parameters, flows: Sequence[FlowParameters], options: Options) -> Report:
-    """Check `flows` of the document in one Spark session. The report says what could not be checked, and why."""
+    """Check `flows` of the document in one JVM. The report says what could not be checked, and why."""
     began = time.monotonic()
-    resolve = resolver(options.kubeconfig)
+    resolve = resolver(options.kubeconfig, options.secrets)
     outcomes: tuple[FlowOutcome, ...] = ()
     failure: Finding | None = None
     try:
-        options.progress("starting Spark")
-        with session(options.session) as spark:
+        options.progress("starting the JVM")
+        with spark_jvm(options.session, lambda: options.progress("starting Spark")) as spark:
             checked = (check_flow(flow, spark, resolve, options, document.flows) for flow in flows)
             outcomes = tuple(
                 _with_remedies(outcome, flow, document) for outcome, flow in zip(checked, flows, strict=True)
@@ -59,9 +64,10 @@ def run(document: Parameters, flows: Sequence[FlowParameters], options: Options)
 
 
 def check_flow(
-    flow: FlowParameters, spark: SparkSession, resolve: Resolve, options: Options, flows: Sequence[FlowParameters] = ()
+    flow: FlowParameters, spark: Spark, resolve: Resolve, options: Options, flows: Sequence[FlowParameters] = ()
 ) -> FlowOutcome:
     """The outcome of one of the document's `flows`; a cluster that cannot be reached is the flow's only error."""
+    began_at = _now()
     why_not = {check.name: reason for check in CHECKS if (reason := check.why_not(flow)) is not None}
     checks: list[CheckOutcome] = []
     failure: Finding | None = None
@@ -80,6 +86,7 @@ def check_flow(
             depth = readings.reached_depth
     except CannotRunError as error:
         checks, failure = [], _finding(error)
+    checked_at = _now()
     return FlowOutcome(
         name=flow.name,
         namespace=flow.namespace,
@@ -87,7 +94,7 @@ def check_flow(
         source=flow.source.alias,
         target=flow.target.alias,
         policy=flow.policy,
-        checked_at=_now(),
+        checked_at=checked_at,
         checks=tuple(sorted(checks, key=lambda check: list(CheckName).index(CheckName(check.name)))),
         error=failure,
         not_run={name.value: why_not[name] for name in CheckName if why_not.get(name)},
@@ -96,6 +103,8 @@ def check_flow(
         advice=advice(flow),
         topic_ids=topic_ids,
         depth=depth,
+        positions=kept_positions(flow.digest, checked_at, checks) if depth is not Depth.QUICK else None,
+        began_at=began_at,
     )
 
 

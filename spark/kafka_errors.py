@@ -1,6 +1,6 @@
 """Translates exceptions of Kafka's client and of the JVM into a ClusterError. The text never holds a credential."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from py4j.protocol import Py4JJavaError as JavaError  # type: ignore[import-untyped]
@@ -148,6 +148,13 @@ def silent(partitions: str, where: str, doing: str, seconds: float) -> ClusterEr
     """The ClusterError for a cluster that answers, but delivered no record of `partitions` for so many seconds."""
     what = f"the records of {partitions} did not come within {seconds:g} s, while {doing}"
     return ClusterError(_BUSY.code, what, where, _BUSY.why, _BUSY.remedy)
+
+
+def gone(topics: Collection[str], where: str, doing: str) -> ClusterError:
+    """The ClusterError for topics that exist no longer: a consumer waits for them in silence."""
+    meaning = _MEANINGS["UnknownTopicOrPartitionException"]
+    what = f"no longer there: {', '.join(sorted(topics))}, while {doing}"
+    return ClusterError(meaning.code, what, where, meaning.why, meaning.remedy)
 
 
 def _timeout(message: str, names: set[str], *, answered: bool) -> _Meaning:

@@ -2,17 +2,15 @@
 
 import base64
 
-from pyspark.sql import SparkSession
-
 from components.contract.problems import CannotRunError
 from spark.credentials import KeystoreToPem
 from spark.kafka_errors import JavaError, JavaObject
+from spark.sessions import Spark
 
 
-def keystore_to_pem(spark: SparkSession) -> KeystoreToPem:
+def keystore_to_pem(spark: Spark) -> KeystoreToPem:
     """A function that returns a truststore's certificates as PEM. It raises CannotRunError, which holds no value."""
-    jvm: JavaObject = spark._jvm
-    gateway: JavaObject = spark.sparkContext._gateway
+    jvm, gateway = spark.jvm, spark.gateway
 
     def convert(keystore: bytes, password: str, kind: str, where: str) -> str:
         characters = gateway.new_array(jvm.char, len(password))

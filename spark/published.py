@@ -8,6 +8,7 @@ from kubernetes import client
 from urllib3.exceptions import HTTPError
 
 from components.contract.evidence import Evidence, read_evidence
+from components.contract.history import History, read_history
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
 from components.contract.published_verdict import config_map_name, entries, read_topic_ids
@@ -31,10 +32,20 @@ def published_before(flow: FlowParameters, kubeconfig: Path | None) -> Before:
     """Nothing if no verdict was published, or if the job cannot read it."""
     try:
         core = client.CoreV1Api(api_client(kubeconfig))
-        data = published_data(core, config_map_name(flow.name), flow.namespace)
+        found = published_data(core, config_map_name(flow.name), flow.namespace)
     except (CannotRunError, client.ApiException, HTTPError):
         return Before(why_not="the published verdict cannot be read")
-    return before_of(data) if data is not None else Before()
+    return before_of(found.data) if found is not None else Before()
+
+
+def published_history(flow: FlowParameters, kubeconfig: Path | None) -> History:
+    """The flow's earlier verdicts; the history says so if it cannot be read."""
+    try:
+        core = client.CoreV1Api(api_client(kubeconfig))
+        found = published_data(core, config_map_name(flow.name), flow.namespace)
+    except (CannotRunError, client.ApiException, HTTPError):
+        return History(damage="the earlier verdicts are not known, because Kubernetes could not be asked for them")
+    return read_history(found.data) if found is not None else History()
 
 
 def before_of(data: Mapping[str, str]) -> Before:
@@ -48,12 +59,22 @@ def before_of(data: Mapping[str, str]) -> Before:
     return Before(ids, evidence, "" if evidence is not None else none)
 
 
-def published_data(core: client.CoreV1Api, name: str, namespace: str) -> Mapping[str, str] | None:
-    """The entries of a ConfigMap; None if it does not exist."""
+@dataclass(frozen=True)
+class Published:
+    """The entries of a ConfigMap, and the version of the object that has them."""
+
+    data: Mapping[str, str]
+    version: str
+
+
+def published_data(core: client.CoreV1Api, name: str, namespace: str) -> Published | None:
+    """What a ConfigMap holds; None if it does not exist."""
     try:
         found = core.read_namespaced_config_map(name, namespace, _request_timeout=TIMEOUT_SECONDS)
-        return entries({"data": found.data, "binaryData": found.binary_data})
     except client.ApiException as error:
         if error.status != 404:
             raise
         return None
+    assert found.metadata is not None
+    data = entries({"data": found.data, "binaryData": found.binary_data})
+    return Published(data, found.metadata.resource_version or "")

@@ -15,6 +15,7 @@ from components.contract.problems import CannotRunError
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.credentials import ClientOptions
 from spark.kafka_errors import JavaError, translated
+from spark.local_frames import frame_of_json
 
 RECORD_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
 _RECORD_SCHEMA = (
@@ -46,7 +47,7 @@ def records(
     """
     wanted = {each: offsets for each, offsets in ranges.items() if offsets.size}
     if not wanted:
-        return spark.createDataFrame([], _RECORD_SCHEMA).select(*RECORD_COLUMNS)
+        return frame_of_json(spark, (), _RECORD_SCHEMA).select(*RECORD_COLUMNS)
     reader = (
         spark.read.format("kafka")
         .option("kafka.bootstrap.servers", options.bootstrap_servers)

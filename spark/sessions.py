@@ -1,11 +1,11 @@
-"""The job's Spark session: the one of spark-submit, or one of its own, configured here, without the JVM's warnings."""
+"""The job's JVM and Spark session: those of spark-submit, or its own, configured here, without the JVM's warnings."""
 
 import os
 import re
 import signal
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
@@ -18,6 +18,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from components.contract.problems import CannotRunError
+from spark.kafka_errors import JavaObject
 
 HERE = Path(__file__).resolve().parent
 JARS_VARIABLE = "REPLICATE_SPARK_JARS"
@@ -25,6 +26,7 @@ _KAFKA_SOURCE_JAR = "spark-sql-kafka-0-10_*.jar"
 _SHUFFLE = "spark.sql.shuffle.partitions"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _COLLECTOR = "-XX:+UseParallelGC"
+_ARCHIVE = re.compile(r"-XX:SharedArchiveFile=(\S+)")
 #: How the JVM says that Spark refuses a setting. A JVM that is too old says something else.
 _REFUSAL = re.compile(
     r'Exception in thread "main" '
@@ -63,36 +65,72 @@ class SessionOptions:
         return tuple(sorted(folder.glob("*.jar")))
 
 
+class Spark:
+    """Spark's JVM, and the session in it, which starts when it is first asked for."""
+
+    def __init__(self, start: Callable[[], SparkSession]) -> None:
+        self._start = start
+        self._session: SparkSession | None = None
+
+    @property
+    def jvm(self) -> JavaObject:
+        return SparkContext._jvm
+
+    @property
+    def gateway(self) -> JavaObject:
+        return SparkContext._gateway
+
+    @property
+    def running(self) -> bool:
+        return self._session is not None
+
+    @property
+    def session(self) -> SparkSession:
+        if self._session is None:
+            self._session = self._start()
+        return self._session
+
+
 @contextmanager
-def session(options: SessionOptions) -> Iterator[SparkSession]:
-    """The session that is running, or a new one, which is stopped at the end. Under spark-submit its master, jars and
-    memory apply."""
+def spark_jvm(options: SessionOptions, starting: Callable[[], None] = lambda: None) -> Iterator[Spark]:
+    """The JVM that is running, or a new one. A session that starts in it is stopped at the end.
+
+    It starts at once where it reaches other machines, and where the JVM keeps its classes for the next one: that one
+    may need those of Spark. `starting` is called before it starts.
+    """
     running = SparkSession.getActiveSession()
     if running is not None:
         # Whoever made it stops it.
-        yield running
+        found = Spark(lambda: running)
+        _ = found.session
+        yield found
         return
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    settings = settings_of(options, submitted=submitted)
+
+    def start() -> SparkSession:
+        starting()
+        return started.enter_context(session(options))
+
+    with ExitStack() as started:
+        spark = Spark(start)
+        if _submitted() or not options.local or _keeps_classes():
+            _ = spark.session
+        else:
+            _start_own_jvm(options)
+        yield spark
+
+
+@contextmanager
+def session(options: SessionOptions) -> Iterator[SparkSession]:
+    """A new session, which is stopped at the end. Under spark-submit its master, jars and memory apply."""
+    submitted = _submitted()
     builder = SparkSession.builder.appName("replication-validation")
-    for key, value in settings.items():
+    for key, value in settings_of(options, submitted=submitted).items():
         builder = builder.config(key, value)
+    if not submitted:
+        _start_own_jvm(options)
     try:
-        if not submitted:
-            if options.local:
-                os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-            start_jvm(settings)
-        with _own_interrupts():
+        with _needs_java(), _own_interrupts():
             spark = builder.getOrCreate()
-    except (PySparkException, OSError) as error:
-        # If Java is missing or too old, PySpark only says that its launcher exited.
-        raise CannotRunError(
-            "spark-not-started",
-            f"{type(error).__name__}: {str(error).splitlines()[0]}",
-            f"JAVA_HOME={os.environ.get('JAVA_HOME', 'not set')}",
-            "Spark runs in a JVM of version 17 or later.",
-            "set JAVA_HOME to a full JDK of version 17 or later.",
-        ) from error
     except Py4JJavaError as error:
         what = str(error.java_exception.getMessage()).splitlines()[0]
         raise _refused(what, options.master, "Spark's JVM runs, but no session starts in it.") from None
@@ -102,6 +140,38 @@ def session(options: SessionOptions) -> Iterator[SparkSession]:
         yield spark
     finally:
         spark.stop()
+
+
+def _submitted() -> bool:
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def _keeps_classes() -> bool:
+    """Whether the JVM will write an archive of the classes that it has loaded, because there is none yet."""
+    archive = _ARCHIVE.search(os.environ.get("SPARK_SUBMIT_OPTS", ""))
+    return archive is not None and not Path(archive[1]).exists()
+
+
+def _start_own_jvm(options: SessionOptions) -> None:
+    if options.local:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    with _needs_java():
+        start_jvm(settings_of(options, submitted=False))
+
+
+@contextmanager
+def _needs_java() -> Iterator[None]:
+    """If Java is missing or too old, PySpark only says that its launcher exited."""
+    try:
+        yield
+    except (PySparkException, OSError) as error:
+        raise CannotRunError(
+            "spark-not-started",
+            f"{type(error).__name__}: {str(error).splitlines()[0]}",
+            f"JAVA_HOME={os.environ.get('JAVA_HOME', 'not set')}",
+            "Spark runs in a JVM of version 17 or later.",
+            "set JAVA_HOME to a full JDK of version 17 or later.",
+        ) from error
 
 
 @contextmanager

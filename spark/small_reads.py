@@ -69,8 +69,9 @@ class SmallReads:
             properties.setProperty(key, value)
         self._consumer: JavaObject = java("org.apache.kafka.clients.consumer.KafkaConsumer")(properties)
         record = java("org.apache.kafka.clients.consumer.ConsumerRecord")("", 0, 0, b"", b"")
-        self._json = JavaJson(java, record, _NOT_NEEDED)
+        self._json = JavaJson(java, [(record, _NOT_NEEDED)])
         self._poll = java("java.time.Duration").ofMillis(_POLL_MS)
+        self._partitions: dict[TopicPartition, JavaObject] = {}
 
     def close(self) -> None:
         # An interrupted read may still hold the consumer in the JVM, which then lets nobody else close it.
@@ -83,15 +84,22 @@ class SmallReads:
 
         Records that retention removes meanwhile are left out. Raises what the client raises, and SilentError.
         """
+        return map(decoded, self.json_records(ranges))
+
+    def json_records(self, ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> Iterator[Mapping[str, Any]]:
+        """`records` as JSON, in which bytes are base64."""
         for layer in layers(ranges):
             yield from self._layer(layer)
 
-    def _layer(self, wanted: Mapping[TopicPartition, OffsetRange]) -> Iterator[KafkaRecord]:
+    def _layer(self, wanted: Mapping[TopicPartition, OffsetRange]) -> Iterator[Mapping[str, Any]]:
         left, heard = dict(wanted), time.monotonic()
-        java = {each: self._java("org.apache.kafka.common.TopicPartition")(*each) for each in wanted}
-        self._consumer.assign(_listed(self._java, java.values()))
+        java = self._partitions
+        for each in wanted.keys() - java.keys():
+            java[each] = self._java("org.apache.kafka.common.TopicPartition")(*each)
+        assigned = _listed(self._java, [java[each] for each in wanted])
+        self._consumer.assign(assigned)
         # A partition that was assigned before is still paused.
-        self._consumer.resume(_listed(self._java, java.values()))
+        self._consumer.resume(assigned)
         for each, offsets in wanted.items():
             self._consumer.seek(java[each], offsets.start)
         places: dict[TopicPartition, int] = {}
@@ -101,10 +109,12 @@ class SmallReads:
                 partition, offset = TopicPartition(raw["topic"], raw["partition"]), raw["offset"]
                 reached[partition] = offset + 1
                 if partition in left and left[partition].start <= offset < left[partition].end:
-                    yield decoded(raw)
-            # Behind the last record there may be markers, or what compaction and aborts have left out.
-            reached |= {each: self._consumer.position(java[each]) for each in left if each not in reached}
-            done = [each for each in left if reached[each] >= left[each].end]
+                    yield raw
+            if not reached:
+                # Behind the last record there may be markers, or what compaction and aborts have left out. A call for
+                # each of thousands of partitions takes longer than a batch, so it waits for a poll without a record.
+                reached = {each: self._consumer.position(java[each]) for each in left}
+            done = [each for each in reached.keys() & left.keys() if reached[each] >= left[each].end]
             for each in done:
                 del left[each]
             if done:
@@ -153,9 +163,15 @@ def decoded(record: Mapping[str, Any]) -> KafkaRecord:
 
 
 def _header(header: Mapping[str, Any]) -> tuple[str, bytes | None]:
+    name, value = named_header(header, "replace")
+    return name, _bytes(value)
+
+
+def named_header(header: Mapping[str, Any], errors: str = "strict") -> tuple[str, str | None]:
+    """The name and the value as base64; raises UnicodeDecodeError, unless `errors` says otherwise."""
     buffered = _bytes(header["keyBuffer"])
-    name = header["key"] if buffered is None else buffered.decode(errors="replace")
-    return name, _bytes(header["value"] if header["valueBuffer"] is None else header["valueBuffer"])
+    name = header["key"] if buffered is None else buffered.decode(errors=errors)
+    return name, header["value"] if header["valueBuffer"] is None else header["valueBuffer"]
 
 
 def _bytes(text: str | None) -> bytes | None:

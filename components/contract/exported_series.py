@@ -9,8 +9,11 @@ from dataclasses import dataclass
 FLOW_LABELS = ("stack", "flow", "source", "target")
 #: Where the exporter serves unless it is told otherwise.
 ADDRESS = "127.0.0.1:9847"
-#: What is asked of each flow, by the keys of `replicate status --json`.
-QUESTIONS = ("connectors", "heartbeatSeconds", "lag", "readAgain", "verdict")
+#: What is asked of each flow, by the keys of `replicate status --json`, which does not look for drift.
+DRIFT_QUESTION = "drift"
+QUESTIONS = ("connectors", "heartbeatSeconds", "lag", "readAgain", "verdict", "logins", DRIFT_QUESTION)
+#: A certificate that expires within this time is announced.
+EXPIRES_SOON_DAYS = 14
 #: A verdict that was never published.
 NO_VERDICT = "none"
 
@@ -56,6 +59,12 @@ PARTITION_LAG_RECORDS = Series(
 PARTITION_LAG_SECONDS = Series(
     "mirror_partition_lag_seconds", "mirror_lag_seconds of the partitions that are longest behind.", _ONE_PARTITION
 )
+PARTITION_POSITION = Series(
+    "mirror_partition_position",
+    "Source offset below which everything is on the target, of the partitions that are longest behind.",
+    _ONE_PARTITION,
+)
+SOURCE_ENDS = Series("mirror_source_end_offsets", "Sum of the end offsets of the source partitions.")
 OTHER_PARTITIONS_LAG_RECORDS = Series(
     "mirror_other_partitions_lag_records", "mirror_lag_records of the partitions without series of their own."
 )
@@ -75,6 +84,17 @@ VERDICT = Series(
 )
 VERDICT_TIME = Series("mirror_verdict_timestamp_seconds", "When the newest published validation began.")
 VERDICT_CURRENT = Series("mirror_verdict_current", "1 if it is about the model that is declared now, else 0.")
+LOGIN_REFUSED = Series(
+    "mirror_login_refused",
+    "1 if the cluster refuses the login that the connectors use, 0 if it accepts it; missing if that is not known.",
+    ("cluster",),
+)
+CERTIFICATE_EXPIRY = Series(
+    "mirror_certificate_expiry_timestamp_seconds",
+    "When the first certificate of this key of a Secret expires.",
+    ("cluster", "secret", "key"),
+)
+DRIFT = Series("mirror_drift", "Objects and fields of the flow that somebody changed, added or deleted by hand.")
 
 ABOUT_FLOWS = (
     COULD_FAIL_OVER,
@@ -90,6 +110,8 @@ ABOUT_FLOWS = (
     LAG_SECONDS,
     PARTITION_LAG_RECORDS,
     PARTITION_LAG_SECONDS,
+    PARTITION_POSITION,
+    SOURCE_ENDS,
     OTHER_PARTITIONS_LAG_RECORDS,
     GROUPS,
     READ_AGAIN,
@@ -99,4 +121,7 @@ ABOUT_FLOWS = (
     VERDICT,
     VERDICT_TIME,
     VERDICT_CURRENT,
+    LOGIN_REFUSED,
+    CERTIFICATE_EXPIRY,
+    DRIFT,
 )

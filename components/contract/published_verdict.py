@@ -14,6 +14,8 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from components.contract.evidence import EVIDENCE, packed_evidence
+from components.contract.history import HISTORY, MOST_BYTES, History, history_entry
+from components.contract.kept_positions import POSITIONS, packed_positions
 from components.contract.report import (
     SCHEMA_VERSION,
     CheckOutcome,
@@ -29,16 +31,18 @@ from components.contract.wording import numbered
 #: The ConfigMaps' labels, and the selector that finds them.
 LABELS = {"app.kubernetes.io/managed-by": "replication-validation"}
 SELECTOR = "app.kubernetes.io/managed-by=replication-validation"
+BEGAN = "began"
 REPORT, PACKED = "report.json", "report.json.gz"
 #: The entries that are bytes.
-BINARY = frozenset({PACKED, EVIDENCE})
+BINARY = frozenset({PACKED, EVIDENCE, HISTORY, POSITIONS})
 LEFT_OUT = "findings-left-out"
 #: The verdicts that are published: that of a quick validation never is.
 PUBLISHED = (Verdict.PASS, Verdict.FAIL, Verdict.ERROR)
 #: An older verdict says nothing about the records and groups of today.
 PROOF_HOURS = 24
 #: A longer report is compressed. Kubernetes takes 1 MiB in a ConfigMap, of which the other keys need little.
-_PLAIN_BYTES, _PACKED_BYTES, _ALL_BYTES = 256 * 1024, 1_000_000, 1_040_000
+_ALL_BYTES = 1_040_000
+_PLAIN_BYTES, _PACKED_BYTES = 256 * 1024, 1_000_000 - MOST_BYTES
 #: Of a report that is too long even then: so many findings with the same code, and so many characters of each.
 _KEPT, _CHARACTERS = (100, 20, 5, 1), 1_000
 _CHECKS = TypeAdapter(tuple[CheckOutcome, ...])
@@ -49,8 +53,9 @@ _IDS = TypeAdapter(dict[str, dict[str, str]])
 class PublishedVerdict:
     """The verdict of one run for one flow. `digest` is that of the deployed model.
 
-    `passing_since` is the time from which on every verdict of this model was a pass; None unless this one is. Times are
-    in ISO 8601.
+    `began` is when the run began: it knows nothing that changed later. A run of an earlier release, which published no
+    such time, is taken to have begun at its end. `passing_since` is when the first of the runs began since which every
+    verdict of this model was a pass; None unless this one is. Times are in ISO 8601.
     """
 
     verdict: Verdict
@@ -58,6 +63,7 @@ class PublishedVerdict:
     time: str
     checks: tuple[CheckOutcome, ...]
     passing_since: str | None = None
+    began: str = ""
 
     @property
     def accepted(self) -> frozenset[str]:
@@ -74,17 +80,32 @@ def entries(config_map: Mapping[str, Any]) -> dict[str, str]:
     return {**(config_map.get("data") or {}), **(config_map.get("binaryData") or {})}
 
 
-def verdict_data(flow: FlowOutcome, passing_since: str | None) -> dict[str, str]:
+def verdict_data(
+    flow: FlowOutcome,
+    passing_since: str | None,
+    history: History | None = None,
+    positions_before: str | None = None,
+) -> dict[str, str]:
     """The ConfigMap's entries for an outcome of any size: those of its data and, in base64, those of its binaryData.
 
     A long report is compressed, and the data then has a line for each check. If it is too long even so, it lacks
     findings, but has each code, and a note says how many it lacks. What was proven is left out if there is no room.
+    `positions_before` is the entry of an earlier outcome, which counts as long as there are no newer positions.
     """
     data = _report_data(flow, passing_since)
+    if history is not None:
+        data[HISTORY] = history_entry(history)
     if flow.evidence is not None:
         packed = packed_evidence(flow.evidence)
         if sum(_size(*each) for each in data.items()) + len(packed) <= _ALL_BYTES:
             data[EVIDENCE] = base64.b64encode(packed).decode()
+    room = _ALL_BYTES - sum(_size(*each) for each in data.items())
+    if flow.positions is not None:
+        positions = packed_positions(flow.positions, room)
+        if positions is not None:
+            data[POSITIONS] = base64.b64encode(positions).decode()
+    elif positions_before is not None and _size(POSITIONS, positions_before) <= room:
+        data[POSITIONS] = positions_before
     return data
 
 
@@ -94,6 +115,7 @@ def _size(key: str, value: str) -> int:
 
 def _report_data(flow: FlowOutcome, passing_since: str | None) -> dict[str, str]:
     since = {"passingSince": passing_since} if passing_since is not None else {}
+    since |= {BEGAN: flow.began_at} if flow.began_at else {}
     named = {"verdict": flow.verdict, "depth": flow.depth, "digest": flow.digest, "time": flow.checked_at}
     head = {key: str(value) for key, value in (named | since).items()}
     report = _json(flow, indent=2)
@@ -163,7 +185,8 @@ def read_verdict(data: Mapping[str, str]) -> PublishedVerdict:
     found = worst(check.verdict for check in checks)
     if verdict is Verdict.PASS and found is not Verdict.PASS:
         raise ValueError(f"the verdict is pass, but the checks of the report say {found}")
-    return PublishedVerdict(verdict, data["digest"], data["time"], checks, data.get("passingSince"))
+    began = data.get(BEGAN, data["time"])
+    return PublishedVerdict(verdict, data["digest"], data["time"], checks, data.get("passingSince"), began)
 
 
 def read_topic_ids(data: Mapping[str, str]) -> TopicIds:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from components.contract.depth import Depth
 from components.contract.evidence import Evidence, ProvenTopic
+from components.contract.kept_positions import KeptPositions, SpannedTopic, Translated
 
 SCHEMA_VERSION = 1
 SAMPLES = 20
@@ -98,7 +99,9 @@ class CheckOutcome:
     `rows` hold one row for each consumer group or topic, worst first; the document has the first ROWS of them.
     `coverage` is None if the check could not begin, or in a report of an earlier release. `left_out` says what the
     check did not look at, because nobody asked it to; it then never passes. `proven` is where the
-    next validation may go on if this check passes; the document does not hold it.
+    next validation may go on if this check passes, and `beats` are the heartbeats that arrived meanwhile: when each was
+    emitted (ms since 1970), and its latency in ms. `translated` are the offsets of groups, and `spans` what parity has
+    found equal. The document holds none of these.
     """
 
     name: str
@@ -110,6 +113,9 @@ class CheckOutcome:
     rows: tuple[Mapping[str, Scalar], ...] = ()
     left_out: str = ""
     proven: Mapping[str, ProvenTopic] = field(default_factory=dict)
+    beats: tuple[tuple[int, int], ...] = ()
+    translated: tuple[Translated, ...] = ()
+    spans: Mapping[str, SpannedTopic] = field(default_factory=dict)
 
     @property
     def verdict(self) -> Verdict:
@@ -152,7 +158,8 @@ class FlowOutcome:
     """The outcome of one flow: its checks, or the error that kept all of them from running.
 
     `replication` names the replication that the flow is a direction or a part of. `advice` is for whoever relies on the
-    flow. `not_run` holds the reason by check. `topic_ids` show the next run which topics were made anew.
+    flow. `not_run` holds the reason by check. `topic_ids` show the next run which topics were made anew. `began_at` is
+    from before the first look: whatever changed after it may have been judged as it was before.
     """
 
     name: str
@@ -170,6 +177,8 @@ class FlowOutcome:
     advice: tuple[str, ...] = ()
     topic_ids: TopicIds = field(default_factory=dict)
     depth: Depth = Depth.FULL
+    positions: KeptPositions | None = None
+    began_at: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -201,6 +210,7 @@ class FlowOutcome:
             "notRun": dict(self.not_run),
             "advice": list(self.advice),
             "topicIds": {alias: dict(ids) for alias, ids in self.topic_ids.items()},
+            "positions": _positions_document(self.positions),
         }
 
 
@@ -304,6 +314,15 @@ def error(code: str, message: str, count: int = 1) -> Finding:
 
 def note(code: str, message: str, count: int = 1) -> Finding:
     return Finding(code, Severity.NOTE, message, count)
+
+
+def _positions_document(kept: KeptPositions | None) -> dict[str, Json] | None:
+    """The ROWS positions from which most is read again, and how many others there are."""
+    if kept is None:
+        return None
+    names = ("group", "topic", "partition", "committed", "offset", "readAgain")
+    rows: list[Json] = [dict(zip(names, (*key, *each), strict=True)) for key, each in kept.worst()[:ROWS]]
+    return {"rows": rows, "rowsLeftOut": max(0, len(kept.positions) - ROWS), "notKept": kept.left_out}
 
 
 def _finding_document(finding: Finding) -> dict[str, Json]:

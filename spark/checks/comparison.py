@@ -18,6 +18,7 @@ from spark.checks.open_transactions import settled, unread
 from spark.checks.translation import SyncHistory
 from spark.flows import OpenFlow
 from spark.guards import SOURCE
+from spark.local_frames import frame_of
 from spark.newest import newest_by_key
 from spark.waiting import wait_until
 
@@ -103,7 +104,8 @@ def _differing(
     flow.progress(f"{flow.name}: comparing {numbered(len(partitions), 'partition[|s]')} record by record")
     ends = {each: first_pass.source_logs[each].end for each in partitions}
     proven_ends = {each: end - OVERLAP for each, end in ends.items()}
-    judged = flow.spark.createDataFrame(
+    judged = frame_of(
+        flow.spark.session,
         [(*each, ends[each], start, proven_ends[each]) for each, start in starts.items()],
         "topic string, partition int, judged_end bigint, started bigint, proven_end bigint",
     )

@@ -14,6 +14,7 @@ from spark import readers
 from spark.checks.first_pass import logs_on_target
 from spark.checks.translation import Sync, SyncHistory
 from spark.flows import OpenFlow
+from spark.local_frames import frame_of
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ def count_copies(
         return {}
     source_of = {flow.policy.remote_partition(each): each for each in stretches}
     ranges = {there: OffsetRange(stretches[each][0].downstream, logs[each].end) for there, each in source_of.items()}
-    newest = flow.spark.createDataFrame(
+    newest = frame_of(
+        flow.spark.session,
         [(*there, stretches[each][-1].downstream) for there, each in source_of.items()],
         "topic string, partition int, newest bigint",
     )

@@ -13,6 +13,7 @@ Source records after the first end may still be on their way: that they are miss
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -24,6 +25,7 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from spark import readers, transforms
 from spark.checks.beginnings import arrived
 from spark.checks.evidence import NOTHING_EARLIER, Earlier, still_hold
+from spark.checks.few_records import BySide, LeftToSparkError, Ranges, are_few, sums_of_few
 from spark.checks.open_transactions import settled
 from spark.checks.sums import Sums, same_places
 from spark.checks.topic_identity import topics_now
@@ -178,11 +180,20 @@ def _read(
     flow.progress(
         f"{flow.name}: comparing {numbered(len(partitions), 'partition[|s]')}, about {numbered(records, 'record[|s]')}"
     )
-    frame = transforms.partition_sums(both_sides(flow, read, there))
-    found: dict[str, dict[TopicPartition, Sums]] = {
-        side: dict.fromkeys(partitions, Sums()) for side in (SOURCE, TARGET)
-    }
-    with estimates(flow.spark, flow.progress, f"{flow.name}: comparing {numbered(len(partitions), 'partition[|s]')}"):
+    found = {side: dict.fromkeys(partitions, Sums()) | sums for side, sums in _sums(flow, read, there).items()}
+    return _Read(read, found[SOURCE], found[TARGET])
+
+
+def _sums(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
+    """The sums of both sides by source partition, as `target` is; none for what holds no record."""
+    if not flow.spark.running and are_few(flow.parameters, source, target):
+        with suppress(LeftToSparkError):
+            return sums_of_few(flow, source, target)
+    frame = transforms.partition_sums(both_sides(flow, source, target))
+    found: BySide = {SOURCE: {}, TARGET: {}}
+    with estimates(
+        flow.spark.session, flow.progress, f"{flow.name}: comparing {numbered(len(source), 'partition[|s]')}"
+    ):
         rows = readers.rows(frame, both_clusters(flow), "reading the records of both sides")
     for row in rows:
         found[row.side][TopicPartition(row.topic, row.partition)] = Sums(
@@ -200,7 +211,7 @@ def _read(
             row.high_aside,
             row.filtered,
         )
-    return _Read(read, found[SOURCE], found[TARGET])
+    return found
 
 
 def _read_further(

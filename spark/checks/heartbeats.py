@@ -54,15 +54,16 @@ class Observation:
         times = [at for at, _ in self.ends]
         return max((after - before for before, after in itertools.pairwise(times)), default=0)
 
-    def latencies_ms(self, heartbeats: Sequence[Heartbeat]) -> list[int]:
-        """Upper bounds of the latencies of the heartbeats that arrived during the observation, ascending."""
+    def latencies_ms(self, heartbeats: Sequence[Heartbeat]) -> list[tuple[int, int]]:
+        """The heartbeats that arrived during the observation: when each was emitted, in ms since 1970 and in this
+        order, and an upper bound of its latency."""
         found = []
         for beat in heartbeats:
             if not self.ends or beat.offset < self.ends[0][1].get(beat.partition, 0):
                 continue
             seen = next((at for at, ends in self.ends if ends.get(beat.partition, 0) > beat.offset), None)
             if seen is not None:
-                found.append(seen - beat.emitted_ms)
+                found.append((beat.emitted_ms, seen - beat.emitted_ms))
         return sorted(found)
 
 
@@ -196,7 +197,8 @@ def judge(
         return CheckOutcome(CheckName.HEARTBEATS, "no heartbeat of this flow", counts, (*findings, stopped))
     age_ms = now - times[-1]
     gaps = gaps_ms(times, parameters.interval_seconds)
-    latencies = observation.latencies_ms(beats)
+    arrived = observation.latencies_ms(beats)
+    latencies = sorted(latency for _, latency in arrived)
     limit_ms = round(parameters.stale_seconds * 1000)
     counts |= {"newestAgeMs": age_ms, "staleAfterMs": limit_ms, "gaps": len(gaps), "observed": len(latencies)}
     counts["latencyResolutionMs"] = observation.resolution_ms
@@ -210,6 +212,7 @@ def judge(
         tuple(findings),
         tuple({"gapStartMs": start, "gapEndMs": end} for start, end in gaps),
         Coverage("heartbeats", len(times)),
+        beats=tuple(arrived),
     )
 
 

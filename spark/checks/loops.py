@@ -17,6 +17,7 @@ from spark import readers, transforms
 from spark.clusters import Cluster
 from spark.flows import OpenFlow
 from spark.guards import SOURCE, TARGET
+from spark.local_frames import frame_of
 from spark.waiting import wait_until
 
 #: In a loop, every partition that holds a record grows on both sides within one round trip of the connectors.
@@ -149,7 +150,8 @@ def _arrivals(
     source, target = (
         transforms.unmarked_digests(flow.read(at, at.offsets(partitions)), side, marks) for side, at in _sides(flow)
     )
-    seen = flow.spark.createDataFrame(
+    seen = frame_of(
+        flow.spark.session,
         [(side, each.topic, each.partition, end) for (side, each), end in before.items() if each in set(partitions)],
         "side string, topic string, partition int, seen_end bigint",
     )

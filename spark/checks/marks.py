@@ -11,6 +11,7 @@ from spark.checks.first_pass import FirstPass, both_clusters, both_sides
 from spark.checks.meanings import Difference
 from spark.checks.words import Meaning
 from spark.flows import OpenFlow
+from spark.local_frames import frame_of
 from spark.marked import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND, marked_elsewhere
 
 _MEANINGS: Mapping[str, Meaning] = {
@@ -44,7 +45,8 @@ def read_marks(flow: OpenFlow, first_pass: FirstPass) -> list[Difference]:
     flow.progress(f"{flow.name}: comparing the marked records of {numbered(len(partitions), 'partition[|s]')}")
     source = {each: first_pass.source_logs[each] for each in partitions}
     target = {each: first_pass.target_logs[each] for each in partitions}
-    starts = flow.spark.createDataFrame(
+    starts = frame_of(
+        flow.spark.session,
         [(each.topic, each.partition, source[each].start, target[each].start) for each in partitions],
         "topic string, partition int, source_start bigint, target_start bigint",
     )

@@ -17,9 +17,10 @@ have disappeared in a working flow.
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from components.contract.acceptance import ACCEPTABLE
+from components.contract.kept_positions import Translated
 from components.contract.parameters import FlowParameters
 from components.contract.report import (
     SAMPLES,
@@ -35,7 +36,7 @@ from components.contract.report import (
 from components.contract.wording import numbered
 from components.kafka.positions import TopicPartition
 from spark.checks import proofs
-from spark.checks.own_records import latest_checkpoints
+from spark.checks.checkpoint_reading import CheckpointsRead, read_checkpoints
 from spark.checks.rows import group_rows
 from spark.checks.standing import (
     BEFORE_START,
@@ -49,7 +50,7 @@ from spark.checks.standing import (
     without_copies,
 )
 from spark.checks.sync_reading import SyncsRead, read_syncs
-from spark.checks.translation import Checkpoint, Position
+from spark.checks.translation import Position, Proof
 from spark.flows import OpenFlow
 from spark.waiting import wait_until
 
@@ -62,7 +63,7 @@ class Look:
 
     positions: list[Position]
     syncs: SyncsRead
-    undecodable: int = 0
+    checkpoints: CheckpointsRead = field(default_factory=CheckpointsRead)
 
 
 def check_offsets(flow: OpenFlow, first_syncs: SyncsRead, catch_up_seconds: float) -> CheckOutcome:
@@ -71,7 +72,8 @@ def check_offsets(flow: OpenFlow, first_syncs: SyncsRead, catch_up_seconds: floa
     groups = flow.parameters.group_selection.of(flow.source.groups())
     first_commits = _commits(flow, groups)
     if not first_commits:
-        translated = {group for group, _ in _checkpoints(flow)[0] if group in flow.parameters.group_selection}
+        every = read_checkpoints(flow).found.newest
+        translated = {group for group, _ in every if group in flow.parameters.group_selection}
         return nothing_to_translate(flow.parameters, groups, translated)
     look, found = _settled(flow, groups, first_commits, first_syncs, Patience.of(flow.parameters, catch_up_seconds))
     proven = proofs.prove_all(flow, [each for each in look.positions if each.checkpoint], look.syncs.histories)
@@ -117,7 +119,7 @@ def _settled(
         before, now = first_syncs.histories, look.syncs.histories
         return standings(look.positions, first_commits, before, now, flow.parameters, patience, at_first)
 
-    look = _look(flow, groups, first_syncs)
+    look = _look(flow, groups, first_syncs, CheckpointsRead())
     found = found_in(look, {})
     # Begins at the end of the first look, which may take longer than MirrorMaker's interval.
     waiting, at_first = Waiting(), {(each.group, each.partition): each for each in look.positions}
@@ -127,7 +129,7 @@ def _settled(
             f"{flow.name}: {numbered(early, 'translation[|s]')} may still arrive, looking again for up to {left:.0f} s"
         )
         _wait_for_movement(flow, groups, left)
-        look = _look(flow, groups, look.syncs)
+        look = _look(flow, groups, look.syncs, look.checkpoints)
         found = found_in(look, at_first)
     return look, found
 
@@ -143,9 +145,9 @@ def _wait_for_movement(flow: OpenFlow, groups: list[str], seconds: float) -> Non
     wait_until(lambda: state() != before, seconds)
 
 
-def _look(flow: OpenFlow, groups: list[str], syncs_before: SyncsRead) -> Look:
+def _look(flow: OpenFlow, groups: list[str], syncs_before: SyncsRead, checkpoints_before: CheckpointsRead) -> Look:
     on_target, active = flow.target.committed(groups), flow.target.groups()
-    checkpoints, undecodable = _checkpoints(flow)
+    checkpoints = read_checkpoints(flow, checkpoints_before)
     syncs = read_syncs(flow, syncs_before)
     commits = sorted(_commits(flow, groups).items())
     logs = flow.source.offsets({partition for (_, partition), _ in commits})
@@ -156,7 +158,7 @@ def _look(flow: OpenFlow, groups: list[str], syncs_before: SyncsRead) -> Look:
             group,
             partition,
             committed,
-            checkpoints.get((group, flow.policy.remote_partition(partition))),
+            checkpoints.found.get(group, flow.policy.remote_partition(partition)),
             on_target.get(group, {}).get(flow.policy.remote_partition(partition)),
             active.get(group, False),
             logs[partition].size == 0,
@@ -164,7 +166,7 @@ def _look(flow: OpenFlow, groups: list[str], syncs_before: SyncsRead) -> Look:
         )
         for (group, partition), committed in commits
     ]
-    return Look(positions, syncs, undecodable)
+    return Look(positions, syncs, checkpoints)
 
 
 def _commits(flow: OpenFlow, groups: list[str]) -> dict[tuple[str, TopicPartition], int]:
@@ -174,12 +176,6 @@ def _commits(flow: OpenFlow, groups: list[str]) -> dict[tuple[str, TopicPartitio
         for partition, offset in commits.items()
         if partition.topic in flow.partitions
     }
-
-
-def _checkpoints(flow: OpenFlow) -> tuple[dict[tuple[str, TopicPartition], Checkpoint], int]:
-    """The newest checkpoints by group and remote partition, and how many records are not checkpoints."""
-    doing = f"reading checkpoints from {flow.parameters.checkpoints.topic}"
-    return latest_checkpoints(flow.target.records(flow.target.offsets(_checkpoint_partitions(flow)).items(), doing))
 
 
 def _checkpoint_partitions(flow: OpenFlow) -> list[TopicPartition]:
@@ -199,12 +195,12 @@ def _outcome(
         )
     if not_copied := without_copies(flow.parameters, look.positions):
         findings.append(not_copied)
-    if look.undecodable:
+    if undecodable := look.checkpoints.found.undecodable:
         what = (
             f"{flow.parameters.checkpoints.topic} holds "
-            f"{numbered(look.undecodable, 'record[|s] that [is|are] no checkpoint[|s]')}"
+            f"{numbered(undecodable, 'record[|s] that [is|are] no checkpoint[|s]')}"
         )
-        findings.append(error("checkpoint-undecodable", what, look.undecodable))
+        findings.append(error("checkpoint-undecodable", what, undecodable))
     shown = [proof for proof in proven.by_position.values() if proof.proven]
     if not shown and found and all(each.finding.code == BEFORE_START for each in found):
         what = (
@@ -237,7 +233,22 @@ def _outcome(
         summary += f"; {by_counting} of them proven by counting, because several records are equal"
     coverage = Coverage("committed offsets", len(look.positions) - sum(unproven.values()), unproven)
     rows = group_rows(look.positions, proven.by_position, ((each.position, each.finding) for each in found))
-    return CheckOutcome(CheckName.OFFSETS, summary, counts, tuple(findings), proven.samples(), coverage, rows)
+    return CheckOutcome(
+        CheckName.OFFSETS,
+        summary,
+        counts,
+        tuple(findings),
+        proven.samples(),
+        coverage,
+        rows,
+        translated=tuple(_translated(each, proven.by_position.get(each)) for each in look.positions),
+    )
+
+
+def _translated(position: Position, proof: Proof | None) -> Translated:
+    offset = position.checkpoint.downstream if position.checkpoint and proof is not None and proof.proven else None
+    again = proof.read_again if proof is not None else 0
+    return Translated(position.group, *position.partition, position.committed, offset, again)
 
 
 def _unproven(findings: Sequence[Finding]) -> dict[str, int]:

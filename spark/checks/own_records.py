@@ -4,6 +4,7 @@ Records come in the order of each partition. A record of another format counts a
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from components.kafka import mirror_records
@@ -44,11 +45,24 @@ def heartbeats_seen(records: Iterable[KafkaRecord], source_alias: str, target_al
     return HeartbeatsSeen(sorted(ours), others, undecodable)
 
 
-def latest_checkpoints(records: Iterable[KafkaRecord]) -> tuple[dict[tuple[str, TopicPartition], Checkpoint], int]:
-    """The newest checkpoint by group and remote partition, even if it goes back, and the number of undecodable
-    records."""
-    found: dict[tuple[str, TopicPartition], tuple[int, Checkpoint]] = {}
-    undecodable = 0
+@dataclass(frozen=True)
+class CheckpointsFound:
+    """The newest checkpoint and its own offset by group and remote partition, and how many records are no
+    checkpoints."""
+
+    newest: Mapping[tuple[str, TopicPartition], tuple[int, Checkpoint]] = field(default_factory=dict)
+    undecodable: int = 0
+
+    def get(self, group: str, partition: TopicPartition) -> Checkpoint | None:
+        found = self.newest.get((group, partition))
+        return None if found is None else found[1]
+
+
+def latest_checkpoints(records: Iterable[KafkaRecord], before: CheckpointsFound | None = None) -> CheckpointsFound:
+    """The newest checkpoint by group and remote partition, even if it goes back. `before` are those of the records in
+    front of these."""
+    known = before or CheckpointsFound()
+    found, undecodable = dict(known.newest), known.undecodable
     for each in records:
         decoded = mirror_records.checkpoint(each.key, each.value)
         if decoded is None:
@@ -57,7 +71,7 @@ def latest_checkpoints(records: Iterable[KafkaRecord]) -> tuple[dict[tuple[str, 
         newest = each.offset, Checkpoint(decoded.upstream, decoded.downstream)
         key = decoded.group, decoded.partition
         found[key] = max(newest, found.get(key, newest), key=lambda at: at[0])
-    return {key: checkpoint for key, (_, checkpoint) in found.items()}, undecodable
+    return CheckpointsFound(found, undecodable)
 
 
 def newest_stored(

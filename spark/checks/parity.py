@@ -22,6 +22,7 @@ from spark.checks import parts, words
 from spark.checks.comparison import Comparison, compared
 from spark.checks.evidence import TopicNow
 from spark.checks.first_pass import FirstPass
+from spark.checks.kept import spans
 from spark.checks.loops import Loop, loop_findings
 from spark.checks.marks import mark_findings, read_marks
 from spark.checks.meanings import BEFORE_START, NEWEST, NOT_BEGUN, REORDERED, UNPROVEN, Difference, Sides
@@ -105,6 +106,7 @@ def check_parity(
         coverage,
         topic_rows(partitions),
         proven=proven_topics(flow.parameters, first_pass, comparison, topics, round(time.time())),
+        spans=spans(flow.parameters, first_pass, comparison.reached, comparison.kinds, topics),
     )
 
 

@@ -8,7 +8,7 @@ from components.kafka.record_identity import identity
 from spark.checks.translation import Position, Record
 from spark.clusters import Cluster
 from spark.flows import OpenFlow
-from spark.guards import SOURCE, TARGET, compared_headers, is_compared
+from spark.guards import COMPARED, SOURCE, TARGET, compared_headers, role_of
 
 #: Ranges by source partition; one partition may have several.
 Ranges: TypeAlias = Sequence[tuple[TopicPartition, OffsetRange]]
@@ -39,7 +39,7 @@ def records_near(
     guard, changed = flow.parameters.guard, flow.parameters.changed_headers
     found: dict[TopicPartition, list[Record]] = {}
     for each in cluster.records(ranges, "reading single records", isolation):
-        if compared and not is_compared(side, guard, each.headers):
+        if compared and role_of(side, guard, each.headers) != COMPARED:
             continue
         topic = each.partition.topic if side == SOURCE else flow.policy.original(each.partition.topic)
         headers = compared_headers(side, guard, changed, each.headers)

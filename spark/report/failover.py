@@ -67,6 +67,11 @@ def failovers(report: Report) -> tuple[Failover, ...]:
     return tuple(sorted(found, key=lambda each: not each.why))
 
 
+def failover_of(flow: FlowOutcome) -> Failover:
+    """A failover by this flow alone."""
+    return _failover(flow.source, flow.target, (flow,))
+
+
 def headline(report: Report) -> str:
     """The first line of the page. It is a yes only if everything that it names was looked at."""
     found = failovers(report)

@@ -4,17 +4,21 @@ Needs Jinja2, which nothing else of the job does.
 """
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from components.contract.history import History, PastVerdict
 from components.contract.report import ROWS, CheckName, CheckOutcome, Finding, FlowOutcome, Report, Scalar, Severity
 from components.contract.wording import numbered
+from spark.report.charts import Chart, charts
 from spark.report.failover import failovers, headline
 from spark.report.flow_map import flow_map
+from spark.report.history import past_verdict
 from spark.report.remedies import MARK
 
 SYMBOLS = {"pass": "✓", "partial": "◐", "fail": "✕", "error": "?", "accepted": "≈", "note": "i"}
@@ -45,6 +49,21 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Course:
+    """A flow over time: what its published validations found, newest first and this one among them, and charts.
+
+    `older` verdicts are kept and not listed, `dropped` ones are not kept any more.
+    """
+
+    flow: FlowOutcome
+    verdicts: tuple[PastVerdict, ...]
+    older: int
+    dropped: int
+    losses: tuple[str, ...]
+    charts: tuple[Chart, ...]
+
+
+@dataclass(frozen=True)
 class Table:
     """Rows of all flows, worst first, each with its flow; `left_out` is how many more there are."""
 
@@ -52,8 +71,8 @@ class Table:
     left_out: int
 
 
-def page(report: Report) -> str:
-    """The whole page as HTML."""
+def page(report: Report, histories: Mapping[str, History] = MappingProxyType({})) -> str:
+    """The whole page as HTML. `histories` are the earlier verdicts by flow."""
     blocks = [block for flow in report.flows for block in _blocks(flow)]
     environment = Environment(
         loader=PackageLoader("spark", "report"),
@@ -69,6 +88,7 @@ def page(report: Report) -> str:
         report=report,
         headline=headline(report),
         failovers=failovers(report),
+        courses=[_course(each, histories.get(each.name, History())) for each in report.flows[:ROWS]],
         map=flow_map(report.flows),
         symbols=SYMBOLS,
         groups=_table(of(CheckName.OFFSETS), lambda row: (-_of(row, "wrong"), -_of(row, "readAgain"))),
@@ -82,6 +102,16 @@ def page(report: Report) -> str:
         errors=[_sentences(each) for each in (report.error,) if each is not None],
     )
     return html
+
+
+def _course(flow: FlowOutcome, history: History) -> Course:
+    this = past_verdict(flow)
+    # A run that was published before its page is written is in the history already.
+    every = (*(each for each in history.verdicts if each != this), this)
+    beats = [beat for _, check in _checks_named((flow,), CheckName.HEARTBEATS) for beat in check.beats]
+    shown = every[: -ROWS - 1 : -1]
+    older = len(every) - len(shown)
+    return Course(flow, shown, older, history.dropped, history.losses, charts(every, beats))
 
 
 def _checks_named(flows: Iterable[FlowOutcome], name: CheckName) -> list[tuple[FlowOutcome, CheckOutcome]]:

@@ -1,66 +1,172 @@
 """Publishes a flow's verdict as a ConfigMap beside the flow, where the promotion of the next region looks for it."""
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from kubernetes import client
 from urllib3.exceptions import HTTPError
 
+from components.contract.depth import Depth
+from components.contract.history import HISTORY, history_entry, read_history
+from components.contract.kept_positions import POSITIONS, read_positions
 from components.contract.problems import CannotRunError
-from components.contract.published_verdict import BINARY, LABELS, config_map_name, read_topic_ids, verdict_data
-from components.contract.report import FlowOutcome, Report, Verdict
+from components.contract.published_verdict import BEGAN, BINARY, LABELS, config_map_name, read_topic_ids, verdict_data
+from components.contract.report import CheckName, FlowOutcome, Report, Verdict
 from spark.kubernetes_access import api_client
 from spark.published import TIMEOUT_SECONDS, published_data
+from spark.report.history import past_verdict
+
+#: How far the clocks of two machines that validate may differ.
+_CLOCKS_APART = timedelta(minutes=1)
+#: Several jobs may publish at a time; each reads again what another has written in between.
+_ATTEMPTS = 10
+_CONFLICT = 409
+
+_MANAGER = "replication-validation"
+#: Source: Kubernetes API, server-side apply (JSON is YAML) and RFC 7386, in which null deletes an entry.
+_APPLY, _MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 
 
-def config_map(flow: FlowOutcome, before: Mapping[str, str] | None = None) -> client.V1ConfigMap:
+def config_map(
+    flow: FlowOutcome, before: Mapping[str, str] | None = None, version: str | None = None
+) -> client.V1ConfigMap:
     """The ConfigMap of one flow: verdict, digest of the deployed model, time of the check, and the flow's report.
 
-    `before` are the entries of the ConfigMap that this one replaces. A pass also says since when every verdict has been
-    a pass for this model.
+    `before` are the entries of the ConfigMap that this one replaces; Kubernetes refuses it if that has another
+    `version` by then. A pass also says since when every verdict has been a pass for this model. If the verdict before
+    `stays`, only its history grows.
     """
     # A run that could not reach the clusters must not hide from the next one that a topic was made anew.
     flow = flow if flow.topic_ids else replace(flow, topic_ids=read_topic_ids(before or {}))
+    history = read_history(before or {}).followed_by(past_verdict(flow))
+    if before is not None and stays(before, flow):
+        return _config_map(flow, {**before, HISTORY: history_entry(history)}, version)
     passing_since = _passing_since(flow, before or {}) if flow.verdict is Verdict.PASS else None
-    written = verdict_data(flow, passing_since)
+    written = verdict_data(flow, passing_since, history, _positions_before(flow, before or {}))
+    return _config_map(flow, written, version)
+
+
+def stays(before: Mapping[str, str], flow: FlowOutcome) -> bool:
+    """Whether a verdict that another run published after this one had begun stays the newest.
+
+    The verdict counts whose run began later: the other may be about what was there before a deployment. But a failure
+    replaces a pass of the same model, and an incremental run replaces no failure: what it did not compare again,
+    because it was proven when it began, may be what the other run has refuted.
+    """
+    try:
+        began, ended = (datetime.fromisoformat(each) for each in (flow.began_at, before["time"]))
+        later = datetime.fromisoformat(before.get(BEGAN, before["time"])) > began
+        # A verdict from the future comes from a wrong clock, and must not stay until that time.
+        meanwhile = began < ended <= datetime.now(UTC) + _CLOCKS_APART
+        digest, verdict = before["digest"], before["verdict"]
+    except (KeyError, TypeError, ValueError):
+        # Nobody could use it as evidence.
+        return False
+    if digest == flow.digest and verdict == Verdict.PASS != flow.verdict:
+        return False
+    if digest == flow.digest and verdict != Verdict.PASS and flow.depth is not Depth.FULL:
+        return meanwhile
+    return meanwhile and later
+
+
+def _config_map(flow: FlowOutcome, written: Mapping[str, str], version: str | None) -> client.V1ConfigMap:
     return client.V1ConfigMap(
         api_version="v1",
         kind="ConfigMap",
-        metadata=client.V1ObjectMeta(name=config_map_name(flow.name), namespace=flow.namespace, labels=LABELS),
+        metadata=client.V1ObjectMeta(
+            name=config_map_name(flow.name), namespace=flow.namespace, labels=LABELS, resource_version=version
+        ),
         data={key: value for key, value in written.items() if key not in BINARY},
         binary_data={key: value for key, value in written.items() if key in BINARY} or None,
     )
 
 
+def _positions_before(flow: FlowOutcome, before: Mapping[str, str]) -> str | None:
+    """What was proven of positions earlier, if this outcome does not contradict it.
+
+    The first validation after the loss of the source proves nothing, and must not remove what a failover stands on.
+    """
+    failed = any(each.name == CheckName.PARITY and each.verdict is Verdict.FAIL for each in flow.checks)
+    try:
+        kept = None if failed else read_positions(before)
+    except ValueError:
+        return None
+    return before[POSITIONS] if kept is not None and kept.digest == flow.digest else None
+
+
 def _passing_since(flow: FlowOutcome, before: Mapping[str, str]) -> str:
     goes_on = before.get("verdict") == Verdict.PASS.value and before.get("digest") == flow.digest
-    return before.get("passingSince", before["time"]) if goes_on else flow.checked_at
+    return before.get("passingSince", before["time"]) if goes_on else flow.began_at or flow.checked_at
 
 
 def publish(report: Report, kubeconfig: Path | None = None) -> list[str]:
-    """Write one ConfigMap per flow, whatever the verdict, and return their names; raises CannotRunError.
+    """Write one ConfigMap per flow, whatever the verdict; raises CannotRunError.
 
-    A failure replaces an earlier pass: only the newest run is evidence.
+    Returns sentences for whoever reads the output: where each verdict is, and what was lost of a history. A failure
+    replaces an earlier pass: only the newest run is evidence. `stays` says which of two runs at a time is the newest.
     """
     core = client.CoreV1Api(api_client(kubeconfig))
-    return [_written(core, flow) for flow in report.flows]
+    return [sentence for flow in report.flows for sentence in _written(core, flow)]
 
 
-def _written(core: client.CoreV1Api, flow: FlowOutcome) -> str:
+def _written(core: client.CoreV1Api, flow: FlowOutcome) -> list[str]:
     name, namespace = config_map_name(flow.name), flow.namespace
     where = f"configmap {namespace}/{name}"
-    try:
-        before = published_data(core, name, namespace)
-        wanted = config_map(flow, before)
-        if before is None:
-            core.create_namespaced_config_map(namespace, wanted, _request_timeout=TIMEOUT_SECONDS)
-        else:
-            core.replace_namespaced_config_map(name, namespace, wanted, _request_timeout=TIMEOUT_SECONDS)
-    except (client.ApiException, HTTPError) as error:
-        what, remedy = "the Kubernetes API server does not answer", "check --kubeconfig."
-        if isinstance(error, client.ApiException):
-            what = f"Kubernetes answers {error.reason}"
-            remedy = "create the namespace, or let the job's account get, create and update ConfigMaps in it."
-        raise CannotRunError("not-published", what, where, "The job publishes the verdict there.", remedy) from None
-    return where
+    for attempt in range(_ATTEMPTS):
+        try:
+            before = published_data(core, name, namespace)
+            if before is None:
+                _create(core, config_map(flow), name, namespace)
+            else:
+                _replace(core, config_map(flow, before.data, before.version), name, namespace, before.data)
+        except (client.ApiException, HTTPError) as error:
+            if getattr(error, "status", None) == _CONFLICT and attempt < _ATTEMPTS - 1:
+                continue
+            raise _not_published(error, where, name) from None
+        damage = read_history(before.data).damage if before else ""
+        said = f"published {where}"
+        if before and stays(before.data, flow):
+            other = f"the {before.data['verdict']} of another run, which was published meanwhile"
+            said = f"{where} keeps {other}; this {flow.verdict} is in its history only"
+        return [said, *([f"{where}: {damage}; the history goes on from here"] if damage else [])]
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _create(core: client.CoreV1Api, wanted: client.V1ConfigMap, name: str, namespace: str) -> None:
+    """Create the ConfigMap; a conflict if another job has created it since.
+
+    A Role cannot restrict an ordinary creation to one name, because only the object has it. To apply an object that
+    does not exist creates it under the name in the path. The name of the manager is new each time: what another job has
+    applied then belongs to another.
+    """
+    body = core.api_client.sanitize_for_serialization(wanted)
+    core.patch_namespaced_config_map(
+        *(name, namespace, body),
+        field_manager=f"{_MANAGER}-{secrets.token_hex(4)}",
+        _content_type=_APPLY,
+        _request_timeout=TIMEOUT_SECONDS,
+    )
+
+
+def _replace(
+    core: client.CoreV1Api, wanted: client.V1ConfigMap, name: str, namespace: str, before: Mapping[str, str]
+) -> None:
+    """Make the ConfigMap hold exactly the wanted entries; a conflict if it is no longer of the wanted version."""
+    body = core.api_client.sanitize_for_serialization(wanted)
+    for entries, binary in (("data", False), ("binaryData", True)):
+        left = dict.fromkeys(key for key in before if (key in BINARY) is binary)
+        body[entries] = {**left, **(body.get(entries) or {})}
+    core.patch_namespaced_config_map(
+        *(name, namespace, body), field_manager=_MANAGER, _content_type=_MERGE, _request_timeout=TIMEOUT_SECONDS
+    )
+
+
+def _not_published(error: Exception, where: str, name: str) -> CannotRunError:
+    what, remedy = "the Kubernetes API server does not answer", "check --kubeconfig."
+    if isinstance(error, client.ApiException):
+        what = f"Kubernetes answers {error.reason}"
+        remedy = f"create the namespace, or let the job's account get, create and patch the ConfigMap {name} in it."
+    return CannotRunError("not-published", what, where, "The job publishes the verdict there.", remedy)

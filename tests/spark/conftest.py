@@ -1,4 +1,4 @@
-"""Runs the job for one flow in the Spark session that all tests share."""
+"""Runs the job for one flow in the JVM that all tests share, as one that has not needed a session yet."""
 
 from collections.abc import Iterator
 
@@ -11,18 +11,19 @@ from components.contract.report import FlowOutcome
 from infra.local.endpoints import Endpoints
 from spark.credentials import resolver
 from spark.job import Options, check_flow
+from spark.sessions import Spark
 from tests.spark.outcomes import Check, CheckWhile, Doing
 from tests.spark.scenes import passwords
 
 
 @pytest.fixture(scope="module")
 def check(spark: SparkSession, endpoints: Endpoints) -> Iterator[Check]:
-    """The job for one flow in the tests' Spark session, as the user `validator`."""
+    """The job for one flow, as the user `validator`."""
     options = Options(catch_up_seconds=2)
     with pytest.MonkeyPatch.context() as variables:
         for name, password in passwords(endpoints).items():
             variables.setenv(name, password)
-        yield lambda flow, *others: check_flow(flow, spark, resolver(), options, (flow, *others))
+        yield lambda flow, *others: check_flow(flow, Spark(lambda: spark), resolver(), options, (flow, *others))
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def check_quickly(check: Check, spark: SparkSession) -> Check:
     """`check` of the newest records only."""
     assert check
     options = Options(catch_up_seconds=2, depth=Depth.QUICK)
-    return lambda flow, *others: check_flow(flow, spark, resolver(), options, (flow, *others))
+    return lambda flow, *others: check_flow(flow, Spark(lambda: spark), resolver(), options, (flow, *others))
 
 
 @pytest.fixture
@@ -45,6 +46,6 @@ def check_while(check: Check, spark: SparkSession) -> CheckWhile:
             if step in told:
                 next(awaited, lambda: None)()
 
-        return check_flow(flow, spark, resolver(), Options(catch_up_seconds=60, progress=progress))
+        return check_flow(flow, Spark(lambda: spark), resolver(), Options(catch_up_seconds=60, progress=progress))
 
     return run

@@ -110,12 +110,18 @@ class Scene:
         produce(region or self.source, self.syncs_topic, 0, rows)
 
     def translate(
-        self, group: str, committed: int, downstream: int, partition: int = 0, topic: str | None = None
+        self,
+        group: str,
+        committed: int,
+        downstream: int,
+        partition: int = 0,
+        topic: str | None = None,
+        at_ms: int | None = None,
     ) -> None:
-        """A commit on the source, its checkpoint, and the synced offset on the target."""
+        """A commit on the source, its checkpoint of this time, and the synced offset on the target."""
         topic = topic or self.name
         self.commit(group, committed, partition, topic)
-        self.checkpoint(group, committed, downstream, partition, topic)
+        self.checkpoint(group, committed, downstream, partition, topic, at_ms)
         self.commit_on_target(group, downstream, partition, topic)
 
     def commit(self, group: str, offset: int, partition: int = 0, topic: str | None = None) -> None:
@@ -125,10 +131,16 @@ class Scene:
         commit(self.target, group, {(self.remote(topic or self.name), partition): offset})
 
     def checkpoint(
-        self, group: str, upstream: int, downstream: int, partition: int = 0, topic: str | None = None
+        self,
+        group: str,
+        upstream: int,
+        downstream: int,
+        partition: int = 0,
+        topic: str | None = None,
+        at_ms: int | None = None,
     ) -> None:
         key = forging.checkpoint_key(group, self.remote(topic or self.name), partition)
-        row = (key, forging.checkpoint_value(upstream, downstream), self.began_ms, Headers())
+        row = (key, forging.checkpoint_value(upstream, downstream), at_ms or self.began_ms, Headers())
         produce(self.target, self.checkpoints_topic, 0, [row])
 
 

@@ -104,3 +104,22 @@ def test_a_value_that_is_not_pem_is_refused_without_being_shown(content: bytes, 
     assert raised.value.code in {"credential-not-pem", "credential-not-text"}
     assert "hunter2" not in str(raised.value)
     assert base64.b64encode(content).decode() not in str(raised.value)
+
+
+SECRET = Reference.model_validate({"secret": {"namespace": "mirror-orders", "name": "login", "key": "password"}})
+
+
+def test_a_mounted_secret_is_read_from_its_file_and_nobody_is_asked(tmp_path: Path) -> None:
+    """In the cluster the job's account may not read any Secret."""
+    (tmp_path / "mirror-orders" / "login").mkdir(parents=True)
+    (tmp_path / "mirror-orders" / "login" / "password").write_text(f"{PASSWORD}\n")
+    secret = resolver(tmp_path / "no-kubeconfig", tmp_path)(SECRET)
+    assert (secret.text(), str(secret.reference)) == (PASSWORD, "secret mirror-orders/login key password")
+
+
+def test_a_secret_that_is_not_mounted_is_named_with_its_path(tmp_path: Path) -> None:
+    with pytest.raises(CannotRunError) as raised:
+        resolver(None, tmp_path)(SECRET)
+    assert raised.value.code == "credential-missing"
+    assert raised.value.what == f"No such file or directory: {tmp_path}/mirror-orders/login/password"
+    assert raised.value.where == "secret mirror-orders/login key password"

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from components.contract.parameters import GuardParameters
 from spark import guards, pairing, transforms
-from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET, compared_headers, is_compared
+from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET, compared_headers, role_of
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 GUARD = GuardParameters(filter="from-west", mark="from-east")
@@ -76,7 +76,7 @@ def test_any_other_change_makes_a_replicated_record_differ(spark: SparkSession, 
 )
 def test_marks_decide_the_role_of_a_record(spark: SparkSession, side: str, headers: Headers | None, role: str) -> None:
     assert seen(spark, side, headers)[0] == role
-    assert is_compared(side, GUARD, headers or []) is (role == COMPARED)
+    assert role_of(side, GUARD, headers or []) == role
 
 
 def test_without_a_guard_marks_are_headers_like_any_other(spark: SparkSession) -> None:

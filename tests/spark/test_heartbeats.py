@@ -92,7 +92,7 @@ def test_latency_is_measured_only_for_heartbeats_that_were_seen_arriving() -> No
     """The record's timestamp is the source's: the age of an old record says nothing about how long it took."""
     observation = Observation([(NOW, {0: 1}), (NOW + 100, {0: 1}), (NOW + 300, {0: 3})])
     seen = [Heartbeat(NOW - 9_000, 0, 0), Heartbeat(NOW + 40, 0, 1), Heartbeat(NOW + 250, 0, 2)]
-    assert observation.latencies_ms(seen) == [50, 260]
+    assert observation.latencies_ms(seen) == [(NOW + 40, 260), (NOW + 250, 50)]
     assert (observation.arrived, observation.resolution_ms) == (2, 200)
 
 

@@ -15,7 +15,6 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its 
     ResourceType,
 )
 from kubernetes import client, config
-from pyspark.sql import SparkSession
 
 from components.contract.depth import Depth
 from components.contract.report import CheckOutcome, FlowOutcome, Report, Verdict
@@ -23,6 +22,7 @@ from infra.local.endpoints import Endpoints, Region
 from spark.credentials import resolver
 from spark.job import Options, check_flow
 from spark.report.publish import publish
+from spark.sessions import Spark
 from tests.spark.outcomes import Check, codes_of, named
 from tests.spark.scenes import CALL_SECONDS, Scene, remove_records, transaction
 from tests.spark.test_recreated import make_anew
@@ -46,7 +46,7 @@ def core(endpoints: Endpoints) -> Iterator[client.CoreV1Api]:
 
 
 @pytest.fixture
-def validate(check: Check, core: client.CoreV1Api, spark: SparkSession, endpoints: Endpoints) -> Validate:
+def validate(check: Check, core: client.CoreV1Api, started: Spark, endpoints: Endpoints) -> Validate:
     """A validation that publishes its verdict. A pass of an incremental one is held to a full one."""
     assert check
     assert core
@@ -56,7 +56,7 @@ def validate(check: Check, core: client.CoreV1Api, spark: SparkSession, endpoint
 
         def at(depth: Depth) -> FlowOutcome:
             options = Options(catch_up_seconds=1, kubeconfig=endpoints.kubeconfig, depth=depth)
-            return check_flow(flow, spark, resolver(), options)
+            return check_flow(flow, started, resolver(), options)
 
         outcome = at(depth)
         if outcome.depth is Depth.INCREMENTAL:

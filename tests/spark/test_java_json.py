@@ -1,5 +1,6 @@
 """Objects of the JVM as JSON, in answers that fit into one buffer of the connection."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -28,6 +29,19 @@ def test_no_character_is_parted_between_two_answers(spark: SparkSession, before:
     """A Java text counts the emoji as two characters."""
     texts = [before + "ü😀" * 10_000]
     assert read(spark, texts) == texts
+
+
+def test_two_threads_get_their_own_answers(spark: SparkSession) -> None:
+    """Heartbeats are observed while the checks run, on the same cluster."""
+    assert spark._jvm is not None
+    shared = JavaJson(lambda name: getattr(spark._jvm, name))
+    lists = [spark._jvm.java.util.ArrayList() for _ in range(2)]
+    for number, listed in enumerate(lists):
+        for _ in range(50):
+            listed.add(str(number) * 1_000)
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(shared.read, lists * 20))
+    assert [each[0][0] for each in found] == ["0", "1"] * 20
 
 
 def test_no_answer_is_longer_than_the_buffer(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:

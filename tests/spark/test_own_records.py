@@ -10,6 +10,7 @@ from spark.small_reads import KafkaRecord
 from tests.spark import forging
 
 OWN, ORDERS = TopicPartition("internal", 0), TopicPartition("orders", 0)
+REMOTE = TopicPartition("useast.orders", 0)
 
 
 def written(*pairs: tuple[bytes | None, bytes | None]) -> list[KafkaRecord]:
@@ -22,7 +23,10 @@ def test_the_newest_checkpoint_counts_even_when_it_goes_back() -> None:
     records = written(
         (key, forging.checkpoint_value(100, 90)), (b"x", None), (key, forging.checkpoint_value(50, 41))
     )  # fmt: skip
-    assert latest_checkpoints(records) == ({("g", TopicPartition("useast.orders", 0)): Checkpoint(50, 41)}, 1)
+    whole = latest_checkpoints(records)
+    assert (whole.get("g", REMOTE), whole.undecodable) == (Checkpoint(50, 41), 1)
+    for cut in range(4):
+        assert latest_checkpoints(records[cut:], latest_checkpoints(records[:cut])) == whole
 
 
 def segments(*syncs: tuple[int, int]) -> list[tuple[int, int]]:

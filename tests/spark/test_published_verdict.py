@@ -3,16 +3,28 @@
 import base64
 import random
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
+from components.contract.depth import Depth
+from components.contract.history import read_history
 from components.contract.problems import CannotRunError
-from components.contract.published_verdict import LEFT_OUT, PACKED, entries, read_topic_ids, read_verdict, verdict_data
-from components.contract.report import CheckName, Finding, FlowOutcome, Severity, Verdict, error, fail
+from components.contract.published_verdict import (
+    BINARY,
+    LEFT_OUT,
+    PACKED,
+    entries,
+    read_topic_ids,
+    read_verdict,
+    verdict_data,
+)
+from components.contract.report import CheckName, CheckOutcome, Finding, FlowOutcome, Severity, Verdict, error, fail
 from infra.promotion.rule.cluster import proof_of
+from infra.promotion.rule.rules import FlowState, StackState, reasons_against
 from infra.review.topic_drift import topic_drift
-from spark.report.publish import config_map
-from tests.spark.reports import flow, offsets, parity
+from spark.report.publish import config_map, stays
+from tests.spark.reports import flow, heartbeats, offsets, parity
 
 MEBIBYTE = 1024 * 1024
 REMEDY = "Remedy: let the group consume on useast up to the checkpoint, or expect it to skip those records on uswest"
@@ -42,7 +54,7 @@ def outcome(*found: Finding) -> FlowOutcome:
 
 def size(data: dict[str, str]) -> int:
     """What Kubernetes counts: the text of data and the bytes of binaryData."""
-    return sum(len(base64.b64decode(value)) if key == PACKED else len(value.encode()) for key, value in data.items())
+    return sum(len(base64.b64decode(value)) if key in BINARY else len(value.encode()) for key, value in data.items())
 
 
 def test_fifty_thousand_findings_fit_and_all_come_back() -> None:
@@ -84,7 +96,7 @@ def test_a_small_verdict_is_plain_text_as_before() -> None:
     published = config_map(outcome())
     assert published.data is not None
     assert published.data["report.json"].startswith("{\n")
-    assert published.binary_data is None
+    assert PACKED not in (published.binary_data or {})
 
 
 def test_promotion_drift_and_the_next_run_read_the_packed_report() -> None:
@@ -101,7 +113,7 @@ def test_promotion_drift_and_the_next_run_read_the_packed_report() -> None:
     assert proof_of(entries(body)).checks[CheckName.PARITY].verdict == "fail"
     assert len(list(topic_drift("prod", {"orders": body}))) == 3_001
     again = config_map(flow("orders", "a", "b"), entries(body))
-    assert again.binary_data is None
+    assert PACKED not in (again.binary_data or {})
 
 
 @pytest.mark.parametrize("packed", ["!", "aGVsbG8=", base64.b64encode(b"\x1f\x8b\x08\x00").decode()])
@@ -134,3 +146,84 @@ def test_a_pass_that_the_checks_contradict_is_no_pass(finding: Finding) -> None:
     body = {"metadata": {"name": "orders-validation", "namespace": "ns"}, "data": data}
     with pytest.raises(CannotRunError, match=f"verdict-unreadable: .*{words}"):
         list(topic_drift("prod", {"orders": body}))
+
+
+EARLY, CHANGED, LATE = (f"2026-01-02T03:{minute}:00+00:00" for minute in ("04", "09", "14"))
+FAILED = parity(fail("missing-records", "3"))
+
+
+def a_run(began: str, ended: str, *instead: CheckOutcome, digest: str = "sha256:0f") -> FlowOutcome:
+    return replace(flow("orders", "useast", "uswest", *instead), began_at=began, checked_at=ended, digest=digest)
+
+
+#: It went on from what was proven when it began.
+INCREMENTAL = replace(a_run(CHANGED, LATE), depth=Depth.INCREMENTAL)
+
+
+def published(*runs: FlowOutcome) -> dict[str, str]:
+    """The entries after these runs have published, one after the other."""
+    found: dict[str, str] = {}
+    for run in runs:
+        written = config_map(run, found)
+        found = entries({"data": written.data, "binaryData": written.binary_data})
+    return found
+
+
+def test_a_run_that_a_change_overtook_proves_nothing_of_what_runs_now() -> None:
+    """It read some of the records before the change; only its end is later."""
+    proof = proof_of(published(a_run(EARLY, LATE)))
+    changed = datetime.fromisoformat(CHANGED)
+    state = FlowState("orders", "mirror-orders", proof.digest, changed, proof)
+    assert proof.at == datetime.fromisoformat(EARLY)
+    assert [each.code for each in reasons_against(StackState("one", "m", (state,)), "m")] == ["predecessor-stale"]
+    assert proof.passing_since == proof.at, "nor does its soak time begin after the change"
+
+
+def test_a_verdict_of_an_earlier_release_began_when_it_ended() -> None:
+    assert proof_of(published(a_run("", LATE))).at == datetime.fromisoformat(LATE)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "newest"),
+    [
+        pytest.param(a_run(CHANGED, CHANGED, FAILED), a_run(EARLY, LATE), "fail", id="a pass hides no failure"),
+        pytest.param(
+            a_run(EARLY, LATE, FAILED), INCREMENTAL, "fail", id="nor does one that did not compare everything"
+        ),
+        pytest.param(a_run(EARLY, LATE, FAILED), a_run(CHANGED, LATE), "pass", id="a full one that began later counts"),
+        pytest.param(a_run(EARLY, CHANGED), INCREMENTAL, "pass", id="an incremental pass follows a pass"),
+        pytest.param(a_run(CHANGED, CHANGED), a_run(EARLY, LATE, FAILED), "fail", id="a failure replaces a pass"),
+        pytest.param(a_run(EARLY, EARLY, FAILED), a_run(CHANGED, LATE), "pass", id="mended between the two"),
+        pytest.param(a_run(EARLY, "9999-01-01T00:00:00+00:00", FAILED), a_run(EARLY, LATE), "pass", id="wrong clock"),
+        pytest.param(
+            a_run(CHANGED, CHANGED), a_run(EARLY, LATE, FAILED, digest="sha256:0e"), "pass", id="of the model before"
+        ),
+        pytest.param(
+            a_run(EARLY, LATE, FAILED, digest="sha256:0e"), a_run(CHANGED, LATE), "pass", id="model before, ended first"
+        ),
+    ],
+)
+def test_of_two_runs_at_a_time_the_newest_verdict_is(first: FlowOutcome, second: FlowOutcome, newest: str) -> None:
+    found = published(first, second)
+    assert found["verdict"] == newest
+    assert read_verdict(found).verdict == newest
+    assert len(read_history(found).verdicts) == 2, "both are in the history"
+
+
+def test_the_pass_counts_that_began_after_the_change() -> None:
+    """Otherwise a slow run from before the deployment would make the proof too old again."""
+    assert published(a_run(CHANGED, CHANGED), a_run(EARLY, LATE))["began"] == CHANGED
+    assert published(a_run(EARLY, LATE), a_run(CHANGED, LATE))["began"] == CHANGED
+    assert published(a_run(CHANGED, CHANGED, FAILED), a_run(EARLY, LATE, FAILED))["began"] == CHANGED
+
+
+def test_an_incremental_failure_does_not_bring_back_what_another_run_refuted() -> None:
+    """The next validation would go on from it."""
+    other = replace(INCREMENTAL, checks=(*INCREMENTAL.checks[:1], heartbeats(fail("heartbeats-stopped", "…"))))
+    assert published(a_run(EARLY, LATE, FAILED), other)["began"] == EARLY
+
+
+@pytest.mark.parametrize("damage", [{"time": ""}, {"time": "2026-01-02T03:14:00"}, {"began": "yesterday"}])
+def test_a_verdict_that_cannot_be_read_does_not_stay(damage: dict[str, str]) -> None:
+    assert stays(published(a_run(EARLY, LATE, FAILED)), INCREMENTAL)
+    assert not stays({**published(a_run(EARLY, LATE, FAILED)), **damage}, INCREMENTAL)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 from kubernetes import client, config
-from pyspark.sql import SparkSession
 
 from components.contract.published_verdict import read_topic_ids
 from components.contract.report import FlowOutcome, Report, Severity, TopicIds
@@ -17,6 +16,7 @@ from spark.checks.recreated import compared, recreated_findings
 from spark.credentials import resolver
 from spark.job import Options, check_flow
 from spark.report.publish import config_map, publish
+from spark.sessions import Spark
 from tests.spark.outcomes import named
 from tests.spark.scenes import CALL_SECONDS, Scene, passwords
 from tests.spark.test_deleted_topics import delete
@@ -82,7 +82,7 @@ def namespace(endpoints: Endpoints) -> str:
 
 
 def test_the_next_validation_names_topics_that_were_made_anew(
-    spark: SparkSession, endpoints: Endpoints, namespace: str, monkeypatch: pytest.MonkeyPatch
+    started: Spark, endpoints: Endpoints, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Everything may be equal again, and groups still stand at offsets of the topic that was deleted."""
     for name, password in passwords(endpoints).items():
@@ -91,7 +91,7 @@ def test_the_next_validation_names_topics_that_were_made_anew(
     flow = scene.parameters(namespace=namespace)
 
     def check(kubeconfig: Path) -> FlowOutcome:
-        return check_flow(flow, spark, resolver(), Options(catch_up_seconds=1, kubeconfig=kubeconfig))
+        return check_flow(flow, started, resolver(), Options(catch_up_seconds=1, kubeconfig=kubeconfig))
 
     first = check(endpoints.kubeconfig)
     assert named(first, "parity").counts["topicIdsCompared"] == 0

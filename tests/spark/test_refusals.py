@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from kubernetes import client, config
-from pyspark.sql import SparkSession
 
 from components.contract.problems import CannotRunError
 from components.contract.report import FlowOutcome, Report, Verdict
@@ -19,6 +18,7 @@ from spark.command_line import entry, write
 from spark.credentials import resolver
 from spark.job import Options, check_flow
 from spark.report.publish import publish
+from spark.sessions import Spark
 from tests.spark.documents import Json, a_flow_document
 from tests.spark.scenes import Scene, cluster_document, password_variable, passwords
 
@@ -41,13 +41,13 @@ def scene(refused: Scene, monkeypatch: pytest.MonkeyPatch) -> Scene:
 
 
 @pytest.fixture
-def check(spark: SparkSession, scene: Scene) -> Check:
+def check(started: Spark, scene: Scene) -> Check:
     """The flow with a changed source cluster, or other changes."""
 
     def run(source: Json | None = None, **changes: Any) -> FlowOutcome:
         changed = {"source": {**cluster_document(scene.source), **source}} if source else {}
         flow = scene.parameters(**changed, **changes)
-        return check_flow(flow, spark, resolver(scene.endpoints.kubeconfig), Options(catch_up_seconds=1))
+        return check_flow(flow, started, resolver(scene.endpoints.kubeconfig), Options(catch_up_seconds=1))
 
     return run
 

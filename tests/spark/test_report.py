@@ -226,7 +226,7 @@ def test_a_jvm_that_dies_is_an_error_of_the_report(monkeypatch: pytest.MonkeyPat
     def dying(*_: object) -> None:
         raise Py4JNetworkError("answer is empty")
 
-    monkeypatch.setattr("spark.job.session", dying)
+    monkeypatch.setattr("spark.job.spark_jvm", dying)
     document = Parameters.model_validate(a_document())
     report = run(document, document.flows, Options())
     assert report.exit_code == 2

@@ -14,8 +14,10 @@ from spark.sessions import JARS_VARIABLE, SessionOptions, settings_of
 from tests.repository import ROOT
 
 _ASK = """
+import os
 from components.contract.problems import CannotRunError
-from spark.sessions import SessionOptions, session
+from pyspark import SparkContext
+from spark.sessions import SessionOptions, session, spark_jvm
 conf = {"spark.sql.shuffle.partitions": "7", "spark.driver.extraJavaOptions": "-XX:+UseSerialGC"}
 for master, more in (("local[2]", {"spark.executor.memory": "lots"}), ("local-cluster[2,1,512]", {})):
     try:
@@ -23,25 +25,35 @@ for master, more in (("local[2]", {"spark.executor.memory": "lots"}), ("local-cl
             pass
     except CannotRunError as error:
         print(error)
-with session(SessionOptions("local[2]", None, "512m", conf)) as spark:
-    heap = spark._jvm.java.lang.Runtime.getRuntime().maxMemory() // 2**20
-    print(spark.conf.get("spark.sql.shuffle.partitions"), heap)
+def started():
+    return SparkContext._active_spark_context is not None
+with spark_jvm(SessionOptions("local[2]", None, "512m", conf), lambda: print("starting")) as spark:
+    heap = spark.jvm.java.lang.Runtime.getRuntime().maxMemory() // 2**20
+    print(started())
+    print(spark.session.conf.get("spark.sql.shuffle.partitions"), heap)
+os.environ["SPARK_SUBMIT_OPTS"] = "-XX:SharedArchiveFile=/nowhere/classes.jsa"
+before = started()
+with spark_jvm(SessionOptions("local[2]", None, "512m")):
+    print(before, started())
 """
 
 
 def test_what_the_user_says_holds_and_what_spark_refuses_is_said(jars: Path) -> None:
     """A process of its own: in this one, the job would find the session of the other tests."""
     variables = {**os.environ, JARS_VARIABLE: str(jars), "JAVA_HOME": str(find_jdk().home)}
+    variables["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1"
     command = [sys.executable, "-c", _ASK]
     answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT, env=variables)
     assert answer.returncode == 0, answer.stderr
-    before, refused, found = answer.stdout.splitlines()
+    before, refused, *lazily, kept = answer.stdout.splitlines()
     assert before.startswith("spark-refused: Executor memory must be a positive number, at Spark master local[2]. ")
     assert refused.startswith(
         "spark-refused: Asked to launch cluster with 512 MiB/worker but requested 1024 MiB/executor, at Spark master "
         "local-cluster[2,1,512]. "
     )
-    partitions, heap = map(int, found.split())
+    assert lazily[:2] == ["False", "starting"], "the session starts before it is asked for"
+    assert kept == "False True", "the JVM would keep classes without those of Spark"
+    partitions, heap = map(int, lazily[2].split())
     assert partitions == 7
     assert 480 < heap <= 512
 

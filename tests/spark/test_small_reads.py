@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from functools import partial
 
 import pytest
-from pyspark.sql import SparkSession
 
 from components.contract.clusters import ClusterParameters
 from components.kafka.positions import OffsetRange, TopicPartition
@@ -14,6 +13,7 @@ from spark.clusters import Cluster
 from spark.credentials import client_options, resolver
 from spark.kafka_errors import ClusterError
 from spark.keystores import keystore_to_pem
+from spark.sessions import Spark
 from spark.small_reads import SilentError, SmallReads, layers
 from tests.spark.scenes import Scene, cluster_document, passwords, produce, remove_records, transaction
 
@@ -48,12 +48,12 @@ def test_empty_ranges_are_not_read() -> None:
 
 
 @pytest.fixture
-def cluster(spark: SparkSession, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+def cluster(started: Spark, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     """The source, as the job sees it."""
     for name, password in passwords(endpoints).items():
         monkeypatch.setenv(name, password)
     parameters = ClusterParameters.model_validate(cluster_document(endpoints.regions["useast"]))
-    with Cluster(spark, client_options(parameters, resolver(), keystore_to_pem(spark))) as opened:
+    with Cluster(started.jvm, client_options(parameters, resolver(), keystore_to_pem(started))) as opened:
         yield opened
 
 
@@ -104,11 +104,11 @@ def test_a_range_may_end_in_records_that_nobody_may_read(cluster: Cluster, scene
         assert [each.offset for each in found] == list(offsets)
 
 
-def test_a_range_that_does_not_come_is_an_error(cluster: Cluster, scene: Scene, spark: SparkSession) -> None:
+def test_a_range_that_does_not_come_is_an_error(cluster: Cluster, scene: Scene, started: Spark) -> None:
     """What could not be read must not look like a range without records."""
     create_topics(scene.source, {"small.short": 1})
     scene.write(scene.source, "small.short", 0, range(3))
-    reads = SmallReads(partial(getattr, spark._jvm), cluster.options, "read_committed", timeout_seconds=0.1)
+    reads = SmallReads(partial(getattr, started.jvm), cluster.options, "read_committed", timeout_seconds=0.1)
     with pytest.raises(SilentError, match=r"small\.short-0"):
         list(reads.records([(TopicPartition("small.short", 0), OffsetRange(0, 9))]))
     reads.close()

@@ -1,22 +1,18 @@
 """Offset syncs are read once: a later reading takes what was written since."""
 
-from collections.abc import Iterable
-
 import pytest
-from pyspark.sql import SparkSession
 
-from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.positions import TopicPartition
 from infra.local.endpoints import Endpoints
 from spark.checks.sync_reading import SyncsRead, read_syncs
 from spark.checks.translation import Sync
-from spark.clusters import Cluster
 from spark.credentials import resolver
 from spark.flows import open_flow
-from spark.small_reads import KafkaRecord
+from spark.sessions import Spark
+from tests.spark.ranges_read import Ranges, ranges_read
 from tests.spark.scenes import Scene, passwords
 from tests.spark.test_recreated import make_anew
 
-Ranges = list[OffsetRange]
 OWN = TopicPartition("resync.offset-syncs.internal", 0)
 
 
@@ -28,26 +24,12 @@ def _passwords(endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> Ranges:
-    """The ranges that are read, as they are asked for."""
-    ranges: Ranges = []
-    reads = Cluster.records
-
-    def records(
-        self: Cluster, wanted: Iterable[tuple[TopicPartition, OffsetRange]], doing: str
-    ) -> Iterable[KafkaRecord]:
-        kept = list(wanted)
-        ranges.extend(each for _, each in kept)
-        return reads(self, kept, doing)
-
-    monkeypatch.setattr(Cluster, "records", records)
-    return ranges
+    return ranges_read(monkeypatch)
 
 
-def test_a_later_reading_goes_on_where_the_one_before_ended(
-    spark: SparkSession, endpoints: Endpoints, read: Ranges
-) -> None:
+def test_a_later_reading_goes_on_where_the_one_before_ended(started: Spark, endpoints: Endpoints, read: Ranges) -> None:
     scene, orders = Scene(endpoints, "resync").replicate(partitions=1), TopicPartition("resync", 0)
-    with open_flow(scene.parameters(), spark, resolver(), lambda _: None) as flow:
+    with open_flow(scene.parameters(), started, resolver(), lambda _: None) as flow:
         first = read_syncs(flow)
         scene.sync("resync", 0, (1000, 999), (1010, 1009))
         second = read_syncs(flow, first)
@@ -61,8 +43,8 @@ def test_a_later_reading_goes_on_where_the_one_before_ended(
     assert [each.upstream for each in anew.histories[orders].syncs] == [0, 499]
 
 
-def test_a_flow_without_the_topic_of_offset_syncs_has_none(spark: SparkSession, endpoints: Endpoints) -> None:
+def test_a_flow_without_the_topic_of_offset_syncs_has_none(started: Spark, endpoints: Endpoints) -> None:
     scene = Scene(endpoints, "resync2").replicate(partitions=1)
     elsewhere = {"cluster": "source", "topic": "resync2.none.internal", "lagMax": 10}
-    with open_flow(scene.parameters(offsetSyncs=elsewhere), spark, resolver(), lambda _: None) as flow:
+    with open_flow(scene.parameters(offsetSyncs=elsewhere), started, resolver(), lambda _: None) as flow:
         assert read_syncs(flow) == SyncsRead()

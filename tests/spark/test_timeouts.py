@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import psutil
 import pytest
-from pyspark.sql import SparkSession
 
 from components.contract.clusters import ClusterParameters
 from infra.local.endpoints import Endpoints
@@ -16,6 +15,7 @@ from spark.clusters import Cluster
 from spark.credentials import ClientOptions, client_options, resolver
 from spark.kafka_errors import ClusterError, JavaError, translated
 from spark.keystores import keystore_to_pem
+from spark.sessions import Spark
 from tests.spark.scenes import cluster_document, passwords
 
 
@@ -31,8 +31,8 @@ def silent() -> Iterator[str]:
         yield f"127.0.0.1:{server.getsockname()[1]}"
 
 
-def test_a_cluster_that_never_answers_may_be_a_wrong_address(spark: SparkSession, silent: str) -> None:
-    with Cluster(spark, ClientOptions("useast", silent, {})) as cluster, pytest.raises(ClusterError) as raised:
+def test_a_cluster_that_never_answers_may_be_a_wrong_address(started: Spark, silent: str) -> None:
+    with Cluster(started.jvm, ClientOptions("useast", silent, {})) as cluster, pytest.raises(ClusterError) as raised:
         cluster.topics()
     assert (raised.value.code, "check bootstrapServers" in raised.value.remedy) == ("unreachable", True)
 
@@ -45,9 +45,9 @@ def test_a_cluster_that_never_answers_may_be_a_wrong_address(spark: SparkSession
         pytest.param(None, "brokers-busy", "answered before", id="a request that was sent"),
     ],
 )
-def test_the_clients_error_shows_how_far_it_came(spark: SparkSession, cause: str | None, code: str, words: str) -> None:
+def test_the_clients_error_shows_how_far_it_came(started: Spark, cause: str | None, code: str, words: str) -> None:
     """With the exceptions of Kafka's own client."""
-    jvm = spark._jvm
+    jvm = started.jvm
     assert jvm is not None
     errors = "org.apache.kafka.common.errors"
     disconnected, timed_out = (getattr(jvm, f"{errors}.{name}") for name in ("DisconnectException", "TimeoutException"))
@@ -58,13 +58,13 @@ def test_the_clients_error_shows_how_far_it_came(spark: SparkSession, cause: str
 
 
 def test_brokers_that_stop_answering_are_busy_and_their_address_is_right(
-    spark: SparkSession, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch
+    started: Spark, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, password in passwords(endpoints).items():
         monkeypatch.setenv(name, password)
     given = ClusterParameters.model_validate(cluster_document(endpoints.regions["useast"]))
     broker = psutil.Process(load_state().parts["kafka-useast"].pid)
-    with Cluster(spark, client_options(given, resolver(), keystore_to_pem(spark))) as cluster:
+    with Cluster(started.jvm, client_options(given, resolver(), keystore_to_pem(started))) as cluster:
         cluster.topics()
         broker.send_signal(signal.SIGSTOP)
         try:

@@ -1,0 +1,16 @@
+"""A time as documents hold it. May be imported by anything; imports nothing of ours."""
+
+from datetime import datetime
+from typing import Annotated, TypeAlias
+
+from pydantic import AfterValidator, StrictStr
+
+
+def _with_zone(time: str) -> str:
+    if datetime.fromisoformat(time).tzinfo is None:
+        raise ValueError("a time without a zone")
+    return time
+
+
+#: ISO 8601 with a zone, without which it could not be compared with other times.
+Time: TypeAlias = Annotated[StrictStr, AfterValidator(_with_zone)]

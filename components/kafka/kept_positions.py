@@ -1,0 +1,85 @@
+"""Where a group goes on if the source is lost, from what was proven while both sides could be read. Pure.
+
+A group's checkpoint on the target says how far the group had come on the source, and translates that coarsely. A span
+that was proven earlier translates it exactly. Both skip nothing, so the further one counts.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from components.kafka.positions import OffsetRange
+
+
+class Span(NamedTuple):
+    """What both sides of a partition held when they were found equal.
+
+    The source's records at offsets from `source_start` to before `source` are those of the target from `target_start`
+    to before `target`, in the same order, and every later one is at `target` or after it. With `dense`, both logs held
+    a record at each of these offsets, so that each record has its place.
+    """
+
+    source_start: int
+    source: int
+    target_start: int
+    target: int
+    dense: bool
+
+
+class Place(NamedTuple):
+    """An offset of the target, from which on a group skips nothing and reads at most `read_again` records again.
+
+    Copies of a restarted task are not counted.
+    """
+
+    offset: int
+    read_again: int
+
+
+class KeptPosition(NamedTuple):
+    """A group that stood at `committed` on the source was proven to go on at `offset` on the target."""
+
+    committed: int
+    offset: int
+    read_again: int
+
+    @property
+    def place(self) -> Place:
+        return Place(self.offset, self.read_again)
+
+
+def place_in(span: Span, committed: int) -> Place | None:
+    """Where a group that stands at `committed` on the source goes on; None if the span does not tell."""
+    if committed >= span.source:
+        return Place(span.target, committed - span.source)
+    if span.dense and committed >= span.source_start:
+        return Place(span.target_start + committed - span.source_start, 0)
+    return None
+
+
+def further(*places: Place | None) -> Place | None:
+    """The one that is furthest on: each of them skips nothing."""
+    return max((each for each in places if each is not None), key=lambda each: each.offset, default=None)
+
+
+def place_after_loss(
+    upstream: int, downstream: int, span: Span | None, kept: KeptPosition | None, target: OffsetRange
+) -> int:
+    """The offset on the target at which a group with this newest checkpoint goes on.
+
+    `span` and `kept` were published about the partition and the group; `target` is the log now. A group may have been
+    set back on the source since then. MirrorMaker writes a checkpoint of that if it can translate the offset, so what
+    was published for a later offset than the checkpoint's does not count. It is never before the log: there, a consumer
+    would go on at its `auto.offset.reset`, which for most is the end.
+    """
+    return max([target.start, downstream, *_usable(upstream, span, kept, target)])
+
+
+def _usable(upstream: int, span: Span | None, kept: KeptPosition | None, target: OffsetRange) -> Iterator[int]:
+    if span is None or target.end < span.target:
+        # The target lost its end since, and what it holds there now are other records.
+        return
+    known = place_in(span, upstream)
+    found = [known] if known is not None else []
+    if kept is not None and kept.committed <= upstream:
+        found.append(kept.place)
+    yield from (each.offset for each in found if target.start <= each.offset <= target.end)

@@ -1,0 +1,35 @@
+"""Reads the checkpoints of a flow: at first all of them, and later what was written since."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from components.kafka.positions import OffsetRange, TopicPartition
+from spark.checks.own_records import CheckpointsFound, latest_checkpoints
+from spark.flows import OpenFlow
+
+
+@dataclass(frozen=True)
+class CheckpointsRead:
+    """What was `found`. `topic_id` and `ends` are of the topic of the checkpoints itself: the ends are the offsets up
+    to which it was read."""
+
+    found: CheckpointsFound = field(default_factory=CheckpointsFound)
+    topic_id: str = ""
+    ends: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+
+def read_checkpoints(flow: OpenFlow, before: CheckpointsRead | None = None) -> CheckpointsRead:
+    """The newest checkpoints by group and remote partition; none if their topic does not exist.
+
+    `before` is what an earlier reading of this flow has found. If the topic was made anew since, all of it is read.
+    """
+    name = flow.parameters.checkpoints.topic
+    topic = flow.target.describe([name]).get(name)
+    if topic is None:
+        return CheckpointsRead()
+    known = before if before is not None and before.topic_id == topic.id else CheckpointsRead()
+    logs = flow.target.offsets(TopicPartition(name, number) for number in range(topic.partitions))
+    since = {each: OffsetRange(max(log.start, known.ends.get(each, 0)), log.end) for each, log in logs.items()}
+    records = flow.target.records(since.items(), f"reading checkpoints from {name}")
+    found = latest_checkpoints(records, known.found)
+    return CheckpointsRead(found, topic.id, {each: log.end for each, log in logs.items()})

@@ -1,0 +1,118 @@
+"""Counts and sums of few records, read by one consumer of each cluster and added up in Python.
+
+Spark would do the same, but takes seconds to start, and more for its first query. The digests are not Spark's: they are
+compared with each other only.
+"""
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from components.contract.parameters import FlowParameters
+from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.record_identity import identity
+from spark.checks.sums import Sums
+from spark.clusters import Cluster
+from spark.flows import OpenFlow
+from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET, compared_headers, role_of
+from spark.small_reads import KafkaRecord
+from spark.transforms import PLACED_MODULUS
+
+Ranges = Mapping[TopicPartition, OffsetRange]
+BySide = dict[str, dict[TopicPartition, Sums]]
+#: Of both sides. To read and add them up takes a third of the time in which Spark starts and plans its first query.
+AT_MOST_RECORDS = 250_000
+#: Of keys, values and headers of a side: they cross from the JVM to Python as text.
+AT_MOST_BYTES = 48 * 1024 * 1024
+_LOW_HALF = 0xFFFFFFFF
+_NOT_UTF_8 = "\N{REPLACEMENT CHARACTER}"
+
+
+class LeftToSparkError(Exception):
+    """The records are too large, or Java and Python may read the name of a header differently."""
+
+
+def are_few(flow: FlowParameters, *sides: Ranges) -> bool:
+    """Whether these ranges can be read here. A filter's regular expressions are Java's, so Spark evaluates them."""
+    return not flow.drops and sum(each.size for ranges in sides for each in ranges.values()) <= AT_MOST_RECORDS
+
+
+def sums_of_few(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
+    """The sums of both sides by source partition, as `target` is; raises LeftToSparkError."""
+    named = {flow.policy.remote_partition(each): each for each in target}
+    remote = {there: target[here] for there, here in named.items()}
+
+    def read(side: str, cluster: Cluster, ranges: Ranges) -> dict[TopicPartition, Sums]:
+        return sums(cluster.records(ranges.items(), "reading the records of both sides"), side, flow.parameters)
+
+    with ThreadPoolExecutor(2, "few-records") as both:
+        here = both.submit(read, SOURCE, flow.source, source)
+        there = both.submit(read, TARGET, flow.target, remote)
+        return {SOURCE: here.result(), TARGET: {named[at]: found for at, found in there.result().items()}}
+
+
+def sums(records: Iterable[KafkaRecord], side: str, flow: FlowParameters) -> dict[TopicPartition, Sums]:
+    """The sums of each partition that holds a record; raises LeftToSparkError."""
+    found: dict[TopicPartition, _Adding] = {}
+    left = AT_MOST_BYTES
+    for each in records:
+        if any(_NOT_UTF_8 in name for name, _ in each.headers):
+            raise LeftToSparkError
+        left -= _bytes(each)
+        if left < 0:
+            raise LeftToSparkError
+        headers = compared_headers(side, flow.guard, flow.changed_headers, each.headers)
+        digest = int.from_bytes(identity(each.key, each.value, headers, each.time_ms)[:8], "big")
+        if each.partition not in found:
+            found[each.partition] = _Adding()
+        found[each.partition].add(role_of(side, flow.guard, each.headers), each.offset, each.time_ms, digest)
+    return {partition: adding.sums() for partition, adding in found.items()}
+
+
+def _bytes(record: KafkaRecord) -> int:
+    headers = sum(len(name) + len(value or b"") for name, value in record.headers)
+    return len(record.key or b"") + len(record.value or b"") + headers
+
+
+class _Adding:
+    """The sums of one side of a partition while its records are read, as `transforms.partition_sums` defines them."""
+
+    def __init__(self) -> None:
+        self.counts = {COMPARED: 0, ASIDE: 0, LOOPED: 0}
+        self.low = self.high = self.low_placed = self.high_placed = self.low_aside = self.high_aside = 0
+        self.oldest_ms: int | None = None
+        self.newest_ms: int | None = None
+        self.first: int | None = None
+
+    def add(self, role: str, offset: int, time_ms: int, digest: int) -> None:
+        self.counts[role] += 1
+        low, high = digest & _LOW_HALF, digest >> 32
+        if role == ASIDE:
+            self.low_aside += low
+            self.high_aside += high
+        if role != COMPARED:
+            return
+        self.low += low
+        self.high += high
+        self.low_placed = (self.low_placed + low * offset) % PLACED_MODULUS
+        self.high_placed = (self.high_placed + high * offset) % PLACED_MODULUS
+        if self.first is None or self.oldest_ms is None or self.newest_ms is None:
+            self.first, self.oldest_ms, self.newest_ms = offset, time_ms, time_ms
+            return
+        self.first = min(self.first, offset)
+        self.oldest_ms, self.newest_ms = min(self.oldest_ms, time_ms), max(self.newest_ms, time_ms)
+
+    def sums(self) -> Sums:
+        return Sums(
+            self.counts[COMPARED],
+            self.low,
+            self.high,
+            self.counts[ASIDE],
+            self.counts[LOOPED],
+            self.oldest_ms,
+            self.newest_ms,
+            self.low_placed,
+            self.high_placed,
+            self.first,
+            self.low_aside,
+            self.high_aside,
+        )

@@ -1,0 +1,51 @@
+"""Where a group goes on if the source is lost: as far on as is proven, and never further."""
+
+import pytest
+
+from components.kafka.kept_positions import KeptPosition, Place, Span, further, place_after_loss, place_in
+from components.kafka.positions import OffsetRange
+
+DENSE = Span(100, 200, 40, 140, dense=True)
+SPARSE = DENSE._replace(dense=False)
+LOG = OffsetRange(40, 150)
+
+
+@pytest.mark.parametrize(
+    ("span", "committed", "place"),
+    [
+        pytest.param(DENSE, 100, Place(40, 0), id="its first record"),
+        pytest.param(DENSE, 157, Place(97, 0), id="in between: each record has its place"),
+        pytest.param(DENSE, 200, Place(140, 0), id="its end"),
+        pytest.param(DENSE, 207, Place(140, 7), id="behind it: what followed may be read again"),
+        pytest.param(DENSE, 99, None, id="before it: older records were not compared"),
+        pytest.param(SPARSE, 200, Place(140, 0), id="the end of a span with markers"),
+        pytest.param(SPARSE, 199, None, id="in a span with markers no record has its place"),
+    ],
+)
+def test_a_span_tells_where_a_group_goes_on(span: Span, committed: int, place: Place | None) -> None:
+    assert place_in(span, committed) == place
+
+
+def test_the_furthest_place_counts() -> None:
+    assert further(None, Place(3, 5), Place(7, 0), None) == Place(7, 0)
+    assert further(None) is None
+
+
+@pytest.mark.parametrize(
+    ("upstream", "downstream", "kept", "log", "offset"),
+    [
+        pytest.param(157, 60, None, LOG, 97, id="the span is more exact than the checkpoint"),
+        pytest.param(207, 144, None, LOG, 144, id="the checkpoint is newer than the span"),
+        pytest.param(99, 60, None, LOG, 60, id="the span does not tell"),
+        pytest.param(157, 60, None, LOG._replace(end=139), 60, id="the target lost its end"),
+        pytest.param(157, 60, None, LOG._replace(start=98), 98, id="the target deleted the place"),
+        pytest.param(99, 60, KeptPosition(90, 70, 0), LOG, 70, id="the group was further when it was published"),
+        pytest.param(99, 60, KeptPosition(100, 70, 0), LOG, 60, id="the group was set back since"),
+        pytest.param(99, 60, KeptPosition(90, 151, 0), LOG, 60, id="a position behind the end"),
+    ],
+)
+def test_what_was_published_moves_a_group_forward_only_if_it_still_holds(
+    upstream: int, downstream: int, kept: KeptPosition | None, log: OffsetRange, offset: int
+) -> None:
+    assert place_after_loss(upstream, downstream, DENSE, kept, log) == offset
+    assert place_after_loss(upstream, downstream, None, kept, log) == max(downstream, log.start)

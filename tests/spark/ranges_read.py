@@ -1,0 +1,27 @@
+"""Which ranges of offsets a flow's clusters are asked for."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from components.kafka.positions import OffsetRange, TopicPartition
+from spark.clusters import Cluster
+from spark.small_reads import KafkaRecord
+
+Ranges = list[OffsetRange]
+
+
+def ranges_read(monkeypatch: pytest.MonkeyPatch) -> Ranges:
+    """The ranges that are read from now on, in the order in which they are asked for."""
+    ranges: Ranges = []
+    reads = Cluster.records
+
+    def records(
+        self: Cluster, wanted: Iterable[tuple[TopicPartition, OffsetRange]], doing: str
+    ) -> Iterable[KafkaRecord]:
+        kept = list(wanted)
+        ranges.extend(each for _, each in kept)
+        return reads(self, kept, doing)
+
+    monkeypatch.setattr(Cluster, "records", records)
+    return ranges

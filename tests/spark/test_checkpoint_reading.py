@@ -1,0 +1,59 @@
+"""Checkpoints are read once: a later reading takes what was written since."""
+
+import pytest
+
+from components.kafka.positions import TopicPartition
+from infra.local.endpoints import Endpoints
+from spark.checks.checkpoint_reading import CheckpointsRead, read_checkpoints
+from spark.checks.translation import Checkpoint
+from spark.credentials import resolver
+from spark.flows import open_flow
+from spark.sessions import Spark
+from tests.spark.ranges_read import Ranges, ranges_read
+from tests.spark.scenes import Scene, passwords, produce
+from tests.spark.test_recreated import make_anew
+
+REMOTE = TopicPartition("useast.recheck", 0)
+
+
+@pytest.fixture(autouse=True)
+def _passwords(endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, password in passwords(endpoints).items():
+        monkeypatch.setenv(name, password)
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> Ranges:
+    return ranges_read(monkeypatch)
+
+
+def test_a_later_reading_goes_on_where_the_one_before_ended(started: Spark, endpoints: Endpoints, read: Ranges) -> None:
+    """A group that is reset has a newer checkpoint with a lower offset. What is no checkpoint is counted once."""
+    scene = Scene(endpoints, "recheck").replicate(partitions=1)
+    scene.checkpoint("recheck-a", 20, 20)
+    scene.checkpoint("recheck-b", 30, 30)
+    with open_flow(scene.parameters(), started, resolver(), lambda _: None) as flow:
+        first = read_checkpoints(flow)
+        scene.checkpoint("recheck-a", 10, 10)
+        produce(scene.target, scene.checkpoints_topic, 0, [(b"none", b"x", scene.began_ms, [])])
+        second = read_checkpoints(flow, first)
+        third = read_checkpoints(flow, second)
+        assert read_checkpoints(flow) == third == second
+        make_anew(scene.target, scene.checkpoints_topic)
+        scene.checkpoint("recheck-c", 5, 5)
+        scene.checkpoint("recheck-c", 6, 6)
+        scene.checkpoint("recheck-c", 7, 7)
+        anew = read_checkpoints(flow, second)
+    assert [each.size for each in read] == [2, 2, 0, 4, 3]
+    found = [each.found.get("recheck-a", REMOTE) for each in (first, second, anew)]
+    assert found == [Checkpoint(20, 20), Checkpoint(10, 10), None]
+    assert (second.found.get("recheck-b", REMOTE), second.found.undecodable) == (Checkpoint(30, 30), 1)
+    assert (anew.found.get("recheck-c", REMOTE), anew.found.undecodable) == (Checkpoint(7, 7), 0)
+
+
+def test_a_flow_without_the_topic_of_checkpoints_has_none(started: Spark, endpoints: Endpoints) -> None:
+    scene = Scene(endpoints, "recheck2").replicate(partitions=1)
+    elsewhere = {"enabled": True, "topic": "recheck2.none.internal", "intervalSeconds": 1, "syncGroupOffsets": False}
+    elsewhere["syncIntervalSeconds"] = 1
+    with open_flow(scene.parameters(checkpoints=elsewhere), started, resolver(), lambda _: None) as flow:
+        assert read_checkpoints(flow) == CheckpointsRead()

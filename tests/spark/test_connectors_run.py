@@ -1,0 +1,57 @@
+"""A job that starts with a deployment waits until the connectors run, and for nothing else."""
+
+from typing import Any
+
+import pytest
+
+from components.render.job_parameters import flow_parameters
+from spark import connectors_run
+from spark.checks.connectors import Object
+from spark.connectors_run import await_connectors, settled
+from tests.builders import a_resolved_flow
+
+READY = [{"type": "Ready", "status": "True"}]
+
+
+def an_object(state: str = "RUNNING", generation: int = 2, **status: Any) -> Object:
+    connector = {"connector": {"state": state}, "tasks": [{"id": 0, "state": state}]}
+    told = {"observedGeneration": generation, "conditions": READY, "connectorStatus": connector, **status}
+    return Object({"metadata": {"generation": 2}, "status": told})
+
+
+@pytest.mark.parametrize(
+    ("found", "is_settled"),
+    [
+        pytest.param(an_object(), True, id="runs"),
+        pytest.param(an_object("PAUSED"), True, id="is paused, as the topology says"),
+        pytest.param(an_object("FAILED"), False, id="failed, and the operator restarts it"),
+        pytest.param(an_object(generation=1), False, id="the operator has not seen the change"),
+        pytest.param(an_object(conditions=[]), False, id="is not ready"),
+        pytest.param(Object({"metadata": {"generation": 1}}), False, id="nothing is reported"),
+        pytest.param(Object(), False, id="does not exist"),
+        pytest.param(Object(refusal="Forbidden"), True, id="may not be read, which a check reports"),
+    ],
+)
+def test_the_job_waits_for_what_is_still_starting(found: Object, is_settled: bool) -> None:
+    assert settled(found) is is_settled
+
+
+def test_it_waits_until_each_connector_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    flow, said = flow_parameters(a_resolved_flow()), list[str]()
+    answers = iter([Object(), an_object(generation=1), an_object()])
+    monkeypatch.setattr(connectors_run, "_EVERY_SECONDS", 0)
+    monkeypatch.setattr(connectors_run, "read_objects", lambda *_: {flow: next(answers)})
+    assert await_connectors([flow], None, 60, said.append)
+    assert next(answers, None) is None
+    assert said == ["waiting until the connectors run, at most 60 s"]
+
+
+def test_at_the_deadline_the_checks_say_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    flow = flow_parameters(a_resolved_flow())
+    monkeypatch.setattr(connectors_run, "read_objects", lambda *_: {flow: Object()})
+    assert not await_connectors([flow], None, 1e-9, lambda _: None)
+
+
+def test_a_validation_that_is_not_asked_to_wait_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connectors_run, "read_objects", lambda *_: pytest.fail("nothing is to be read"))
+    assert await_connectors([flow_parameters(a_resolved_flow())], None, 0, lambda _: None)

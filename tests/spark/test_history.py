@@ -1,0 +1,178 @@
+"""The history of verdicts is bounded, says what a failover would have cost, and names what damage has cost it."""
+
+import base64
+import gzip
+import json
+import random
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from components.contract.depth import Depth
+from components.contract.history import (
+    HISTORY,
+    KEPT,
+    MOST_BYTES,
+    MOST_CODES,
+    History,
+    PastVerdict,
+    packed_history,
+    read_history,
+)
+from components.contract.published_verdict import entries
+from components.contract.report import CheckName, Verdict, error, fail
+from spark.report.history import past_verdict
+from spark.report.publish import config_map
+from tests.spark.reports import flow, heartbeats, offsets, parity
+from tests.spark.test_published_verdict import MEBIBYTE, noise, outcome, size
+
+
+def at(minute: int) -> str:
+    return (datetime(2026, 1, 2, tzinfo=UTC) + timedelta(minutes=minute)).isoformat()
+
+
+def a_verdict(number: int = 0, **counts: int) -> PastVerdict:
+    verdict = past_verdict(flow())
+    checks = {"parity": verdict.checks["parity"].model_copy(update={"counts": counts})}
+    return verdict.model_copy(update={"time": at(number), "checks": checks if counts else {}})
+
+
+def data(history: History) -> dict[str, str]:
+    return {HISTORY: base64.b64encode(packed_history(history)).decode()}
+
+
+def of_document(document: object) -> History:
+    return read_history({HISTORY: base64.b64encode(gzip.compress(json.dumps(document).encode())).decode()})
+
+
+def test_a_verdict_keeps_what_a_failover_would_cost_and_what_was_counted() -> None:
+    found = past_verdict(flow())
+    assert (found.verdict, found.depth, found.digest) == (Verdict.PASS, Depth.FULL, "sha256:0f")
+    assert (found.loses, found.reads_again, found.skips, found.codes) == (0.9, 14, 0, ())
+    assert found.count(CheckName.HEARTBEATS, "latencyMaxMs") == heartbeats().counts["latencyMaxMs"]
+    assert found.count(CheckName.PARITY, "sourceRecords") == 1_254_400
+    assert found.count(CheckName.DIVISION, "parts") is None
+    assert found.checks[CheckName.OFFSETS].verdict is Verdict.PASS
+
+
+def test_a_verdict_names_what_decided_it_and_claims_no_number_that_was_not_proven() -> None:
+    failed = past_verdict(
+        flow("orders", "a", "b", parity(fail("missing-records", "3"), error("compacted", "1")), offsets())
+    )
+    assert (failed.codes, failed.loses, failed.reads_again, failed.skips) == (("missing-records",), None, 14, None)
+    assert past_verdict(flow("o", "a", "b", offsets(error("target-expired", "…")))).codes == ("target-expired",)
+    unreachable = past_verdict(flow("o", "a", "b", failure=error("unreachable", "…")))
+    assert (unreachable.codes, unreachable.reads_again, unreachable.checks) == (("unreachable",), None, {})
+    many = tuple(fail(f"code-{each}", "…") for each in range(MOST_CODES + 5))
+    assert len(past_verdict(flow("o", "a", "b", parity(*many))).codes) == MOST_CODES
+
+
+def test_each_publication_adds_its_verdict_to_those_before() -> None:
+    before: dict[str, str] = {}
+    for minute in range(3):
+        published = config_map(replace(flow(), checked_at=f"2026-01-02T03:0{minute}:00+00:00"), before)
+        before = entries({"data": published.data, "binaryData": published.binary_data})
+    history = read_history(before)
+    assert [each.time[14:16] for each in history.verdicts] == ["00", "01", "02"]
+    assert history.verdicts[0] == past_verdict(replace(flow(), checked_at="2026-01-02T03:00:00+00:00"))
+    assert (history.dropped, history.losses) == (0, ())
+
+
+def test_the_oldest_verdicts_give_way_and_are_counted() -> None:
+    history = History()
+    for number in range(KEPT + 7):
+        history = history.followed_by(a_verdict(number))
+    read = read_history(data(history))
+    assert (len(read.verdicts), read.dropped) == (KEPT, 7)
+    assert read.verdicts[0].time == at(7)
+
+
+def test_a_history_that_nothing_compresses_is_cut_to_its_bytes() -> None:
+    given = random.Random(1)
+    long = tuple(
+        a_verdict(number, **{f"c{each}": given.randrange(10**12) for each in range(100)}) for number in range(KEPT)
+    )
+    packed = packed_history(History(long))
+    assert MOST_BYTES / 2 < len(packed) <= MOST_BYTES
+    read = read_history({HISTORY: base64.b64encode(packed).decode()})
+    assert read.verdicts == long[-len(read.verdicts) :]
+    assert read.dropped == KEPT - len(read.verdicts)
+
+
+def test_the_history_fits_beside_a_report_of_any_size() -> None:
+    given = random.Random(1)
+    long = History(
+        tuple(a_verdict(at, **{f"c{each}": given.randrange(10**12) for each in range(100)}) for at in range(KEPT))
+    )
+    published = config_map(outcome(*noise(3_000)), data(long))
+    found = entries({"data": published.data, "binaryData": published.binary_data})
+    assert size(found) < MEBIBYTE
+    assert len(read_history(found).verdicts) > 10
+
+
+def test_no_length_of_a_report_leaves_too_little_room_for_the_history() -> None:
+    """Between reports that fit as they are, and those that lack findings."""
+    given = random.Random(1)
+    long = data(
+        History(
+            tuple(a_verdict(at, **{f"c{each}": given.randrange(10**12) for each in range(100)}) for at in range(KEPT))
+        )
+    )
+    for count in range(1_800, 2_400, 40):
+        published = config_map(outcome(*noise(count)), long)
+        found = entries({"data": published.data, "binaryData": published.binary_data})
+        assert size(found) < MEBIBYTE, count
+        assert read_history(found).verdicts
+
+
+@pytest.mark.parametrize(
+    ("damaged", "why"),
+    [
+        pytest.param("!", "the history cannot be unpacked", id="no base64"),
+        pytest.param("aGVsbG8=", "the history cannot be unpacked", id="not compressed"),
+        pytest.param(base64.b64encode(b"\x1f\x8b\x08\x00").decode(), "the history cannot be unpacked", id="cut off"),
+        pytest.param(
+            base64.b64encode(gzip.compress(b"[" * 100_000)).decode(), "the history cannot be unpacked", id="too deep"
+        ),
+        pytest.param(base64.b64encode(gzip.compress(b"[]")).decode(), "the history has another form", id="a list"),
+        pytest.param(
+            base64.b64encode(gzip.compress(b'{"version": 9, "verdicts": []}')).decode(),
+            "another release of the job wrote the history",
+            id="another release",
+        ),
+    ],
+)
+def test_a_damaged_history_is_named_and_does_not_keep_a_verdict_from_being_published(damaged: str, why: str) -> None:
+    lost = f"all earlier verdicts are lost: {why}"
+    assert read_history({HISTORY: damaged}).losses == (lost,)
+    published = config_map(flow(), {HISTORY: damaged})
+    after = read_history(entries({"data": published.data, "binaryData": published.binary_data}))
+    assert [each.time for each in after.verdicts] == [flow().checked_at]
+    assert after.losses == (f"noticed at {flow().checked_at}: {lost}",)
+
+
+def test_a_verdict_that_cannot_be_read_costs_no_other_one() -> None:
+    good = a_verdict(1).document()
+    wrong = [
+        {},
+        {**good, "time": "yesterday"},
+        {**good, "time": "2026-01-02T03:04:05"},
+        {**good, "verdict": "unknown"},
+        {**good, "loses": "NaN"},
+        3,
+        {**good, "checks": {"parity": []}},
+    ]
+    document = {"version": 1, "dropped": -1, "lost": [3, "before"], "verdicts": [*wrong, good]}
+    history = of_document(document)
+    assert history.verdicts == (a_verdict(1),)
+    assert history.dropped == 0
+    assert history.losses == ("before", "7 earlier verdicts are lost, because the history was damaged")
+
+
+def test_only_the_newest_losses_are_remembered() -> None:
+    history = History()
+    for number in range(9):
+        history = replace(history, damage=f"damage {number}").followed_by(a_verdict(number))
+    assert len(history.losses) == 5
+    assert history.losses[-1].endswith("damage 8")

@@ -1,0 +1,52 @@
+"""The image of the job: what its Dockerfile installs is complete, and pinned as everywhere else."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from components.render.validation_jobs import COMMAND
+from infra.machine.jars import SPARK, ensure_jars
+from infra.machine.jdk import find_jdk
+from tests import job_image
+from tests.repository import ROOT
+
+DOCKERFILE = (ROOT / "spark" / "Dockerfile").read_text()
+
+
+def test_the_requirements_are_those_that_the_job_needs() -> None:
+    assert job_image.REQUIREMENTS.read_text() == job_image.requirements(), "run `make lock`"
+
+
+def test_the_job_imports_nothing_else(tmp_path: Path) -> None:
+    """In the image there is nothing but these distributions."""
+    program = "import sys, spark.validate, spark.command_line, spark.report.page; print(*sys.modules)"
+    answer = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"HOME": str(tmp_path)},
+    )
+    loaded = {name.partition(".")[0] for name in answer.stdout.split()}
+    assert not loaded & {"infra", "pulumi", "typer", "httpx", "psutil", "confluent_kafka", "cryptography", "grpc"}
+
+
+def test_the_jars_have_the_sums_that_the_image_checks() -> None:
+    folder = ensure_jars(SPARK, find_jdk(), Console(quiet=True))
+    assert job_image.JARS.read_text() == "".join(job_image.sums(folder))
+
+
+def test_the_image_starts_what_the_pod_starts() -> None:
+    assert " ".join(COMMAND) in DOCKERFILE
+    assert re.search(r"^USER [1-9][0-9]*$", DOCKERFILE, re.MULTILINE), "Kubernetes cannot see that a name is not root"
+
+
+def test_the_module_is_a_program() -> None:
+    answer = subprocess.run(
+        [sys.executable, *COMMAND[1:], "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "--secrets DIR" in answer.stdout

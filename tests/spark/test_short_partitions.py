@@ -1,0 +1,117 @@
+"""Many short partitions are read by one consumer, and Spark sees the same records as if it had read them itself."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from components.kafka.positions import OffsetRange, TopicPartition
+from infra.local.endpoints import Endpoints
+from infra.local.traffic import create_topics
+from spark import readers, short_partitions
+from spark.checks import few_records
+from spark.credentials import resolver
+from spark.flows import OpenFlow, open_flow
+from spark.sessions import Spark
+from spark.short_partitions import MANY, SHORT, LeftToSparkError, short_records
+from tests.spark.outcomes import Check
+from tests.spark.scenes import Headers, Scene, passwords, produce, transaction
+
+NO_HEADERS: dict[str, Any] = {"headers": {"headers": []}}
+A_RECORD = {"topic": "t", "partition": 0, "offset": 5, "timestamp": 7, "key": None, "value": None, **NO_HEADERS}
+
+
+def ranges(*sizes: int) -> dict[TopicPartition, OffsetRange]:
+    return {TopicPartition("t", number): OffsetRange(3, 3 + size) for number, size in enumerate(sizes)}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "short"),
+    [
+        pytest.param([1] * (MANY - 1), 0, id="few are read by Spark"),
+        pytest.param([1] * MANY, MANY, id="many are read at once"),
+        pytest.param([0, *[SHORT] * MANY, SHORT + 1], MANY, id="long and empty ones are not among them"),
+        pytest.param([SHORT] * 1_001, 1_000, id="no more records than the driver may hold"),
+    ],
+)
+def test_many_short_partitions_are_read_at_once(sizes: list[int], short: int) -> None:
+    found = short_partitions.short_partitions(ranges(*sizes))
+    assert len(found) == short
+    assert found.items() <= ranges(*sizes).items()
+
+
+@pytest.fixture(scope="module")
+def scene(endpoints: Endpoints) -> Scene:
+    """A flow whose source has records of every kind in two partitions, and an empty one."""
+    scene = Scene(endpoints, "shortly").replicate()
+    headers: Headers = [("h", b"\x00\xff"), ("null", None), ("empty", b""), ("h", b"again"), ('ü😀"\\', "ü".encode())]
+    rows = [(b"", b"", scene.began_ms + 999, headers), (None, b"\xff\x00", 0, []), (b"k", None, 1, [])]
+    produce(scene.source, "shortly", 0, rows)
+    with transaction(scene, scene.source, "shortly", 1, range(100, 110)):
+        pass
+    with transaction(scene, scene.source, "shortly", 1, range(110, 120)) as commit:
+        commit()
+    create_topics(scene.source, {"shortly.empty": 1})
+    return scene
+
+
+@pytest.fixture
+def flow(scene: Scene, started: Spark, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenFlow]:
+    """The flow of `scene`, for which one partition counts as many."""
+    monkeypatch.setattr(short_partitions, "MANY", 1)
+    for name, password in passwords(endpoints).items():
+        monkeypatch.setenv(name, password)
+    with open_flow(scene.parameters(), started, resolver(), lambda _: None) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+@pytest.mark.parametrize("shortest", [200, 64], ids=["all are short", "one is long"])
+def test_spark_sees_the_same_records(
+    flow: OpenFlow, isolation: str, shortest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Null and empty keys, values and headers, aborted records and markers, times, and a range within a log."""
+    monkeypatch.setattr(short_partitions, "SHORT", shortest)
+    logs = flow.source.offsets([TopicPartition("shortly", 0), TopicPartition("shortly", 1)])
+    logs = {
+        **logs,
+        TopicPartition("shortly", 0): OffsetRange(3, 63),
+        TopicPartition("shortly.empty", 0): OffsetRange(0, 0),
+    }
+    by_spark = readers.records(flow.spark.session, flow.source.options, logs, isolation)
+    at_once = flow.read(flow.source, logs, isolation)
+    assert at_once.schema.simpleString() == by_spark.schema.simpleString()
+    order = ("topic", "partition", "offset")
+    found = at_once.orderBy(*order).collect()
+    assert found == by_spark.orderBy(*order).collect()
+    assert len(found) == 60 + 60 + (20 if isolation == "read_uncommitted" else 10)
+
+
+def test_what_the_driver_cannot_hold_is_read_by_spark(flow: OpenFlow, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(short_partitions, "AT_MOST_BYTES", 1_000)
+    logs = flow.source.offsets([TopicPartition("shortly", 0)])
+    assert flow.read(flow.source, logs).count() == 63
+
+
+def test_a_header_whose_name_is_no_text_is_left_to_spark(spark: SparkSession) -> None:
+    """Java and Python replace such bytes by different characters."""
+    header = {"key": None, "keyBuffer": "/w==", "value": None, "valueBuffer": None}
+    with pytest.raises(LeftToSparkError):
+        short_records(spark, [{**A_RECORD, "headers": {"headers": [header]}}], ["offset"])
+
+
+def test_a_damaged_flow_is_judged_the_same(check: Check, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene(endpoints, "shorter").replicate()
+    scene.write(scene.source, "shorter", 0, range(60, 80))
+    scene.write(scene.target, scene.remote("shorter"), 0, [*range(60, 70), 171, *range(72, 79)])
+    scene.write(scene.target, scene.remote("shorter"), 1, [5, 5])
+    scene.sync("shorter", 0, (79, 77))
+    outcomes = []
+    for many, few in ((MANY, few_records.AT_MOST_RECORDS), (MANY, 0), (1, 0)):
+        monkeypatch.setattr(short_partitions, "MANY", many)
+        monkeypatch.setattr(few_records, "AT_MOST_RECORDS", few)
+        (parity,) = (each for each in check(scene.parameters()).checks if each.name == "parity")
+        outcomes.append((parity.findings, parity.samples, {**parity.counts, "readSeconds": 0}, parity.rows))
+    assert outcomes[0] == outcomes[1] == outcomes[2]
+    assert {each.code for each in outcomes[0][0]} >= {"missing-records", "duplicated-records"}
