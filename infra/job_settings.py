@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 
 from components.contract.problems import Problem
 from components.contract.spark_conf import why_not_conf, why_not_master, why_not_memory
+from components.properties.definitions import nearest
 
-VALIDATION = "validation"
-_WHERE = f"config.replication:{VALIDATION}"
+VALIDATION, IN_CLUSTER = "validation", "inCluster"
+WHERE = f"config.replication:{VALIDATION}"
 _FORM = "write `{spark: {master: …, driverMemory: …, conf: {KEY: VALUE}}}`; each of them may be left out."
+_TOP_FORM = f"write `spark: {{…}}`, `{IN_CLUSTER}: {{image: NAME@sha256:DIGEST}}`, or both."
 _NO_EFFECT = "The validation job would not start, or not where it should."
 
 
@@ -50,11 +52,11 @@ def spark_problems(value: object) -> Iterator[Problem]:
     """What is wrong with the value of `replication:validation`; nothing if the stack file has none."""
     if value is None:
         return
-    yield from _wrong_keys(value, "", {"spark"})
+    yield from _wrong_keys(value, "", {"spark", IN_CLUSTER}, _TOP_FORM)
     spark = value.get("spark") if isinstance(value, Mapping) else None
     if spark is None:
         return
-    yield from _wrong_keys(spark, ".spark", {"master", "driverMemory", "conf"})
+    yield from _wrong_keys(spark, ".spark", {"master", "driverMemory", "conf"}, _FORM)
     if not isinstance(spark, Mapping):
         return
     for key, why_not in (("master", why_not_master), ("driverMemory", why_not_memory)):
@@ -64,12 +66,13 @@ def spark_problems(value: object) -> Iterator[Problem]:
     yield from _wrong_conf(spark.get("conf"))
 
 
-def _wrong_keys(value: object, where: str, known: set[str]) -> Iterator[Problem]:
+def _wrong_keys(value: object, where: str, known: set[str], form: str) -> Iterator[Problem]:
     if not isinstance(value, Mapping):
-        yield _problem(where, f"`{value}` is no mapping", _FORM)
+        yield _problem(where, f"`{value}` is no mapping", form)
         return
     for key in sorted(str(each) for each in value.keys() - known):
-        yield _problem(f"{where}.{key}", f"`{key}` is not a key here", _FORM)
+        near = nearest(key, known)
+        yield _problem(f"{where}.{key}", f"`{key}` is not a key here", f"did you mean `{near}`?" if near else form)
 
 
 def _wrong_conf(conf: object) -> Iterator[Problem]:
@@ -86,7 +89,7 @@ def _wrong_conf(conf: object) -> Iterator[Problem]:
 
 
 def _problem(where: str, what: str, remedy: str) -> Problem:
-    return Problem(_WHERE + where, "bad-spark-setting", what, _NO_EFFECT, remedy)
+    return Problem(WHERE + where, "bad-spark-setting", what, _NO_EFFECT, remedy)
 
 
 def _text(value: object) -> str:

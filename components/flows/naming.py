@@ -73,6 +73,16 @@ def validation_secret_name(flow_name: str, side: Side) -> str:
     return f"{flow_name}-{side}-validation"
 
 
+def validation_run_name(flow_name: str) -> str:
+    """What runs the validation job in the cluster: its ServiceAccount, Role, RoleBinding and CronJob."""
+    return f"{flow_name}-validation"
+
+
+def validation_job_name(flow_name: str, content: str) -> str:
+    """The Job after a deployment. A Job cannot be changed, so another content needs another name."""
+    return f"{validation_run_name(flow_name)}-{hashlib.sha256(content.encode()).hexdigest()[:10]}"
+
+
 def kafka_user_password_secret_name(user: str) -> str:
     """Rendered Secret with the password of a KafkaUser; the User Operator's own Secret has just the user's name."""
     return f"{user}-given-password"

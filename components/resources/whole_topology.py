@@ -1,4 +1,4 @@
-"""All components of a topology: one for each replication, one for its users, and one for what watches it."""
+"""All components of a topology: one for each replication, and those for users, monitoring and validation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +22,8 @@ from components.resources.replications import (
     ReplicationFlow,
     ReplicationFlowArgs,
 )
+from components.resources.validation_jobs import ValidationJobs, ValidationJobsArgs
+from components.topology.in_cluster import InCluster
 from components.topology.model import Flow, MirrorMaker2, PrefixlessPair, Split, Topology
 
 
@@ -29,7 +31,8 @@ from components.topology.model import Flow, MirrorMaker2, PrefixlessPair, Split,
 class WholeTopologyArgs:
     """A checked topology with the flows of it that are deployed, and the stack that alerts name in their commands.
 
-    `region`, `secrets`, `addresses` and `warned` are as in the components.
+    `region`, `secrets`, `addresses` and `warned` are as in the components. With `in_cluster`, the flows are validated
+    in the cluster; `spark` are arguments of that job about its Spark session.
     """
 
     topology: Topology
@@ -39,19 +42,26 @@ class WholeTopologyArgs:
     secrets: Mapping[str, pulumi.Input[str]] = field(default_factory=dict, repr=False)
     addresses: Mapping[str, str] = field(default_factory=dict)
     warned: set[Problem] = field(default_factory=set, repr=False, compare=False)
+    in_cluster: InCluster | None = None
+    spark: Sequence[str] = ()
 
 
 def register_topology(args: WholeTopologyArgs, parent: pulumi.Resource | None = None) -> None:
     """Register the components of a topology, under `parent` if there is one."""
     options = pulumi.ResourceOptions(parent=parent)
-    for name in dict.fromkeys(flow.expanded.replication for flow in args.flows):
-        _replication(name, args, options)
+    names = dict.fromkeys(flow.expanded.replication for flow in args.flows)
+    replications = {name: _replication(name, args, options) for name in names}
     if kafka_user_objects(args.topology, args.region):
         users = KafkaUsersArgs(topology=args.topology, region=args.region, secrets=args.secrets)
         KafkaUsers("kafka-users", users, options)
     if monitoring_objects(args.topology, args.stack, args.region):
         watched = MonitoringArgs(topology=args.topology, stack=args.stack, region=args.region)
         Monitoring("monitoring", watched, options)
+    if args.in_cluster is not None and args.flows:
+        validated = ValidationJobsArgs(
+            flows=args.flows, stack=args.stack, in_cluster=args.in_cluster, spark=args.spark, after=replications
+        )
+        ValidationJobs("validation", validated, options)
 
 
 def _replication(name: str, args: WholeTopologyArgs, options: pulumi.ResourceOptions) -> pulumi.ComponentResource:

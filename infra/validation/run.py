@@ -24,7 +24,7 @@ from infra.engine import deployment
 from infra.environment import stack_environment
 from infra.files.positions import placed, shown
 from infra.job_settings import SparkSettings, spark_problems, spark_settings
-from infra.kubernetes.access import api_client, asking_kubernetes
+from infra.kubernetes.access import api_client, asking_kubernetes, current_context
 from infra.kubernetes.api import reference
 from infra.machine import jars as maven
 from infra.machine.class_archives import class_archive
@@ -37,6 +37,7 @@ from infra.validation.silent_connectors import silent_connectors
 from infra.workspace import KubernetesAccess
 
 _ALONE = "the job proves what {file} declares; whether that is what is deployed was not compared"
+_CURRENT = "nothing names a Kubernetes context, so the current one of your kubeconfig is asked: `{context}`"
 _RUN_CONNECTORS = ("KafkaConnector", "KafkaMirrorMaker2")
 _PERMISSION = "let the account of the Kubernetes context get KafkaConnectors and KafkaMirrorMaker2s."
 JOB = PACKAGES / "spark" / "validate.py"
@@ -114,6 +115,8 @@ def run_validation(run: ValidationRun, console: Console) -> int:
     parameters.write_text(json.dumps(document, indent=2) + "\n")
     if run.settings.without_stack is not None:
         console.print(f"[yellow]![/] {escape(_ALONE.format(file=shown(run.settings.without_stack)))}", soft_wrap=True)
+    if access == KubernetesAccess() and (current := current_context()) is not None:
+        console.print(f"[yellow]![/] {escape(_CURRENT.format(context=current))}", soft_wrap=True)
     jdk = find_jdk()
     jars = maven.ensure_jars(maven.SPARK, jdk, console)
     variables = {**os.environ, "JAVA_HOME": str(jdk.home), "REPLICATE_SPARK_JARS": str(jars)}

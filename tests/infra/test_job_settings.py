@@ -131,3 +131,11 @@ def test_an_option_that_the_job_cannot_use_is_refused(
     answer = CliRunner().invoke(app, [*command, "--stacks", str(STACKS), option, value])
     assert answer.exit_code == 2
     assert said in " ".join(answer.output.replace("│", " ").split())
+
+
+def test_a_misspelt_key_is_answered_with_the_right_one() -> None:
+    """It may be the job in the cluster that somebody asks for, of which Spark's form says nothing."""
+    (problem,) = spark_problems({"incluster": {}})
+    assert problem.remedy == "did you mean `inCluster`?"
+    (problem,) = spark_problems({"somewhere": {}})
+    assert problem.remedy == "write `spark: {…}`, `inCluster: {image: NAME@sha256:DIGEST}`, or both."

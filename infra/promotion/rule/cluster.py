@@ -106,7 +106,8 @@ def proof_of(data: Mapping[str, str]) -> Proof:
     return Proof(
         published.digest,
         published.verdict,
-        time_of(published.time),
+        # A run that a change overtook has judged, at least in part, what was there before.
+        time_of(published.began),
         time_of(since) if since is not None else None,
         {check.name: CheckResult(check.verdict, check.summary, check.accepted) for check in published.checks},
     )

@@ -28,8 +28,8 @@ class CheckResult:
 class Proof:
     """What the validation job published about a flow, with its checks by name.
 
-    `passing_since` is the time of the first of the latest unbroken series of validations of this digest that passed;
-    None if that was not published.
+    `at` is when the run began. `passing_since` is when the first of the latest unbroken series of validations of this
+    digest began that passed; None if that was not published.
     """
 
     digest: str

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from components.contract.problems import Problem
 from infra.review.comparison import Comparison
+from infra.review.left_behind import CODE
 from infra.review.live_comparison import compare_with_cluster
 from infra.review.object_changes import ChangeKind, ObjectChange
 from infra.settings import StackSettings
@@ -37,7 +38,12 @@ def differences(compared: Comparison) -> Iterator[Problem]:
     """What of a comparison with the cluster keeps its validation from proving this revision. Pure."""
     drift = [each for each in compared.drift if each.code not in _NO_DIFFERENCE]
     explained = {each.where for each in drift}
-    changes = [each for change in compared.objects if (each := _of_render(change)) is not None]
+    undeleted = {each.flow for each in drift if each.code == CODE}
+    changes = [
+        each
+        for change in compared.objects
+        if change.deployment not in undeleted and (each := _of_render(change)) is not None
+    ]
     left = [each for each in changes if _named(each) not in explained]
     missing = [each for each in left if each.change is ChangeKind.ADDED]
     again = f"wait until it is applied, and run `replicate promote --to {compared.stack}` again."
@@ -70,13 +76,13 @@ def differences(compared: Comparison) -> Iterator[Problem]:
         )
     for found in drift:
         by = f" (by {' at '.join(filter(None, (found.by, found.since)))})" if found.by else ""
-        yield Problem(
-            f"{where}, {found.where}",
-            "applied-and-edited",
-            f"{found.code}: {found.what}{by}",
-            "A validation would prove something that no revision declares.",
-            found.remedy,
-        )
+        place = f"{where}, {found.where}"
+        if found.code == CODE:
+            why = "A validation of this revision does not look at it, and would pass beside it."
+            yield Problem(place, "not-deleted", found.what, why, found.remedy)
+        else:
+            why = "A validation would prove something that no revision declares."
+            yield Problem(place, "applied-and-edited", f"{found.code}: {found.what}{by}", why, found.remedy)
 
 
 def _of_render(change: ObjectChange) -> ObjectChange | None:

@@ -16,6 +16,7 @@ from components.contract.problems import CannotRunError, Problem, ReplicationErr
 from components.flows.digest import model_digest
 from infra.engine import deployment
 from infra.environment import stack_environment
+from infra.in_cluster import in_cluster
 from infra.job_settings import SparkSettings
 from infra.promotion.rule.cluster import StackCluster
 from infra.promotion.rule.evidence import Evidence
@@ -24,6 +25,7 @@ from infra.promotion.rule.rules import StackState, reasons_against
 from infra.promotion.rule.state import KnownStack, evidence_of, known_as_declared, known_from_outputs, unproven
 from infra.promotion.run.applied import against_applied
 from infra.promotion.run.evidence_table import print_evidence
+from infra.promotion.run.jobs_in_cluster import await_jobs, exit_code_of
 from infra.settings import ALLOW_UNPROVEN, StackSettings, read_settings
 from infra.stack_checks import resolved_flows
 from infra.validation.run import ValidationRun, run_validation
@@ -228,18 +230,12 @@ def _prove(run: Promotion, settings: StackSettings, deployed_at: datetime) -> in
     stack = settings.stack
     run.say(f"{stack}: waiting until connectors and tasks run")
     deployment.wait_ready(settings, run.request.ready_seconds)
-    run.say(f"{stack}: validating")
-    folder = stack_environment(settings).validation_folder
-    job = ValidationRun(
-        settings,
-        folder / "report.json",
-        publish=True,
-        declared=settings.by_gitops,
-        catch_up_seconds=run.request.catch_up_seconds,
-        html=folder / "report.html",
-        spark=run.request.spark,
-    )
-    code = run_validation(job, run.console)
+    # Options about Spark ask for a validation from here.
+    if in_cluster(settings.validation) is not None and run.request.spark == SparkSettings():
+        ends = await_jobs(settings, resolved_flows(settings), run.say)
+        code = exit_code_of(_read(run, settings).state, ends, run.say)
+    else:
+        code = _validate(run, settings)
     # Whoever applies the objects does not wait for the validation.
     if settings.by_gitops and (changed := against_applied(settings)):
         raise ReplicationError(changed)
@@ -258,6 +254,22 @@ def _prove(run: Promotion, settings: StackSettings, deployed_at: datetime) -> in
     if not code and (problems := reasons_against(known.state, model_digest(settings.topology))):
         raise ReplicationError(problems)
     return code
+
+
+def _validate(run: Promotion, settings: StackSettings) -> int:
+    """Run the job from here; returns its exit code."""
+    run.say(f"{settings.stack}: validating")
+    folder = stack_environment(settings).validation_folder
+    job = ValidationRun(
+        settings,
+        folder / "report.json",
+        publish=True,
+        declared=settings.by_gitops,
+        catch_up_seconds=run.request.catch_up_seconds,
+        html=folder / "report.html",
+        spark=run.request.spark,
+    )
+    return run_validation(job, run.console)
 
 
 def _record_what_is_proven(run: Promotion, settings: StackSettings, known: KnownStack) -> None:

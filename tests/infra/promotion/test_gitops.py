@@ -144,6 +144,14 @@ def test_pulumi_refuses_to_touch_it(tmp_path: Path, name: str) -> None:
         getattr(deployment, name)(settings, print)
 
 
+@pytest.mark.parametrize("name", ["preview", "up"])
+def test_a_command_refuses_it_before_it_says_that_it_deploys(tmp_path: Path, name: str) -> None:
+    stacks = write_stack(tmp_path, deploy="gitops")
+    result = CliRunner().invoke(app, [name, "test", "--stacks", str(stacks)])
+    assert isinstance(result.exception, CannotRunError)
+    assert (result.exception.code, result.output) == ("deployed-by-gitops", "")
+
+
 def test_the_program_refuses_it_where_somebody_calls_pulumi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program, "deployed_settings", lambda stacks: read_settings("test", stacks))
     with pytest.raises(pulumi.RunError, match="two deployers would undo each other's changes"):

@@ -1,14 +1,22 @@
 """The validation job uses the Kubernetes cluster of its stack, whatever the current context is."""
 
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from kubernetes import config
+from rich.console import Console
 
-from infra.validation.run import kubernetes_variables
+from components.contract.problems import CannotRunError
+from infra.kubernetes.access import current_context
+from infra.settings import read_settings
+from infra.validation import run as validation
+from infra.validation.run import ValidationRun, kubernetes_variables, run_validation
 from infra.workspace import KubernetesAccess
+from tests.infra.stacks import write_stack
 
 
 def a_kubeconfig(folder: Path) -> Path:
@@ -39,3 +47,32 @@ def test_the_job_publishes_to_the_cluster_of_its_stack(
     found = kubernetes_variables(access, tmp_path).get("KUBECONFIG", str(kubeconfig))
     client: Any = config.new_client_from_config(found)  # type: ignore[no-untyped-call]
     assert client.configuration.host == server
+
+
+def test_the_context_that_nobody_named_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has another cluster as the current one would prove that, and not know it."""
+
+    def stopped() -> None:
+        raise CannotRunError("no-jdk", "there is none", "here", "Why.", "install one.")
+
+    monkeypatch.setenv("KUBECONFIG", str(a_kubeconfig(tmp_path)))
+    monkeypatch.setattr(validation, "find_jdk", stopped)
+    settings = read_settings("test", write_stack(tmp_path))
+    said = {}
+    for context in (None, "east"):
+        printed = StringIO()
+        run = ValidationRun(replace(settings, context=context), tmp_path / "report.json", declared=True)
+        with pytest.raises(CannotRunError, match="no-jdk"):
+            run_validation(run, Console(file=printed, width=200))
+        said[context] = printed.getvalue()
+    assert said == {
+        None: "! nothing names a Kubernetes context, so the current one of your kubeconfig is asked: `west`\n",
+        "east": "",
+    }
+
+
+def test_no_kubeconfig_has_no_current_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "nothing"))
+    assert current_context() is None
+    (tmp_path / "nothing").write_text("- no mapping")
+    assert current_context() is None

@@ -1,0 +1,37 @@
+"""What a change does to the validation in the cluster; none of it touches a worker."""
+
+from collections.abc import Iterator
+
+from components.changes.effect import Effect, Severity, listed
+from components.changes.stack_change import StackChange
+
+#: Kind of an object -> what it does -> how a change of it reads.
+_KINDS = {
+    "Job": {
+        "added": "a Job will validate {flows} after the deployment",
+        "removed": "no Job validates {flows} after a deployment any more",
+        "changed": "a new Job will validate {flows} after the deployment, because what it validates, or how, changes",
+    },
+    "CronJob": {
+        "added": "a CronJob will validate {flows} between deployments",
+        "removed": "no CronJob validates {flows} between deployments any more",
+        "changed": "the CronJob that validates {flows} changes",
+    },
+}
+
+
+def validation_effects(change: StackChange) -> Iterator[Effect]:
+    """Yield what happens to the Jobs and CronJobs that validate flows."""
+    before, after = (
+        {key: body for each in side for key, body in each.validation.items()} for side in (change.before, change.after)
+    )
+    for kind, sentences in _KINDS.items():
+        old, new = ({flow: body for (of, flow), body in side.items() if of == kind} for side in (before, after))
+        for verb, flows in (
+            ("added", sorted(new.keys() - old.keys())),
+            ("removed", sorted(old.keys() - new.keys())),
+            ("changed", sorted(flow for flow in old.keys() & new.keys() if old[flow] != new[flow])),
+        ):
+            if flows:
+                what = f"{sentences[verb].format(flows=listed(flows))}; this has no effect on replication"
+                yield Effect(Severity.NONE, f"{kind.lower()}-{verb}", "", "replication:validation", what)

@@ -1,0 +1,49 @@
+"""The settings by which a stack runs the validation job in its cluster: `replication:validation: {inCluster: …}`.
+
+Frozen pydantic models, camelCase in YAML. They are in the stack file, because image, resources and schedule differ by
+stack. Imports `clusters` and `workers` only.
+"""
+
+import re
+from collections.abc import Mapping
+
+from pydantic import Field
+
+from components.topology.clusters import Model, NonNegativeInt, PositiveInt, SecretName
+from components.topology.workers import Quantity
+
+#: An image whose content cannot change. Source: distribution/reference.
+IMAGE_BY_DIGEST = re.compile(r"[a-z0-9][\w.:/-]*@sha256:[0-9a-f]{64}")
+
+
+class JobResources(Model):
+    """Resources of the job's container."""
+
+    requests: Mapping[str, Quantity] = Field(default={"cpu": "500m", "memory": "2Gi"})
+    limits: Mapping[str, Quantity] = Field(default={"memory": "2Gi"})
+
+
+class JobHistory(Model):
+    """How many finished Jobs of the CronJob stay, with their logs."""
+
+    successful: NonNegativeInt = 1
+    failed: NonNegativeInt = 3
+
+
+class InCluster(Model):
+    """A Job after each deployment and a CronJob between deployments, for each flow."""
+
+    image: str = Field(description="The job's image, by digest: `NAME@sha256:…`.")
+    image_pull_secret: SecretName | None = Field(
+        default=None, description="Secret in the flow's namespace with the login of the image's registry."
+    )
+    schedule: str = Field(default="17 */6 * * *", description="When the CronJob runs.")
+    time_zone: str = Field(default="Etc/UTC", min_length=1, description="Time zone of the schedule.")
+    resources: JobResources = Field(default=JobResources())
+    deadline_seconds: PositiveInt = Field(default=3600, description="How long one run may take, with its retries.")
+    retries: NonNegativeInt = Field(default=1, description="How often a run that does not pass is tried again.")
+    ready_seconds: NonNegativeInt = Field(
+        default=600, description="How long the job waits for the flow's connectors before it judges them."
+    )
+    catch_up_seconds: NonNegativeInt = Field(default=30, description="How long a target that is behind may take.")
+    history: JobHistory = Field(default=JobHistory())

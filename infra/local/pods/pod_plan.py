@@ -1,0 +1,119 @@
+"""What a Pod asks a kubelet for: files to mount, a command, its environment. Pure."""
+
+import base64
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from components.render.validation_jobs import COMMAND
+from infra.kubernetes.api import Object, Reference
+
+#: Volumes that need nothing here: an empty folder, and the token, which the process gets in a kubeconfig.
+_NO_FILES = frozenset({"emptyDir"})
+_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+
+class NotRunError(Exception):
+    """Why a container cannot start; `reason` is the word that a kubelet would write into its status."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class PodPlan:
+    """A Pod with one container. `mounts` maps each path in the container to the name of its volume."""
+
+    namespace: str
+    name: str
+    uid: str
+    account: str
+    container: Object
+    volumes: Mapping[str, Object]
+    mounts: Mapping[str, str]
+
+    @property
+    def refused(self) -> NotRunError | None:
+        """Why the stand-in does not run it; None if it does."""
+        if tuple(self.container.get("command") or ()) != COMMAND:
+            return NotRunError("CreateContainerError", f"this stand-in for a kubelet runs only `{' '.join(COMMAND)}`")
+        return None
+
+    @property
+    def needed(self) -> tuple[Reference, ...]:
+        """The ConfigMaps and Secrets whose entries become files."""
+        return tuple(each for name in self.mounts.values() for each, _ in self._sources(name))
+
+    def files(self, objects: Mapping[Reference, Object]) -> Iterator[tuple[str, bytes]]:
+        """The mounted files by path in the container, with the objects that exist. Raises NotRunError."""
+        for path, volume in self.mounts.items():
+            for source, items in self._sources(volume):
+                if source not in objects:
+                    raise NotRunError("ContainerCreating", f"{source} not found")
+                yield from ((f"{path}/{name}", content) for name, content in _entries(source, objects[source], items))
+
+    def _sources(self, volume: str) -> Iterator[tuple[Reference, Iterable[Mapping[str, str]] | None]]:
+        body = self.volumes[volume]
+        for source in body.get("projected", {}).get("sources", [body]):
+            for kind, key, named in (("ConfigMap", "configMap", "name"), ("Secret", "secret", "secretName")):
+                if key in source:
+                    name = source[key].get(named) or source[key]["name"]
+                    yield Reference("v1", kind, self.namespace, name), source[key].get("items")
+
+    def command(self, python: str, folder: Path) -> list[str]:
+        """The container's command here; `folder` holds what is mounted."""
+        module = list(COMMAND[1:])
+        return [python, *module, *(self.here(each, folder) for each in self.container.get("args") or ())]
+
+    def environment(self, folder: Path) -> dict[str, str]:
+        """The container's own variables."""
+        return {each["name"]: self.here(each.get("value", ""), folder) for each in self.container.get("env") or ()}
+
+    def here(self, text: str, folder: Path) -> str:
+        """A text with each path below a mount replaced by where its files are on this machine."""
+        paths = "|".join(re.escape(path) for path in sorted(self.mounts, key=len, reverse=True))
+        return re.sub(rf"(^|=)({paths})(?=/|$)", lambda found: f"{found[1]}{folder}{found[2]}", text) if paths else text
+
+
+def pod_plan(pod: Object) -> PodPlan:
+    """Read a Pod."""
+    metadata, spec = pod["metadata"], pod["spec"]
+    container = spec["containers"][0]
+    mounts = {each["mountPath"]: each["name"] for each in container.get("volumeMounts") or ()}
+    return PodPlan(
+        metadata["namespace"],
+        metadata["name"],
+        metadata["uid"],
+        spec.get("serviceAccountName", "default"),
+        container,
+        {each["name"]: each for each in spec.get("volumes") or ()},
+        {path: name for path, name in mounts.items() if path != _TOKEN},
+    )
+
+
+def _entries(source: Reference, body: Object, items: Iterable[Mapping[str, str]] | None) -> Iterator[tuple[str, bytes]]:
+    encoded = {**(body.get("binaryData") or {}), **((body.get("data") or {}) if source.kind == "Secret" else {})}
+    plain = (body.get("data") or {}) if source.kind == "ConfigMap" else {}
+    found = {key: base64.b64decode(value) for key, value in encoded.items()}
+    found |= {key: value.encode() for key, value in plain.items()}
+    paths = {each["key"]: each["path"] for each in items} if items is not None else {key: key for key in found}
+    for key, path in paths.items():
+        if key not in found:
+            raise NotRunError("ContainerCreating", f"{source} has no key {key}")
+        yield path, found[key]
+
+
+def container_status(plan: PodPlan, state: Mapping[str, Any]) -> Object:
+    """The status of the Pod's container in a state, as a kubelet would write it."""
+    return {
+        "name": plan.container["name"],
+        "image": plan.container["image"],
+        "imageID": "",
+        "ready": "running" in state,
+        "restartCount": 0,
+        "started": "running" in state,
+        "state": dict(state),
+    }

@@ -1,0 +1,180 @@
+"""Waits for the Jobs that validate a stack in its cluster, and reads how they ended."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from components.contract.problems import CannotRunError
+from components.contract.report import EXIT_CODES, Verdict
+from components.flows.naming import validation_run_name
+from components.flows.resolved import ResolvedFlow
+from components.render.deployments import deployments
+from infra.environment import stack_environment
+from infra.in_cluster import in_cluster, stack_validation
+from infra.kubernetes.access import api_client, asking_kubernetes
+from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
+from infra.kubernetes.managed_fields import newest_writer, owners
+from infra.promotion.rule.rules import FlowState, StackState
+from infra.settings import StackSettings
+from infra.waiting import DeadlineError, NotYetError, wait_for
+
+#: How long kube-controller-manager may take to notice that a Job is over its deadline.
+_NOTICED_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class SecretWrite:
+    """When a Secret was last written."""
+
+    secret: Reference
+    at: datetime
+
+
+@dataclass(frozen=True)
+class JobEnd:
+    """How the Job of a flow ended; `failure` is empty if it is complete, `started` None if it never started.
+
+    `secret` is the Secret of the flow that was written last.
+    """
+
+    job: Reference
+    started: datetime | None
+    failure: str = ""
+    secret: SecretWrite | None = None
+
+
+def await_jobs(
+    settings: StackSettings, flows: Sequence[ResolvedFlow], say: Callable[[str], object]
+) -> Mapping[str, JobEnd]:
+    """How the Jobs for exactly these flows ended, by flow. Raises CannotRunError for one that is missing or goes on.
+
+    The name of a Job cannot depend on what is in a Secret. So a deployment that changes nothing else leaves the Job of
+    an earlier one, which proves nothing of the new credentials.
+    """
+    asked = in_cluster(settings.validation)
+    assert asked is not None, "the stack validates in its cluster"
+    wanted = {each.part: reference(each.manifest) for each in stack_validation(settings, flows) if each.kind == "Job"}
+    secrets = {
+        flow.name: [reference(each.manifest) for each in deployment.objects if each.kind == "Secret"]
+        for deployment in deployments(flows)
+        for flow in deployment.flows
+    }
+    found: dict[str, JobEnd] = {}
+    stack = settings.stack
+    with asking_kubernetes(
+        f"stack {stack}",
+        "Its Jobs say whether its flows are validated, unless their Secrets were written later.",
+        "let your user get Jobs and Secrets of these namespaces.",
+    ):
+        api = api_client(settings, stack_environment(settings).kubernetes_access())
+
+        def probe() -> None:
+            for flow, job in wanted.items():
+                if flow not in found:
+                    found[flow] = _end(api, job, stack)
+                    say(f"{stack}: {job.name} {'failed' if found[flow].failure else 'is complete'}")
+
+        for job in wanted.values():
+            say(f"{stack}: waiting for Job {job.identifier}")
+        try:
+            wait_for("the Jobs to end", probe, asked.deadline_seconds + _NOTICED_SECONDS, interval_seconds=1.0)
+        except DeadlineError as error:
+            raise CannotRunError(
+                "job-unfinished",
+                error.what,
+                f"stack {stack}",
+                "A Job ends at its deadline at the latest, so kube-controller-manager does not run, or not in time.",
+                f"look at it with `kubectl describe job`, and run `replicate promote --to {stack}` again.",
+            ) from error
+        return {flow: replace(end, secret=_newest(api, secrets[flow])) for flow, end in found.items()}
+
+
+def _newest(api: KubernetesApi, secrets: Sequence[Reference]) -> SecretWrite | None:
+    """The one of these Secrets that was written last; None if none exists."""
+    live = ((each, api.get(each)) for each in secrets)
+    return max((SecretWrite(each, _written(body)) for each, body in live if body is not None), key=_at, default=None)
+
+
+def _written(body: Object) -> datetime:
+    """When somebody last wrote the values of a Secret; a label of a backup tool does not count."""
+    found = [each for field in ("data", "stringData") if (each := newest_writer(body, field)) is not None]
+    times = [each.since for each in found or owners(body) if each.since]
+    return datetime.fromisoformat(max(times, default=body["metadata"]["creationTimestamp"]))
+
+
+def _at(write: SecretWrite) -> datetime:
+    return write.at
+
+
+def _end(api: KubernetesApi, job: Reference, stack: str) -> JobEnd:
+    live = api.get(job)
+    if live is None:
+        raise CannotRunError(
+            "job-missing",
+            f"there is no Job {job.identifier}",
+            f"stack {stack}",
+            "Every deployment that changes a flow creates a Job of this name, so somebody deleted it.",
+            f"`replicate up {stack} --refresh`, which creates it again, or let GitOps apply it again.",
+        )
+    status: Mapping[str, Any] = live.get("status") or {}
+    started = status.get("startTime")
+    for each in status.get("conditions") or ():
+        if each["status"] == "True" and each["type"] in ("Complete", "Failed"):
+            failed = each["type"] == "Failed"
+            failure = f"{each.get('reason', 'Failed')}: {each.get('message', '')}".rstrip(": ") if failed else ""
+            return JobEnd(job, datetime.fromisoformat(started) if started else None, failure)
+    raise NotYetError(f"{job.name} has {status.get('active', 0)} active pods and {status.get('failed', 0)} failed ones")
+
+
+def exit_code_of(state: StackState, ends: Mapping[str, JobEnd], say: Callable[[str], object]) -> int:
+    """The exit code that a validation with these verdicts has. Says which checks did not pass.
+
+    The verdicts are the newest: one that somebody published after the Job counts. Raises CannotRunError for a Job that
+    published none, or that ended before a Secret was written, without a validation since.
+    """
+    worst = 0
+    for flow in state.flows:
+        end, proof = ends.get(flow.name), flow.proof
+        if end is not None and (proof is None or (end.failure and (end.started is None or proof.at < end.started))):
+            raise _without_verdict(state.stack, flow, end)
+        if end is not None and proof is not None and end.started is not None and end.secret is not None:
+            write = end.secret
+            if end.started < write.at and proof.at < write.at:
+                raise _before_secret(state.stack, flow, end.job, write)
+        if proof is None:
+            continue
+        for name, check in proof.checks.items():
+            if check.verdict != Verdict.PASS:
+                say(f"{state.stack}: {flow.name}: {name}: {check.verdict}, {check.summary}")
+        worst = max(worst, EXIT_CODES[Verdict(proof.verdict)])
+    return worst
+
+
+def _without_verdict(stack: str, flow: FlowState, end: JobEnd) -> CannotRunError:
+    return CannotRunError(
+        "job-without-verdict",
+        f"Job {end.job.identifier} published no verdict: {end.failure or 'there is no ConfigMap'}",
+        f"stack {stack}, flow {flow.name}",
+        "Its pod did not start, was killed, or may not write the ConfigMap.",
+        f"read `kubectl describe pod` and `kubectl logs job/{end.job.name}` in namespace {flow.namespace}, fix the "
+        f"cause and run it again: `{_again(flow)}`, or `replicate validate {stack} --publish`.",
+    )
+
+
+def _before_secret(stack: str, flow: FlowState, job: Reference, write: SecretWrite) -> CannotRunError:
+    return CannotRunError(
+        "job-before-secret",
+        f"Job {job.identifier} began before {write.secret} was written at {write.at.isoformat(timespec='seconds')}, "
+        "and nothing has validated the flow since",
+        f"stack {stack}, flow {flow.name}",
+        "A new credential changes no other object, so the deployment has made no new Job, and nobody knows whether "
+        "the flow can log in with it.",
+        f"run `{_again(flow)}`, or `replicate validate {stack} --publish`, then `replicate promote --to {stack}` "
+        "again.",
+    )
+
+
+def _again(flow: FlowState) -> str:
+    cron_job = validation_run_name(flow.name)
+    return f"kubectl create job --namespace {flow.namespace} --from=cronjob/{cron_job} {cron_job}-again"

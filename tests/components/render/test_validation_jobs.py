@@ -1,0 +1,137 @@
+"""What validates a flow in the cluster: the whole objects, and which change makes a new Job."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from components.contract.parameters import Parameters
+from components.contract.problems import CannotRunError
+from components.flows.digest import flow_digest
+from components.flows.resolved import resolve_flows
+from components.render import validation_jobs
+from components.render.job_parameters import job_parameters
+from components.render.planned_objects import PART_OF, Manifest, PlannedObject
+from components.render.validation_jobs import MODEL_DIGEST, PARAMETERS, validation_objects
+from components.topology.in_cluster import InCluster
+from components.topology.parsing import parse_model, parse_topology
+from tests.builders import a_cluster, a_flow, a_topology
+from tests.repository import ROOT
+
+GOLDEN = ROOT / "tests" / "components" / "render" / "validation_jobs.yaml"
+IMAGE = f"registry.example.com/validation@sha256:{'0' * 64}"
+SPARK = ("--driver-memory=1536m",)
+
+
+def planned(topology: Any = None, **asked: Any) -> tuple[PlannedObject, ...]:
+    flows = resolve_flows(parse_topology(topology or a_topology(a_flow())), None, {})
+    return validation_objects(flows, "prod", parse_model(InCluster, {"image": IMAGE, **asked}), SPARK)
+
+
+def of_kind(objects: tuple[PlannedObject, ...], kind: str) -> list[Manifest]:
+    return [each.manifest for each in objects if each.kind == kind]
+
+
+def test_the_objects_of_a_flow_are_these() -> None:
+    """Names with a digest and the parameters have tests of their own."""
+    found = planned(imagePullSecret="registry", timeZone="Europe/Berlin", retries=2)
+    (parameters,), (job,) = of_kind(found, "ConfigMap"), of_kind(found, "Job")
+    text = yaml.safe_dump_all([each.manifest for each in found if each.kind != "ConfigMap"], sort_keys=False)
+    for name, shown in ((parameters["metadata"]["name"], "PARAMETERS"), (job["metadata"]["name"], "JOB")):
+        text = text.replace(name, shown)
+    assert list(yaml.safe_load_all(text)) == list(yaml.safe_load_all(GOLDEN.read_text()))
+
+
+def test_the_parameters_are_those_that_every_validation_of_the_stack_gets() -> None:
+    topology = a_topology(a_flow())
+    (config_map,) = of_kind(planned(topology), "ConfigMap")
+    read = Parameters.model_validate_json(config_map["data"][PARAMETERS])
+    assert read == job_parameters("prod", resolve_flows(parse_topology(topology), None, {}))
+    assert config_map["immutable"] is True
+
+
+def job_of(topology: Any = None, **asked: Any) -> Manifest:
+    (job,) = of_kind(planned(topology, **asked), "Job")
+    return job
+
+
+@pytest.mark.parametrize(
+    ("flow", "asked"),
+    [
+        pytest.param({"topics": ["orders"]}, {}, id="model"),
+        pytest.param({"connect": {"replicas": 5}}, {}, id="size, which makes the proof too old"),
+        pytest.param({}, {"image": IMAGE.replace("0", "1")}, id="image"),
+        pytest.param({}, {"deadlineSeconds": 60}, id="deadline"),
+        pytest.param({}, {"catchUpSeconds": 60}, id="arguments"),
+    ],
+)
+def test_whatever_changes_makes_a_new_job_because_a_job_cannot_be_changed(
+    flow: dict[str, Any], asked: dict[str, Any]
+) -> None:
+    changed, before = job_of(a_topology(a_flow(**flow)), **asked), job_of()
+    assert changed["metadata"]["name"] != before["metadata"]["name"]
+    # The CronJob keeps its history.
+    names = {each["metadata"]["name"] for each in of_kind(planned(a_topology(a_flow(**flow)), **asked), "CronJob")}
+    assert names == {"orders-validation"}
+
+
+def test_a_deployment_without_a_change_makes_no_new_job() -> None:
+    """Nor does another schedule, which only the CronJob has."""
+    assert job_of() == job_of() == job_of(schedule="@daily")
+
+
+def test_a_change_of_one_flow_makes_new_jobs_of_all_in_its_namespace() -> None:
+    """A promotion calls every verdict too old that is older than the last change in the namespace."""
+
+    def jobs(replicas: int, namespace: str) -> dict[str, str]:
+        flows = {
+            "orders": a_flow(connect={"replicas": replicas}, namespace={"name": "kafka"}),
+            "ledger": a_flow(topics=["ledger"], namespace={"name": namespace}),
+        }
+        found = of_kind(planned(a_topology(replications=flows)), "Job")
+        return {each["metadata"]["labels"][PART_OF]: each["metadata"]["name"] for each in found}
+
+    assert jobs(5, "kafka")["ledger"] != jobs(3, "kafka")["ledger"]
+    assert jobs(5, "apart")["ledger"] == jobs(3, "apart")["ledger"]
+
+
+def test_a_job_says_which_model_it_validates() -> None:
+    (flow,) = resolve_flows(parse_topology(a_topology(a_flow())), None, {})
+    assert job_of()["metadata"]["annotations"] == {MODEL_DIGEST: flow_digest(flow)}
+
+
+def test_each_half_of_a_pair_is_validated_where_its_secrets_are() -> None:
+    pair = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["ledger"]}
+    found = planned(a_topology(replications={"ledger": pair}))
+    namespaces = {each.manifest["metadata"]["namespace"] for each in found}
+    assert namespaces == {"mirror-ledger-to-useast", "mirror-ledger-to-uswest"}
+    for job in of_kind(found, "Job"):
+        volumes = job["spec"]["template"]["spec"]["volumes"]
+        (secrets,) = [each["projected"] for each in volumes if each["name"] == "secrets"]
+        paths = [item["path"] for source in secrets["sources"] for item in source["secret"]["items"]]
+        assert {path.partition("/")[0] for path in paths} == {job["metadata"]["namespace"]}
+
+
+def test_the_role_of_a_mirror_names_its_resource() -> None:
+    (role,) = of_kind(planned(a_topology(a_flow(kind="mirrorMaker2"))), "Role")
+    assert role["rules"][0] == {
+        "apiGroups": ["kafka.strimzi.io"],
+        "resources": ["kafkamirrormaker2s"],
+        "resourceNames": ["orders"],
+        "verbs": ["get"],
+    }
+
+
+def test_clusters_without_a_credential_need_no_mounted_secret() -> None:
+    """A projected volume without sources would be an empty folder that looks like a mistake."""
+    plain: dict[str, Any] = {"bootstrapServers": "kafka:9092", "tls": None, "authentication": None}
+    clusters = {"useast": a_cluster(**plain), "uswest": a_cluster("us-west-2", **plain)}
+    pod = job_of(a_topology(a_flow(), clusters=clusters))["spec"]["template"]["spec"]
+    assert [each["name"] for each in pod["volumes"]] == ["parameters", "tmp"]
+    assert "--secrets" not in pod["containers"][0]["args"]
+
+
+def test_parameters_that_no_config_map_can_hold_are_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(validation_jobs, "_LARGEST", 100)
+    with pytest.raises(CannotRunError, match="parameters-too-large: the job's parameters for 1 flows have"):
+        planned()

@@ -1,0 +1,76 @@
+"""ValidationJobs: registered after what it validates, and nobody waits until a Job has ended."""
+
+import pulumi
+import pytest
+
+from components.flows.resolved import resolve_flows
+from components.render.planned_objects import PART_OF
+from components.resources.whole_topology import WholeTopologyArgs, register_topology
+from components.topology.in_cluster import InCluster
+from components.topology.parsing import parse_model, parse_topology
+from tests.builders import a_flow, a_topology
+from tests.components.recorder import Recorder, record
+
+IMAGE = f"registry.example.com/validation@sha256:{'0' * 64}"
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Recorder:
+    topology = parse_topology(a_topology(a_flow()))
+
+    def program() -> None:
+        flows = resolve_flows(topology, None, {})
+        asked = parse_model(InCluster, {"image": IMAGE})
+        register_topology(WholeTopologyArgs(topology=topology, flows=flows, stack="prod", in_cluster=asked))
+
+    found = record(program)
+    found.check_complete()
+    return found
+
+
+def test_a_job_begins_when_everything_that_it_validates_exists(recorded: Recorder) -> None:
+    """Otherwise its verdict could be older than the last change of a connector, and prove nothing."""
+    job = recorded.named("validation-job-orders")
+    (replication,) = [each for each in recorded.resources if each.token == "replication:kafka:Flow"]
+    connectors = {each.urn for each in recorded.resources if each.token.endswith(":KafkaConnector")}
+    assert connectors
+    assert replication.urn in job.dependencies or connectors <= set(job.dependencies)
+    needed = ("validation-parameters-orders", "validation-account-orders", "validation-binding-orders")
+    assert {recorded.named(name).urn for name in needed} <= set(job.dependencies)
+
+
+def test_a_job_also_waits_for_the_flows_beside_it() -> None:
+    """A change of these in the same namespace makes its verdict too old as well."""
+    namespaces = {"orders": "kafka", "ledger": "kafka", "audit": "apart"}
+    topology = parse_topology(
+        a_topology(replications={name: a_flow(namespace={"name": each}) for name, each in namespaces.items()})
+    )
+
+    def program() -> None:
+        flows = resolve_flows(topology, None, {})
+        asked = parse_model(InCluster, {"image": IMAGE})
+        register_topology(WholeTopologyArgs(topology=topology, flows=flows, stack="prod", in_cluster=asked))
+
+    found = record(program)
+    connectors = [each for each in found.resources if each.token.endswith(":KafkaConnector")]
+    of_connector = {each.urn: each.inputs["metadata"]["labels"][PART_OF] for each in connectors}
+    waits = {
+        flow: {
+            of_connector[each] for each in found.named(f"validation-job-{flow}").dependencies if each in of_connector
+        }
+        for flow in namespaces
+    }
+    assert waits == {"orders": {"orders", "ledger"}, "ledger": {"orders", "ledger"}, "audit": {"audit"}}
+
+
+def test_a_deployment_does_not_wait_for_the_verdict(recorded: Recorder) -> None:
+    """Pulumi's provider would wait until a Job has ended, and call the deployment failed if the flow does not pass."""
+    annotations = recorded.named("validation-job-orders").inputs["metadata"]["annotations"]
+    assert annotations["pulumi.com/skipAwait"] == "true"
+
+
+def test_its_output_names_the_job_of_each_flow(recorded: Recorder) -> None:
+    (component,) = [each for each in recorded.resources if each.token == "replication:kafka:ValidationJobs"]
+    name = recorded.named("validation-job-orders").inputs["metadata"]["name"]
+    assert recorded.finished[component.urn] == {"jobs": {"orders": name}}
+    assert pulumi

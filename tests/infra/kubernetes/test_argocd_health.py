@@ -1,0 +1,77 @@
+"""Argo CD's health of Strimzi's resources, in the Lua that it runs: it agrees with what `replicate up` waits for."""
+
+from pathlib import Path
+from typing import Any
+
+import lupa
+import pytest
+import yaml
+
+from infra.kubernetes import readiness
+from infra.kubernetes.readiness import readiness_of
+
+FILE = Path(readiness.__file__).with_name("argocd-cm.yaml")
+KINDS = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2", "KafkaUser")
+READY = {"type": "Ready", "status": "True"}
+NOT_READY = {"type": "NotReady", "status": "True", "reason": "Failed", "message": "no ACL"}
+PAUSED = {"type": "ReconciliationPaused", "status": "True"}
+
+
+def health(live: dict[str, Any], kind: str = "KafkaConnector") -> tuple[str, str]:
+    """What Argo CD shows of an object: its health and the message."""
+    script = yaml.safe_load(FILE.read_text())["data"][f"resource.customizations.health.kafka.strimzi.io_{kind}"]
+    lua = lupa.LuaRuntime()
+    lua.globals().obj = lua.table_from(live, recursive=True)
+    found = lua.execute(script)
+    return str(found.status), str(found.message)
+
+
+def live(*conditions: dict[str, str], observed: int = 2, **more: Any) -> dict[str, Any]:
+    metadata = {"name": "orders-source", "generation": 2, **more.pop("metadata", {})}
+    return {"metadata": metadata, "status": {"observedGeneration": observed, "conditions": list(conditions), **more}}
+
+
+def reported(connector: str, *tasks: str, name: str = "orders-source") -> dict[str, Any]:
+    states = [{"id": number, "state": state, "trace": "no ACL"} for number, state in enumerate(tasks)]
+    return {"name": name, "connector": {"state": connector, "trace": "no ACL"}, "tasks": states}
+
+
+RESTART = {"annotations": {"strimzi.io/restart": "includeTasks"}}
+MIRROR = "useast->uswest.MirrorSourceConnector"
+CASES = [
+    pytest.param({"metadata": {"name": "a", "generation": 1}}, "Progressing", "not processed", id="just stored"),
+    pytest.param(live(READY, observed=1), "Progressing", "not processed", id="an old status"),
+    pytest.param(live(), "Progressing", "not reported anything", id="nothing reported"),
+    pytest.param(live(READY, metadata=RESTART), "Progressing", "not restarted", id="a restart is asked for"),
+    pytest.param(live(PAUSED), "Suspended", "pause-reconciliation", id="the operator is held"),
+    pytest.param(live(NOT_READY), "Degraded", "no ACL", id="not ready"),
+    pytest.param(live({**NOT_READY, "reason": "Creating"}), "Progressing", "no ACL", id="being created"),
+    pytest.param(live(READY, connectorStatus=reported("FAILED")), "Degraded", "orders-source failed", id="connector"),
+    pytest.param(
+        live(READY, connectorStatus=reported("RUNNING", "RUNNING", "FAILED")),
+        "Degraded",
+        "orders-source task 1 failed",
+        id="a task",
+    ),
+    pytest.param(
+        live(READY, connectors=[reported("RUNNING", "FAILED", name=MIRROR)]),
+        "Degraded",
+        f"{MIRROR} task 0 failed",
+        id="a task of a KafkaMirrorMaker2",
+    ),
+    pytest.param(live(READY), "Healthy", "", id="ready"),
+    pytest.param(live(READY, connectorStatus=reported("PAUSED", "PAUSED")), "Healthy", "", id="paused as declared"),
+]
+
+
+@pytest.mark.parametrize(("given", "status", "message"), CASES)
+def test_argo_cd_shows_as_healthy_what_is_ready(given: dict[str, Any], status: str, message: str) -> None:
+    found, said = health(given)
+    assert found == status
+    assert message in said
+    assert (found == "Healthy") is readiness_of("KafkaConnector a/b", given).ready
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_resource_that_an_operator_reports_on_is_judged(kind: str) -> None:
+    assert health(live(NOT_READY), kind)[0] == "Degraded"

@@ -1,0 +1,87 @@
+"""What a Pod asks for: its files, its command and its environment, as a kubelet would give them to a container."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.kubernetes.api import Object, Reference
+from infra.local.pods.pod_plan import NotRunError, pod_plan
+from tests.components.render.test_validation_jobs import job_of
+
+FOLDER = Path("/state/pods/mirror-orders/a")
+
+
+def a_pod(**spec: Any) -> Object:
+    """A Pod of the Job of a flow, as the Job controller and the API server make it."""
+    template = job_of()["spec"]["template"]["spec"] | spec
+    (container,) = template["containers"]
+    token = {"name": "kube-api-access", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}
+    template["containers"] = [container | {"volumeMounts": [*container["volumeMounts"], token]}]
+    template["volumes"] = [
+        *template["volumes"],
+        {"name": "kube-api-access", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}},
+    ]
+    return {"metadata": {"namespace": "mirror-orders", "name": "a", "uid": "u"}, "spec": template}
+
+
+def objects_of(pod: Object) -> dict[Reference, Object]:
+    """What the Pod mounts, with values that say what they are."""
+    found: dict[Reference, Object] = {}
+    for each in pod_plan(pod).needed:
+        keys = ("parameters.json",) if each.kind == "ConfigMap" else ("ca.crt", "password")
+        texts = {key: f"{each.name}/{key}" for key in keys}
+        encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+        found[each] = {"data": texts if each.kind == "ConfigMap" else encoded}
+    return found
+
+
+def test_the_mounted_files_are_the_named_keys_and_no_others() -> None:
+    pod = a_pod()
+    plan, objects = pod_plan(pod), objects_of(pod)
+    (parameters,) = [each.name for each in objects if each.kind == "ConfigMap"]
+    assert dict(plan.files(objects)) == {
+        "/etc/replication/parameters/parameters.json": f"{parameters}/parameters.json".encode(),
+        "/etc/replication/secrets/mirror-orders/ca/ca.crt": b"ca/ca.crt",
+        "/etc/replication/secrets/mirror-orders/mirror/password": b"mirror/password",
+    }
+    assert {each.name for each in plan.needed if each.kind == "Secret"} == {"ca", "mirror"}
+    assert plan.account == "orders-validation"
+
+
+def test_paths_below_a_mount_are_those_of_this_machine() -> None:
+    plan = pod_plan(a_pod())
+    command = plan.command("python3", FOLDER)
+    assert command[:5] == [
+        *("python3", "-m", "spark.validate"),
+        *("--parameters", f"{FOLDER}/etc/replication/parameters/parameters.json"),
+    ]
+    assert command[command.index("--secrets") + 1] == f"{FOLDER}/etc/replication/secrets"
+    assert plan.environment(FOLDER) == {"HOME": f"{FOLDER}/tmp", "SPARK_LOCAL_DIRS": f"{FOLDER}/tmp"}
+    assert plan.here("--report=/tmp/report.json", FOLDER) == f"--report={FOLDER}/tmp/report.json"
+    assert plan.here("/tmpfs/tmp", FOLDER) == "/tmpfs/tmp"
+
+
+@pytest.mark.parametrize("missing", ["ConfigMap", "Secret"])
+def test_a_pod_waits_for_what_it_mounts(missing: str) -> None:
+    pod = a_pod()
+    there = {each: found for each, found in objects_of(pod).items() if each.kind != missing}
+    with pytest.raises(NotRunError, match=f"{missing} .* not found") as waiting:
+        dict(pod_plan(pod).files(there))
+    assert waiting.value.reason == "ContainerCreating"
+
+
+def test_a_pod_waits_for_the_key_of_a_secret() -> None:
+    pod = a_pod()
+    objects = {each: {"data": {}} if each.kind == "Secret" else found for each, found in objects_of(pod).items()}
+    with pytest.raises(NotRunError, match=r"Secret mirror-orders/ca has no key ca\.crt"):
+        dict(pod_plan(pod).files(objects))
+
+
+def test_only_the_validation_job_is_run() -> None:
+    assert pod_plan(a_pod()).refused is None
+    (container,) = a_pod()["spec"]["containers"]
+    other = pod_plan(a_pod(containers=[container | {"command": ["sh", "-c", "true"]}]))
+    assert other.refused is not None
+    assert str(other.refused) == "this stand-in for a kubelet runs only `python -m spark.validate`"

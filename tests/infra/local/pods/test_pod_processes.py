@@ -1,0 +1,124 @@
+"""A Pod's process: its files, its end, and what is left of both."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from infra.local.parts import processes
+from infra.local.pods import pod_processes
+from infra.local.pods.pod_processes import UNKNOWN_EXIT_CODE, PodProcesses, PodRecord
+from infra.waiting import NotYetError, wait_for
+
+PLACE = ("mirror-orders", "a", "u")
+SECRET = "/etc/replication/secrets/login"
+WAITS = "import signal; print('ready', flush=True); signal.pause()"
+LEADERLESS = """
+import ctypes, os, pathlib, platform, threading
+os.mkfifo("go")
+def end():
+    pathlib.Path("go").read_text()
+    os._exit(7)
+threading.Thread(target=end).start()
+# The system call ends the thread that calls it; `ctypes` lets go of the interpreter's lock before.
+ctypes.CDLL(None).syscall(60 if platform.machine() == "x86_64" else 93, 0)
+"""
+STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {WAITS}"
+
+
+@pytest.fixture
+def pods(tmp_path: Path) -> Iterator[PodProcesses]:
+    found = PodProcesses(tmp_path)
+    yield found
+    found.stop_all()
+
+
+def a_process(pods: PodProcesses, program: str) -> PodRecord:
+    pods.start(PLACE, [sys.executable, "-c", program], dict(os.environ), {SECRET: b"hunter2"})
+    record = pods.of("u")
+    assert record is not None
+    return record
+
+
+def ready(record: PodRecord) -> None:
+    if "ready" not in processes.last_lines(record.log):
+        raise NotYetError("an empty log")
+
+
+def code_of(pods: PodProcesses, record: PodRecord) -> int:
+    def ended() -> int:
+        code = pods.exit_code(record)
+        if code is None:
+            raise NotYetError("it runs")
+        return code
+
+    return wait_for("the end", ended, 20, interval_seconds=0.05)
+
+
+@pytest.mark.parametrize("code", [0, 1, 2])
+def test_a_process_ends_with_its_code(pods: PodProcesses, code: int) -> None:
+    assert code_of(pods, a_process(pods, f"raise SystemExit({code})")) == code
+
+
+def test_it_reads_what_is_mounted_and_nobody_else_does(pods: PodProcesses) -> None:
+    record = a_process(pods, "import pathlib; print(pathlib.Path('etc/replication/secrets/login').read_text())")
+    file = pods.folder(*PLACE[:2]) / SECRET.lstrip("/")
+    assert file.stat().st_mode & 0o077 == 0
+    assert code_of(pods, record) == 0
+    assert processes.last_lines(record.log) == "hunter2"
+
+
+def test_credentials_go_with_the_process_and_its_log_with_the_pod(pods: PodProcesses) -> None:
+    record = a_process(pods, "print('done')")
+    code_of(pods, record)
+    pods.clean(record)
+    folder = pods.folder(*PLACE[:2])
+    assert [each.name for each in folder.iterdir()] == ["log"]
+    pods.forget(record)
+    assert (folder.exists(), pods.of("u")) == (False, None)
+
+
+def test_a_pod_that_is_deleted_ends(pods: PodProcesses) -> None:
+    record = a_process(pods, WAITS)
+    wait_for("the process", lambda: ready(record), 20, interval_seconds=0.05)
+    assert not pods.stop(record)
+    assert code_of(pods, record) == 128 + 15
+    assert pods.stop(record)
+
+
+def test_a_process_that_ignores_it_is_killed(pods: PodProcesses, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pod_processes, "KILL_AFTER_SECONDS", -1)
+    record = a_process(pods, STUBBORN)
+    wait_for("the process", lambda: ready(record), 20, interval_seconds=0.05)
+    pods.stop(record)
+    asked = pods.of("u")
+    assert asked is not None
+    pods.stop(asked)
+    assert code_of(pods, record) == 128 + 9
+
+
+def test_a_process_whose_first_thread_has_ended_has_not(pods: PodProcesses) -> None:
+    """It looks like a zombie, and nobody knows its code yet: a Job that has passed would fail."""
+    record = a_process(pods, LEADERLESS)
+
+    def leaderless() -> None:
+        if psutil.Process(record.pid).status() != psutil.STATUS_ZOMBIE:
+            raise NotYetError("its first thread runs")
+
+    wait_for("the first thread to end", leaderless, 20, interval_seconds=0.05)
+    assert pods.exit_code(record) is None
+    (pods.folder(*PLACE[:2]) / "go").write_text("")
+    assert code_of(pods, record) == 7
+
+
+def test_a_restarted_operator_finds_the_process_and_not_how_it_ended(pods: PodProcesses, tmp_path: Path) -> None:
+    record = a_process(pods, WAITS)
+    again = PodProcesses(tmp_path)
+    found = again.of("u")
+    assert found == record
+    processes.stop(record, 5)
+    processes._exit_codes.clear()
+    assert again.exit_code(found) == UNKNOWN_EXIT_CODE

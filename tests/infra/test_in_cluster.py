@@ -1,0 +1,122 @@
+"""`inCluster` of `replication:validation`: what is accepted, and what is wrong with it at which place."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.contract.problems import Problem
+from infra.in_cluster import in_cluster, spark_of_the_job, stack_validation
+from infra.settings import StackSettings, read_settings
+from infra.stack_checks import problems, resolved_flows
+from tests.builders import a_flow, a_topology
+from tests.infra.stacks import write_stack
+
+IMAGE = f"registry.example.com:5000/team/validation:1.0@sha256:{'0' * 64}"
+
+
+def settings(folder: Path, spark: Any = None, **asked: Any) -> StackSettings:
+    validation = {"inCluster": {"image": IMAGE, **asked}} | ({"spark": spark} if spark else {})
+    return read_settings("test", write_stack(folder, a_topology(a_flow()), validation=validation))
+
+
+def found(folder: Path, asked: Any) -> list[Problem]:
+    validation = {"inCluster": asked}
+    return problems(read_settings("test", write_stack(folder, a_topology(a_flow()), validation=validation)))
+
+
+def test_an_image_by_digest_is_all_that_is_needed(tmp_path: Path) -> None:
+    assert problems(settings(tmp_path)) == []
+
+
+def test_without_it_nothing_is_rendered(tmp_path: Path) -> None:
+    read = read_settings("test", write_stack(tmp_path, a_topology(a_flow()), validation={"spark": {"master": "yarn"}}))
+    assert in_cluster(read.validation) is None
+    assert stack_validation(read, resolved_flows(read)) == ()
+
+
+def test_the_pod_is_its_own_spark_whatever_master_the_commands_use() -> None:
+    validation = {"spark": {"master": "spark://a:7077", "driverMemory": "1g", "conf": {"spark.a": 1}}}
+    assert spark_of_the_job(validation) == ["--driver-memory=1g", "--spark-conf=spark.a=1"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "where", "code"),
+    [
+        pytest.param("image", "", "wrong-type", id="no-mapping"),
+        pytest.param(None, "", "wrong-type", id="empty"),
+        pytest.param({}, ".image", "missing-key", id="no-image"),
+        pytest.param({"image": "validation"}, ".image", "image-without-digest", id="a-name"),
+        pytest.param({"image": "validation:1.0"}, ".image", "image-without-digest", id="a-tag"),
+        pytest.param({"image": "validation@sha256:0000"}, ".image", "image-without-digest", id="half-a-digest"),
+        pytest.param({"image": 7}, ".image", "wrong-type", id="a-number"),
+        pytest.param({"image": IMAGE, "shedule": "@daily"}, ".shedule", "unknown-key", id="misspelt"),
+        pytest.param({"image": IMAGE, "schedule": "daily"}, ".schedule", "not-accepted", id="no-schedule"),
+        pytest.param({"image": IMAGE, "schedule": "0 0 * *"}, ".schedule", "not-accepted", id="four-fields"),
+        pytest.param({"image": IMAGE, "schedule": "61 * * * *"}, ".schedule", "not-accepted", id="minute-61"),
+        pytest.param({"image": IMAGE, "timeZone": "Europe/Belin"}, ".timeZone", "not-accepted", id="no-time-zone"),
+        pytest.param({"image": IMAGE, "timeZone": "CEST"}, ".timeZone", "not-accepted", id="an-abbreviation"),
+        pytest.param(
+            {"image": IMAGE, "deadlineSeconds": 600}, ".deadlineSeconds", "deadline-before-verdict", id="short-deadline"
+        ),
+        pytest.param(
+            {"image": IMAGE, "resources": {"requests": {"memory": "3G"}, "limits": {"memory": "2G"}}},
+            ".resources.requests.memory",
+            "request-exceeds-limit",
+            id="request-over-limit",
+        ),
+        pytest.param(
+            {"image": IMAGE, "resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1500m"}}},
+            ".resources.requests.cpu",
+            "request-exceeds-limit",
+            id="cores-over-limit",
+        ),
+        pytest.param(
+            {"image": IMAGE, "resources": {"requests": {"memory": "3Gi"}}},
+            ".resources.requests.memory",
+            "request-exceeds-limit",
+            id="request-over-the-default-limit",
+        ),
+        pytest.param({"image": IMAGE, "deadlineSeconds": 0}, ".deadlineSeconds", "out-of-range", id="no-time"),
+        pytest.param({"image": IMAGE, "retries": -1}, ".retries", "out-of-range", id="negative"),
+        pytest.param({"image": IMAGE, "retries": True}, ".retries", "wrong-type", id="a-switch"),
+        pytest.param(
+            {"image": IMAGE, "resources": {"limits": {"memory": "2 GB"}}},
+            ".resources.limits.memory",
+            "not-accepted",
+            id="no-quantity",
+        ),
+        pytest.param(
+            {"image": IMAGE, "imagePullSecret": "Not_A_Name"}, ".imagePullSecret", "not-accepted", id="no-secret-name"
+        ),
+    ],
+)
+def test_a_mistake_is_a_problem_with_its_place(tmp_path: Path, asked: Any, where: str, code: str) -> None:
+    (problem,) = found(tmp_path, asked)
+    assert (problem.where, problem.code) == (f"config.replication:validation.inCluster{where}", code)
+
+
+@pytest.mark.parametrize(
+    ("heap", "limit", "fits"),
+    [
+        (None, "1408Mi", True),
+        (None, "1407Mi", False),
+        ("1536m", "2Gi", True),
+        ("2g", "2Gi", False),
+        ("2G", "3e9", True),
+        ("2gb", "2500M", False),
+        ("2g", "2550136832", True),
+        ("2g", "2550136832000m", True),
+        ("2g", "2550136831", False),
+    ],
+)
+def test_the_heap_has_to_fit_into_the_memory(tmp_path: Path, heap: str | None, limit: str, fits: bool) -> None:
+    """Otherwise the kernel kills each run, and the Job only says BackoffLimitExceeded."""
+    spark = {"driverMemory": heap} if heap else None
+    resources = {"requests": {}, "limits": {"memory": limit}}
+    codes = [each.code for each in problems(settings(tmp_path, spark, resources=resources))]
+    assert codes == ([] if fits else ["job-exceeds-its-memory"])
+
+
+def test_without_a_limit_any_heap_fits(tmp_path: Path) -> None:
+    assert problems(settings(tmp_path, {"driverMemory": "64g"}, resources={"limits": {}})) == []

@@ -1,0 +1,293 @@
+"""The validation job in the cluster, for real: the Job after a deployment, its rights, and what a promotion takes.
+
+kube-controller-manager makes the Pods of Job and CronJob; the stand-in for a kubelet runs them.
+"""
+
+import base64
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+from components.contract.problems import CannotRunError
+from components.contract.published_verdict import entries
+from components.contract.report import Verdict
+from infra.engine import deployment
+from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from infra.local import paths
+from infra.local.endpoints import Endpoints
+from infra.local.operator.service_account import cluster_entry, worker_kubeconfig
+from infra.local.parts.operator import pods
+from infra.local.parts.processes import alive
+from infra.local.traffic import create_topics, end_offsets, produce
+from infra.promotion.rule.plan import required_plan
+from infra.promotion.run import promotion
+from infra.promotion.run.jobs_in_cluster import await_jobs
+from infra.promotion.run.promotion import Promotion, Request
+from infra.settings import StackSettings, read_settings, stack_file
+from infra.waiting import NotYetError, wait_for
+from tests.commits import commit
+from tests.local.flows import Deployed, told, write_edited
+from tests.repository import STACKS
+
+pytestmark = pytest.mark.usefixtures("stopped_programs")
+
+STACK, FLOW = "local-pair", "depot"
+NAMESPACE, EVIDENCE = f"mirror-{FLOW}", "depot-evidence"
+VERDICT = Reference("v1", "ConfigMap", NAMESPACE, f"{FLOW}-validation")
+CRON_JOB = Reference("batch/v1", "CronJob", NAMESPACE, f"{FLOW}-validation")
+ASKED: dict[str, Any] = {
+    "image": f"registry.example.com/validation@sha256:{'0' * 64}",
+    "catchUpSeconds": 60,
+    "retries": 0,
+}
+JOB_SECONDS = 300
+RECORDS = 2000
+
+
+@dataclass(frozen=True)
+class Promoted:
+    """A stack that validates in its cluster, and what its promotion printed."""
+
+    stacks: Path
+    endpoints: Endpoints
+    api: KubernetesApi
+    code: int
+    printed: str
+
+    @property
+    def settings(self) -> StackSettings:
+        return read_settings(STACK, self.stacks)
+
+    @property
+    def deployed(self) -> Deployed:
+        return Deployed(self.settings, self.endpoints)
+
+    def verdict(self) -> dict[str, str]:
+        found = self.api.get(VERDICT)
+        return {} if found is None else entries(found)
+
+    def of_kind(self, api_version: str, kind: str) -> list[Object]:
+        return self.api.list_all(api_version, kind, namespace=NAMESPACE)
+
+    def job(self) -> Object:
+        """The Job of the stack, without those that a CronJob made."""
+        (job,) = [each for each in self.of_kind("batch/v1", "Job") if not each["metadata"].get("ownerReferences")]
+        return job
+
+    def end_of(self, name: str) -> str:
+        """`Complete` or `Failed`, and why."""
+
+        def ended() -> str:
+            live = self.api.get(Reference("batch/v1", "Job", NAMESPACE, name))
+            status = (live or {}).get("status", {})
+            for each in status.get("conditions", ()):
+                if each["status"] == "True" and each["type"] in ("Complete", "Failed"):
+                    return f"{each['type']} {each.get('reason', '')}"
+            raise NotYetError(str(status))
+
+        return wait_for(f"Job {name}", ended, JOB_SECONDS, interval_seconds=0.5)
+
+
+def configure(stacks: Path, **asked: Any) -> None:
+    """Ask for the job in the cluster in the stack's file."""
+    file = stack_file(STACK, STACKS)
+    config = yaml.safe_load(file.read_text())
+    config["config"]["replication:validation"] = {"inCluster": {**ASKED, **asked}}
+    stack_file(STACK, stacks).write_text(yaml.safe_dump(config))
+
+
+def promote(stacks: Path) -> tuple[int, str]:
+    out = io.StringIO()
+    request = Request(stacks, STACK, "tester")
+    console = Console(file=out, highlight=False, width=200)
+    return promotion.promote(Promotion(required_plan(stacks), request, console, lambda _: None)), out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def promoted(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Promoted]:
+    """A flow with records and a group, promoted; Spark does not run here, or the test fails."""
+    stacks = tmp_path_factory.mktemp("stacks")
+    example = yaml.safe_load((STACKS / "topologies" / "local.yaml").read_text())["replications"]["orders"]
+    given = {**example, "topics": [FLOW], "groups": [f"{FLOW}-.*"]}
+    write_edited(stacks, STACK, lambda topology: topology.update(replications={FLOW: given}))
+    configure(stacks)
+    plan = {"evidenceNamespace": EVIDENCE, "environments": [{"name": "local", "waves": [{"stacks": [STACK]}]}]}
+    (stacks / "promotion.yaml").write_text(yaml.safe_dump(plan))
+    source = endpoints.regions["useast"]
+    create_topics(source, {FLOW: 2})
+    produce(source, FLOW, RECORDS, seed=1)
+    commit(source, f"{FLOW}-web", end_offsets(source, [FLOW]))
+    with KubernetesApi(endpoints.kubeconfig, field_manager="tests") as api, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(promotion, "run_validation", lambda *_: pytest.fail("the promotion ran Spark itself"))
+        try:
+            code, printed = promote(stacks)
+            yield Promoted(stacks, endpoints, api, code, printed)
+        finally:
+            deployment.destroy(read_settings(STACK, stacks), lambda _: None)
+
+
+def test_a_promotion_takes_the_verdict_that_the_job_published(promoted: Promoted) -> None:
+    job, verdict = promoted.job(), promoted.verdict()
+    assert promoted.code == 0, promoted.printed
+    assert f"{STACK}: {job['metadata']['name']} is complete" in promoted.printed, promoted.printed
+    assert (verdict["verdict"], verdict["depth"]) == ("pass", "full")
+    assert verdict["digest"] == job["metadata"]["annotations"]["kafka-replication/model-digest"]
+    evidence = promoted.api.get(Reference("v1", "ConfigMap", EVIDENCE, f"promotion-{STACK}"))
+    assert evidence is not None
+    assert evidence["data"]["verdict"] == "pass"
+
+
+def test_the_same_document_and_verdict_here_and_in_the_job(promoted: Promoted, spark: SparkSession) -> None:
+    """Here Spark runs on local[2] and reads Secrets through the API; in the pod they are files."""
+    assert spark.sparkContext.master == "local[2]"
+    names = [each["configMap"]["name"] for each in volumes(promoted) if "configMap" in each]
+    (mounted,) = [promoted.api.get(Reference("v1", "ConfigMap", NAMESPACE, name)) for name in names]
+    assert mounted is not None
+    here = promoted.deployed.validate(FLOW, catch_up_seconds=60)
+    published = json.loads(promoted.verdict()["report.json"])
+    assert json.loads(mounted["data"]["parameters.json"]) == promoted.deployed.document
+    assert here.verdict is Verdict.PASS, told(here)
+    assert {each["name"]: each["verdict"] for each in published["checks"]} == {
+        check.name: check.verdict.value for check in here.checks
+    }
+    (parity,) = [each for each in published["checks"] if each["name"] == "parity"]
+    (same,) = [check for check in here.checks if check.name == "parity"]
+    assert counted(parity["counts"]) == counted(same.counts)
+    assert counted(same.counts)["sourceRecords"] == RECORDS
+
+
+def counted(counts: Mapping[str, Any]) -> dict[str, Any]:
+    """What was counted, without the time that it took and what the first verdict had no earlier one to compare with."""
+    return {key: value for key, value in counts.items() if key not in ("readSeconds", "topicIdsCompared")}
+
+
+def volumes(promoted: Promoted) -> list[Mapping[str, Any]]:
+    return list(promoted.job()["spec"]["template"]["spec"]["volumes"])
+
+
+def test_no_credential_stays_in_an_object_a_log_or_a_file(promoted: Promoted) -> None:
+    secrets = [
+        base64.b64decode(value).decode()
+        for each in promoted.of_kind("v1", "Secret")
+        for key, value in each.get("data", {}).items()
+        if "password" in key
+    ]
+    assert secrets
+    folder = paths.operator() / "pods" / NAMESPACE
+    files = [each for each in folder.rglob("*") if each.is_file()]
+    assert {each.name for each in files} == {"log"}
+    shown = "".join(each.read_text() for each in files)
+    shown += json.dumps([promoted.of_kind("batch/v1", "Job"), promoted.of_kind("v1", "Pod")])
+    assert f"published configmap {NAMESPACE}/{FLOW}-validation" in shown
+    assert [value for value in secrets if value in shown] == []
+
+
+@pytest.fixture
+def job_account(promoted: Promoted, tmp_path: Path) -> Iterator[KubernetesApi]:
+    """The API as the job's account."""
+    token = promoted.api.service_account_token(NAMESPACE, f"{FLOW}-validation", 600)
+    file = tmp_path / "kubeconfig"
+    file.write_text(worker_kubeconfig(cluster_entry(promoted.endpoints.kubeconfig), NAMESPACE, token))
+    with KubernetesApi(file, field_manager="job") as api:
+        yield api
+
+
+def test_the_job_may_read_its_connectors_and_its_verdict(job_account: KubernetesApi) -> None:
+    assert job_account.get(VERDICT) is not None
+    for role in ("source", "checkpoint", "heartbeat"):
+        assert job_account.get(Reference("kafka.strimzi.io/v1", "KafkaConnector", NAMESPACE, f"{FLOW}-{role}"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "namespace", "name"),
+    [
+        pytest.param("Secret", NAMESPACE, f"{FLOW}-source-validation", id="its own Secret, which it has as a file"),
+        pytest.param("ConfigMap", NAMESPACE, f"{FLOW}-other", id="another ConfigMap"),
+        pytest.param("ConfigMap", "default", f"{FLOW}-validation", id="another namespace"),
+        pytest.param("Pod", NAMESPACE, f"{FLOW}-connect-0", id="a worker"),
+    ],
+)
+def test_what_the_role_lacks_is_refused_by_the_api_server(
+    job_account: KubernetesApi, kind: str, namespace: str, name: str
+) -> None:
+    with pytest.raises(ApiError, match="forbidden"):
+        job_account.get(Reference("v1", kind, namespace, name))
+
+
+def test_the_job_can_neither_write_nor_delete_anything_else(job_account: KubernetesApi, promoted: Promoted) -> None:
+    """Not even under another name, although it may create its own verdict."""
+    other = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"{FLOW}-other", "namespace": NAMESPACE}}
+    for write in (job_account.apply, job_account.create):
+        with pytest.raises(ApiError, match="forbidden"):
+            write(other)
+    for target in (VERDICT, Reference("kafka.strimzi.io/v1", "KafkaConnector", NAMESPACE, f"{FLOW}-source")):
+        with pytest.raises(ApiError, match="forbidden"):
+            job_account.delete(target)
+    assert promoted.verdict()["verdict"] == "pass"
+
+
+def test_the_cluster_holds_what_is_declared_and_nothing_is_left_to_do(promoted: Promoted) -> None:
+    wait_for("no drift", promoted.deployed.expect_no_drift, 60)
+    assert set(deployment.preview(promoted.settings, lambda _: None)) == {"same"}
+    code, printed = promote(promoted.stacks)
+    assert code == 0
+    assert "already runs this model" in printed
+
+
+def test_the_cron_job_goes_on_where_the_job_stopped(promoted: Promoted) -> None:
+    """`kubectl create job --from=cronjob/depot-validation`, which is what its schedule does."""
+    cron_job = promoted.api.get(CRON_JOB)
+    assert cron_job is not None
+    before = promoted.verdict()
+    metadata = {"name": f"{FLOW}-validation-again", "namespace": NAMESPACE}
+    spec = cron_job["spec"]["jobTemplate"]["spec"]
+    promoted.api.create({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})
+    end = promoted.end_of(metadata["name"])
+    verdict = promoted.verdict()
+    promoted.api.delete(Reference("batch/v1", "Job", NAMESPACE, metadata["name"]))
+    assert end.startswith("Complete")
+    assert (verdict["verdict"], verdict["depth"]) == ("pass", "incremental")
+    assert verdict["time"] > before["time"]
+    assert verdict["passingSince"] == before["passingSince"]
+
+
+def test_a_job_that_runs_out_of_time_is_ended_and_is_no_evidence(promoted: Promoted) -> None:
+    """Its verdict from before is of the same model, and yet nobody has looked since."""
+    before, verdict = promoted.job()["metadata"]["name"], promoted.verdict()
+    configure(promoted.stacks, deadlineSeconds=5)
+    with pytest.raises(CannotRunError) as refused:
+        promote(promoted.stacks)
+    assert refused.value.code == "job-without-verdict"
+    assert "DeadlineExceeded" in refused.value.what
+    assert promoted.job()["metadata"]["name"] != before, "a Job cannot be changed, so a change makes a new one"
+    assert promoted.verdict() == verdict
+    wait_for("the process to end", expect_no_process, 30)
+
+
+def expect_no_process() -> None:
+    if left := [each.name for each in pods() if alive(each) and each.name.startswith(f"{NAMESPACE}/")]:
+        raise NotYetError(str(left))
+
+
+def test_a_deleted_job_is_missed(promoted: Promoted) -> None:
+    configure(promoted.stacks, readySeconds=601)
+    deployment.up(promoted.settings, lambda _: None)
+    job = promoted.job()["metadata"]["name"]
+
+    def started() -> None:
+        if not any(alive(each) and each.name.startswith(f"{NAMESPACE}/{job}") for each in pods()):
+            raise NotYetError("no process")
+
+    wait_for("the pod", started, 60)
+    promoted.api.delete(Reference("batch/v1", "Job", NAMESPACE, job))
+    wait_for("the process to end", expect_no_process, 60)
+    with pytest.raises(CannotRunError, match="job-missing"):
+        await_jobs(promoted.settings, [promoted.deployed.flow(FLOW)], lambda _: None)
