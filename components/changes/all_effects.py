@@ -14,6 +14,7 @@ from components.changes.remote_names import remote_name_effects
 from components.changes.source_offsets import source_offset_effects
 from components.changes.stack_change import StackChange
 from components.changes.topics import topic_effects
+from components.changes.validation import validation_effects
 from components.changes.worker_restarts import worker_effects
 
 _THEMES = (
@@ -26,6 +27,7 @@ _THEMES = (
     worker_effects,
     namespace_and_user_effects,
     monitoring_effects,
+    validation_effects,
 )
 
 #: Takes a flow's name and one of its keys, and returns the key's path in the topology file.

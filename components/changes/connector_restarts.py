@@ -4,7 +4,7 @@ Connect restarts a connector and its tasks whenever the configuration that it re
 name of a ConfigMap. Source: Strimzi AbstractConnectOperator.needsReconfiguring, Connect's DistributedHerder.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from components.changes.deployment_state import DeployedConnector
 from components.changes.effect import Effect, Severity, counted, listed, verb
@@ -31,11 +31,19 @@ def connector_effects(change: StackChange) -> Iterator[Effect]:
 def _changed_keys(before: DeployedConnector, after: DeployedConnector) -> list[str]:
     """Return the properties whose value differs; none if only the name of a ConfigMap does."""
     if before.config == after.config:
-        return [key for key in ("tasksMax", "class") if before.submitted.get(key) != after.submitted.get(key)]
+        # A default that is written down is another text with the same meaning.
+        old, new = before.submitted, after.submitted
+        keys = [key for key in {**new, **old} if old.get(key) != new.get(key)]
+        return sorted(key for key in keys if _is_plain(old.get(key)) and _is_plain(new.get(key)))
     keys = [key for key in {**after.config, **before.config} if before.config.get(key) != after.config.get(key)]
     if before.submitted.get("tasksMax") != after.submitted.get("tasksMax"):
         keys.append("tasksMax")
     return sorted(keys)
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value is no placeholder, whose text changes with the name of a ConfigMap, and no login."""
+    return not isinstance(value, Mapping | list) and "${" not in str(value)
 
 
 def _restart(flow: str, connectors: list[tuple[DeployedConnector, list[str]]]) -> Effect:

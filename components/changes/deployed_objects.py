@@ -18,8 +18,14 @@ from components.render.references import CONFIG_MAP_PROVIDER
 _NOT_IN_PODS = frozenset({"replicas", "logging", "bootstrapServers", "config", "template", "connectCluster", "mirrors"})
 _NOT_IN_PODS |= {"target", "clusters", "groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic"}
 _MONITORING_KINDS = frozenset({"PodMonitor", "PrometheusRule"})
+_VALIDATION_KINDS = frozenset({"Job", "CronJob"})
 _POD_TEMPLATES = frozenset({"pod", "connectContainer", "initContainer"})
 _GROUP_PROPERTIES = frozenset({"group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic"})
+#: Field of the API `v1` -> worker property of older ones. The offsets topic decides more than a restart.
+_STORAGE_TOPICS = {"configStorageTopic": "config.storage.topic", "statusStorageTopic": "status.storage.topic"}
+#: Property of a connector -> field of a mirror.
+_TOPICS = {"topics": "topicsPattern", "topics.exclude": "topicsExcludePattern"}
+_GROUPS = {"groups": "groupsPattern", "groups.exclude": "groupsExcludePattern"}
 _PLACEHOLDER = re.compile(rf"\$\{{{CONFIG_MAP_PROVIDER}:(?P<namespace>[^/}}]+)/(?P<name>[^:}}]+):(?P<key>[^}}]+)\}}")
 
 #: The objects of a deployment by role and part.
@@ -55,6 +61,11 @@ def deployment_state(name: str, objects: Objects, flows_by_source: Mapping[str, 
             for key, each in objects.items()
             if each["kind"] in _MONITORING_KINDS or key == ObjectRole.DASHBOARD
         },
+        {
+            (each["kind"], each["metadata"]["labels"].get(PART_OF, name)): each
+            for each in objects.values()
+            if each["kind"] in _VALIDATION_KINDS
+        },
     )
 
 
@@ -69,6 +80,8 @@ def _workers(body: Manifest) -> DeployedWorkers:
     config = dict(cluster.get("config", {}))
     pods = {key: value for key, value in spec.items() if key not in _NOT_IN_PODS}
     pods |= {f"template.{key}": value for key, value in spec.get("template", {}).items() if key in _POD_TEMPLATES}
+    # A new name for one of these topics reaches the workers through their configuration.
+    pods |= {name: cluster.get(name) or config.get(key) for name, key in _STORAGE_TOPICS.items()}
     pods |= {f"{end.get('alias', '')}.{key}": end.get(key) for end in _ends(spec) for key in ("tls", "authentication")}
     return DeployedWorkers(
         body["kind"],
@@ -145,7 +158,7 @@ def _mirrored(body: Manifest, workers: DeployedWorkers, flows: Mapping[str, str]
             connector = mirror.get(f"{role}Connector")
             if connector is None:
                 continue
-            config = {key: value_text(value) for key, value in connector["config"].items()}
+            config = {key: value_text(value) for key, value in (connector.get("config") or {}).items()}
             config |= _ends_of_mirror(source, target) | _selection(mirror, role)
             yield DeployedConnector(
                 flow,
@@ -155,7 +168,13 @@ def _mirrored(body: Manifest, workers: DeployedWorkers, flows: Mapping[str, str]
                 workers,
                 connector.get("state", "running"),
                 config,
-                {**config, "class": kind, "tasksMax": connector.get("tasksMax"), **_logins(source, target)},
+                {
+                    **config,
+                    **_given_to_all(mirror),
+                    "class": kind,
+                    "tasksMax": connector.get("tasksMax"),
+                    **_logins(source, target),
+                },
             )
 
 
@@ -174,9 +193,14 @@ def _logins(source: Manifest, target: Manifest) -> dict[str, Any]:
 
 
 def _selection(mirror: Manifest, role: str) -> dict[str, str]:
-    fields = {"topics": "topicsPattern", "topics.exclude": "topicsExcludePattern"}
-    if role == "checkpoint":
-        fields |= {"groups": "groupsPattern", "groups.exclude": "groupsExcludePattern"}
-    if role == "heartbeat":
-        return {}
-    return {key: mirror[name] for key, name in fields.items() if name in mirror}
+    """Return the selections of a mirror that a connector reads."""
+    read = {"source": _TOPICS, "checkpoint": _TOPICS | _GROUPS}.get(role, {})
+    return {key: mirror[name] for key, name in read.items() if name in mirror}
+
+
+def _given_to_all(mirror: Manifest) -> dict[str, str]:
+    """Return what the operator gives to each connector of a mirror, which restarts if it differs, read or not.
+
+    Source: KafkaMirrorMaker2Connectors.prepareMirrorMaker2ConnectorConfig.
+    """
+    return {key: mirror[name] for key, name in (_TOPICS | _GROUPS).items() if name in mirror}

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from components.kafka.patterns import alternatives
 from components.kafka.replication_policy import Policy, ReplicationPolicy
 from components.render.planned_objects import Manifest
 from components.render.transforms import GUARD_FILTER
@@ -68,8 +69,9 @@ class DeployedConnector:
         return self.names("topics")
 
     def names(self, key: str) -> tuple[str, ...]:
-        """Return the names or patterns that a property lists."""
-        return tuple(name for name in self.config.get(key, "").split(",") if name)
+        """Return the names or patterns that a property lists; `a|b` is one entry that lists two."""
+        entries = (entry for entry in self.config.get(key, "").split(",") if entry)
+        return tuple(dict.fromkeys(name for entry in entries for name in alternatives(entry)))
 
     @property
     def topics_key(self) -> str:
@@ -122,6 +124,7 @@ class DeploymentState:
     quotas: Mapping[str, Manifest] = field(default_factory=dict)
     users: Mapping[str, Manifest] = field(default_factory=dict)
     monitoring: Mapping[tuple[str, str], Manifest] = field(default_factory=dict)
+    validation: Mapping[tuple[str, str], Manifest] = field(default_factory=dict)
 
     @property
     def first_flow(self) -> str:

@@ -88,14 +88,17 @@ def _pods(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterato
     changed = _changed_keys(before.pods, after.pods) + _changed_keys(before.config, after.config, "config.")
     if before.target_address != after.target_address:
         changed.append("bootstrapServers")
-    if changed and before.namespace == after.namespace:
+    # Without pods on one side, none restarts.
+    if changed and before.namespace == after.namespace and before.replicas and after.replicas:
         restart = f"its worker restarts ({listed(changed)})"
         if after.replicas > 1:
             restart = f"its {after.replicas} workers restart one by one ({listed(changed)}). {_tasks_of_leaver(after)}"
         yield Effect(
             Severity.RESTART, "connect-rolls", flow, "connect", f"{after.kind} `{after.name}` rolls: {restart}"
         )
-    if before.replicas != after.replicas:
+    if before.replicas != after.replicas and 0 in (before.replicas, after.replicas):
+        yield _all_workers(before, after, flow)
+    elif before.replicas != after.replicas:
         others = "" if changed else ". The others keep running"
         tasks = "Tasks that move to another worker" if after.replicas > before.replicas else _tasks_of_leaver(after)
         joint = " continue" if after.replicas > before.replicas else ", then continue"
@@ -107,6 +110,19 @@ def _pods(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterato
     if before.logging != after.logging:
         what = f"{after.kind} `{after.name}` changes its logging without a restart"
         yield Effect(Severity.NONE, "logging-changes", flow, "connect.logging", what)
+
+
+def _all_workers(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Effect:
+    """Return what happens when the last worker stops, or the first one starts."""
+    scales = f"{after.kind} `{after.name}` goes from {before.replicas} to {after.replicas} workers"
+    if after.replicas:
+        what = f"{scales}: its connectors continue where they stopped"
+        return Effect(Severity.RESTART, "connect-scales", flow, "connect.replicas", what)
+    what = (
+        f"{scales}: none of its connectors runs, nothing is replicated, and records that the source's retention "
+        "deletes in the meantime are lost to the target"
+    )
+    return Effect(Severity.DATA, "workers-stop", flow, "connect.replicas", what)
 
 
 def _tasks_of_leaver(workers: DeployedWorkers) -> str:

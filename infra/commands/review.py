@@ -4,28 +4,60 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from components.changes.effect import number
-from infra.commands.options import InProject, MergedInto
+from components.contract.problems import CannotRunError
+from infra.commands import console
+from infra.commands.options import MergedInto, PerhapsInProject
+from infra.files.positions import shown
+from infra.project import Project, find_project
 from infra.review.bases import branch_point, open_bases
 from infra.review.pull_request import review_stacks, write_review
 from infra.review.touched import changed_paths, read_topologies, touched_stacks, touches_program
 
 
 def review(
-    project: InProject,
+    project: PerhapsInProject,
     out: Annotated[Path, typer.Option("--out", help="Folder to write to. An earlier review in it is replaced.")],
     against: MergedInto = None,
+    yaml: Annotated[
+        Path | None,
+        typer.Option(
+            "--yaml",
+            metavar="DIR",
+            help="Review a folder of Strimzi's YAML instead of stacks. It needs no project.",
+        ),
+    ] = None,
+    namespace: Annotated[
+        str | None, typer.Option(help="With --yaml: namespace of objects that name none.", show_default="default")
+    ] = None,
 ) -> None:
-    """Write what the reviewer of a change needs for each stack that it touches. Needs no cluster and no credentials.
+    """Write what a reviewer needs to know of each stack that a change touches. Needs no cluster and no credentials.
 
     It writes `comment.md` for the pull request, the objects of each stack in `rendered/STACK/`, and everything on one
     line in `review.json`. The exit code is 1 if a stack has a mistake.
 
+    With --yaml it compares the KafkaMirrorMaker2s, KafkaConnects and KafkaConnectors of a folder, and writes
+    `effects.json` instead of rendered objects. The exit code is 1 if the change makes an error; a warning leaves it 0.
+
     Example: `replicate review --against origin/main --out review`
     """
+    if yaml is not None:
+        _review_folder(yaml.resolve(), out, against, namespace)
+        return
+    if namespace is not None:
+        raise CannotRunError(
+            "option-without-yaml",
+            "`--namespace` is given without `--yaml`",
+            "--namespace",
+            "The topology of a stack names its namespaces.",
+            "leave it out, or name a folder with `--yaml`.",
+        )
+    _review_stacks(project or find_project(Path.cwd()), out, against)
+
+
+def _review_stacks(project: Project, out: Path, against: str | None) -> None:
     commit = branch_point(against, project.stacks)
     paths = changed_paths(commit, project.folder)
     stacks = touched_stacks(paths, read_topologies(project.stacks), project.stacks_inside())
@@ -33,9 +65,23 @@ def review(
     with open_bases(commit, label, stacks, project, rendered=touches_program(paths, project.stacks_inside())) as bases:
         found = review_stacks(stacks, project.stacks, bases)
         fine = write_review(found, project.stacks, out)
-    mark = "[green]✓[/]" if fine else "[red]✗[/]"
-    Console(highlight=False, emoji=False).print(
-        f"{mark} {number(len(found), 'stack')} reviewed, in {escape(str(out))}", soft_wrap=True
-    )
+    _end(f"{number(len(found), 'stack')} reviewed", out, fine=fine)
+
+
+def _review_folder(folder: Path, out: Path, against: str | None, namespace: str | None) -> None:
+    # It loads the import, which a review of stacks does without.
+    from infra.yaml_review.report import print_review
+    from infra.yaml_review.run import review_folder, write_folder_review
+
+    found = review_folder(folder, against, namespace)
+    write_folder_review(found, out)
+    print_review(found, console.out)
+    left = f", {number(len(found.unjudged), 'change')} not judged" if found.unjudged else ""
+    _end(f"{shown(folder)} reviewed{left}", out, fine=not found.has_errors, whole=not left)
+
+
+def _end(what: str, out: Path, *, fine: bool, whole: bool = True) -> None:
+    mark = "[red]✗[/]" if not fine else "[green]✓[/]" if whole else "[yellow]![/]"
+    console.out.print(f"{mark} {escape(what)}, in {escape(str(out))}", soft_wrap=True)
     if not fine:
         raise typer.Exit(1)

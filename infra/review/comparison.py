@@ -7,7 +7,7 @@ from pathlib import Path
 from components.changes.all_effects import all_effects
 from components.changes.deployed_objects import deployment_state
 from components.changes.deployment_state import DeploymentState
-from components.changes.effect import Effect, Severity, gravest
+from components.changes.effect import Effect, Severity, gravest, number
 from components.contract.problems import CannotRunError
 from infra.review.bases import Base
 from infra.review.drift import Drift
@@ -23,6 +23,7 @@ class Comparison:
 
     `drift` is only there in a comparison with a cluster: what no longer matches the stack. `grants` are commands that
     have to run before the deployment. `not_asked` says what the comparison leaves open, and who answers that.
+    `unjudged` is how many changes have an effect that is not known.
     """
 
     stack: str
@@ -32,6 +33,13 @@ class Comparison:
     drift: tuple[Drift, ...] = ()
     grants: tuple[str, ...] = ()
     not_asked: str = ""
+    unjudged: int = 0
+
+    @property
+    def verdict(self) -> str:
+        """The highest severity in words that claim nothing about what was not judged."""
+        left = f" known, {number(self.unjudged, 'change')} not judged" if self.unjudged else ""
+        return f"{self.severity}{left}"
 
     @property
     def severity(self) -> Severity:

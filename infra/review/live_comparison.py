@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from components.contract.problems import CannotRunError
+from components.contract.problems import CannotRunError, ReplicationError
 from components.contract.published_verdict import SELECTOR
 from components.flows.digest import flow_digest
 from components.flows.operators import strimzi
@@ -19,12 +19,13 @@ from infra.kubernetes.monitoring_kinds import KINDS as MONITORING_KINDS
 from infra.review.comparison import Comparison, compare
 from infra.review.drift import Drift
 from infra.review.drift_findings import edited, mended_by_gitops, missing_objects, undeclared, written_by_hand
+from infra.review.left_behind import Territory, left_behind, not_deleted, territory
 from infra.review.live_objects import as_declared, former, seen, whole
 from infra.review.object_changes import Identity, identity
 from infra.review.running_drift import running_otherwise
 from infra.review.snapshots import Objects, Snapshot, current_snapshot
 from infra.review.topic_drift import by_flow, topic_drift, validated
-from infra.settings import read_settings, stack_names
+from infra.settings import StackSettings, read_settings, stack_names
 
 LABEL = "what runs"
 _KINDS = (
@@ -35,6 +36,13 @@ _KINDS = (
     ("v1", "LimitRange"),
     ("rbac.authorization.k8s.io/v1", "Role"),
     ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+)
+#: Kinds to which an account needs rights only if the stack declares some.
+_OPTIONAL_KINDS = (
+    *((MONITORING_API, kind) for kind in MONITORING_KINDS),
+    ("v1", "ServiceAccount"),
+    ("batch/v1", "Job"),
+    ("batch/v1", "CronJob"),
 )
 _STRIMZI_KINDS = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2", "KafkaUser")
 
@@ -78,9 +86,12 @@ def compare_with_cluster(stack: str, stacks: Path) -> Comparison:
         cluster = api_client(settings, stack_environment(settings).kubernetes_access())
         live = read_objects(cluster, declared, version)
         published = list(_listed(cluster, "v1", "ConfigMap", _namespaces(declared), SELECTOR))
+    # What Pulumi deployed it also deletes, and a preview shows that.
+    undeleted = _left_behind(settings, declared, live) if settings.by_gitops else {}
     flows = [flow for each in declared.deployments.values() for flow in each.flows]
     told = by_flow({flow.name: flow.namespace for flow in flows}, published)
-    found = running(stack, declared, live, validated({flow.name: flow_digest(flow) for flow in flows}, told))
+    proven = validated({flow.name: flow_digest(flow) for flow in flows}, told)
+    found = running(stack, declared, live, proven, undeleted)
     compared = compare(stack, LABEL, found.snapshot, declared)
     effects = compare(stack, LABEL, with_known_contents(found.snapshot, declared), declared).effects
     drift = (*found.drift, *topic_drift(stack, told))
@@ -93,6 +104,29 @@ def compare_with_cluster(stack: str, stacks: Path) -> Comparison:
     return Comparison(stack, LABEL, effects, compared.objects, drift, not_asked=not_asked)
 
 
+def _left_behind(settings: StackSettings, declared: Snapshot, live: Sequence[Manifest]) -> Mapping[str, Objects]:
+    own = territory(settings, stack_environment(settings).configured().values)
+    return left_behind(live, _known(declared), own, _other_territories(settings.stack, settings.stacks))
+
+
+def _known(declared: Snapshot) -> frozenset[str]:
+    """The replications of a stack, as the labels of its objects name them."""
+    return frozenset((*declared.names, *(body["metadata"]["labels"][PART_OF] for body in _objects(declared))))
+
+
+def _other_territories(stack: str, stacks: Path) -> list[Territory]:
+    """What the other stacks of the project deploy, as far as their files can be read."""
+    found = []
+    for name in stack_names(stacks):
+        try:
+            other = read_settings(name, stacks) if name != stack else None
+        except (CannotRunError, ReplicationError):
+            continue
+        if other is not None:
+            found.append(territory(other, other.values))
+    return found
+
+
 def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[Manifest]:
     """Every object with our labels, and declared ones that lack the labels; Secrets without their values.
 
@@ -101,20 +135,20 @@ def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[M
     kinds = [*_KINDS, *((version, kind) for kind in _STRIMZI_KINDS)]
     namespaces = _namespaces(declared)
     found = {identity(live): live for kind in kinds for live in _listed(api, *kind, namespaces, OURS)}
-    found |= {identity(live): live for live in _that_monitor(api, declared, namespaces)}
+    found |= {identity(live): live for live in _optional(api, declared, namespaces)}
     for body in _objects(declared):
         if identity(body) not in found and (live := api.get(reference(body))) is not None:
             found[identity(body)] = _without_secrets(live)
     return list(found.values())
 
 
-def _that_monitor(api: KubernetesApi, declared: Snapshot, namespaces: list[str]) -> list[Manifest]:
-    """The Prometheus operator's objects, to which an account needs rights only if the stack declares some."""
+def _optional(api: KubernetesApi, declared: Snapshot, namespaces: list[str]) -> list[Manifest]:
+    """What monitors the stack, and what validates it in the cluster."""
     needed = {body["kind"] for body in _objects(declared)}
     found: list[Manifest] = []
-    for kind in MONITORING_KINDS:
+    for version, kind in _OPTIONAL_KINDS:
         try:
-            found += _listed(api, MONITORING_API, kind, namespaces, OURS)
+            found += _listed(api, version, kind, namespaces, OURS)
         except ApiError as error:
             if kind in needed or not error.forbidden:
                 raise
@@ -138,11 +172,16 @@ def _asking(stack: str) -> AbstractContextManager[None]:
 
 
 def running(
-    stack: str, declared: Snapshot, live: Sequence[Manifest], proven: Mapping[str, str] = MappingProxyType({})
+    stack: str,
+    declared: Snapshot,
+    live: Sequence[Manifest],
+    proven: Mapping[str, str] = MappingProxyType({}),
+    undeleted: Mapping[str, Objects] = MappingProxyType({}),
 ) -> Running:
     """Assign live objects to their present or earlier deployments, and find what drifted. Pure.
 
-    `proven` says when each flow was validated with the digest that is declared now; others are missing.
+    `proven` says when each flow was validated with the digest that is declared now; others are missing. `undeleted` are
+    replications that the stack no longer declares.
     """
     by_identity = {identity(each): each for each in live}
     others: dict[str, Objects] = {}
@@ -168,6 +207,8 @@ def running(
             known_as = {key: body for key, body in others[name].items() if key in there}
             drift += missing_objects(stack, name, objects, known_as, declared.waits(name), gone, proven)
         drift += [each for body in left for each in undeclared(body)]
+    others |= undeleted
+    drift += [not_deleted(stack, name, objects) for name, objects in undeleted.items()]
     return Running(Snapshot(others=others), tuple(sorted(drift, key=lambda each: -each.severity.rank)))
 
 

@@ -16,7 +16,7 @@ from infra.review.snapshots import Objects
 
 STRIMZI_GROUP = "kafka.strimzi.io/"
 
-_QUANTITIES = frozenset({"ResourceQuota", "LimitRange"})
+_QUANTITIES = frozenset({"ResourceQuota", "LimitRange", "Job", "CronJob"})
 #: The end of the name of a ConfigMap that is named after its content.
 _DIGEST = re.compile(r"-[0-9a-f]{10}$")
 #: Marks a configuration value that is only known during a deployment.

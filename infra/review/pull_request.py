@@ -75,6 +75,12 @@ def _is_deployable(settings: StackSettings | None) -> bool:
 
 def write_review(found: Sequence[StackReview], stacks: Path, out: Path) -> bool:
     """Write a review to a folder, replacing an earlier one; return whether it has no error."""
+    require_own_folder(out)
+    return _write(found, stacks, out)
+
+
+def require_own_folder(out: Path) -> None:
+    """Raise CannotRunError for a folder with anything in it that no review wrote."""
     if out.exists() and not (out.is_dir() and ((out / _RESULT).is_file() or not any(out.iterdir()))):
         raise CannotRunError(
             "folder-not-empty",
@@ -83,6 +89,9 @@ def write_review(found: Sequence[StackReview], stacks: Path, out: Path) -> bool:
             "A review replaces the contents of the folder.",
             "name an empty or new folder with `--out`.",
         )
+
+
+def _write(found: Sequence[StackReview], stacks: Path, out: Path) -> bool:
     plan = [problem for each in plan_problems(stacks).values() for problem in each]
     rendered = out / "rendered"
     if rendered.is_dir():

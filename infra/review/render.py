@@ -10,11 +10,12 @@ from typing import Any
 import yaml
 
 from components.contract.problems import CannotRunError
-from components.flows.resolved import resolve_flows
+from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.deployments import deployments
 from components.render.kafka_users import kafka_user_objects
 from components.render.monitoring import monitoring_objects
 from components.render.planned_objects import PlannedObject
+from infra.in_cluster import stack_validation
 from infra.settings import StackSettings
 from infra.stack_checks import raise_mistakes
 
@@ -22,6 +23,7 @@ _MARKER = "# Rendered by `replicate render`; the next one replaces every file he
 #: No replication can have these names, because Kubernetes does not allow it.
 USERS_FOLDER = "kafka_users"
 MONITORING_FOLDER = "stack_monitoring"
+VALIDATION_FOLDER = "stack_validation"
 
 
 def rendered_files(settings: StackSettings, addresses: Mapping[str, str]) -> dict[str, str]:
@@ -30,18 +32,19 @@ def rendered_files(settings: StackSettings, addresses: Mapping[str, str]) -> dic
     flows = resolve_flows(settings.topology, settings.region, addresses)
     deployed = deployments(flows)
     folders = {each.name: each.objects for each in deployed}
-    folders |= {name: objects for name, objects in stack_objects(settings).items() if objects}
+    folders |= {name: objects for name, objects in stack_objects(settings, flows).items() if objects}
     files = {"kustomization.yaml": _MARKER + _yaml(_kustomization(list(folders)))}
     for folder, objects in folders.items():
         files |= {f"{folder}/{name}": text for name, text in _files_of(objects).items()}
     return files
 
 
-def stack_objects(settings: StackSettings) -> dict[str, tuple[PlannedObject, ...]]:
+def stack_objects(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> dict[str, tuple[PlannedObject, ...]]:
     """The objects that belong to the stack as a whole, not to one of its replications, by their folder."""
     return {
         USERS_FOLDER: kafka_user_objects(settings.topology, settings.region),
         MONITORING_FOLDER: monitoring_objects(settings.topology, settings.stack, settings.region),
+        VALIDATION_FOLDER: stack_validation(settings, flows),
     }
 
 

@@ -9,24 +9,27 @@ from infra.review.what_to_do import WHAT_TO_DO, told_once
 
 #: The usual services allow 65,536 characters in a comment.
 LONGEST_COMMENT = 60_000
-_CUT = "\n\nThe comment is too long and is cut here; `replicate diff` prints the rest.\n"
 
 
-def as_markdown(comparisons: Sequence[Comparison]) -> str:
+def as_markdown(
+    comparisons: Sequence[Comparison], rest: str = "`replicate diff` prints", longest: int = LONGEST_COMMENT
+) -> str:
     """A line for each stack, its effects, and its objects folded away.
 
-    A comment that is too long loses its objects first, so that the effects on every stack are shown.
+    A comment that is too long loses its objects first, so that the effects on every stack are shown. `rest` says who
+    shows the rest.
     """
     text = "\n".join(line for comparison in comparisons for line in (*_head(comparison), *_objects(comparison)))
-    if len(text) > LONGEST_COMMENT:
+    if len(text) > longest:
         text = "\n".join(line for comparison in comparisons for line in _head(comparison))
-        text += "\nThere are too many objects to list here; `replicate diff` prints them.\n"
-    return text if len(text) <= LONGEST_COMMENT else text[: LONGEST_COMMENT - len(_CUT)].rpartition("\n")[0] + _CUT
+        text += f"\nThere are too many objects to list here; {rest} them.\n"
+    cut = f"\n\nThe comment is too long and is cut here; {rest} the rest.\n"
+    return text if len(text) <= longest else text[: longest - len(cut)].rpartition("\n")[0] + cut
 
 
 def _head(comparison: Comparison) -> Iterator[str]:
     against = f"`{comparison.stack}` against {comparison.against}"
-    yield f"### {against}: **{comparison.severity}**, {summary(comparison)}"
+    yield f"### {against}: **{comparison.verdict}**, {summary(comparison)}"
     yield ""
     if comparison.not_asked:
         yield f"{comparison.not_asked[0].upper()}{comparison.not_asked[1:]}."

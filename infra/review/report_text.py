@@ -94,7 +94,8 @@ def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> No
         severity = comparison.severity
         head = f"{comparison.stack} against {comparison.against}"
         print_fact(
-            console, f"[bold]{escape(head)}[/]: [{SEVERITY_COLORS[severity]}]{severity}[/], {summary(comparison)}"
+            console,
+            f"[bold]{escape(head)}[/]: [{SEVERITY_COLORS[severity]}]{comparison.verdict}[/], {summary(comparison)}",
         )
         if comparison.not_asked:
             print_fact(console, f"[dim]{escape(comparison.not_asked)}[/]", 2)

@@ -124,7 +124,7 @@ def _of_settings(settings: StackSettings, known: Mapping[str, str]) -> Snapshot:
     flows = resolve_flows(settings.topology, settings.region, {**unknown, **settings.values, **known})
     return Snapshot(
         {each.name: each for each in deployments(flows)},
-        {name: _by_key(objects) for name, objects in stack_objects(settings).items() if objects},
+        {name: _by_key(objects) for name, objects in stack_objects(settings, flows).items() if objects},
         " ".join(each for each in (settings.kubeconfig, settings.context) if each),
     )
 

@@ -42,6 +42,8 @@ WHAT_TO_DO: Mapping[str, str] = {
     "namespace-deleted": "create the namespace outside this stack first, or keep `namespace.create`",
     "offset-syncs-move": _VALIDATE,
     "offset-syncs-stop": "make sure that no consumer relies on translated offsets, or keep the offset syncs",
+    "offsets-requested": "carry it out once by hand while the connector is stopped: in a file, it is carried out again "
+    "at the next stop",
     "policy-changes": _FRESH,
     "replication-removed": "tell the consumers of the remote topics; delete those topics on the target when nobody "
     "reads them",
@@ -59,6 +61,7 @@ WHAT_TO_DO: Mapping[str, str] = {
     "others arrive",
     "user-removed": "make sure that nothing else logs in as this user",
     "worker-group-changes": _REPEATED,
+    "workers-stop": "leave it without workers for less time than the source keeps records",
 }
 
 

@@ -1,0 +1,140 @@
+"""The files of a folder at a commit and in the working tree. It only reads, and follows no symbolic link."""
+
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from components.contract.problems import CannotRunError
+from infra.review.bases import git
+
+_READ = frozenset({".yaml", ".yml", ".json"})
+#: What other tools make objects of.
+_TEMPLATES = frozenset({".tpl", ".gotmpl", ".j2", ".jinja2", ".jsonnet", ".libsonnet", ".cue", ".properties"})
+_LINK, _FILE, _SUBMODULE = "120000", "100", "160000"
+
+
+@dataclass(frozen=True)
+class Files:
+    """Contents by path relative to the folder; `others` are contents of links and templates, which are not read."""
+
+    read: Mapping[str, bytes]
+    others: Mapping[str, bytes]
+
+
+def is_read(path: str) -> bool:
+    """Whether a file may hold objects."""
+    return PurePosixPath(path).suffix in _READ
+
+
+def is_kept(path: str) -> bool:
+    """Whether a file holds objects, or something of which other tools make objects."""
+    return is_read(path) or PurePosixPath(path).suffix in _TEMPLATES
+
+
+def repository_of(folder: Path) -> Path:
+    """The nearest folder that exists, from which git finds the repository. Raises CannotRunError for a file."""
+    if folder.is_file():
+        raise CannotRunError(
+            "not-a-folder",
+            "it is a file",
+            str(folder),
+            "A review compares a folder with the same folder at another commit.",
+            "name the folder that holds the file with `--yaml`.",
+        )
+    return next(each for each in (folder, *folder.parents) if each.is_dir())
+
+
+def files_at(commit: str, folder: Path) -> Files:
+    """The files that a commit has in a folder, which need not exist any more; none if it did not have the folder."""
+    home = repository_of(folder)
+    prefix = _inside(home, folder)
+    listed = _answer(home, "ls-tree", "-r", "-z", "--full-tree", commit, "--", *([prefix] if prefix else []))
+    found: dict[str, tuple[str, str]] = {}
+    modules: dict[str, bytes] = {}
+    for entry in filter(None, listed.decode(errors="surrogateescape").split("\0")):
+        (mode, _, blob), path = entry.split("\t", 1)[0].split(), entry.split("\t", 1)[1]
+        name = PurePosixPath(path).relative_to(prefix or ".").as_posix()
+        if mode == _SUBMODULE:
+            modules[name] = blob.encode()
+        elif path != prefix and is_kept(name) and (mode == _LINK or mode.startswith(_FILE)):
+            found[name] = (mode, blob)
+    contents = dict(zip(found, _blobs(home, [blob for _, blob in found.values()]), strict=True))
+    links = {name for name, (mode, _) in found.items() if mode == _LINK}
+    return _divided(contents, links, modules)
+
+
+def files_now(folder: Path) -> Files:
+    """The files of a folder in the working tree, without those that git ignores."""
+    if not folder.is_dir():
+        return Files({}, {})
+    listed = _answer(folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".")
+    names = sorted({name for name in listed.decode(errors="surrogateescape").split("\0") if name and is_kept(name)})
+    contents: dict[str, bytes] = {}
+    links: set[str] = set()
+    for name in names:
+        path = folder / name
+        if path.is_symlink():
+            links.add(name)
+            contents[name] = os.fsencode(path.readlink())
+        elif path.is_file():
+            contents[name] = path.read_bytes()
+    return _divided(contents, links, _modules_now(folder))
+
+
+def _modules_now(folder: Path) -> dict[str, bytes]:
+    """The submodules of a folder, each with the commit that is staged."""
+    listed = _answer(folder, "ls-files", "--stage", "-z", "--", ".").decode(errors="surrogateescape")
+    entries = (entry.split("\t", 1) for entry in listed.split("\0") if entry.startswith(_SUBMODULE))
+    return {name: head.split()[1].encode() for head, name in entries}
+
+
+def _divided(contents: Mapping[str, bytes], links: set[str], modules: Mapping[str, bytes]) -> Files:
+    read = {name: text for name, text in contents.items() if is_read(name) and name not in links}
+    return Files(read, {name: text for name, text in contents.items() if name not in read} | dict(modules))
+
+
+def _inside(home: Path, folder: Path) -> str:
+    """The path of a folder in its repository; "" for the top."""
+    top = _answer(home, "rev-parse", "--show-prefix").decode(errors="surrogateescape").rstrip("\n")
+    inner = folder.relative_to(home).as_posix()
+    return (PurePosixPath(top or ".") / inner).as_posix().removeprefix("./").removesuffix(".").rstrip("/")
+
+
+def _blobs(home: Path, blobs: list[str]) -> Iterator[bytes]:
+    """The contents of blobs, by one process for all of them."""
+    if not blobs:
+        return
+    answer = subprocess.run(
+        ["git", "-C", str(home), "cat-file", "--batch"],
+        input="".join(f"{blob}\n" for blob in blobs).encode(),
+        capture_output=True,
+        check=False,
+    )
+    at, text = 0, answer.stdout
+    for blob in blobs:
+        end = text.find(b"\n", at)
+        head = text[at:end].split()
+        if end < 0 or len(head) != 3:
+            raise _failed(home, f"it has not the file {blob[:10]}")
+        size = int(head[2])
+        yield text[end + 1 : end + 1 + size]
+        at = end + size + 2
+
+
+def _answer(home: Path, *arguments: str) -> bytes:
+    found = git(home, *arguments)
+    if found.returncode != 0:
+        raise _failed(home, found.stderr.decode(errors="replace").strip())
+    return found.stdout
+
+
+def _failed(home: Path, said: str) -> CannotRunError:
+    return CannotRunError(
+        "git-failed",
+        f"git cannot read the folder: {said}",
+        str(home),
+        "A review compares the folder with the commit where the branch began.",
+        "correct what git reports, or fetch the missing commits.",
+    )

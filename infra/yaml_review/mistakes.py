@@ -1,0 +1,154 @@
+"""The mistakes of a folder, which the checks find in what an import makes of it, and which of them are new. Pure."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from components.checks import check_topology
+from components.checks.double_replication import check_double_replication, check_group_offsets
+from components.checks.loops import check_halves, check_loops
+from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
+from components.flows.expansion import expand
+from components.topology.parsing import parse_topology
+from infra.importing.left_out import LeftOut
+from infra.importing.mirrors import ends_of_mirrors
+from infra.importing.reading import Found
+from infra.importing.topologies import ImportedTopology, imported_topologies
+from infra.yaml_review.objects import Identity, Side, identity_of
+
+_NO_REGION = "imported"
+_CONVERTER = re.compile(r"\.transforms\.converters\.(key|value|header)$")
+_OF_CONVERTERS = frozenset({"bytes-become-text", "headers-become-text"})
+_BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
+#: What only the validation of a project needs; a folder of YAML has none.
+_OF_THE_VALIDATION = frozenset({"validation-needs-credentials"})
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A problem of the head with the objects that it is about, and whether the change makes it."""
+
+    problem: Problem
+    objects: tuple[str, ...]
+    is_new: bool = True
+
+    @property
+    def is_error(self) -> bool:
+        return self.problem.severity is Severity.ERROR
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the checks of one side found, what they did not look at, and how they could not be carried out.
+
+    `apart` are the replications that could not be checked together, and `because` says why.
+    """
+
+    mistakes: tuple[Mistake, ...]
+    left_out: tuple[LeftOut, ...]
+    apart: tuple[tuple[str, ...], ...] = ()
+    because: str = ""
+    failed: str = ""
+
+
+def checked(side: Side, unclear: Collection[Identity]) -> Checked:
+    """Check what can be judged of a folder."""
+    found = Found(
+        [each for each in side.found.objects if identity_of(each) not in unclear], left_out=side.found.left_out
+    )
+    try:
+        topologies, left_out = imported_topologies(found, None, _NO_REGION)
+    except CannotRunError as error:
+        return Checked((), tuple(side.found.left_out), failed=str(error))
+    mistakes = [*_refused(side), *_each_once(topologies)]
+    apart, because, whole = _together(topologies)
+    known = {each.problem for each in mistakes}
+    mistakes += [each for each in whole if each.problem not in known]
+    return Checked(tuple(sorted(mistakes, key=lambda each: each.problem)), tuple(left_out), apart, because)
+
+
+def new_mistakes(before: Checked, after: Checked) -> tuple[Mistake, ...]:
+    """The mistakes of the head; those that the base has, too, are not new."""
+    old = {(each.problem.where, each.problem.code, each.problem.what) for each in before.mistakes}
+    return tuple(
+        replace(each, is_new=(each.problem.where, each.problem.code, each.problem.what) not in old)
+        for each in after.mistakes
+    )
+
+
+def _refused(side: Side) -> Iterator[Mistake]:
+    """Yield the resources that the operator refuses as a whole, so that their change never reaches Connect."""
+    for read in side.read("KafkaMirrorMaker2").values():
+        ends = ends_of_mirrors(read)
+        if isinstance(ends, LeftOut):
+            problem = Problem(ends.field, ends.code, "Connect never gets this resource", ends.why, ends.remedy)
+            yield Mistake(problem, (f"{read.label} in {read.file}",))
+
+
+def _each_once(topologies: Sequence[ImportedTopology]) -> Iterator[Mistake]:
+    for each in topologies:
+        try:
+            problems = sorted(set(check_topology(parse_topology(each.document))))
+        except ReplicationError as error:
+            problems = list(error.problems)
+        yield from (
+            Mistake(_for_yaml(problem), _objects_of(problem.where, [each]))
+            for problem in problems
+            if problem.code not in _OF_THE_VALIDATION
+        )
+
+
+def _for_yaml(problem: Problem) -> Problem:
+    """A problem with a converter, which has a default here that a topology does not have."""
+    found = _CONVERTER.search(problem.where)
+    if found is None or problem.code not in _OF_CONVERTERS:
+        return problem
+    remedy = f"set `{found[1]}.converter: {_BYTES}` in the `config` of the source connector."
+    return replace(problem, remedy=f"unless its transforms make text on purpose, {remedy}")
+
+
+def _together(topologies: Sequence[ImportedTopology]) -> tuple[tuple[tuple[str, ...], ...], str, list[Mistake]]:
+    """Loops and double replication between topologies, which logins and API versions keep apart.
+
+    An alias whose addresses have no server in common is two clusters, and nothing is looked for between them; the names
+    of the replications on both sides are returned, and why.
+    """
+    if len(topologies) < 2:
+        return (), "", []
+    apart = tuple(tuple(made.name for made in one.imported) for one in topologies)
+    clusters: dict[str, Any] = {}
+    for each in topologies:
+        for alias, cluster in each.clusters.items():
+            if alias in clusters and not _same(clusters[alias], cluster):
+                one, two = (f"`{each.get('bootstrapServers')}`" for each in (clusters[alias], cluster))
+                return apart, f"alias `{alias}` is {one} in one of them and {two} in another", []
+            clusters.setdefault(alias, cluster)
+    whole = ImportedTopology(topologies[0].strimzi, clusters, [made for each in topologies for made in each.imported])
+    try:
+        flows = expand(parse_topology(whole.document))
+    except ReplicationError:
+        return apart, "they make no topology together", []
+    problems = [
+        *check_double_replication(flows),
+        *check_group_offsets(flows),
+        *check_loops(flows),
+        *check_halves(flows),
+    ]
+    return (), "", [Mistake(problem, _objects_of(problem.where, [whole])) for problem in problems]
+
+
+def _same(cluster: dict[str, Any], other: dict[str, Any]) -> bool:
+    one, two = (str(each.get("bootstrapServers")) for each in (cluster, other))
+    return not {each.strip() for each in one.split(",")}.isdisjoint(each.strip() for each in two.split(","))
+
+
+def _objects_of(where: str, topologies: Sequence[ImportedTopology]) -> tuple[str, ...]:
+    """The objects that a path of a topology is about, each with its file."""
+    top, _, rest = where.partition(".")
+    made = [each for topology in topologies for each in topology.imported]
+    named = [each for each in made if top == "replications" and (rest == each.name or rest.startswith(f"{each.name}."))]
+    if top == "clusters":
+        named = [each for each in made if any(rest == alias or rest.startswith(f"{alias}.") for alias in each.clusters)]
+    chosen = named or made
+    return tuple(dict.fromkeys(f"{read.label} in {read.file}" for each in chosen for read in each.read[:1]))

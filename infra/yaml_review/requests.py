@@ -1,0 +1,127 @@
+"""Effects that only objects as published have: requests to the operator, labels, ConfigMaps, namespaces. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from components.changes.deployment_state import DeployedConnector, DeploymentState
+from components.changes.effect import Effect, Severity, listed
+from infra.review.object_changes import ChangeKind, FieldChange
+from infra.yaml_review.fields import ASKED, Change
+from infra.yaml_review.objects import Identity
+from infra.yaml_review.states import Workers
+
+_OFFSETS = "connector-offsets"
+_LABEL = re.compile(r"metadata\.labels(\..*)?")
+#: Labels that a chart or Flux changes with each release. Source: Strimzi Labels.STRIMZI_LABELS_EXCLUSION_PATTERN.
+_KEPT_FROM_PODS = re.compile(r"metadata\.labels\.(app\.kubernetes\.io/(?!part-of).*|kustomize\.toolkit\.fluxcd\.io.*)")
+_AUTO_RESTART = re.compile(r"spec\.(mirrors\[[^]]*\]\.\w+Connector\.)?autoRestart(\..*)?")
+
+
+def own_effects(
+    changes: Sequence[Change], deployments: Mapping[Identity, str], workers: Sequence[Workers]
+) -> Iterator[Effect]:
+    """Yield the effects of fields that are no part of what Connect runs. `deployments` are those of the objects."""
+    for change in changes:
+        flow = deployments.get(change.identity)
+        if flow is not None and change.kind != "ConfigMap":
+            yield from _requested(change, flow)
+            yield from _of_fields(change, flow)
+        elif change.kind == "ConfigMap":
+            yield from _read_later(change, workers)
+        elif change.kind == "Namespace" and change.seen.change is ChangeKind.REMOVED:
+            yield from _namespace(change, workers)
+
+
+def _requested(change: Change, flow: str) -> Iterator[Effect]:
+    for field in change.seen.fields:
+        asked = ASKED.fullmatch(field.path)
+        if asked is None or field.after is None:
+            continue
+        who = f"{change.kind} `{change.identity[2]}`"
+        if asked[1] != _OFFSETS:
+            what = f"`strimzi.io/{asked[1]}: {field.after}` makes the operator restart {who}, or a part of it, once"
+            yield Effect(Severity.RESTART, "restart-requested", flow, "", what)
+        elif field.after == "list":
+            what = f"the operator writes the offsets of {who} into a ConfigMap once"
+            yield Effect(Severity.NONE, "offsets-listed", flow, "", what)
+        else:
+            what = (
+                f"`strimzi.io/{_OFFSETS}: {field.after}` makes the operator change where {who} goes on, as soon as it "
+                "is stopped: records are replicated again, or skipped"
+            )
+            yield Effect(Severity.DATA, "offsets-requested", flow, "", what)
+
+
+def _of_fields(change: Change, flow: str) -> Iterator[Effect]:
+    def paths(matches: re.Pattern[str]) -> list[str]:
+        return [field.path for field in change.seen.fields if matches.fullmatch(field.path)]
+
+    if restarts := paths(_AUTO_RESTART):
+        what = f"the operator restarts failed tasks of `{change.identity[2]}` otherwise ({listed(restarts)})"
+        yield Effect(Severity.NONE, "auto-restart-changes", flow, "", what)
+    if change.kind == "KafkaConnector":
+        return
+    kept = paths(_KEPT_FROM_PODS)
+    if labels := [path for path in paths(_LABEL) if path not in kept]:
+        what = (
+            f"{change.kind} `{change.identity[2]}` rolls: the operator gives its labels to the pods, so its workers "
+            f"restart one by one ({listed(labels)})"
+        )
+        yield Effect(Severity.RESTART, "connect-rolls", flow, "", what)
+    elif kept:
+        what = (
+            f"the operator does not give {listed(kept)} to the pods, unless it runs with a "
+            "`STRIMZI_LABELS_EXCLUSION_PATTERN` of its own"
+        )
+        yield Effect(Severity.NONE, "labels-kept-from-pods", flow, "", what)
+
+
+def is_read(field: FieldChange, change: Change, workers: Sequence[Workers]) -> list[str]:
+    """The connectors that read a key of a ConfigMap in their configuration."""
+    _, namespace, name = change.identity
+    key = field.path.removeprefix("data.")
+    found = []
+    for each in workers:
+        home = rf"{re.escape(namespace)}/" if each.read.namespace != namespace else rf"({re.escape(namespace)}/)?"
+        place = re.compile(rf"\$\{{[\w-]+:{home}{re.escape(name)}:{re.escape(key)}\}}")
+        found += [read.name for read in each.objects if place.search(str(read.body.get("spec")))]
+    return sorted(set(found))
+
+
+def _read_later(change: Change, workers: Sequence[Workers]) -> Iterator[Effect]:
+    readers = {name: None for field in change.seen.fields for name in is_read(field, change, workers)}
+    if not readers:
+        return
+    flow = next(each.name for each in workers for read in each.objects if read.name in readers)
+    what = (
+        f"ConfigMap `{change.identity[2]}` has other values for {listed(list(readers))}. No connector restarts because "
+        "of that: what else is said here of these values happens at the next restart"
+    )
+    yield Effect(Severity.NONE, "config-map-read-later", flow, "", what)
+
+
+def _namespace(change: Change, workers: Sequence[Workers]) -> Iterator[Effect]:
+    name = change.identity[2]
+    for each in workers:
+        if each.read.namespace == name:
+            what = (
+                f"namespace {name} leaves the folder while workers stay in it: if whoever applies the folder deletes "
+                "what leaves it, everything in the namespace is deleted, and replication stops"
+            )
+            yield Effect(Severity.DATA, "namespace-deleted", each.name, "", what)
+            return
+
+
+def of_stopped(before: Sequence[DeploymentState], after: Sequence[DeploymentState]) -> Iterator[Effect]:
+    """Yield the connectors that change while they do not run."""
+    old = {(state.name, each.name): each for state in before for each in state.connectors}
+    for state in after:
+        for each in state.connectors:
+            earlier = old.get((state.name, each.name))
+            if earlier is not None and _changes_at_rest(earlier, each):
+                what = f"connector `{each.name}` is {each.state}: its change takes effect when it runs again"
+                yield Effect(Severity.NONE, "takes-effect-later", each.flow, "", what)
+
+
+def _changes_at_rest(before: DeployedConnector, after: DeployedConnector) -> bool:
+    return before.submitted != after.submitted and "running" not in (before.state, after.state)

@@ -1,0 +1,203 @@
+"""What the objects of a folder make Connect run, before and after a change. Pure.
+
+The objects count as published: a restart is a changed text, while records and offsets depend on what it means.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from components.changes.deployed_objects import deployment_state
+from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState
+from infra.importing.effective import effective, objects_of
+from infra.importing.flows import Imported, role_of
+from infra.importing.left_out import LeftOut
+from infra.importing.mirrors import ends_of_mirrors
+from infra.importing.placeholders import Placeholders, providers_of
+from infra.importing.reading import ReadObject
+from infra.importing.topologies import kafka_of, workers_of
+from infra.importing.workers import group_name
+from infra.yaml_review.objects import Identity, Side, identity_of
+
+_WORKERS = ("KafkaMirrorMaker2", "KafkaConnect")
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Workers with the mirror connectors that run on them; `config_maps` are those of the folder."""
+
+    name: str
+    read: ReadObject
+    connectors: tuple[ReadObject, ...]
+    config_maps: Mapping[tuple[str, str], Mapping[str, str]]
+
+    @property
+    def objects(self) -> tuple[ReadObject, ...]:
+        return self.read, *self.connectors
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The configuration of the workers."""
+        ends = ends_of_mirrors(self.read) if self.read.kind == "KafkaMirrorMaker2" else self.read.spec
+        target = ends[0] if isinstance(ends, tuple) else ends
+        return {} if isinstance(target, LeftOut) else target.get("config") or {}
+
+
+def workers_of_both(
+    before: Side, after: Side, unclear: Collection[Identity]
+) -> tuple[tuple[Workers, ...], tuple[Workers, ...]]:
+    """The workers of both sides that can be judged; those that are the same before and after have one name."""
+    old, new = (_read_workers(side, unclear) for side in (before, after))
+    names = _names(old, new)
+    first = {each: name for (is_new, each), name in names.items() if not is_new}
+    second = {each: name for (is_new, each), name in names.items() if is_new}
+    return _named(before, old, first, unclear), _named(after, new, second, unclear)
+
+
+def _read_workers(side: Side, unclear: Collection[Identity]) -> dict[Identity, ReadObject]:
+    found = {identity: read for kind in _WORKERS for identity, read in side.read(kind).items()}
+    return {identity: read for identity, read in found.items() if identity not in unclear}
+
+
+def _names(old: Mapping[Identity, ReadObject], new: Mapping[Identity, ReadObject]) -> dict[tuple[bool, Identity], str]:
+    """A name for the workers of each side. They are the same if they have one identity, one name, or one group."""
+    partner: dict[Identity, Identity] = {each: each for each in new if each in old}
+    for alike in (lambda each, _: (each[0], each[2]), lambda each, read: (each[0], _group(read))):
+        left = {alike(each, read): each for each, read in old.items() if each not in partner.values()}
+        for each, read in new.items():
+            if each not in partner and alike(each, read) in left:
+                partner[each] = left.pop(alike(each, read))
+    shown = Counter(each[2] for each in {*new, *(each for each in old if each not in partner.values())})
+
+    def name(each: Identity) -> str:
+        return each[2] if shown[each[2]] == 1 else f"{each[0].rpartition('/')[2]} {each[1]}/{each[2]}"
+
+    found = {(True, each): name(each) for each in new}
+    found |= {(False, earlier): name(later) for later, earlier in partner.items()}
+    return {(False, each): name(each) for each in old} | found
+
+
+def _group(read: ReadObject) -> str:
+    ends = ends_of_mirrors(read) if read.kind == "KafkaMirrorMaker2" else read.spec
+    at = ends[0] if isinstance(ends, tuple) else read.spec
+    return group_name(read.kind, "groupId", at, at.get("config") or {})
+
+
+def _named(
+    side: Side,
+    found: Mapping[Identity, ReadObject],
+    names: Mapping[Identity, str],
+    unclear: Collection[Identity],
+) -> tuple[Workers, ...]:
+    maps = {
+        (each.namespace, each.name): dict(each.body.get("data") or {})
+        for identity, each in side.read("ConfigMap").items()
+        if identity not in unclear
+    }
+    connectors = [each for identity, each in side.read("KafkaConnector").items() if identity not in unclear]
+    return tuple(
+        Workers(
+            names[identity],
+            read,
+            tuple(
+                each
+                for each in connectors
+                if read.kind == "KafkaConnect" and (each.namespace, workers_of(each)) == (read.namespace, read.name)
+            ),
+            maps,
+        )
+        for identity, read in found.items()
+    )
+
+
+def states_of_both(
+    before: Sequence[Workers], after: Sequence[Workers]
+) -> tuple[tuple[DeploymentState, ...], tuple[DeploymentState, ...]]:
+    """What both sides run. Flows are named after their workers, and after their source where there are several."""
+    states = [[_state(each) for each in side] for side in (before, after)]
+    several = _several_sources(states)
+    named = [[_with_flows(each, several) for each in side] for side in states]
+    shared = {
+        key
+        for side in named
+        for key, count in Counter((each.flow, each.role) for state in side for each in state.connectors).items()
+        if count > 1
+    }
+    parted = [
+        tuple(
+            replace(
+                state,
+                connectors=tuple(
+                    replace(each, part=each.name) if (each.flow, each.role) in shared else each
+                    for each in state.connectors
+                ),
+            )
+            for state in side
+        )
+        for side in named
+    ]
+    return parted[0], parted[1]
+
+
+def _several_sources(states: Iterable[Iterable[DeploymentState]]) -> set[str]:
+    return {
+        state.name for side in states for state in side if len({each.source_alias for each in state.connectors}) > 1
+    }
+
+
+def _with_flows(state: DeploymentState, several: set[str]) -> DeploymentState:
+    connectors = tuple(
+        replace(each, flow=f"{state.name} from {each.source_alias}" if state.name in several else state.name)
+        for each in state.connectors
+    )
+    return replace(state, connectors=connectors)
+
+
+def _state(workers: Workers) -> DeploymentState:
+    roles = Counter(role_of(each) for each in workers.connectors)
+    parts = {each.name: each.name for each in workers.connectors if roles[role_of(each)] > 1}
+    imported = Imported(workers.name, "", {}, {}, list(workers.objects), parts=parts)
+    placeholders = Placeholders(workers.read.namespace, providers_of(workers.config), workers.config_maps)
+    objects = objects_of(imported, placeholders)
+    written = deployment_state(workers.name, objects)
+    specs = {each["metadata"]["name"]: each["spec"] for each in objects.values() if each["kind"] in _WORKERS}
+    kafka = kafka_of(workers.read, None)
+    meant = effective(written, specs, placeholders, str(kafka))
+    (group,) = (_workers(*pair) for pair in zip(written.workers, meant.workers, strict=True))
+    connectors = tuple(_connector(*pair, group) for pair in zip(written.connectors, meant.connectors, strict=True))
+    return replace(meant, workers=(group,), connectors=connectors)
+
+
+def _workers(written: DeployedWorkers, meant: DeployedWorkers) -> DeployedWorkers:
+    """Workers that restart when their text changes, but not when it names a group and topics that they have anyway.
+
+    Only Pulumi's provider cares which fields name the group.
+    """
+    named = {key: value for key, value in meant.pods.items() if key.endswith("StorageTopic")}
+    return replace(
+        written,
+        group=meant.group,
+        offsets_topic=meant.offsets_topic,
+        replicas=meant.replicas,
+        pods={**written.pods, **named},
+        names_group=True,
+    )
+
+
+def _connector(written: DeployedConnector, meant: DeployedConnector, group: DeployedWorkers) -> DeployedConnector:
+    """A connector that restarts when its text changes, and that does what the text means."""
+    return replace(meant, submitted=written.submitted, workers=group)
+
+
+def folder_of(workers: Iterable[Workers]) -> dict[str, list[str]]:
+    """The files of the objects of each deployment, by its name."""
+    found: dict[str, list[str]] = {}
+    for each in workers:
+        found.setdefault(each.name, []).extend(read.file for read in each.objects)
+    return found
+
+
+def deployments_of(workers: Iterable[Workers]) -> dict[Identity, str]:
+    """The name of the deployment of each object."""
+    return {identity_of(read): each.name for each in workers for read in each.objects}

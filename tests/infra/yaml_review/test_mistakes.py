@@ -1,0 +1,46 @@
+"""The mistakes that a review of a folder names, to somebody who has neither a topology nor a validation."""
+
+from infra.yaml_review.report import comment_of
+from tests.infra.importing.resources import FLOW, MIRROR, OLD_MIRROR, edited
+from tests.infra.yaml_review.folders import changed, codes, reviewed
+
+CONVERTER = "    value.converter: org.apache.kafka.connect.converters.ByteArrayConverter\n"
+
+
+def test_a_resource_that_the_operator_refuses_fails_the_review() -> None:
+    """The cluster is renamed, and the mirror that names it is not: nothing of the resource reaches Connect."""
+    before = {"old.yaml": OLD_MIRROR}
+    found = changed(("{alias: east", "{alias: east1"), before=before)
+    (mistake,) = found.mistakes
+    assert found.has_errors
+    assert (mistake.problem.code, mistake.problem.where) == ("unknown-alias", "spec.clusters")
+    assert "No cluster has the alias `east`. The operator refuses the whole resource." in str(mistake.problem)
+    assert mistake.objects == ("KafkaMirrorMaker2 kafka/mm2 in old.yaml",)
+    assert codes(found) == set()
+
+
+def test_a_resource_that_was_refused_before_does_not_fail_it_again() -> None:
+    refused = OLD_MIRROR.replace("{alias: east", "{alias: east1")
+    found = reviewed({"old.yaml": refused}, {"old.yaml": refused.replace("tasksMax: 2", "tasksMax: 3")})
+    assert [each.is_new for each in found.mistakes] == [False]
+    assert not found.has_errors
+
+
+def test_nobody_is_told_what_only_a_validation_needs() -> None:
+    tls = "tls: {trustedCertificates: [{secretName: ca, pattern: '*.crt'}]}"
+    found = changed(("'east:9092'}", f"'east:9092', {tls}}}"), before={"mm2.yaml": MIRROR})
+    assert found.mistakes == ()
+
+
+def test_the_remedy_for_a_converter_is_a_property_of_the_connector() -> None:
+    """The converter is Connect's default, so there is no key of a topology to remove."""
+    found = reviewed({"flow.yaml": FLOW}, {"flow.yaml": edited(FLOW, (CONVERTER, ""))})
+    (mistake,) = [each for each in found.mistakes if each.problem.code == "bytes-become-text"]
+    assert "`value.converter: org.apache.kafka.connect.converters.ByteArrayConverter`" in mistake.problem.remedy
+    assert "transforms.converters" not in mistake.problem.remedy
+
+
+def test_what_keeps_two_resources_from_being_checked_together_is_named() -> None:
+    other = edited(MIRROR, ("name: mm2,", "name: other,"), ("'east:9092'", "'east:9093'"))
+    comment = comment_of(reviewed({"a.yaml": MIRROR}, {"a.yaml": MIRROR, "b.yaml": other.replace("mm2", "o")}))
+    assert "between these: `mm2`; `other`; alias `east` is `east:9092` in one of them and `east:9093`" in comment

@@ -1,0 +1,30 @@
+"""The README's example of a review prints what it shows."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from infra.commands.app import app
+from tests.infra.readmes import Readme
+from tests.repository import ROOT
+from tests.workflows.workflow import commit, git
+
+README = Readme(ROOT / "infra" / "README.md")
+
+
+def test_the_shown_review_is_what_the_command_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (resource,) = [block.text for block in README.blocks() if "metadata: {name: mm2," in block.text]
+    (shown,) = [block.text for block in README.blocks() if "kafka against origin/main" in block.text]
+    (call,) = [each for each in README.commands() if each.whole and "--yaml" in each.words]
+    git(tmp_path, "init", "--quiet")
+    (tmp_path / "kafka").mkdir()
+    file = tmp_path / "kafka" / "mm2.yaml"
+    file.write_text(resource)
+    commit(tmp_path)
+    git(tmp_path, "update-ref", "refs/remotes/origin/main", "HEAD")
+    file.write_text(resource.replace("orders,payments-.*", "orders").replace("groupsPattern", "groupPattern"))
+    monkeypatch.chdir(tmp_path)
+    printed = CliRunner().invoke(app, list(call.words[1:])).output
+    assert " ".join(re.sub(r" \([0-9a-f]{10}\)", "", printed).split()) == " ".join(shown.split())
