@@ -68,7 +68,8 @@ def read_facts(settings: StackSettings) -> Facts:
         live = {identity(body): found for body in seen if (found := _live(api, body)) is not None}
         searched = _allowed(api, version, bodies)
         others = [each for each in _others(api, version, searched) if identity(each) not in live]
-        config_maps = config_maps_of(api, list(live.values()))
+        mirrors = [each for each in others if each["kind"] == "KafkaMirrorMaker2"]
+        config_maps = config_maps_of(api, [*live.values(), *mirrors])
         without = frozenset(_missing_namespaces(api, bodies))
     return Facts(settings.stack, declared, live, known, others, searched, config_maps, without, not_served)
 

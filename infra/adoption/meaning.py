@@ -5,7 +5,7 @@ restarts is judged by the text that Connect receives: any other text restarts a 
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from components.changes.connector_restarts import connector_effects
@@ -35,9 +35,14 @@ _NOT_HERE = frozenset({"namespace-created"})
 _NOT_PASSED_ON = re.compile(r"app\.kubernetes\.io/(?!part-of$).*")
 
 
-def effects_of(facts: Facts) -> tuple[Effect, ...]:
-    """The effects of a take-over on the flows that run already, gravest first."""
-    found = [each for name, deployment in facts.declared.deployments.items() for each in _of(facts, name, deployment)]
+def effects_of(facts: Facts, waiting: Collection[str] = ()) -> tuple[Effect, ...]:
+    """The effects of a take-over on the flows that run already, gravest first; those of `waiting` do not run yet."""
+    running = {
+        name: deployment
+        for name, deployment in facts.declared.deployments.items()
+        if not any(flow.name in waiting for flow in deployment.flows)
+    }
+    found = [each for name, deployment in running.items() for each in _of(facts, name, deployment)]
     found += [each for name in facts.declared.others for each in _of_users(facts, name)]
     return tuple(sorted(set(found), key=lambda each: (-each.severity.rank, each.flow, each.code, each.what)))
 

@@ -1,16 +1,20 @@
 """What a take-over would do to each object, and what it needs an agreement for or refuses. Pure."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from components.changes.effect import Effect
 from components.contract.problems import Problem
 from components.render.planned_objects import Manifest
+from infra.adoption.agreements import Refusal
 from infra.adoption.facts import Facts
 from infra.adoption.meaning import effects_of
-from infra.adoption.refusals import Refusal, refusals_of
+from infra.adoption.move_refusals import refusals_of_moves
+from infra.adoption.moves import Move, Moves, moves_of
+from infra.adoption.refusals import refusals_of
 from infra.adoption.removed_fields import before_take_over
+from infra.importing.moved import effects_of_move
 from infra.kubernetes.api import Reference, reference
 from infra.kubernetes.managed_fields import Owner, owned_parts
 from infra.kubernetes.replacing_fields import replacing_fields
@@ -42,6 +46,7 @@ class Plan:
     """A whole take-over. `refusals` are those that nobody has agreed to; `unused` agreed to nothing.
 
     `searched` are the only namespaces in which something else that copies was looked for, if not the whole cluster.
+    `moves` are the mirrors that become flows.
     """
 
     stack: str
@@ -50,6 +55,7 @@ class Plan:
     refusals: tuple[Refusal, ...]
     unused: tuple[str, ...] = ()
     searched: tuple[str, ...] = ()
+    moves: Moves = field(default_factory=Moves)
 
     @property
     def taken(self) -> tuple[Reference, ...]:
@@ -58,27 +64,40 @@ class Plan:
 
     @property
     def exists(self) -> bool:
-        return any(each.fate is not Fate.CREATED for each in self.objects)
+        """Whether there is anything to take over or to move."""
+        return bool(self.moves.found) or any(each.fate is not Fate.CREATED for each in self.objects)
 
     @property
     def is_done(self) -> bool:
         """Whether the stack manages everything, and everything is as it declares it."""
-        return all(each.known and each.fate is Fate.EQUAL for each in self.objects)
+        waiting = any(each.waiting for each in self.moves.found)
+        return not waiting and all(each.known and each.fate is Fate.EQUAL for each in self.objects)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         return tuple(each.problem for each in self.refusals)
 
 
-def planned(facts: Facts, agreed: Collection[str]) -> Plan:
-    """The plan for what was seen, with these agreements."""
+def planned(facts: Facts, agreed: Collection[str], mirrors: Sequence[str] = ()) -> Plan:
+    """The plan for what was seen, with these agreements; KafkaMirrorMaker2s of these names become flows."""
+    moves = moves_of(facts, mirrors)
     objects = tuple(_planned(body, live, facts) for _, _, body, live in facts.objects())
-    effects = effects_of(facts)
+    waiting = {flow.name for each in moves.found if each.waiting for flow in each.flows}
+    effects = effects_of(facts, waiting)
+    effects += tuple(effect for each in moves.found if each.waiting for effect in _effects_of(facts, each))
     replaced = [each.object for each in objects if each.fate is Fate.REPLACED]
-    refusals = tuple(refusals_of(facts, effects, replaced))
+    refusals = (*refusals_of_moves(facts, moves), *refusals_of(facts, effects, replaced, moves.resources))
     left = tuple(each for each in refusals if each.agreement not in agreed)
     unused = tuple(sorted(set(agreed) - {each.agreement for each in refusals}))
-    return Plan(facts.stack, objects, effects, left, unused, facts.searched)
+    return Plan(facts.stack, objects, effects, left, unused, facts.searched, moves)
+
+
+def _effects_of(facts: Facts, move: Move) -> tuple[Effect, ...]:
+    names = {flow.name for flow in move.flows}
+    chosen = [each for each in facts.declared.deployments.values() if names & {flow.name for flow in each.flows}]
+    places = (((each["metadata"]["namespace"], each["metadata"]["name"]), each) for each in facts.config_maps)
+    data = {place: dict(each.get("data") or {}) for place, each in places}
+    return effects_of_move(move.live, move.index, chosen, data)
 
 
 def _planned(declared: Manifest, live: Manifest | None, facts: Facts) -> PlannedTakeOver:

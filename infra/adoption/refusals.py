@@ -1,55 +1,33 @@
 """Why a take-over is refused, and with which words it can be agreed to. Pure."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from components.changes.deployed_objects import deployment_state
 from components.changes.effect import Effect, Severity
 from components.contract.problems import Problem
 from components.render.planned_objects import Manifest
+from infra.adoption.agreements import REPLACED, Refusal, not_agreed
 from infra.adoption.facts import Facts
+from infra.adoption.other_managers import managed_elsewhere
+from infra.importing.effective import group_names
 from infra.kubernetes.api import Reference, reference
-from infra.kubernetes.managed_fields import PULUMI, owners
 from infra.review.object_changes import identity
 from infra.review.running_drift import PAUSE
 
-RELEASED, REPLACED = "released", "replaced"
-#: What one can agree to: an effect of this severity on a flow, a replaced object, or that a tool has let go.
-AGREEMENTS = (*(each.value for each in Severity if each is not Severity.NONE), REPLACED, RELEASED)
-#: What tools of GitOps leave on an object that they apply, and what one of them is called.
-_MARKS = {
-    "argocd.argoproj.io/tracking-id": "argocd",
-    "argocd.argoproj.io/instance": "argocd",
-    "kustomize.toolkit.fluxcd.io/name": "kustomize-controller",
-    "helm.toolkit.fluxcd.io/name": "helm-controller",
-}
-_LET_GO = {
-    "argocd": "make Argo CD let go of it first, without deleting it: `kubectl delete application NAME -n argocd "
-    "--cascade=orphan`",
-    "kustomize-controller": "make Flux let go of it first, without deleting it: set `prune: false` in the "
-    "Kustomization, let it reconcile, and delete it",
-    "helm-controller": "make Flux let go of it first, without deleting it: `flux suspend helmrelease NAME`, and then "
-    "delete the HelmRelease, because a suspended one is not uninstalled",
-}
-_SHOWN = 3
 
+def refusals_of(
+    facts: Facts, effects: Sequence[Effect], replaced: Sequence[Reference], moved: Collection[Reference] = ()
+) -> Iterator[Refusal]:
+    """Everything that stands against a take-over of what was seen.
 
-@dataclass(frozen=True)
-class Refusal:
-    """Why a take-over is refused; `agreement` is what to pass to `--agree` to have it all the same, "" if nothing."""
-
-    problem: Problem
-    agreement: str = ""
-
-
-def refusals_of(facts: Facts, effects: Sequence[Effect], replaced: Sequence[Reference]) -> Iterator[Refusal]:
-    """Everything that stands against a take-over of what was seen."""
+    What the KafkaMirrorMaker2s of `moved` copy does not: it stops before the stack copies it.
+    """
     yield from _not_possible(facts)
-    yield from _copied_elsewhere(facts)
+    yield from _copied_elsewhere(facts, moved)
     yield from _of_objects(facts)
-    yield from _managed_elsewhere(facts)
-    yield from _not_agreed(effects)
+    taken = [live for _, _, body, live in facts.objects() if live is not None and identity(body) not in facts.known]
+    yield from managed_elsewhere([*taken, *(each for each in facts.others if reference(each) in moved)])
+    yield from not_agreed(effects)
     for each in replaced:
         yield _replaced(each)
 
@@ -78,9 +56,9 @@ def _not_possible(facts: Facts) -> Iterator[Refusal]:
         )
 
 
-def _copied_elsewhere(facts: Facts) -> Iterator[Refusal]:
+def _copied_elsewhere(facts: Facts, moved: Collection[Reference]) -> Iterator[Refusal]:
     """Flows that would be created although something else copies between the same clusters."""
-    running = {ends: body for body in facts.others for ends in _ends(body)}
+    running = {ends: body for body in facts.others if reference(body) not in moved for ends in _ends(body)}
     groups = {group: body for body in facts.others if (group := _group(body)) is not None}
     for name, deployment in facts.declared.deployments.items():
         objects = facts.declared.objects(name)
@@ -105,9 +83,9 @@ def _beside(stack: str, flow: str, other: str) -> Refusal:
         "other-kind-runs",
         f"{other} copies between the same clusters, and the stack declares something else for it",
         "Both would copy every record that both select, and the new one begins without the offsets of the other.",
-        "declare it as the kind and with the names that run: `replicate import` writes that. Change the kind "
-        f"afterwards, with the connectors stopped and their offsets carried over (`replicate offsets {stack} {flow} "
-        f"set`). If it copies other topics, pass `--agree {agreement}`.",
+        "declare it as the kind and with the names that run: `replicate import` writes that. A KafkaMirrorMaker2 "
+        f"becomes a flow with its offsets: `replicate adopt {stack} --from NAMESPACE/NAME`. If it copies other topics, "
+        f"pass `--agree {agreement}`.",
     )
     return Refusal(problem, agreement)
 
@@ -129,9 +107,9 @@ def _group(body: Manifest) -> tuple[str, str] | None:
     if body["kind"] not in _RUNNING:
         return None
     spec = body["spec"]
-    at: Manifest = spec.get("target") or spec
-    group = at.get("groupId") or (at.get("config") or {}).get("group.id")
-    return (str(at.get("bootstrapServers")), str(group)) if group else None
+    clusters = {each["alias"]: each for each in spec.get("clusters") or []}
+    at: Manifest = clusters.get(spec.get("connectCluster")) or spec.get("target") or spec
+    return str(at.get("bootstrapServers")), group_names(body["kind"], spec)["groupId"]
 
 
 def _ends(body: Manifest) -> Iterator[tuple[str, str]]:
@@ -197,76 +175,6 @@ def _of_objects(facts: Facts) -> Iterator[Refusal]:
                     f"{live['kind'].lower()} {metadata['name']} -n {metadata.get('namespace')} {PAUSE}-`.",
                 )
             )
-
-
-def _managed_elsewhere(facts: Facts) -> Iterator[Refusal]:
-    by_tool: dict[str, list[str]] = defaultdict(list)
-    for _, _, declared, live in facts.objects():
-        if live is not None and identity(declared) not in facts.known:
-            for tool in sorted(set(_tools(live))):
-                by_tool[tool].append(str(reference(live)))
-    for tool, names in sorted(by_tool.items()):
-        first, agreement = _several(names), f"{RELEASED}:{tool}"
-        if tool == PULUMI:
-            problem = Problem(
-                first,
-                "other-stack-manages",
-                "Pulumi deployed it, and it is not in the state of this stack",
-                "Another stack, or this one in another backend, would change it back or delete it.",
-                "choose the right backend with `pulumi login`; or make the other stack forget it with `pulumi state "
-                f"delete URN`, which deletes nothing in the cluster, and then pass `--agree {agreement}`.",
-            )
-        else:
-            problem = Problem(
-                first,
-                "gitops-manages",
-                f"{tool} applies it",
-                "It would change the object back to what is in Git, or delete it.",
-                f"{_LET_GO[tool]}. Then pass `--agree {agreement}`.",
-            )
-        yield Refusal(problem, agreement)
-
-
-def _tools(live: Manifest) -> Iterator[str]:
-    """Whoever else deploys a live object, as far as it shows."""
-    for owner in owners(live):
-        if owner.by_gitops:
-            yield next(tool for tool in _LET_GO if owner.manager.startswith(tool))
-        elif owner.manager.startswith(PULUMI):
-            yield PULUMI
-    metadata = live["metadata"]
-    for name in {**(metadata.get("labels") or {}), **(metadata.get("annotations") or {})}:
-        if name in _MARKS:
-            yield _MARKS[name]
-
-
-def _several(names: Sequence[str]) -> str:
-    left = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {left} more" if left > 0 else "")
-
-
-def _not_agreed(effects: Sequence[Effect]) -> Iterator[Refusal]:
-    grave: dict[tuple[str, Severity], list[str]] = defaultdict(list)
-    for effect in effects:
-        if effect.severity is not Severity.NONE:
-            grave[effect.flow, effect.severity].append(effect.code)
-    for (flow, severity), codes in grave.items():
-        agreement = f"{severity}:{flow}"
-        problem = Problem(
-            f"flow {flow}",
-            "not-agreed",
-            f"the take-over has effects of severity `{severity}`: {', '.join(dict.fromkeys(codes))}",
-            _WHY[severity],
-            f"correct the topology until it declares what runs, or pass `--agree {agreement}`.",
-        )
-        yield Refusal(problem, agreement)
-
-
-_WHY = {
-    Severity.RESTART: "Replication would stop for seconds, or for minutes while workers come and go.",
-    Severity.RE_READ: "Records would be copied twice, or read again after a failover.",
-    Severity.DATA: "Records or offsets would be left out, left behind or orphaned.",
-}
 
 
 def _replaced(each: Reference) -> Refusal:

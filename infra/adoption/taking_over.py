@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from infra.adoption.plan import Plan
 from infra.engine import deployment
 from infra.engine.adoption import import_objects
+from infra.engine.changed_objects import Change
 from infra.engine.command import Say
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes
@@ -22,15 +23,18 @@ _WHY = "A take-over makes the tools that wrote an object yield to Pulumi."
 _PERMISSION = "let the account of the stack's Kubernetes context patch what `replicate render` writes."
 
 
-def take_over(settings: StackSettings, plan: Plan, say: Say) -> Mapping[str, int]:
-    """Do what the plan says; returns the number of objects by what the deployment did to them."""
+def take_over(settings: StackSettings, plan: Plan, say: Say, change: Change | None = None) -> Mapping[str, int]:
+    """Do what the plan says; returns the number of objects by what the deployment did to them.
+
+    `change` is applied to each object before it is deployed.
+    """
     flows = deployment.prepare(settings, say)
     with api_client(settings, stack_environment(settings).kubernetes_access()) as api:
         with asking_kubernetes(f"stack {settings.stack}", _WHY, _PERMISSION):
             for each in plan.taken:
                 make_yield(api, each)
-        import_objects(settings, api, flows, plan.taken, say)
-    return deployment.up(settings, say)
+        import_objects(settings, api, flows, plan.taken, say, change)
+    return deployment.up(settings, say, change=change, moving=change is not None)
 
 
 def make_yield(api: KubernetesApi, target: Reference) -> None:

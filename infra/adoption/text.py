@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.markup import escape
 
-from components.changes.effect import number
+from components.changes.effect import listed, number
+from infra.adoption.moves import Move
+from infra.adoption.moving import Moved
 from infra.adoption.plan import Fate, Plan, PlannedTakeOver
 from infra.kubernetes.managed_fields import Owner
 from infra.review.printed_lines import print_fact
@@ -40,8 +42,50 @@ def print_plan(plan: Plan, console: Console) -> None:
     for effect in plan.effects:
         text = f"{escape(f'{effect.flow}: {effect.what}')} [dim]({effect.code})[/]"
         print_fact(console, f"[{SEVERITY_COLORS[effect.severity]}]{effect.severity:<7}[/] {text}", 2)
+    for move in plan.moves.found:
+        for line in _move_lines(move):
+            print_fact(console, escape(line), 2)
     for note in _notes(plan):
         print_fact(console, escape(note), 2)
+
+
+def print_moved(moved: Sequence[Moved], console: Console) -> None:
+    """Print how many offsets were carried, and the topics of which none was."""
+    for each in moved:
+        names = ", ".join(flow.name for flow in each.move.flows)
+        line = f"{each.move.title}: {number(each.offsets, 'offset')} carried to {names}, and read back from Connect"
+        console.print(f"[green]✓[/] {escape(line)}", soft_wrap=True)
+        if each.left_out:
+            left = f"  Not carried, because {names} does not replicate them: {listed(each.left_out)}"
+            console.print(escape(left), soft_wrap=True)
+
+
+def print_left(plan: Plan, console: Console) -> None:
+    """Print what is left of the KafkaMirrorMaker2s, and how to delete it."""
+    for resource in dict.fromkeys(each.resource for each in plan.moves.found):
+        moved = [each for each in plan.moves.found if each.resource == resource]
+        if len(moved) == len(moved[0].live["spec"]["mirrors"]):
+            how = f"kubectl delete kafkamirrormaker2 {resource.name} -n {resource.namespace}"
+            console.print(escape(f"{resource} is stopped. Delete it once the proof passes: {how}"), soft_wrap=True)
+        else:
+            names = ", ".join(f"{each.source}->{each.target}" for each in moved)
+            left = f"{names} of {resource} is stopped, and its other mirrors run. Remove it from `spec.mirrors`."
+            console.print(escape(left), soft_wrap=True)
+
+
+def _move_lines(move: Move) -> Iterator[str]:
+    names = ", ".join(flow.name for flow in move.flows)
+    if not move.waiting:
+        yield f"{move.title} was moved to {names} already"
+        return
+    yield (
+        f"{move.title} becomes {names}: {', '.join(place.name for place in move.places)} stop, the offsets of "
+        f"{move.connector} are carried to {', '.join(place.name for place in move.waiting if place.role == 'source')}"
+    )
+    yield (
+        "Not carried, because Connect keeps none that they use: offsets of checkpoint and heartbeat connectors. The "
+        "checkpoint connector goes on from the topics of checkpoints and offset syncs, which stay the same."
+    )
 
 
 def _counts(objects: Sequence[PlannedTakeOver]) -> str:
@@ -75,6 +119,8 @@ def _notes(plan: Plan) -> Iterator[str]:
             "Helm still has these objects in a release: `helm upgrade` would change them and `helm uninstall` delete "
             "them. Make Helm forget the release: `kubectl delete secret -l owner=helm,name=RELEASE`."
         )
+    for staying in plan.moves.staying:
+        yield f"Mirror {staying} is copied by no flow of {plan.stack}, and stays as it is."
     if plan.searched:
         yield (
             "Whether anything else copies between the same clusters was looked up only in "

@@ -10,16 +10,14 @@ from functools import partial
 import pulumi
 
 from components.flows.resolved import ResolvedFlow
+from infra.engine.changed_objects import KUBERNETES, Change
 from infra.engine.command import Say
-from infra.engine.deployment import settle_unfinished
+from infra.engine.deployment import program_of, settle_unfinished
 from infra.engine.failures import NoSuchStackError
 from infra.engine.stack import open_stack
 from infra.engine.unfinished import State, pending_creates
 from infra.kubernetes.api import KubernetesApi, Reference, reference
-from infra.program import deploy
 from infra.settings import StackSettings
-
-_KUBERNETES = "kubernetes:"
 
 
 def known_objects(settings: StackSettings) -> frozenset[Reference]:
@@ -34,7 +32,7 @@ def known_objects(settings: StackSettings) -> frozenset[Reference]:
 def objects_in(state: State) -> frozenset[Reference]:
     """The Kubernetes objects of a state, without those that wait for their deletion."""
     present = [each for each in state.get("resources") or [] if not each.get("delete")]
-    found = {reference(each["inputs"]) for each in present if each["type"].startswith(_KUBERNETES)}
+    found = {reference(each["inputs"]) for each in present if each["type"].startswith(KUBERNETES)}
     return frozenset(found | {each.object for each in pending_creates(state)})
 
 
@@ -44,14 +42,15 @@ def import_objects(
     flows: Sequence[ResolvedFlow],
     objects: Collection[Reference],
     say: Say,
+    change: Change | None = None,
 ) -> None:
-    """Import these objects, and create those that the flows declare and that do not exist.
+    """Import these objects, and create those that the flows declare and that do not exist, after `change`.
 
     An object that is in the state already is left alone. Raises CannotRunError if the engine fails.
     """
     with open_stack(settings) as stack:
         settle_unfinished(stack, api, flows, say)
-        program = partial(_importing, frozenset(objects), partial(deploy, settings.stacks, settings.allow_unproven))
+        program = partial(_importing, frozenset(objects), program_of(settings, change))
         stack.up(on_output=say, on_error=say, suppress_outputs=True, show_secrets=False, program=program)
 
 
@@ -60,7 +59,7 @@ def _importing(objects: Collection[Reference], program: Callable[[], None]) -> N
 
     def as_it_is(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
         inputs = args.props
-        if not args.type_.startswith(_KUBERNETES) or not isinstance(inputs.get("metadata"), Mapping):
+        if not args.type_.startswith(KUBERNETES) or not isinstance(inputs.get("metadata"), Mapping):
             return None
         found = reference(inputs)
         if found not in objects:

@@ -1,7 +1,8 @@
 """Previews, deploys, destroys and reads one stack; checks run before the engine starts."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pulumi import automation
@@ -9,6 +10,7 @@ from pulumi import automation
 from components.contract.problems import CannotRunError, raise_errors
 from components.flows.resolved import ResolvedFlow
 from components.render.deployments import deployments
+from infra.engine.changed_objects import Change, with_changed_objects
 from infra.engine.command import Say
 from infra.engine.failures import NoSuchStackError
 from infra.engine.stack import open_stack
@@ -21,6 +23,8 @@ from infra.kubernetes.config_maps import require_config_maps
 from infra.kubernetes.monitoring_kinds import require_prometheus_operator
 from infra.kubernetes.readiness import wait_until_ready
 from infra.kubernetes.secret_readers import restart_readers, secret_versions
+from infra.kubernetes.unfinished_moves import require_no_unfinished_move
+from infra.program import deploy
 from infra.promotion.rule.state import unproven
 from infra.settings import StackSettings
 from infra.stack_checks import raise_by_gitops, resolved_flows
@@ -39,24 +43,42 @@ def preview(settings: StackSettings, say: Say, *, diff: bool = False, refresh: b
     return {str(kind): count for kind, count in result.change_summary.items()}
 
 
-def up(settings: StackSettings, say: Say, *, refresh: bool = False) -> Changes:
+def up(
+    settings: StackSettings, say: Say, *, refresh: bool = False, change: Change | None = None, moving: bool = False
+) -> Changes:
     """Deploy the stack; returns the number of objects by kind of change.
 
-    `refresh` first reads the cluster into Pulumi's state, so that what was edited or deleted there is deployed again.
-    Connectors that read a Secret which has changed are restarted.
+    `change` is applied to each object before it is deployed. `moving`: this deployment is a step of a move from a
+    KafkaMirrorMaker2; any other is refused while one is unfinished. `refresh` first reads the cluster into Pulumi's
+    state, so that what was edited or deleted there is deployed again. Connectors that read a Secret which has changed
+    are restarted.
     """
     flows = prepare(settings, say)
     with open_stack(settings, overwrite=refresh) as stack:
         api = api_client(settings, stack_environment(settings).kubernetes_access())
+        if not moving:
+            require_no_unfinished_move(api, settings.stack, flows)
         settle_unfinished(stack, api, flows, say)
         secrets = secret_versions(api, flows)
         # Nobody reads the configuration that Pulumi would decrypt for the summary.
         result = stack.up(
-            on_output=say, on_error=say, color=_color(), suppress_outputs=True, refresh=refresh, show_secrets=False
+            on_output=say,
+            on_error=say,
+            color=_color(),
+            suppress_outputs=True,
+            refresh=refresh,
+            show_secrets=False,
+            program=program_of(settings, change),
         )
         for sentence in restart_readers(api, flows, secrets):
             say(sentence)
     return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
+
+
+def program_of(settings: StackSettings, change: Change | None) -> Callable[[], None]:
+    """The program of a stack; `change` is applied to each of its objects."""
+    program = partial(deploy, settings.stacks, settings.allow_unproven)
+    return partial(with_changed_objects, change, program) if change is not None else program
 
 
 def prepare(settings: StackSettings, say: Say) -> tuple[ResolvedFlow, ...]:

@@ -1,10 +1,11 @@
 """Access to a stack's Kubernetes cluster, and what to tell the user when the cluster refuses or does not answer."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 import yaml
+from kubernetes.config import list_kube_config_contexts
 from kubernetes.config.config_exception import ConfigException
 
 from components.contract.problems import CannotRunError
@@ -56,6 +57,16 @@ def connected(
             "The command reads from this cluster.",
             remedy,
         ) from error
+
+
+def current_context() -> str | None:
+    """The context that is used where none is named; None if there is no kubeconfig with one."""
+    read: Callable[[str | None], tuple[object, Mapping[str, object] | None]] = list_kube_config_contexts
+    try:
+        _, active = read(os.environ.get("KUBECONFIG") or None)
+    except (ConfigException, OSError, ValueError, TypeError, yaml.YAMLError):
+        return None
+    return str(active["name"]) if active else None
 
 
 @contextmanager

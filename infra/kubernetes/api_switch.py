@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from components.flows.operators import StrimziApi
 from components.flows.resolved import ResolvedFlow
 from components.render.api_switch import REQUIRED, WHY, lacks_fields_of_v1, refused_switch
+from components.render.planned_objects import OURS
 from infra.kubernetes.access import asking_kubernetes
 from infra.kubernetes.api import KubernetesApi, reference
-
-_OURS = "app.kubernetes.io/managed-by=kafka-replication"
 
 
 def require_ready_for_v1(api: KubernetesApi, flows: Sequence[ResolvedFlow]) -> None:
@@ -23,7 +22,7 @@ def require_ready_for_v1(api: KubernetesApi, flows: Sequence[ResolvedFlow]) -> N
     refused = []
     with asking_kubernetes("the workers of the stack", WHY, "let your user list KafkaConnects and KafkaMirrorMaker2s."):
         for kind in REQUIRED:
-            for live in api.list_where_allowed(flows[0].strimzi.api_version, kind, namespaces, label_selector=_OURS):
+            for live in api.list_where_allowed(flows[0].strimzi.api_version, kind, namespaces, label_selector=OURS):
                 metadata = live["metadata"]
                 if (metadata["namespace"], metadata["name"]) in ours and lacks_fields_of_v1(live):
                     refused.append(str(reference(live)))

@@ -11,6 +11,7 @@ _Path = tuple[str, ...]
 _BY_KIND: Mapping[tuple[str, str], tuple[_Path, ...]] = {
     ("", "ConfigMap"): (("data",), ("binaryData",), ("immutable",)),
     ("", "Secret"): (("type",),),
+    ("batch", "Job"): (("spec", "completions"), ("spec", "parallelism"), ("spec", "selector"), ("spec", "template")),
     ("rbac.authorization.k8s.io", "RoleBinding"): (("roleRef",),),
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): (("roleRef",),),
 }

@@ -30,6 +30,33 @@ V1 = "kafka.strimzi.io/v1"
 KINDS = [(V1, kind) for kind in ("KafkaConnect", "KafkaMirrorMaker2", "KafkaConnector")]
 KINDS += [("v1", "ConfigMap"), *(("rbac.authorization.k8s.io/v1", kind) for kind in ("Role", "RoleBinding"))]
 AGREED = ("--agree", "restart:workers")
+#: What is in the namespace of the flow, and is not the stack's.
+OTHERS = """
+apiVersion: v1
+kind: Secret
+metadata: {name: west-mirror, namespace: kafka}
+stringData: {password: known}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: theirs, namespace: kafka}
+---
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaConnect
+metadata: {name: theirs, namespace: kafka}
+spec:
+  replicas: 1
+  bootstrapServers: elsewhere:9092
+  groupId: theirs
+  configStorageTopic: theirs-configs
+  offsetStorageTopic: theirs-offsets
+  statusStorageTopic: theirs-status
+---
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaConnector
+metadata: {name: sink, namespace: kafka, labels: {strimzi.io/cluster: theirs}}
+spec: {class: com.example.Sink, tasksMax: 1, config: {}}
+"""
 
 
 @dataclass
@@ -260,6 +287,37 @@ def test_objects_of_another_stack_are_not_taken_from_it(world: World) -> None:
     assert states(world, made) == before
 
 
+def test_destroy_names_and_deletes_what_was_adopted_and_leaves_everything_else(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Secrets that the flow refers to, and what others have in its namespace, are not the stack's."""
+    # This API server has no garbage collector, which a deletion in the foreground waits for.
+    delete = KubernetesApi.delete
+    monkeypatch.setattr(KubernetesApi, "delete", lambda api, target, **_: delete(api, target))
+    connect, source, checkpoint = yaml.safe_load_all(FLOW)
+    secret = {"secretName": "west-mirror", "password": "password"}
+    connect["spec"]["authentication"] = {"type": "scram-sha-512", "username": "mirror", "passwordSecret": secret}
+    text = yaml.safe_dump_all([connect, source, checkpoint])
+    made = world.made_by("helm", text)
+    others = world.made_by("helm", OTHERS)
+    world.imported(text)
+    assert world.code("adopt", "prod", "--yes", *AGREED) == 0
+    adopted = known_objects(read_settings("prod", world.project / "stacks"))
+    assert set(made) < adopted
+    before = states(world, others)
+    refused, said = world.call("destroy", "prod")
+    assert refused != 0
+    assert f"prod: this deletes {len(adopted)} objects, and no other:" in said
+    assert said.count(" - ") == len(adopted)
+    assert all(f" - {each}" in said for each in adopted)
+    assert all(world.live(each) for each in adopted), "nobody has agreed"
+    code, said = world.call("destroy", "prod", "--yes")
+    assert code == 0, said
+    assert [each for each in adopted if world.server.api.get(each) is not None] == []
+    assert states(world, others) == before
+    assert "prod: Pulumi knows no object of this stack" in world.said("destroy", "prod", "--yes")
+
+
 def test_nothing_that_runs_is_nothing_to_adopt(world: World) -> None:
     world.imported()
     code, said = world.call("adopt", "prod", "--yes")
@@ -313,3 +371,31 @@ def test_an_agreement_that_says_nothing_is_refused(world: World, agreement: str)
     code, said = world.call("adopt", "prod", "--agree", agreement)
     assert code == 2
     assert "is no agreement" in said
+
+
+def test_a_program_reads_the_plan_and_what_was_done(world: World) -> None:
+    """The engine's own lines must not get between the document and its reader."""
+    made = world.made_by("kubectl-create")
+    world.imported()
+
+    def document(*words: str) -> tuple[int, Any]:
+        answer = CliRunner().invoke(app, ["--project", str(world.project), "adopt", "prod", "--json", *words])
+        return answer.exit_code, json.loads(answer.stdout)
+
+    code, refused = document("--yes")
+    assert (code, refused["done"], refused["carriedOut"]) == (1, False, False)
+    agreements = sorted({each["agreement"] for each in refused["refusals"]})
+    assert agreements
+    assert {each.partition(":")[0] for each in agreements} == {"restart"}
+    words = [word for each in agreements for word in ("--agree", each)]
+    code, plan = document(*words)
+    assert (code, plan["refusals"], plan["carriedOut"], plan["severity"]) == (0, [], False, "restart")
+    assert {each["name"] for each in plan["objects"] if each["fate"] != "created"} == {each.name for each in made}
+    assert {owner["manager"] for each in plan["objects"] for owner in each["owners"]} == {"kubectl-create"}
+    uids = world.uids(made)
+    code, done = document(*words, "--yes")
+    assert (code, done["done"], done["carriedOut"]) == (0, True, True)
+    assert sum(done["changes"].values()) > 0
+    assert world.uids(made) == uids
+    code, again = document()
+    assert (code, again["done"], again["carriedOut"]) == (0, True, False)

@@ -12,14 +12,17 @@ import pytest
 import yaml
 from rich.console import Console
 
+from components.changes.effect import Severity
 from components.contract.problems import Problem, ReplicationError
 from components.contract.published_verdict import LABELS, config_map_name, verdict_data
 from components.contract.report import CheckOutcome, FlowOutcome
 from components.flows.digest import flow_digest
 from infra.engine import deployment
-from infra.kubernetes.api import KubernetesApi, Reference
+from infra.kubernetes.api import KubernetesApi, Reference, reference
 from infra.promotion.rule.plan import required_plan
 from infra.promotion.run import promotion
+from infra.review.live_comparison import compare_with_cluster
+from infra.review.object_changes import ChangeKind
 from infra.review.render import rendered_files
 from infra.settings import read_settings
 from infra.stack_checks import resolved_flows
@@ -54,14 +57,16 @@ class GitOps:
 
     argocd_kubeconfig: Path = Path()
 
-    def declare(self, **overrides: Any) -> None:
+    def declare(self, there: str = "there", **overrides: Any) -> None:
+        # Addresses of its own: what other tests left in the API server belongs to other clusters.
         clusters = {
-            "useast": a_cluster(authentication=LOGIN),
-            "uswest": a_cluster("us-west-2", authentication=LOGIN),
+            alias: a_cluster(
+                region, authentication=LOGIN, bootstrapServers=f"kafka.{alias}.{self.name}.example.com:9093"
+            )
+            for alias, region in {"useast": "us-east-1", "uswest": "us-west-2"}.items()
         }
-        there = a_flow(**overrides)
         back = a_flow(source="uswest", target="useast", topics=["ledger"])
-        replications = {f"{self.name}-there": there, f"{self.name}-back": back}
+        replications = {f"{self.name}-{there}": a_flow(**overrides), f"{self.name}-back": back}
         topology = a_topology(clusters=clusters, replications=replications)
         (self.stacks / "topologies" / "test.yaml").write_text(yaml.safe_dump(topology))
 
@@ -192,3 +197,32 @@ def test_a_key_that_a_secret_lacks_is_refused_and_its_labels_are_nobodys_busines
     assert problem.code == "secret-not-applied"
     assert f"{first} (changed: " in problem.what
     assert "hunter2" not in str(problem)
+
+
+def test_a_replication_that_left_and_was_not_pruned_is_refused_and_shown(gitops: GitOps) -> None:
+    """It goes on replicating, and a validation of this revision would pass beside it."""
+    left = f"{gitops.name}-there"
+    gitops.sync("one")
+    gitops.sync("two")
+    assert gitops.promote() == 0
+    gitops.declare("other", topics=["audit"])
+    gitops.sync("one")
+    (problem,) = gitops.refused("one")
+    assert problem.code == "not-deleted"
+    assert f"KafkaConnect mirror-{left}/{left} and " in problem.what
+    assert (
+        f"kubectl delete kafkaconnector,kafkaconnect,kafkamirrormaker2,role,rolebinding,configmap -n mirror-{left} "
+        in (problem.remedy)
+    )
+    compared = compare_with_cluster("one", gitops.stacks)
+    # No operator is there that would report anything as ready.
+    found = [(each.code, each.where) for each in compared.drift if each.code != "not-ready"]
+    assert found == [("replication-not-deleted", f"replication {left}")]
+    assert {(each.severity, each.code) for each in compared.effects} == {(Severity.DATA, "replication-removed")}
+    assert {each.deployment for each in compared.objects if each.change is ChangeKind.REMOVED} == {left}
+    # The flow of the other stack is in the same cluster, and is its own.
+    assert {each.code for each in compare_with_cluster("two", gitops.stacks).drift} <= {"not-ready"}
+    for kind in ("KafkaConnector", "KafkaConnect"):
+        for each in gitops.kubectl.list_all("kafka.strimzi.io/v1", kind, namespace=f"mirror-{left}"):
+            gitops.kubectl.delete(reference(each))
+    assert gitops.promote("one") == 0

@@ -12,6 +12,8 @@ from components.flows.resolved import resolve_flows
 from components.render.deployments import deployments
 from components.render.kafka_users import kafka_user_objects
 from components.render.monitoring import monitoring_objects
+from components.render.validation_jobs import validation_objects
+from components.topology.in_cluster import InCluster
 from components.topology.parsing import parse_topology
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
 from infra.kubernetes.monitoring_kinds import KINDS as MONITORING_KINDS
@@ -52,7 +54,11 @@ def objects() -> list[dict[str, Any]]:
     topology = parse_topology(a_topology(clusters=clusters, replications=replications, monitoring=monitoring))
     flows = resolve_flows(topology, None, {})
     planned = [each for deployed in deployments(flows) for each in deployed.objects]
-    of_stack = (*kafka_user_objects(topology, None), *monitoring_objects(topology, "permitted", None))
+    of_stack = (
+        *kafka_user_objects(topology, None),
+        *monitoring_objects(topology, "permitted", None),
+        *validation_objects(flows, "permitted", InCluster(image=f"validation@sha256:{'0' * 64}")),
+    )
     return [each.manifest for each in (*planned, *of_stack)]
 
 
@@ -144,7 +150,7 @@ def test_the_shown_role_names_the_kinds_that_are_rendered_and_no_others() -> Non
 
 def test_the_shown_role_allows_nothing_else(account: KubernetesApi) -> None:
     with pytest.raises(ApiError) as refused:
-        account.get(Reference("v1", "ServiceAccount", NAMESPACE, ACCOUNT))
+        account.get(Reference("v1", "Pod", NAMESPACE, ACCOUNT))
     assert refused.value.forbidden
 
 

@@ -1,6 +1,7 @@
 """The plan of a take-over: what it says of each object, and what it refuses with which words. No cluster is asked."""
 
 import copy
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +11,10 @@ import pytest
 
 from components.changes.effect import Severity
 from components.render.planned_objects import Manifest
+from infra.adoption.agreements import AGREEMENTS
+from infra.adoption.document import document_of
 from infra.adoption.facts import Facts
 from infra.adoption.plan import Fate, Plan, planned
-from infra.adoption.refusals import AGREEMENTS
 from infra.kubernetes.managed_fields import Owner
 from infra.review.object_changes import identity
 from infra.review.running_drift import PAUSE
@@ -311,3 +313,25 @@ def test_a_plan_changes_nothing_of_what_it_was_given(tmp_path: Path) -> None:
     before = copy.deepcopy(seen.live)
     planned(seen, ())
     assert seen.live == before
+
+
+def test_a_machine_reads_the_same_and_no_credential(tmp_path: Path) -> None:
+    def edit(objects: dict[str, Manifest]) -> None:
+        objects["source-connector"]["spec"]["tasksMax"] = 7
+        objects["source-connector"]["spec"]["config"]["ssl.keystore.password"] = "hunter2"
+
+    plan = planned(facts(declared(tmp_path), edit), ("restart:none",))
+    document = json.loads(json.dumps(document_of(plan)))
+    assert (document["stack"], document["done"], document["carriedOut"], document["changes"]) == (
+        "test",
+        False,
+        False,
+        {},
+    )
+    assert len(document["objects"]) == len(plan.objects)
+    (changed,) = [each for each in document["objects"] if each["fate"] == "changed"]
+    assert {"path": "spec.tasksMax", "before": 7, "after": 3} in changed["fields"]
+    assert changed["owners"][0]["manager"] == "kubectl-create"
+    assert [(each["code"], each["agreement"]) for each in document["refusals"]] == [("not-agreed", "restart:orders")]
+    assert document["unusedAgreements"] == ["restart:none"]
+    assert "hunter2" not in json.dumps(document)

@@ -1,0 +1,44 @@
+"""Why a take-over is refused, and the words that it can be agreed to with. Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from components.changes.effect import Effect, Severity
+from components.contract.problems import Problem
+
+RELEASED, REPLACED = "released", "replaced"
+#: What one can agree to: an effect of this severity on a flow, a replaced object, or that a tool has let go.
+AGREEMENTS = (*(each.value for each in Severity if each is not Severity.NONE), REPLACED, RELEASED)
+
+_WHY = {
+    Severity.RESTART: "Replication would stop for seconds, or for minutes while workers come and go.",
+    Severity.RE_READ: "Records would be copied twice, or read again after a failover.",
+    Severity.DATA: "Records or offsets would be left out, left behind or orphaned.",
+}
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a take-over is refused; `agreement` is what to pass to `--agree` to have it all the same, "" if nothing."""
+
+    problem: Problem
+    agreement: str = ""
+
+
+def not_agreed(effects: Sequence[Effect]) -> Iterator[Refusal]:
+    """A refusal for each severity of the effects on a flow."""
+    grave: dict[tuple[str, Severity], list[str]] = defaultdict(list)
+    for effect in effects:
+        if effect.severity is not Severity.NONE:
+            grave[effect.flow, effect.severity].append(effect.code)
+    for (flow, severity), codes in grave.items():
+        agreement = f"{severity}:{flow}"
+        problem = Problem(
+            f"flow {flow}",
+            "not-agreed",
+            f"the take-over has effects of severity `{severity}`: {', '.join(dict.fromkeys(codes))}",
+            _WHY[severity],
+            f"correct the topology until it declares what runs, or pass `--agree {agreement}`.",
+        )
+        yield Refusal(problem, agreement)

@@ -1,0 +1,89 @@
+"""`replicate adopt --json` as a program reads it. What a cluster and the engine answer is given; the take-over itself
+is tested with real ones in contract/test_adoption."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from components.contract.problems import RefusedError
+from infra.adoption import facts as facts_module
+from infra.adoption import taking_over
+from infra.adoption.facts import Facts
+from infra.adoption.plan import Plan
+from infra.commands.app import app
+from infra.engine import deployment
+from infra.engine.command import Say
+from infra.settings import StackSettings
+from tests.infra.adoption.test_plan import declared, facts
+
+
+class Stack:
+    """A stack with its facts, and what was carried out."""
+
+    def __init__(self, folder: Path) -> None:
+        self.stacks = folder / "stacks"
+        self.facts: Facts = facts(declared(folder))
+        self.taken = 0
+
+    def take_over(self, _: StackSettings, plan: Plan, say: Say) -> Mapping[str, int]:
+        say("a line of the engine")
+        self.taken += 1
+        return {"import": len(plan.taken)}
+
+    def adopt(self, *words: str) -> Result:
+        return CliRunner().invoke(app, ["adopt", "test", "--json", "--stacks", str(self.stacks), *words])
+
+
+@pytest.fixture
+def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
+    found = Stack(tmp_path)
+    monkeypatch.setattr(facts_module, "read_facts", lambda _: found.facts)
+    monkeypatch.setattr(taking_over, "take_over", found.take_over)
+    monkeypatch.setattr(deployment, "require_deployable", lambda *_: None)
+    monkeypatch.setattr(deployment, "wait_ready", lambda *_: None)
+    return found
+
+
+def document(result: Result) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_without_yes_it_prints_the_plan_and_asks_nobody(stack: Stack) -> None:
+    result = stack.adopt()
+    assert (result.exit_code, stack.taken) == (0, 0)
+    assert (document(result)["done"], document(result)["carriedOut"]) == (False, False)
+
+
+def test_with_yes_it_says_what_was_done_and_the_engine_does_not_interrupt(stack: Stack) -> None:
+    result = stack.adopt("--yes")
+    assert (result.exit_code, stack.taken) == (0, 1)
+    assert document(result)["changes"] == {"import": len(document(result)["objects"])}
+    assert (document(result)["done"], document(result)["carriedOut"]) == (True, True)
+    assert "a line of the engine" in result.stderr
+
+
+def test_what_is_refused_is_not_carried_out(stack: Stack, tmp_path: Path) -> None:
+    def edit(objects: dict[str, Any]) -> None:
+        objects["source-connector"]["spec"]["tasksMax"] = 7
+
+    (tmp_path / "other").mkdir()
+    stack.facts = facts(declared(tmp_path / "other"), edit)
+    result = stack.adopt("--yes")
+    assert (result.exit_code, stack.taken) == (1, 0)
+    assert [each["agreement"] for each in document(result)["refusals"]] == ["restart:orders"]
+    assert stack.adopt("--yes", "--agree", "restart:orders").exit_code == 0
+    assert stack.taken == 1
+
+
+def test_nothing_to_adopt_is_an_error_after_the_document(stack: Stack) -> None:
+    stack.facts = Facts("test", stack.facts.declared, {}, frozenset())
+    result = stack.adopt("--yes")
+    assert isinstance(result.exception, RefusedError)
+    assert result.exception.code == "nothing-to-adopt"
+    assert {each["fate"] for each in document(result)["objects"]} == {"created"}
+    assert stack.taken == 0

@@ -1,0 +1,61 @@
+"""A deployment between the two halves of a move would start a flow without its offsets."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from components.contract.problems import RefusedError
+from components.render.held_back import held_back
+from components.render.planned_objects import PART_OF
+from infra.kubernetes.api import KubernetesApi, Object
+from infra.kubernetes.unfinished_moves import require_no_unfinished_move
+from tests.builders import a_resolved_flow
+
+
+def connector(namespace: str = "mirror-orders", flow: str = "orders") -> Object:
+    return {
+        "apiVersion": "kafka.strimzi.io/v1",
+        "kind": "KafkaConnector",
+        "metadata": {"namespace": namespace, "name": "orders-source", "labels": {PART_OF: flow}},
+        "spec": {"class": "org.apache.kafka.connect.mirror.MirrorSourceConnector", "config": {}},
+    }
+
+
+class _Holding(KubernetesApi):
+    """A cluster with these KafkaConnectors."""
+
+    def __init__(self, *connectors: Object) -> None:
+        self._connectors = list(connectors)
+
+    def list_where_allowed(
+        self, api_version: str, kind: str, namespaces: Iterable[str], *, label_selector: str
+    ) -> list[Object]:
+        assert (api_version, kind, list(namespaces)) == ("kafka.strimzi.io/v1", "KafkaConnector", ["mirror-orders"])
+        assert label_selector == "app.kubernetes.io/managed-by=kafka-replication"
+        return self._connectors
+
+
+def test_a_flow_that_waits_for_offsets_is_named_with_the_command_that_goes_on() -> None:
+    api = _Holding(held_back(connector(), "KafkaMirrorMaker2 kafka/mm2"))
+    with pytest.raises(RefusedError) as refused:
+        require_no_unfinished_move(api, "prod", [a_resolved_flow(strimzi="1.2")])
+    assert refused.value.code == "move-unfinished"
+    assert refused.value.what == (
+        "KafkaConnector mirror-orders/orders-source waits for the offsets of KafkaMirrorMaker2 kafka/mm2"
+    )
+    assert "`replicate adopt prod --from kafka/mm2`" in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    "connectors",
+    [
+        pytest.param([], id="not-deployed"),
+        pytest.param([connector()], id="running"),
+        pytest.param([held_back(connector("another"), "KafkaMirrorMaker2 kafka/mm2")], id="of-another-stack"),
+        pytest.param(
+            [held_back(connector(flow="stock"), "KafkaMirrorMaker2 kafka/mm2")], id="of-another-stack-in-the-namespace"
+        ),
+    ],
+)
+def test_nothing_else_is_refused(connectors: list[Object]) -> None:
+    require_no_unfinished_move(_Holding(*connectors), "prod", [a_resolved_flow(strimzi="1.2")])

@@ -1,0 +1,110 @@
+"""A KafkaMirrorMaker2 that copies becomes a flow while records are produced: each arrives exactly once, in order."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from components.contract.problems import CannotRunError
+from components.contract.report import Verdict
+from infra.adoption.moving import Moving
+from infra.engine import deployment
+from infra.local.endpoints import Endpoints, Region
+from infra.local.example_traffic import STOCK, make_example_traffic
+from infra.local.traffic import end_offsets, produce
+from infra.settings import read_settings
+from infra.waiting import NotYetError, wait_for
+from tests.local.example.test_interventions import replicate
+from tests.local.flows import ARRIVAL_SECONDS, Deployed, told, write_edited
+from tests.local.observed import contents
+from tests.repository import STACKS
+
+pytestmark = pytest.mark.usefixtures("spark", "stopped_programs")
+
+FLOW = "stock-flow"
+SEED = 7
+
+
+def stores_often(topology: dict[str, Any]) -> None:
+    topology["replications"]["stock"]["connect"]["config"] = {"offset.flush.interval.ms": 1000}
+
+
+def as_a_flow(topology: dict[str, Any]) -> None:
+    mirror = yaml.safe_load((STACKS / "topologies" / "local-mirrormaker2.yaml").read_text())
+    topology |= {**mirror, "replications": {FLOW: {**mirror["replications"]["stock"], "kind": "flow"}}}
+
+
+@contextmanager
+def producing(source: Region) -> Iterator[None]:
+    """Records are produced to every topic while the body runs."""
+    ended, failures = threading.Event(), []
+
+    def work() -> None:
+        first = dict.fromkeys(STOCK.topics, 100000)
+        try:
+            while not ended.wait(0.02):
+                for topic in STOCK.topics:
+                    produce(source, topic, 20, seed=SEED, first=first[topic])
+                    first[topic] += 20
+        except CannotRunError as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+    assert not failures
+
+
+@contextmanager
+def interrupted_before(step: str) -> Iterator[None]:
+    """A move that ends with Ctrl-C where this step would begin."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Moving, step, interrupted)
+        yield
+
+
+def expect_copied(source: Region, target: Region) -> None:
+    for topic in STOCK.topics:
+        wanted, found = end_offsets(source, [topic]), end_offsets(target, [f"useast.{topic}"])
+        if sum(found.values()) < sum(wanted.values()):
+            raise NotYetError(f"{topic}: {found} of {wanted}")
+
+
+def test_a_mirror_becomes_a_flow_without_a_record_twice_or_missing(endpoints: Endpoints, tmp_path: Path) -> None:
+    source, target = endpoints.regions["useast"], endpoints.regions["uswest"]
+    for name in ("mirror", "flow"):
+        (tmp_path / name).mkdir()
+    mirrored = write_edited(tmp_path / "mirror", "local-mirrormaker2", stores_often)
+    old = Deployed(read_settings("local-mirrormaker2", mirrored), endpoints)
+    new = Deployed(read_settings("local", write_edited(tmp_path / "flow", "local", as_a_flow)), endpoints)
+    make_example_traffic(source, 300, 1, STOCK)
+    with old.running():
+        wait_for("the mirror to copy", lambda: expect_copied(source, target), ARRIVAL_SECONDS)
+        try:
+            with producing(source):
+                words = ("adopt", "--from", "mirror-stock/stock", "--agree", "released:pulumi-kubernetes", "--yes")
+                with interrupted_before("_carry"):
+                    assert replicate(new, *words).returncode == 130
+                answer = replicate(new, *words)
+            assert answer.returncode == 0, answer.stderr
+            assert "offsets carried to stock-flow, and read back from Connect" in answer.stdout
+            make_example_traffic(source, 300, 1, STOCK)
+            wait_for("the flow to copy", lambda: expect_copied(source, target), ARRIVAL_SECONDS)
+            outcome = new.validate(FLOW)
+            assert outcome.verdict is Verdict.PASS, told(outcome)
+            for topic in STOCK.topics:
+                assert contents(target, f"useast.{topic}") == contents(source, topic)
+        finally:
+            deployment.destroy(new.settings, lambda _: None)
