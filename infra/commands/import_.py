@@ -1,9 +1,8 @@
 """The command `replicate import`."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
@@ -22,8 +21,10 @@ from infra.importing.proof import Proof
 from infra.importing.proving import proofs_of
 from infra.importing.reading import Found, read_documents, read_objects
 from infra.importing.topologies import ImportedTopology, imported_topologies
+from infra.importing.validation_logins import add_logins, read_logins
 from infra.importing.writing import environments, needed_values, project_files
 from infra.new_project.files import require_empty, write_files
+from infra.new_project.installed_from import advice, requirement
 from infra.settings import read_settings
 from infra.stack_checks import problems_of_stack
 
@@ -46,25 +47,43 @@ def import_(
     namespace: Annotated[
         str | None,
         typer.Option(
-            help="Namespace of objects that name none, or the only one of a cluster that is read.",
+            help="Namespace of objects that name none. When a cluster is read: the only namespace to read.",
             show_default="default; all of a cluster",
         ),
     ] = None,
-    region: Annotated[str, typer.Option(help="Region of all clusters; nothing that is read says it.")] = "imported",
+    region: Annotated[
+        str, typer.Option(help="Region of all clusters, because nothing that is read names one.")
+    ] = "imported",
     context: Annotated[
         str | None, typer.Option(help="Kubernetes context of the cluster to read, and of the stacks.")
     ] = None,
+    flows: Annotated[
+        bool,
+        typer.Option(
+            "--as-flows",
+            help="Declare a flow for each mirror of a KafkaMirrorMaker2, for `replicate adopt --from` to move it to.",
+        ),
+    ] = False,
     validate: Annotated[
         bool, typer.Option("--validate", help="Then prove what runs, as `replicate validate STACK --declared` does.")
     ] = False,
+    validation_login: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="How the validation logs in: YAML that has for each alias what `validation` of a cluster has in a "
+            "topology. Without it, the validation logs in as the connectors do.",
+        ),
+    ] = None,
 ) -> None:
     """Write a project for the MirrorMaker that you run already, and compare what it would deploy with what runs.
 
     Changes nothing in a cluster.
 
-    It says what the project leaves out, what is wrong with what runs, and what deploying the project would change. It
-    ends with 1 if anything is wrong, if something could not be taken over that may matter, or if records or offsets
-    might not continue as they are. With --validate it ends with the validation's code if that is higher.
+    It says what the project leaves out, what is wrong with what runs, and what deploying the project would change.
+
+    The exit code is 1 if what runs has an error, if something that may matter was not taken over, or if records or
+    offsets might not continue as they are. With --validate it is the validation's exit code if that is higher.
 
     Example: `replicate import --context prod --out mirrors`
     """
@@ -73,15 +92,13 @@ def import_(
     if operator is not None:
         _refuse_unknown(operator)
     _refuse_bad_names(environment, namespace or "default", region)
+    logins = read_logins(validation_login) if validation_login is not None else {}
     found = _found(sources or [], context, namespace)
-    topologies, left_out = imported_topologies(found, operator, region)
+    topologies, left_out = imported_topologies(found, operator, region, flows=flows)
+    if validation_login is not None:
+        add_logins(topologies, logins, validation_login)
     if topologies:
-        files = project_files(
-            topologies, environment, folder, f"kafka-replication=={version('kafka-replication')}", context
-        )
-        write_files(files, folder)
-        for name in sorted(files):
-            out.print(f"[green]✓[/] {escape(shown(folder / name))}", soft_wrap=True)
+        _write(project_files(topologies, environment, folder, requirement(), context), folder)
     _print_left_out(left_out)
     stacks = folder / "stacks"
     mistakes = list(_checked(environments(environment, len(topologies)), stacks))
@@ -90,7 +107,7 @@ def import_(
     wrong = any(each.severity is Severity.ERROR for each in mistakes)
     runs = all(each.runs_as_read for each in topologies)
     if topologies:
-        _print_next(folder, environment, wrong, runs=runs)
+        _print_next(folder, environment, wrong, runs=runs, moved=_moved(topologies))
     refused = not topologies or wrong or not all(proven) or not all(each.harmless for each in left_out)
     code = 0
     if validate:
@@ -99,12 +116,20 @@ def import_(
     raise typer.Exit(max(code, int(refused)))
 
 
+def _write(files: Mapping[str, str], folder: Path) -> None:
+    write_files(files, folder)
+    for name in sorted(files):
+        out.print(f"[green]✓[/] {escape(shown(folder / name))}", soft_wrap=True)
+    if said := advice(requirement()):
+        out.print(f"\n{escape(said)}", soft_wrap=True)
+
+
 def _refuse_to_validate(*, wrong: bool, runs: bool) -> None:
     if wrong:
         why = "The topology that was imported has mistakes."
         remedy = "correct what stands above, then `replicate validate STACK --declared`."
     elif not runs:
-        why = "A dedicated MirrorMaker has other names than the project, so nothing runs under its names yet."
+        why = "What was imported has other names than the project, so nothing runs under its names yet."
         remedy = "deploy the project, then `replicate validate STACK`."
     else:
         return
@@ -194,19 +219,20 @@ def _proven(topology: ImportedTopology, config_maps: Sequence[object]) -> Iterat
         print_problems(error.problems, out)
         yield False
         return
+    doing = {each.name: "deploying" if each.moves_from is None else "moving" for each in topology.imported}
     for proof in proofs:
-        _print_proof(proof)
+        _print_proof(proof, doing[proof.name])
         yield not proof.changes_records and proof.properties == 0
 
 
-def _print_proof(proof: Proof) -> None:
+def _print_proof(proof: Proof, doing: str) -> None:
     mark, words = "[green]✓[/]", "would change neither records nor offsets"
     if proof.changes_records:
         mark, words = "[red]✗[/]", "would change records or offsets"
     elif proof.properties:
         mark, values = "[yellow]![/]", number(proof.properties, "value")
         words = f"is not known to lose or repeat records, but would change {values} that connectors depend on"
-    out.print(f"\n{mark} {escape(proof.name)}: deploying it {words}", soft_wrap=True)
+    out.print(f"\n{mark} {escape(proof.name)}: {doing} it {words}", soft_wrap=True)
     for effect in proof.effects:
         out.print(f"  {effect.severity:<8}{escape(effect.what)} ({effect.code})", soft_wrap=True)
     for difference in proof.differences:
@@ -220,7 +246,13 @@ def _print_values(values: Sequence[str]) -> None:
         out.print(f"  {line}", markup=False, soft_wrap=True)
 
 
-def _print_next(folder: Path, stack: str, wrong: bool, *, runs: bool) -> None:
+def _moved(topologies: Sequence[ImportedTopology]) -> list[str]:
+    """The KafkaMirrorMaker2s whose mirrors become flows of the first stack."""
+    read = [each.read[0] for each in topologies[0].imported if each.moves_from is not None]
+    return [f"--from {each.namespace}/{each.name}" for each in {each.label: each for each in read}.values()]
+
+
+def _print_next(folder: Path, stack: str, wrong: bool, *, runs: bool, moved: Sequence[str]) -> None:
     """Print the commands that work now: with a mistake, only the one that shows it.
 
     What `runs` with the names of the project can be validated before anything is deployed.
@@ -231,6 +263,7 @@ def _print_next(folder: Path, stack: str, wrong: bool, *, runs: bool) -> None:
         *([] if where == "." else [f"cd {shlex.quote(where)}"]),
         "replicate check",
         *([] if wrong or not runs else [f"replicate validate {stack} --declared", f"replicate adopt {stack}"]),
+        *([] if wrong or not moved else [f"replicate adopt {stack} {' '.join(moved)}"]),
         *([] if wrong else [f"replicate render {stack} --out rendered/{stack}", f"replicate runbook {stack}"]),
     ):
         out.print(f"  {line}", markup=False, soft_wrap=True)

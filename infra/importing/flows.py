@@ -35,7 +35,8 @@ _TASKS: Mapping[ConnectorRole, int] = {"source": 3, "checkpoint": 1, "heartbeat"
 class Imported:
     """One replication of a topology, with its clusters by alias, and the objects that it was made of.
 
-    `parts` names the parts of several source connectors, by the names of their KafkaConnectors.
+    `parts` names the parts of several source connectors, by the names of their KafkaConnectors. `moves_from` is the
+    place in the KafkaMirrorMaker2 that was read of the mirror that becomes this flow; None if it is what was read.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Imported:
     left_out: list[LeftOut] = field(default_factory=list)
     needed: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
+    moves_from: int | None = None
 
 
 def role_of(connector: ReadObject) -> ConnectorRole | None:

@@ -16,7 +16,7 @@ from infra.importing.settings import Settings
 from infra.importing.workers import CONVERTERS, connect_of, connector_fields_of
 
 _ROLES: Mapping[ConnectorRole, int] = {"source": 3, "checkpoint": 1, "heartbeat": 1}
-#: Field of a mirror -> the property that it sets, and the connectors that get it.
+#: Field of a mirror -> the property that it sets, and the connectors that read it. The operator gives it to all.
 #: Source: Strimzi KafkaMirrorMaker2Connectors.
 _SELECTIONS: Mapping[str, tuple[str, tuple[ConnectorRole, ...]]] = {
     "topicsPattern": ("topics", ("source", "checkpoint")),
@@ -46,6 +46,13 @@ def normal_mirrors(read: ReadObject) -> tuple[Part, list[tuple[int, Part, Part]]
     if silent:
         why = "It has no `sourceConnector`, so it replicates no records."
         return read.left_out(f"spec.mirrors.{silent[0]}", "no-source-connector", why, "add `sourceConnector: {}`.")
+    return ends_of_mirrors(read)
+
+
+def ends_of_mirrors(read: ReadObject) -> tuple[Part, list[tuple[int, Part, Part]]] | LeftOut:
+    """Return the same for mirrors without a source connector, too, and for none; or why the operator refuses it."""
+    spec = read.spec
+    mirrors = [each for each in spec.get("mirrors") or [] if isinstance(each, Mapping)]
     if "target" in spec:
         return spec["target"], [(index, each, each.get("source") or {}) for index, each in enumerate(mirrors)]
     by_alias = {str(each.get("alias")): each for each in spec.get("clusters") or []}
@@ -200,6 +207,13 @@ def effective_configs(
             if role in roles and mirror.get(field) is not None:
                 config[name] = str(mirror[field])
         yield role, config
+
+
+def selections_of(mirror: Part) -> dict[str, str]:
+    """The selections of a mirror, in the fields that every API version has."""
+    newer = {name: field for field, (name, _) in _SELECTIONS.items()}
+    given = {name: str(mirror[field]) for field, (name, _) in _SELECTIONS.items() if mirror.get(field) is not None}
+    return {newer[name]: value for name, value in given.items()}
 
 
 def _dropped(source: Part) -> Sequence[str]:

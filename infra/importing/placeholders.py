@@ -17,6 +17,8 @@ _CLASSES = {
     "KubernetesSecretConfigProvider": SECRET_PROVIDER,
     "FileConfigProvider": FILE_PROVIDER,
 }
+#: The aliases of the providers of rendered workers.
+OURS = {each: each for each in _CLASSES.values()}
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from components.flows.resolved import resolve_flows
 from components.render.deployments import deployments
 from components.topology.clusters import ConfigValue
 from components.topology.parsing import parse_topology
+from infra.importing.moved import effects_of_move
 from infra.importing.placeholders import Placeholders, providers_of
 from infra.importing.proof import Proof, prove
 from infra.importing.reading import ReadObject
@@ -25,6 +26,10 @@ def proofs_of(imported: ImportedTopology, config_maps: Sequence[ReadObject]) -> 
     proofs = []
     for each in imported.imported:
         workers = each.read[0]
+        if each.moves_from is not None:
+            effects = effects_of_move(workers.body, each.moves_from, [rendered[each.name]], data)
+            proofs.append(Proof(each.name, effects, ()))
+            continue
         config = workers.spec.get("config") or {}
         proofs.append(prove(each, rendered[each.name], Placeholders(workers.namespace, providers_of(config), data)))
     return proofs

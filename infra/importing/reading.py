@@ -69,13 +69,14 @@ class ReadObject:
 
 @dataclass
 class Found:
-    """Everything that was read."""
+    """Everything that was read; `first` has the first copy of each object by its label."""
 
     objects: list[ReadObject] = field(default_factory=list)
     dedicated: list[PropertiesFile] = field(default_factory=list)
     workers: list[PropertiesFile] = field(default_factory=list)
     rest: list[RestConnector] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
+    first: dict[str, ReadObject] = field(default_factory=dict)
 
     def of(self, kind: str) -> list[ReadObject]:
         return [each for each in self.objects if each.kind == kind]
@@ -99,6 +100,14 @@ def read_documents(where: str, documents: Iterable[object]) -> Found:
     for each in documents:
         _take(each, where, "default", found)
     _require_any(found, where)
+    return found
+
+
+def read_parsed(documents: Iterable[tuple[str, object]], namespace: str) -> Found:
+    """Read parsed documents, each with its file; there may be no MirrorMaker among them."""
+    found = Found()
+    for file, each in documents:
+        _take(each, file, namespace, found)
     return found
 
 
@@ -234,8 +243,8 @@ def _reporting_removed(file: str, label: str, found: Found) -> Callable[[str], N
 
 def _keep(read: ReadObject, found: Found) -> None:
     """Keep an object, once: a second copy of it may say something else."""
-    first = next((each for each in found.of(read.kind) if each.label == read.label), None)
-    if first is None:
+    first = found.first.setdefault(read.label, read)
+    if first is read:
         found.objects.append(read)
     elif first.body != read.body:
         why = f"{first.file} has the same object with other content, and that one is taken."

@@ -28,7 +28,12 @@ _SWITCHES: Mapping[str, tuple[ConnectorRole, str]] = {
     "heartbeats.replication.enabled": ("source", "replicateHeartbeats"),
     "sync.group.offsets.enabled": ("checkpoint", "syncGroupOffsets"),
 }
-_AGREED = ("replication.policy.class", "replication.policy.separator", "offset-syncs.topic.location")
+#: What source and checkpoint connector have to agree on, with Kafka's default. Source: MirrorConnectorConfig.
+_AGREED = {
+    "replication.policy.class": POLICY_CLASSES[Policy.DEFAULT],
+    "replication.policy.separator": ".",
+    "offset-syncs.topic.location": "source",
+}
 _CLASSES = {"topic.filter.class": "topicFilterClass", "group.filter.class": "groupFilterClass"}
 _DEFAULT_CLASSES = frozenset({f"org.apache.kafka.connect.mirror.Default{each}Filter" for each in ("Topic", "Group")})
 #: Old name of a property -> its name. Kafka 4.0 removed the old ones. Source: DefaultTopicFilter, DefaultGroupFilter.
@@ -111,7 +116,7 @@ class Settings:
             default = ",".join(default_topics_exclude(self.kafka))
             if own is not None and set(_entries(own)) != set(_entries(default if of_source is None else of_source)):
                 why = "The checkpoint connector selects other topics than the source connector; a flow has one list."
-                remedy = "give both connectors the same list. Until then offsets of the others are not translated."
+                remedy = "give both connectors the same list. Offsets are translated for topics that both select."
                 self.left_out.append(self.refuse["checkpoint"](f"config.{name}", "topics-differ", why, remedy))
         self.flow["groups"] = _entries(checkpoint.pop("groups", ".*"))
         self.flow["groupsExclude"] = _added(checkpoint.pop("groups.exclude", None), DEFAULT_GROUPS_EXCLUDE)
@@ -130,8 +135,16 @@ class Settings:
         for name in (*_AGREED, *_CLASSES):
             found = {role: config.pop(name) for role, config in self.configs.items() if name in config}
             chosen = found.get("source", found.get("checkpoint") if name == "group.filter.class" else None)
+            default = _AGREED.get(name)
+            if "checkpoint" in self.configs and "checkpoint" not in found and chosen not in (None, default) and default:
+                why = (
+                    f"It is not set, so this connector has Kafka's default `{default}`, but the source connector has "
+                    f"`{chosen}`: committed offsets are not translated to the records that are copied."
+                )
+                remedy = "set it for both connectors; a flow has one value for all its connectors."
+                self.left_out.append(self.refuse["checkpoint"](f"config.{name}", "connectors-disagree", why, remedy))
             for role, value in found.items():
-                if value != chosen and role != "source":
+                if value != (default if chosen is None else chosen) and role != "source":
                     why = f"It is `{value}`, but the source connector has `{chosen or 'the default'}`."
                     remedy = "make them equal; a flow has one value for all its connectors."
                     self.left_out.append(self.refuse[role](f"config.{name}", "connectors-disagree", why, remedy))

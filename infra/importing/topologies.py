@@ -11,6 +11,7 @@ from components.flows.operators import strimzi
 from components.topology.kubernetes_names import is_label
 from components.topology.parsing import parse_topology
 from components.topology.workers import ConnectCluster
+from infra.importing.as_flows import as_flows
 from infra.importing.connect_rest import attach_connectors
 from infra.importing.connects import imported_flow
 from infra.importing.dedicated import flows_of, imported_dedicated
@@ -45,7 +46,8 @@ class ImportedTopology:
     @property
     def runs_as_read(self) -> bool:
         """Whether everything was read from objects, which the project keeps."""
-        return not any(isinstance(read, ReadProperties) for each in self.imported for read in each.read)
+        moves = any(each.moves_from is not None for each in self.imported)
+        return not moves and not any(isinstance(read, ReadProperties) for each in self.imported for read in each.read)
 
     @property
     def document(self) -> dict[str, Any]:
@@ -66,16 +68,17 @@ class ImportedTopology:
 
 
 def imported_topologies(
-    found: Found, operator: str | None, region: str
+    found: Found, operator: str | None, region: str, *, flows: bool = False
 ) -> tuple[list[ImportedTopology], list[LeftOut]]:
     """Return the topologies of everything that was read, and what is not in them.
 
     `operator` is the version of Strimzi, None to take the API version of the objects; `region` is that of all clusters.
+    With `flows`, each mirror of a KafkaMirrorMaker2 becomes a flow.
     """
     left_out = [*found.left_out, *attach_connectors(found)]
     topologies: list[ImportedTopology] = []
     names: set[str] = set()
-    for made in _replications(found, operator, names):
+    for made in _replications(found, operator, names, flows=flows):
         if isinstance(made, LeftOut):
             left_out.append(made)
             continue
@@ -90,11 +93,15 @@ def imported_topologies(
     return topologies, list(dict.fromkeys([*left_out, *_config_maps(found)]))
 
 
-def _replications(found: Found, operator: str | None, names: set[str]) -> Iterable[Imported | LeftOut]:
+def _replications(found: Found, operator: str | None, names: set[str], *, flows: bool) -> Iterable[Imported | LeftOut]:
     config_maps = found.of("ConfigMap")
     for read in found.of("KafkaMirrorMaker2"):
-        version = _kafka(read, operator)
-        yield version if isinstance(version, LeftOut) else imported_mirror_maker2(_name(read, names), read, version)
+        version = kafka_of(read, operator)
+        made = version if isinstance(version, LeftOut) else imported_mirror_maker2(_name(read, names), read, version)
+        if flows and isinstance(made, Imported):
+            yield from as_flows(made)
+        else:
+            yield made
     for given in found.dedicated:
         kafka = kafka_version(ConnectCluster(version=None), strimzi(operator or "v1"))
         wanted = {
@@ -104,26 +111,26 @@ def _replications(found: Found, operator: str | None, names: set[str]) -> Iterab
     connectors = found.of("KafkaConnector")
     connects = {(each.namespace, each.name): each for each in found.of("KafkaConnect")}
     for place, connect in connects.items():
-        own = [each for each in connectors if (each.namespace, _workers(each)) == place]
+        own = [each for each in connectors if (each.namespace, workers_of(each)) == place]
         mirrors = [each for each in own if role_of(each) is not None]
         yield from (_no_mirror(each) for each in own if role_of(each) is None)
         if not mirrors:
             why = "No connector of MirrorMaker runs on it, so it is no part of a replication."
             yield connect.left_out("", "no-mirror-connectors", why, "leave it as it is, or import its connectors, too.")
             continue
-        version = _kafka(connect, operator)
+        version = kafka_of(connect, operator)
         if isinstance(version, LeftOut):
             yield version
         else:
             yield imported_flow(_name(connect, names), connect, mirrors, config_maps, version)
     for each in connectors:
-        if not _workers(each):
+        if not workers_of(each):
             why = f"It has no label `{CLUSTER_LABEL}`, so the operator ignores it."
             yield each.left_out(
                 "", "without-effect", why, "set the label to the name of its KafkaConnect, or delete it."
             )
-        elif (each.namespace, _workers(each)) not in connects:
-            why = f"Its KafkaConnect `{_workers(each)}` is not in namespace {each.namespace} of what was read."
+        elif (each.namespace, workers_of(each)) not in connects:
+            why = f"Its KafkaConnect `{workers_of(each)}` is not in namespace {each.namespace} of what was read."
             yield each.left_out("", "workers-not-read", why, "import its KafkaConnect, too.")
 
 
@@ -132,11 +139,13 @@ def _no_mirror(read: ReadObject) -> LeftOut:
     return read.left_out("", "other-connector", why, "leave it as it is; it keeps running on the same workers.")
 
 
-def _workers(read: ReadObject) -> str:
+def workers_of(read: ReadObject) -> str:
+    """Return the name of the KafkaConnect that runs a connector; "" if it names none."""
     return str((read.body["metadata"].get("labels") or {}).get(CLUSTER_LABEL, ""))
 
 
-def _kafka(read: ReadObject, operator: str | None) -> str | LeftOut:
+def kafka_of(read: ReadObject, operator: str | None) -> str | LeftOut:
+    """Return the version of Kafka that workers run, or why it is not known."""
     version = read.spec.get("version")
     if version is not None and not _VERSION.match(str(version)):
         why = f"`{version}` is no version of Kafka such as 4.2.0."

@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from components.topology.clusters import ScramAuthentication
 from infra.commands.app import app
 from infra.settings import read_settings
 from infra.stack_checks import problems
@@ -146,3 +147,45 @@ def test_what_cannot_be_validated_is_said(
     _, output = run(tmp_path / "mirrors", str(tmp_path / name), "--validate", "--strimzi", "1.2")
     assert words in unfolded(output)
     assert validated == []
+
+
+LOGIN = "authentication: {type: scram-sha-512, username: validator, password: {secret: validator, key: password}}"
+
+
+def test_the_validation_may_log_in_as_somebody_else(tmp_path: Path, validated: list[ValidationRun]) -> None:
+    """Connectors may write; whoever proves what runs need not."""
+    file = tmp_path / "logins.yaml"
+    file.write_text(f"useast: {{{LOGIN}}}\nuswest: {{{LOGIN}}}\n")
+    out = tmp_path / "mirrors"
+    run(out, "-", "--validate", "--validation-login", str(file), "--context", "west", text=RESOURCE)
+    (started,) = validated
+    used = [cluster.validation for cluster in started.settings.topology.clusters.values()]
+    logins = [each.authentication for each in used if each is not None]
+    assert [each.username for each in logins if isinstance(each, ScramAuthentication)] == ["validator"] * 2
+    assert "validator" in str(started.document())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "no-such-file"),
+        ("", "validation-login-form: it is no mapping"),
+        ("- useast", "validation-login-form: it is no mapping"),
+        ("useast: hunter2", "validation-login-form: `useast`: "),
+        (f"useast: {{{LOGIN.replace('{secret: validator, key: password}', 'hunter2')}}}", "scram-sha-512.password"),
+        (f"useast: {{{LOGIN.replace('username', 'user')}, }}", "scram-sha-512.username`: missing"),
+        (f"nowhere: {{{LOGIN}}}", "unknown-alias: no cluster has the alias `nowhere`"),
+    ],
+    ids=["no file", "empty", "list", "text", "a password in it", "misspelt", "unknown alias"],
+)
+def test_a_login_that_cannot_be_used_is_refused_before_anything_is_written(
+    tmp_path: Path, text: str | None, words: str
+) -> None:
+    file = tmp_path / "logins.yaml"
+    if text is not None:
+        file.write_text(text)
+    code, output = run(tmp_path / "mirrors", "-", "--validation-login", str(file), text=RESOURCE)
+    assert code != 0
+    assert words in unfolded(output)
+    assert "hunter2" not in output
+    assert not (tmp_path / "mirrors").exists()

@@ -212,3 +212,31 @@ def test_a_credential_in_a_config_map_is_neither_written_nor_printed(tmp_path: P
     _, output, written = run(tmp_path, text)
     assert "hunter2" not in output + written
     assert "${cfmap:kafka/other:password}" in written
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("replication.policy.class: org.apache.kafka.connect.mirror.IdentityReplicationPolicy", True),
+        ("replication.policy.separator: _", True),
+        ("offset-syncs.topic.location: target", True),
+        ("offset-syncs.topic.location: source", False),
+    ],
+)
+def test_a_checkpoint_connector_that_lacks_what_the_source_connector_has_is_named(
+    tmp_path: Path, given: str, said: bool
+) -> None:
+    """It would look for other remote topics, or other offset syncs, and translate nothing, without an error."""
+    source = "sourceConnector: {tasksMax: 2"
+    code, output, _ = run(tmp_path, edited(MIRROR, (f"{source}}}", f"{source}, config: {{{given}}}}}")))
+    name = given.partition(":")[0]
+    assert (
+        f"checkpointConnector.config.{name}. It is not set, so this connector has Kafka's default" in output
+    ) == said
+    assert code == (1 if said else 0)
+
+
+def test_a_checkpoint_connector_that_writes_down_the_default_agrees(tmp_path: Path) -> None:
+    config = "config: {offset-syncs.topic.location: source}"
+    _, output, _ = run(tmp_path, edited(MIRROR, ("checkpointConnector: {}", f"checkpointConnector: {{{config}}}")))
+    assert "connectors-disagree" not in output

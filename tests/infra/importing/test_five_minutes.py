@@ -1,0 +1,58 @@
+"""The way from somebody's YAML to a verdict, as the README has it: every command that asks no cluster is run."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from tests.infra.readmes import Readme
+from tests.repository import ROOT
+
+README = Readme(ROOT / "infra" / "README.md")
+TITLE = "### Five minutes from somebody's YAML to a verdict\n"
+#: What the machine of the tests has done already, and what needs clusters.
+ELSEWHERE = {"kubectl", "pip"}
+
+
+def commands() -> list[list[str]]:
+    section = README.text.split(TITLE)[1].split("\n### ")[0]
+    return [shlex.split(line[2:], comments=True) for line in section.splitlines() if line.startswith("$ ")]
+
+
+def test_every_command_that_asks_no_cluster_runs_as_shown(tmp_path: Path) -> None:
+    (resource,) = [block.text for block in README.blocks() if "metadata: {name: mm2," in block.text]
+    (tmp_path / "running.yaml").write_text(resource)
+    folder, done = tmp_path, []
+    for words in commands():
+        if words[0] in ELSEWHERE or {"validate", "--validate"} & set(words):
+            continue
+        if words[0] == "cd":
+            folder /= words[1]
+            continue
+        run = [sys.executable, "-c", "from infra.commands.app import main; main()", *words[1:]]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "KUBECONFIG": str(tmp_path / "none")}
+        answer = subprocess.run(run, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        assert answer.returncode == 0, f"{words}: {answer.stdout}{answer.stderr}"
+        done.append(words[1])
+    assert done == ["import", "check", "explain", "acls", "runbook", "render"]
+    stack = yaml.safe_load((folder / "stacks" / "Pulumi.prod.yaml").read_text())
+    assert stack["config"]["kubernetes:context"] == "prod-us-west-2"
+    assert list((folder / "rendered" / "prod").rglob("mirror-maker2.yaml"))
+
+
+def test_the_logins_that_are_shown_are_taken(tmp_path: Path) -> None:
+    (resource,) = [block.text for block in README.blocks() if "metadata: {name: mm2," in block.text]
+    (logins,) = [block.text for block in README.blocks() if "username: validator" in block.text]
+    (tmp_path / "running.yaml").write_text(resource)
+    (tmp_path / "logins.yaml").write_text(logins)
+    (words,) = [each for each in commands() if "--validation-login" in each]
+    run = [sys.executable, "-c", "from infra.commands.app import main; main()", *words[1:-1]]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    answer = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, f"{answer.stdout}{answer.stderr}"
+    topology = yaml.safe_load((tmp_path / "mirrors" / "stacks" / "topologies" / "prod.yaml").read_text())
+    users = [cluster["validation"]["authentication"]["username"] for cluster in topology["clusters"].values()]
+    assert users == ["validator", "validator"]
