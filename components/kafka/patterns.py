@@ -49,6 +49,10 @@ _TRANSLATED = re.compile(
 _GROUP_OPENING = re.compile(r"\(\?([:=!]|<[=!])")
 #: Flags that hold for what follows them, and not only for a group.
 _FLAGS = re.compile(r"\(\?[a-zA-Z-]+\)")
+#: What ends or hides an alternative: an escape, a class, the ends of a group, and the operator itself.
+_ALTERNATION = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|[()|]")
+#: A quotation, and references to groups, whose numbers change with the place of their alternative.
+_BEYOND_ALTERNATIVES = re.compile(_ESCAPE + r"[Qk1-9]")
 #: Repeating a repetition this often or more can match a name in so many ways that matching takes too long.
 _OFTEN = 4
 
@@ -133,6 +137,24 @@ def flags_for_later_entries(pattern: str) -> str | None:
     """
     found = _FLAGS.search(pattern)
     return found[0] if found else None
+
+
+@lru_cache(maxsize=1 << 16)
+def alternatives(pattern: str) -> tuple[str, ...]:
+    """The entries of a list that select what one pattern does, such as `a` and `b.*` for `a|b.*`; else the pattern.
+
+    Filters join the entries of a list with `|`, too. Source: MirrorUtils.compilePatternList.
+    """
+    cannot = flags_for_later_entries(pattern) or _BEYOND_ALTERNATIVES.search(pattern)
+    if "|" not in pattern or cannot or pattern_error(pattern):
+        return (pattern,)
+    parts, depth, begin = [], 0, 0
+    for found in _ALTERNATION.finditer(pattern):
+        depth += {"(": 1, ")": -1}.get(found[0], 0)
+        if found[0] == "|" and depth == 0:
+            parts.append(pattern[begin : found.start()])
+            begin = found.end()
+    return tuple(part for part in (*parts, pattern[begin:]) if part) or (pattern,)
 
 
 def _repeats_a_repetition(parsed: Iterable[Any]) -> bool:

@@ -132,7 +132,8 @@ def _take_down(console: Console, state: State, part: Part) -> State:
 
 
 def status() -> list[PartStatus]:
-    """The status of every part, started or not, and of the operator's workers; of Prometheus, if the stack has it."""
+    """The status of every part, started or not, and of the operator's workers and running pods; of Prometheus, if the
+    stack has it."""
     state = load_state()
     parts = []
     for part in (*PARTS, *(each for each in prometheus.PARTS if each.name in state.parts)):
@@ -141,6 +142,9 @@ def status() -> list[PartStatus]:
         parts.append(_status(part.name, record, ports, ready=record is not None and record.ready))
     for worker in operator_part.workers():
         parts.append(_status(f"worker {worker.name}", worker, worker.ports, ready=worker.served))
+    for pod in operator_part.pods():
+        if processes.alive(pod):
+            parts.append(_status(f"pod {pod.name}", pod, (), ready=True))
     return parts
 
 
@@ -162,6 +166,7 @@ def _stop_workers(console: Console) -> None:
     began = time.monotonic()
     with console.status("stopping Connect workers"):
         stopped = processes.stop_all(operator_part.workers(), grace_seconds=15)
+        processes.stop_all(operator_part.pods(), grace_seconds=15)
     if stopped:
         console.print(f"  [green]✓[/] {stopped} Connect workers stopped in {time.monotonic() - began:.1f} s")
 

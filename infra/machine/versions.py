@@ -11,7 +11,7 @@ PULUMI_ENGINE = "3.246.0"
 KAFKA = "4.2.0"
 KAFKA_3_9 = "3.9.2"
 KAFKA_4_3 = "4.3.1"
-"""Beside the Kafka that runs here, those whose properties are known as well."""
+"""Beside the Kafka that runs here, those whose properties are known as well; workers here can also run the last."""
 
 STRIMZI = "1.2.0"
 STRIMZI_V1BETA2 = "0.45.0"

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import yaml
 from kubernetes import client, config
-from pyspark.sql import SparkSession
 
 from components.contract.parameters import Parameters
 from components.contract.report import CheckOutcome, FlowOutcome
@@ -27,6 +26,7 @@ from spark.credentials import resolver
 from spark.documents import chosen_flows
 from spark.flows import open_flow
 from spark.job import Options, run
+from spark.sessions import SessionOptions, spark_jvm
 from tests.local.observed import Watch
 from tests.repository import STACKS
 
@@ -138,10 +138,9 @@ class Deployed:
 
     def heartbeats(self, flow: str = "orders", catch_up_seconds: float = 0) -> CheckOutcome:
         """Outcome of the check of heartbeats alone, which takes a tenth of a validation."""
-        spark = SparkSession.getActiveSession()
-        assert spark is not None
         (parameters,) = chosen_flows(Parameters.model_validate(self.document), flow)
         with (
+            spark_jvm(SessionOptions()) as spark,
             open_flow(parameters, spark, resolver(self.endpoints.kubeconfig), lambda _: None) as opened,
             Observer(opened.target, parameters.heartbeats, catch_up_seconds) as observer,
         ):

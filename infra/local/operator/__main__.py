@@ -6,20 +6,27 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from infra.local.operator.connect_clusters import ConnectClusters
 from infra.local.operator.connector_reconciler import ConnectorReconciler
+from infra.local.operator.kafka_jars import KafkaJars
 from infra.local.operator.reconcile import Operator
 from infra.local.operator.remembered_reads import RememberedReads
-from infra.local.operator.worker_processes import Runtime, Workers
+from infra.local.operator.worker_processes import Workers
+from infra.local.operator.worker_runtime import Runtime
+from infra.local.pods.kubelet import Kubelet
+from infra.local.pods.pod_processes import PODS, PodProcesses
 from infra.machine.jdk import choose_jdk
 from infra.machine.versions import JDK_MINIMUM
 
 FIELD_MANAGER = "strimzi-cluster-operator"
 INTERVAL_SECONDS = 1.0
+
+Given = TypeVar("Given")
+Opened = TypeVar("Opened")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,26 +49,36 @@ def _run(options: argparse.Namespace, state_dir: Path) -> int:
         signal.signal(number, lambda *_: ending.set())
     runtime = Runtime(
         jdk=choose_jdk([options.jdk], (), JDK_MINIMUM),
-        connect_lib=options.connect_lib.resolve(),
         config_provider_lib=options.config_provider_lib.resolve(),
         metrics_lib=options.metrics_lib.resolve(),
         state_dir=state_dir,
     )
-    try:
-        workers = Workers(runtime)
-    except ValueError:
-        # Pydantic's message would quote the file.
-        logging.error("%s cannot be read; stop the workers that still run, and remove it", runtime.ledger)  # noqa: TRY400
+    workers, pods = _opened(Workers, runtime, runtime.ledger), _opened(PodProcesses, state_dir, state_dir / PODS)
+    if workers is None or pods is None:
         return 2
     with RememberedReads(options.kubeconfig, field_manager=FIELD_MANAGER) as api:
-        clusters, connectors = ConnectClusters(api, options.kubeconfig, workers), ConnectorReconciler(api)
-        operator = Operator(api, clusters, connectors)
+        jars = KafkaJars(runtime.jdk, options.connect_lib.resolve())
+        clusters = ConnectClusters(api, options.kubeconfig, workers, jars)
+        operator = Operator(api, clusters, ConnectorReconciler(api))
+        kubelet = Kubelet(api, options.kubeconfig, runtime.jdk, options.spark_lib.resolve(), pods)
         while not ending.is_set():
             operator.round()
+            kubelet.round()
             ending.wait(INTERVAL_SECONDS)
-    logging.info("stopping the workers")
+    logging.info("stopping the workers and pods")
+    pods.stop_all()
     workers.stop_all()
     return 0
+
+
+def _opened(kind: Callable[[Given], Opened], given: Given, ledger: Path) -> Opened | None:
+    """The processes in a ledger; None if it is damaged."""
+    try:
+        return kind(given)
+    except ValueError:
+        # Pydantic's message would quote the file.
+        logging.error("%s cannot be read; stop the processes that still run, and remove it", ledger)  # noqa: TRY400
+        return None
 
 
 def _lock(lock: TextIO) -> bool:
@@ -77,9 +94,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m infra.local.operator", description=__doc__)
     for name, told in {
         "--jdk": "home of the JDK that workers run on",
-        "--connect-lib": "directory with the jars of Connect and MirrorMaker",
+        "--connect-lib": "directory with the jars of Kafka that workers run unless they ask for another version",
         "--config-provider-lib": "directory with the jars of Strimzi's configuration providers, and no others",
         "--metrics-lib": "directory with the jars that report the workers' metrics",
+        "--spark-lib": "directory with the jars of the validation job",
         "--kubeconfig": "kubeconfig of a user who may do everything",
         "--state-dir": "directory for the workers' files and the ledger of their processes",
     }.items():

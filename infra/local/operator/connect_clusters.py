@@ -10,14 +10,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_urlsafe
 
+from components.contract.problems import CannotRunError
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.local.operator import secret_contents
 from infra.local.operator.conditions import Condition, not_ready, write_status
 from infra.local.operator.connect_rest import ConnectRest
 from infra.local.operator.connect_status import WorkerReport, readiness, status_body, unsupported, warnings
 from infra.local.operator.connector_plan import connector_on_one_machine
+from infra.local.operator.kafka_jars import KafkaJars
 from infra.local.operator.owned_objects import owned_objects
-from infra.local.operator.refusals import ConfigMaps, refused_config_map, refused_version
+from infra.local.operator.refusals import ConfigMaps, missing_version, refused_config_map, refused_version
 from infra.local.operator.resources import ConnectorResource, ConnectResource
 from infra.local.operator.service_account import (
     TOKEN_LIFETIME_SECONDS,
@@ -33,6 +35,7 @@ from infra.local.operator.worker_plan import Start, Stop, Worker, WorkerState, n
 from infra.local.operator.worker_pods import WorkerPods, is_there
 from infra.local.operator.worker_processes import Key, WorkerRecord, Workers
 from infra.local.operator.worker_properties import jvm_arguments
+from infra.local.operator.worker_runtime import Wanted
 from infra.local.state import write_private
 
 log = logging.getLogger(__name__)
@@ -61,6 +64,7 @@ class ConnectClusters:
     api: KubernetesApi
     kubeconfig: Path
     workers: Workers
+    jars: KafkaJars
     _applied: dict[Key, tuple[str, float]] = field(default_factory=dict)
     _kept: dict[Key, str] = field(default_factory=dict)
     _rests: dict[int, ConnectRest] = field(default_factory=dict)
@@ -80,7 +84,12 @@ class ConnectClusters:
     def run(self, connect: ConnectResource) -> Found:
         """Do one round and leave writing the status to the caller. Raises ApiError."""
         key = connect.key
-        condition = unsupported(connect) or refused_version(connect) or self._refused_config_map(connect)
+        condition = (
+            unsupported(connect)
+            or refused_version(connect)
+            or missing_version(connect)
+            or self._refused_config_map(connect)
+        )
         arguments, notes = jvm_arguments(connect.jvm_options)
         reports = [self._report(record) for record in self.workers.of(key)]
         pods = self._pods.of(connect)
@@ -90,14 +99,15 @@ class ConnectClusters:
             self.stop(key)
         else:
             try:
-                rules = self._metrics_rules(connect)
-                digest, properties = self._prepare(connect, [*arguments, rules or ""])
+                wanted = self._prepare(connect, arguments)
             except secret_contents.InvalidSecretError as error:
                 # Running workers go on, as pods would; new ones would not start.
                 condition = not_ready("InvalidConfigurationException", str(error))
+            except CannotRunError as error:
+                condition = not_ready("KafkaNotFetched", f"{error.what}: {error.remedy}")
             else:
-                refused = self._run_workers(connect, digest, properties, arguments, rules, states, pods)
-                condition = readiness(connect, self._judged(key, reports, digest), refused)
+                refused = self._run_workers(connect, wanted, states, pods)
+                condition = readiness(connect, self._judged(key, reports, wanted.digest), refused)
         stopping = {record.index for record in self.workers.of(key) if self.workers.is_stopping(record)}
         serving = [each.port for each in reports if each.state is WorkerState.READY and each.index not in stopping]
         return Found(condition, warnings(connect, notes), reports, self._rest(serving[0]) if serving else None)
@@ -130,8 +140,9 @@ class ConnectClusters:
         names = secret_contents.secret_names(connect)
         return [connector_on_one_machine(each, folder, names) for each in connectors]
 
-    def _prepare(self, connect: ConnectResource, arguments: list[str]) -> tuple[str, dict[str, str]]:
-        """Apply and write what the workers need. Return a digest of all that they start with, and their properties."""
+    def _prepare(self, connect: ConnectResource, jvm: list[str]) -> Wanted:
+        """Apply and write what the workers need. Raises InvalidSecretError, and CannotRunError without their Kafka."""
+        jars, rules = self.jars.folder(connect.version), self._metrics_rules(connect)
         names = secret_contents.secret_names(connect)
         found = {name: self.api.get(Reference("v1", "Secret", connect.namespace, name)) for name in names}
         secrets = {name: secret.get("data", {}) for name, secret in found.items() if secret is not None}
@@ -142,13 +153,13 @@ class ConnectClusters:
         self._write_kubeconfig(connect, cluster)
         files = WorkerFiles(connect, secrets, self._store_password(connect.key))
         properties = files.properties()
-        told = [properties, arguments, dict(connect.resources), dict(connect.pod_annotations)]
+        told = [properties, [*jvm, rules or ""], dict(connect.resources), dict(connect.pod_annotations), jars.name]
         # A token also belongs to one KafkaConnect and one API server only.
         digest = _digest([*told, secret_contents.contents_digest(secrets), connect.uid, cluster])
         if self._kept.get(connect.key) != digest:
             self.workers.keep(connect.key, files.files())
             self._kept[connect.key] = digest
-        return digest, properties
+        return Wanted(digest, jars, properties, jvm, rules)
 
     def _store_password(self, key: Key) -> str:
         """The password of a component's key stores; it stays the same, because running workers use existing stores."""
@@ -183,10 +194,7 @@ class ConnectClusters:
     def _run_workers(
         self,
         connect: ConnectResource,
-        digest: str,
-        properties: Mapping[str, str],
-        arguments: list[str],
-        rules: str | None,
+        wanted: Wanted,
         states: Mapping[int, WorkerState],
         pods: Mapping[int, Object],
     ) -> dict[int, str]:
@@ -198,16 +206,16 @@ class ConnectClusters:
             for index, record in records.items()
         ]
         refused: dict[int, str] = {}
-        for step in next_steps(connect.replicas, digest, seen):
+        for step in next_steps(connect.replicas, wanted.digest, seen):
             match step:
                 case Start(index):
-                    admitted = self._pods.admit(connect, index, digest, pods.get(index))
+                    admitted = self._pods.admit(connect, index, wanted.digest, pods.get(index))
                     if isinstance(admitted, str):
                         refused[index] = admitted
                         continue
                     port = port_of(admitted)
-                    exported = None if port is None else Exported(port, rules)
-                    self.workers.start(key, index, digest, properties, arguments, exported)
+                    exported = None if port is None else Exported(port, wanted.rules)
+                    self.workers.start(key, index, wanted, exported)
                 case Stop(index):
                     self.workers.stop(records[index])
         return refused

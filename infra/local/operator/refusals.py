@@ -1,4 +1,5 @@
-"""What Strimzi's operator refuses about workers before it creates any, in its words. Pure.
+"""What is refused about workers before any is created: what Strimzi's operator refuses, in its words, and what this
+machine has no Kafka for. Pure.
 
 Source: Strimzi 1.2 KafkaVersion.Lookup, JmxPrometheusExporterModel, LoggingUtils.
 """
@@ -9,6 +10,7 @@ from typing import Any
 from components.flows.kafka_version import supported_versions
 from components.flows.operators import strimzi
 from infra.local.operator.conditions import Condition, not_ready
+from infra.local.operator.kafka_jars import VERSIONS
 from infra.local.operator.resources import ConfigMapKey, ConnectResource
 
 ConfigMaps = Mapping[str, Mapping[str, Any]]
@@ -23,6 +25,17 @@ def refused_version(connect: ConnectResource) -> Condition | None:
         return None
     told = f"Kafka version {connect.version} is not supported. Supported versions are: {', '.join(supported)}."
     return not_ready("InvalidResourceException", told)
+
+
+def missing_version(connect: ConnectResource) -> Condition | None:
+    """The refusal of a version of Kafka that cannot run on this machine: no other version runs in its place."""
+    if connect.version is None or connect.version in VERSIONS:
+        return None
+    told = (
+        f"Kafka {connect.version} cannot run on one machine, only {' and '.join(VERSIONS)}: set spec.version to one of "
+        f"these, or remove it to run {VERSIONS[0]}"
+    )
+    return not_ready("UnsupportedLocally", told)
 
 
 def refused_config_map(wanted: ConfigMapKey, found: ConfigMaps) -> Condition | None:

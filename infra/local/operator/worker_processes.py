@@ -4,10 +4,10 @@ import contextlib
 import logging
 import math
 import os
+import re
 import shutil
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
@@ -16,11 +16,11 @@ from pydantic import TypeAdapter
 from infra.local.operator.worker_metrics import Exported, agent, on_this_port
 from infra.local.operator.worker_plan import pause_seconds
 from infra.local.operator.worker_properties import as_properties_file, in_folder, on_one_machine
+from infra.local.operator.worker_runtime import Runtime, Wanted
 from infra.local.parts import processes
-from infra.local.parts.processes import ProcessRecord, free_port
+from infra.local.parts.processes import ProcessRecord, free_port, is_free
 from infra.local.state import write_private
 from infra.machine.class_archives import archive_file, class_archive
-from infra.machine.jdk import Jdk
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +36,8 @@ LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 OF_A_POD = "pod"
 """The folder for the files of a component's workers. They share it, because pods of one image have the same paths."""
 
+_PORT = re.compile(r"^rest\.advertised\.port=(\d+)$", re.MULTILINE)
+
 Key = tuple[str, str]
 """The namespace of a KafkaConnect or KafkaMirrorMaker2, and the name of its workers' component."""
 
@@ -44,7 +46,8 @@ class WorkerRecord(ProcessRecord):
     """One started worker. Its process is called namespace/component/index; `connect` is the component.
 
     `failures` counts how often in a row it ended without having served. `ended` is when its end was noticed, in epoch
-    seconds. It serves its metrics at `metrics_port`, if at all.
+    seconds. It serves its metrics at `metrics_port`, if at all. `archive` is the file of its classes that it writes
+    when it ends, unless that exists.
     """
 
     namespace: str
@@ -53,6 +56,7 @@ class WorkerRecord(ProcessRecord):
     digest: str
     port: int
     metrics_port: int | None = None
+    archive: Path | None = None
     failures: int = 0
     served: bool = False
     ended: float | None = None
@@ -64,38 +68,13 @@ class WorkerRecord(ProcessRecord):
     def may_start_again(self, now: float) -> bool:
         return self.ended is None or now >= self.ended + pause_seconds(self.failures)
 
+    @property
+    def grace_seconds(self) -> float:
+        """How long it may take to end before it is killed."""
+        return STOP_GRACE_SECONDS if self.archive is None or self.archive.exists() else _WRITING_SECONDS
+
 
 LEDGER = TypeAdapter(list[WorkerRecord])
-
-
-@dataclass(frozen=True)
-class Runtime:
-    """Where the parts of a worker are."""
-
-    jdk: Jdk
-    connect_lib: Path
-    config_provider_lib: Path
-    metrics_lib: Path
-    state_dir: Path
-
-    @property
-    def plugin_path(self) -> Path:
-        return self.state_dir / "plugins"
-
-    def class_path(self, exported: Exported | None = None) -> tuple[Path, ...]:
-        """The jars of a worker. The JMX exporter holds other versions of classes that the reporter uses, so that none
-        may be in the other's class path."""
-        by_reporter = exported is not None and exported.rules is None
-        jars = sorted(self.metrics_lib.glob("*.jar")) if by_reporter else []
-        return (self.connect_lib / "*", *(jar for jar in jars if "javaagent" not in jar.name))
-
-    @property
-    def ledger(self) -> Path:
-        return self.state_dir / "workers.json"
-
-    @property
-    def folders(self) -> Path:
-        return self.state_dir / "workers"
 
 
 class Workers:
@@ -153,32 +132,25 @@ class Workers:
             self._records[record.key, record.index] = record.model_copy(update=update)
             self._save()
 
-    def start(
-        self,
-        key: Key,
-        index: int,
-        digest: str,
-        properties: Mapping[str, str],
-        jvm: Sequence[str],
-        exported: Exported | None = None,
-    ) -> WorkerRecord:
-        """Start a worker on a free port with a new log; the previous log is kept beside it."""
+    def start(self, key: Key, index: int, wanted: Wanted, exported: Exported | None = None) -> WorkerRecord:
+        """Start a worker with a new log; the previous log is kept beside it."""
         previous = self._records.get((key, index))
-        port = free_port([*(each.port for each in self._records.values()), *([exported.port] if exported else [])])
         folder, stem = self.folder(key), f"worker-{index}"
         file, worker_log = folder / f"{stem}.properties", folder / f"{stem}.log"
+        others = {record.port for place, record in self._records.items() if place != (key, index)}
+        port = _port(file, others | ({exported.port} if exported else set()))
         rules = folder / f"{stem}.metrics.yaml"
-        local = on_one_machine(properties, port, self._runtime.plugin_path, self.files_folder(key))
+        local = on_one_machine(wanted.properties, port, self._runtime.plugin_path, self.files_folder(key))
         write_private(file, as_properties_file(on_this_port(local, exported)))
         if exported is not None and exported.rules is not None:
             write_private(rules, exported.rules)
         if worker_log.exists():
             worker_log.replace(folder / f"{stem}.previous.log")
         exporter = agent(self._runtime.metrics_lib, exported, rules)
-        class_path = self._runtime.class_path(exported)
+        class_path = self._runtime.class_path(wanted.jars, exported)
         command: list[str | Path] = [
             self._runtime.jdk.java,
-            *jvm,
+            *wanted.jvm,
             *exporter,
             *class_archive(self._runtime.jdk, MAIN_CLASS, *class_path, writes=not exporter),
             f"-Dlog4j2.configurationFile={LOG_CONFIGURATION}",
@@ -193,10 +165,11 @@ class Workers:
             namespace=key[0],
             connect=key[1],
             index=index,
-            digest=digest,
+            digest=wanted.digest,
             port=port,
             metrics_port=None if exported is None else exported.port,
-            failures=previous.failures if previous and previous.digest == digest else 0,
+            archive=None if exporter else archive_file(self._runtime.jdk, MAIN_CLASS, *class_path),
+            failures=previous.failures if previous and previous.digest == wanted.digest else 0,
         )
         self._records[key, index] = record
         self._save()
@@ -208,7 +181,7 @@ class Workers:
         if self.is_stopping(record):
             return
         log.info("worker %s (pid %d) is being stopped", record.name, record.pid)
-        self._kill_at[record.key, record.index] = time.time() + self._grace_seconds()
+        self._kill_at[record.key, record.index] = time.time() + record.grace_seconds
         process = processes.find(record)
         if process is not None:
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -216,13 +189,10 @@ class Workers:
 
     def stop_all(self) -> None:
         """Stop every worker and wait for the last."""
-        processes.stop_all(self._records.values(), self._grace_seconds())
+        longest = max((each.grace_seconds for each in self._records.values()), default=0.0)
+        processes.stop_all(self._records.values(), longest)
         self._records.clear()
         self._save()
-
-    def _grace_seconds(self) -> float:
-        archive = archive_file(self._runtime.jdk, MAIN_CLASS, *self._runtime.class_path())
-        return STOP_GRACE_SECONDS if archive.exists() else _WRITING_SECONDS
 
     def folder(self, key: Key) -> Path:
         """The private folder of one component's workers."""
@@ -278,3 +248,14 @@ class Workers:
         text = LEDGER.dump_json(list(self._records.values()), indent=2).decode()
         if not self._file.exists() or self._file.read_text(encoding="utf-8") != text:
             write_private(self._file, text)
+
+
+def _port(file: Path, taken: set[int]) -> int:
+    """The port in the worker's last properties, unless it is taken: its id has to stay, as that of a pod does.
+
+    Connect drops the status of a failed connector where another worker has written one of a later generation. The
+    generations begin anew when the brokers remove the group, which they do every ten minutes if it has no member.
+    """
+    found = _PORT.search(file.read_text(encoding="utf-8")) if file.exists() else None
+    last = int(found[1]) if found else None
+    return last if last is not None and last not in taken and is_free(last) else free_port(taken)

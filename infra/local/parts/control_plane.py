@@ -25,8 +25,11 @@ CONTROLLERS = (
     "garbage-collector-controller",
     "serviceaccount-controller",
     "resourcequota-controller",
+    "job-controller",
+    "cronjob-controller",
 )
-"""Without them a deleted namespace stays forever, owned objects are not deleted, and quotas are not counted."""
+"""Without them a deleted namespace stays forever, owned objects are not deleted, quotas are not counted, and no Job has
+a Pod."""
 
 
 def etcd_launch(site: Site) -> Launch:

@@ -1,6 +1,7 @@
-"""The stand-in for Strimzi's operator as a part of the stack. It runs Connect workers as processes."""
+"""The stand-in for Strimzi's operator as a part of the stack. It runs Connect workers and Jobs as processes."""
 
 import sys
+from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -24,23 +25,32 @@ class WorkerRecord(ProcessRecord):
         return (self.port,) if self.metrics_port is None else (self.port, self.metrics_port)
 
 
-_LIST = TypeAdapter(list[WorkerRecord])
+_Record = TypeVar("_Record", bound=ProcessRecord)
 
 
 def workers() -> list[WorkerRecord]:
     """The Connect workers in the operator's list, running or not."""
-    file = paths.operator() / "workers.json"
+    return _listed("workers.json", WorkerRecord)
+
+
+def pods() -> list[ProcessRecord]:
+    """The pods of validation Jobs in the operator's list, running or not."""
+    return _listed("pods.json", ProcessRecord)
+
+
+def _listed(name: str, of: type[_Record]) -> list[_Record]:
+    file = paths.operator() / name
     try:
-        return _LIST.validate_json(file.read_bytes())
+        return TypeAdapter(list[of]).validate_json(file.read_bytes())  # type: ignore[valid-type]
     except FileNotFoundError:
         return []
     except ValidationError as error:
         raise CannotRunError(
             "state-damaged",
-            "the operator's list of workers cannot be read",
+            f"the operator's list of {file.stem} cannot be read",
             str(file),
             "It names the processes that have to be stopped.",
-            "stop the Connect workers that are still running by hand, and delete the file",
+            f"stop the {file.stem} that are still running by hand, and delete the file",
         ) from error
 
 
@@ -55,6 +65,7 @@ def _prepare(site: Site) -> Launch:
             *("--connect-lib", site.artifacts.connect_lib),
             *("--config-provider-lib", site.artifacts.config_provider_lib),
             *("--metrics-lib", site.artifacts.metrics_lib),
+            *("--spark-lib", site.artifacts.spark_lib),
         ),
         plain_environment(PYTHONPATH=str(machine_paths.PACKAGES), PYTHONUNBUFFERED="1"),
     )

@@ -21,6 +21,8 @@ KILL_SECONDS = 10.0
 
 _children: dict[int, subprocess.Popen[bytes]] = {}
 """The processes that this process started. One that has ended must be reaped, or it would seem to be alive."""
+_exit_codes: dict[int, int] = {}
+"""How those of them that were reaped ended."""
 
 
 class ProcessRecord(BaseModel):
@@ -53,12 +55,25 @@ def start(
     finally:
         os.close(handle)
     _children[process.pid] = process
+    _exit_codes.pop(process.pid, None)
     return ProcessRecord(name=name, pid=process.pid, created=psutil.Process(process.pid).create_time(), log=log)
 
 
 def alive(record: ProcessRecord) -> bool:
     """Whether the recorded process is running; false if another process has its process id."""
     return find(record) is not None
+
+
+def exit_code(record: ProcessRecord) -> int | None:
+    """How a process ended that this process started, negative for a signal; None if that is unknown."""
+    _reap(record.pid)
+    return _exit_codes.get(record.pid)
+
+
+def is_ending(record: ProcessRecord) -> bool:
+    """Whether a process that this process started has not quite ended: its first thread has, and another has not."""
+    _reap(record.pid)
+    return record.pid in _children
 
 
 def stop(record: ProcessRecord, grace_seconds: float = 30.0) -> bool:
@@ -139,6 +154,7 @@ def find(record: ProcessRecord) -> psutil.Process | None:
 def _reap(pid: int) -> None:
     child = _children.get(pid)
     if child is not None and child.poll() is not None:
+        _exit_codes[pid] = child.returncode
         del _children[pid]
 
 

@@ -5,7 +5,7 @@ tests/contract/test_patterns.py asks Java about the same patterns.
 
 import pytest
 
-from components.kafka.patterns import flags_for_later_entries, matches, pattern_error
+from components.kafka.patterns import alternatives, flags_for_later_entries, matches, pattern_error
 from components.kafka.selection import Selection
 
 
@@ -103,6 +103,26 @@ def test_java_s_spelling_means_what_it_means_there(pattern: str, names: list[str
 @pytest.mark.parametrize(("entry", "flags"), [("(?i)orders", "(?i)"), ("(?i:orders)", None), ("orders", None)])
 def test_a_flag_holds_for_the_entries_after_it(entry: str, flags: str | None) -> None:
     assert flags_for_later_entries(entry) == flags
+
+
+@pytest.mark.parametrize(
+    ("pattern", "entries"),
+    [
+        ("orders", ("orders",)),
+        ("orders.*|payments|audit", ("orders.*", "payments", "audit")),
+        ("(eu|us)-.*|a[|]b", ("(eu|us)-.*", "a[|]b")),
+        (r"a\|b|c", (r"a\|b", "c")),
+        ("a|", ("a",)),
+        ("|", ("|",)),
+        ("(?i)a|b", ("(?i)a|b",)),
+        (r"\Qa|b\E|c", (r"\Qa|b\E|c",)),
+        (r"(a)b\1|(c)d\1", (r"(a)b\1|(c)d\1",)),
+        ("(a|b", ("(a|b",)),
+    ],
+    ids=["a name", "several", "in a group", "escaped", "empty", "nothing else", "flags", "quoted", "numbered", "wrong"],
+)
+def test_a_pattern_of_several_alternatives_is_a_list_of_entries(pattern: str, entries: tuple[str, ...]) -> None:
+    assert alternatives(pattern) == entries
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ def arguments(tmp_path: Path) -> list[str]:
         *("--connect-lib", str(tmp_path)),
         *("--config-provider-lib", str(tmp_path)),
         *("--metrics-lib", str(tmp_path)),
+        *("--spark-lib", str(tmp_path)),
         *("--kubeconfig", str(kubeconfig)),
         *("--state-dir", str(tmp_path / "state")),
     ]
@@ -35,12 +36,13 @@ def test_a_second_operator_on_one_state_ends_at_once(
     assert "another operator is using" in caplog.text
 
 
+@pytest.mark.parametrize("ledger", ["workers.json", "pods.json"])
 def test_a_damaged_ledger_is_named_and_not_quoted(
-    arguments: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    arguments: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture, ledger: str
 ) -> None:
     """An operator that began anew would leave the workers that run to nobody."""
     (tmp_path / "state").mkdir()
-    (tmp_path / "state" / "workers.json").write_text('[{"pid": "content"}]')
+    (tmp_path / "state" / ledger).write_text('[{"pid": "content"}]')
     assert main(arguments) == 2
-    assert f"{tmp_path / 'state' / 'workers.json'} cannot be read" in caplog.text
+    assert f"{tmp_path / 'state' / ledger} cannot be read" in caplog.text
     assert "content" not in caplog.text

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from infra.local.operator.conditions import Condition
-from infra.local.operator.refusals import refused_config_map, refused_version
+from infra.local.operator.refusals import missing_version, refused_config_map, refused_version
+from infra.local.operator.resources import ConnectResource
 from tests.infra.operator.builders import a_connect, a_v1beta2_connect
 
 LOGGING = {"type": "external", "valueFrom": {"configMapKeyRef": {"name": "logging", "key": "log4j2.properties"}}}
@@ -21,6 +22,24 @@ def test_a_version_without_an_image_is_refused_with_those_that_have_one() -> Non
 def test_a_supported_version_and_an_image_of_ones_own_are_taken(spec: dict[str, Any]) -> None:
     assert refused_version(a_connect(**spec)) is None
     assert refused_version(a_v1beta2_connect(version="3.9.0")) is None
+
+
+@pytest.mark.parametrize("connect", [a_connect(version="4.2.1"), a_connect(version="4.1.1", image="registry/mine:1")])
+def test_a_version_without_jars_is_refused_with_those_that_have_some(connect: ConnectResource) -> None:
+    """Without this another Kafka would run in its place, and whoever tries a version would not notice."""
+    told = (
+        f"Kafka {connect.version} cannot run on one machine, only 4.2.0 and 4.3.1: set spec.version to one of these, "
+        "or remove it to run 4.2.0"
+    )
+    assert refused_version(connect) is None
+    assert missing_version(connect) == Condition("NotReady", "UnsupportedLocally", told)
+
+
+@pytest.mark.parametrize(
+    "spec", [{}, {"version": "4.2.0"}, {"version": "4.3.1"}, {"image": "registry/mine:1"}], ids=str
+)
+def test_a_version_with_jars_is_taken(spec: dict[str, Any]) -> None:
+    assert missing_version(a_connect(**spec)) is None
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from infra.local import paths
 from infra.local.operator.worker_processes import STOP_GRACE_SECONDS
 from infra.local.stack import up
 from infra.local.state import load_state
+from infra.machine import versions
 from infra.waiting import NotYetError, wait_for
 from tests.infra.operator.connect_flow import CONNECT, CONNECTOR, LOGIN, NAMESPACE, ConnectFlow
 from tests.infra.operator.workspace import DEADLINE_SECONDS
@@ -68,10 +69,14 @@ RULES = {"type": "jmxPrometheusExporter", "valueFrom": {"configMapKeyRef": {"nam
 ALLOWED = {"type": "strimziMetricsReporter", "values": {"allowList": ["kafka_connect_.*"]}}
 
 
-@pytest.mark.parametrize("metrics", [RULES, ALLOWED], ids=["JMX exporter", "reporter"])
-def test_a_worker_serves_its_metrics_at_the_port_that_its_pod_names(flow: ConnectFlow, metrics: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("metrics", "version"), [(RULES, versions.KAFKA), (ALLOWED, versions.KAFKA_4_3)], ids=["JMX exporter", "reporter"]
+)
+def test_a_worker_of_the_asked_kafka_serves_its_metrics_at_the_port_that_its_pod_names(
+    flow: ConnectFlow, metrics: dict[str, Any], version: str
+) -> None:
     flow.apply("v1", "ConfigMap", "metrics", data={"rules.yaml": "lowercaseOutputName: true\nrules: [{pattern: .*}]\n"})
-    flow.connect(metricsConfig=metrics)
+    flow.connect(metricsConfig=metrics, version=version)
 
     def served() -> None:
         pod = flow.api.get(Reference("v1", "Pod", NAMESPACE, f"{CONNECT}-connect-0")) or {"spec": {"containers": [{}]}}
@@ -86,6 +91,8 @@ def test_a_worker_serves_its_metrics_at_the_port_that_its_pod_names(flow: Connec
 
     try:
         wait_for("the metrics", served, DEADLINE_SECONDS, interval_seconds=0.5)
+        url = flow.expect("KafkaConnect", "Ready")["url"]
+        assert httpx.get(url, timeout=60, trust_env=False).json()["version"] == version
     finally:
         flow.connect()
         flow.expect("KafkaConnector", "Ready")

@@ -99,7 +99,7 @@ def test_a_cluster_goes_over_to_v1_in_place_where_the_file_has_placeholders(flow
     """Kafka resolves once, so a connector that still reads the file gets a placeholder for a certificate."""
     flow.file_connector()
     flow.expect("KafkaConnector", "Ready")
-    before = uid(flow)
+    before, worker = uid(flow), flow.expect("KafkaConnect", "Ready")["url"]
     config = {
         **{f"{topic}.storage.replication.factor": -1 for topic in ("config", "offset", "status")},
         "config.providers": "secret,file",
@@ -108,7 +108,7 @@ def test_a_cluster_goes_over_to_v1_in_place_where_the_file_has_placeholders(flow
         "connector.client.config.override.policy": "All",
     }
     flow.connect(config=config)
-    flow.expect("KafkaConnect", "Ready")
+    assert flow.expect("KafkaConnect", "Ready")["url"] == worker
     assert uid(flow) == before
     trust = {f"ssl.truststore.{key}": f"${{file:{FILE}:ssl.truststore.{key}}}" for key in ("certificates", "type")}
     flow.file_connector(security=trust | SASL)

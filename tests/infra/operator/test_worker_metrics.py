@@ -7,8 +7,8 @@ import pytest
 
 from infra.local.operator.worker_metrics import Exported, agent, on_this_port, port_of
 from infra.local.operator.worker_pods import worker_pod
-from infra.local.operator.worker_processes import Runtime
 from infra.local.operator.worker_properties import worker_properties
+from infra.local.operator.worker_runtime import Runtime
 from infra.machine.jdk import Jdk
 from tests.infra.operator.builders import a_connect, a_v1beta2_connect
 
@@ -78,7 +78,7 @@ def test_neither_exporter_is_in_the_class_path_of_the_other(tmp_path: Path) -> N
     """They hold other versions of the same classes: the reporter would answer no scrape."""
     for name in ("client-metrics-reporter-0.3.0.jar", "jmx_prometheus_javaagent-1.0.1.jar"):
         (tmp_path / name).touch()
-    runtime = Runtime(Jdk(tmp_path, 21), Path("/connect"), tmp_path, tmp_path, tmp_path)
-    connect = Path("/connect/*")
-    assert runtime.class_path() == runtime.class_path(Exported(20_001, "rules: []")) == (connect,)
-    assert runtime.class_path(Exported(20_001)) == (connect, tmp_path / "client-metrics-reporter-0.3.0.jar")
+    runtime, kafka = Runtime(Jdk(tmp_path, 21), tmp_path, tmp_path, tmp_path), Path("/kafka")
+    jars = kafka / "*"
+    assert runtime.class_path(kafka) == runtime.class_path(kafka, Exported(20_001, "rules: []")) == (jars,)
+    assert runtime.class_path(kafka, Exported(20_001)) == (jars, tmp_path / "client-metrics-reporter-0.3.0.jar")

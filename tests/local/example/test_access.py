@@ -19,7 +19,6 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
     ResourcePatternType,
     ResourceType,
 )
-from pyspark.sql import SparkSession
 
 from components.contract.parameters import FlowParameters, Parameters
 from components.contract.report import CheckName, CheckOutcome, FlowOutcome, Verdict
@@ -37,6 +36,7 @@ from spark.checks import access
 from spark.credentials import resolver
 from spark.documents import chosen_flows
 from spark.flows import open_flow
+from spark.sessions import SessionOptions, spark_jvm
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, source_acls, told
 from tests.local.observed import expect_records
 
@@ -144,9 +144,10 @@ def stand_in(least: Deployed, orders: FlowParameters) -> FlowParameters:
 
 def access_of(deployed: Deployed, parameters: FlowParameters) -> CheckOutcome:
     """Outcome of the check of access alone."""
-    spark = SparkSession.getActiveSession()
-    assert spark is not None
-    with open_flow(parameters, spark, resolver(deployed.endpoints.kubeconfig), lambda _: None) as flow:
+    with (
+        spark_jvm(SessionOptions()) as spark,
+        open_flow(parameters, spark, resolver(deployed.endpoints.kubeconfig), lambda _: None) as flow,
+    ):
         return access.check_access(flow)
 
 

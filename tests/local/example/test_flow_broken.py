@@ -87,7 +87,8 @@ def test_a_checkpoint_connector_with_another_topic_list_is_named(deployed: Deplo
     broken, mended = ({"config": {"topics": value}} for value in ("something-else", topics))
     with deployed.edited("orders-checkpoint", broken, mended):
         make_example_traffic(deployed.endpoints.regions["useast"], 60, seed=1)
-        outcome = deployed.validate()
+        # The checkpoints that are missing cannot arrive.
+        outcome = deployed.validate(catch_up_seconds=10)
     check = check_named(outcome, "offsets-translate")
     assert check.verdict is Verdict.FAIL, told(outcome)
     assert "checkpoint" in told(outcome)
@@ -104,7 +105,8 @@ def test_records_lost_to_retention_before_they_were_replicated_are_named(deploye
         _delete_records(deployed, "payments-lost", 350)
         produce(source, "payments-lost", 100, seed=1, first=500)
     wait_for("the rest to arrive", lambda: expect_records(target, "useast.payments-lost", 450), ARRIVAL_SECONDS)
-    resumed = deployed.validate()
+    # What was lost cannot arrive.
+    resumed = deployed.validate(catch_up_seconds=10)
     _delete_topics(deployed, useast="payments-lost", uswest="useast.payments-lost")
     lost = check_named(resumed, "nothing-lost-to-retention")
     assert lost.verdict is Verdict.FAIL, told(resumed)

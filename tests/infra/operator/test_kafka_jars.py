@@ -1,0 +1,78 @@
+"""The jars of workers. Without these each stack fetches a Kafka that it does not run, or a resource waits for ever."""
+
+from pathlib import Path
+
+import pytest
+
+from components.contract.problems import CannotRunError
+from infra.local.operator import kafka_jars
+from infra.local.operator.kafka_jars import KafkaJars
+from infra.local.operator.worker_processes import STOP_GRACE_SECONDS, WorkerRecord
+from infra.machine import jars as maven
+from infra.machine import versions
+from infra.machine.jdk import Jdk
+
+MAVEN = '#!/bin/sh\nfor word; do case "$word" in -DoutputDirectory=*) /bin/mkdir -p "${word#*=}";; esac; done\n'
+
+
+@pytest.fixture
+def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KafkaJars:
+    """On a machine without any jars, and without Maven."""
+    monkeypatch.setenv("REPLICATE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path / "tools"))
+    return KafkaJars(Jdk(tmp_path, 21), tmp_path / "usual")
+
+
+def install_maven(folder: Path) -> None:
+    (folder / "tools").mkdir()
+    (folder / "tools" / "mvn").write_text(MAVEN)
+    (folder / "tools" / "mvn").chmod(0o755)
+
+
+@pytest.mark.parametrize("version", [None, versions.KAFKA])
+def test_for_the_stack_s_own_kafka_nothing_is_fetched(jars: KafkaJars, tmp_path: Path, version: str | None) -> None:
+    assert jars.folder(version) == tmp_path / "usual"
+    assert not (tmp_path / "cache").exists()
+
+
+def test_another_kafka_is_fetched_when_it_is_asked_for(jars: KafkaJars, tmp_path: Path) -> None:
+    install_maven(tmp_path)
+    assert jars.folder(versions.KAFKA_4_3) == maven.KAFKA_4_3.directory
+    assert maven.KAFKA_4_3.directory.is_dir()
+
+
+def test_after_a_failure_others_are_looked_at_before_it_is_fetched_again(
+    jars: KafkaJars, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_jars, "RETRY_SECONDS", float("inf"))
+    with pytest.raises(CannotRunError, match="`mvn`, which fetches them, is not on PATH"):
+        jars.folder(versions.KAFKA_4_3)
+    install_maven(tmp_path)
+    with pytest.raises(CannotRunError, match="`mvn`, which fetches them, is not on PATH"):
+        jars.folder(versions.KAFKA_4_3)
+    monkeypatch.setattr(kafka_jars, "RETRY_SECONDS", 0.0)
+    assert jars.folder(versions.KAFKA_4_3).is_dir()
+
+
+def test_a_version_that_nobody_has_jars_for_gets_no_others(jars: KafkaJars) -> None:
+    with pytest.raises(KeyError):
+        jars.folder("4.2.1")
+
+
+def test_the_first_worker_of_a_kafka_may_write_its_classes_before_it_is_killed(tmp_path: Path) -> None:
+    """Killed while it does, every later worker of that Kafka would start slowly."""
+    record = WorkerRecord(
+        name="mirror/orders/0",
+        pid=1,
+        created=0,
+        log=tmp_path / "log",
+        namespace="mirror",
+        connect="orders",
+        index=0,
+        digest="d",
+        port=20_000,
+        archive=tmp_path / "archive",
+    )
+    assert record.grace_seconds > STOP_GRACE_SECONDS
+    (tmp_path / "archive").touch()
+    assert record.grace_seconds == record.model_copy(update={"archive": None}).grace_seconds == STOP_GRACE_SECONDS
