@@ -28,8 +28,8 @@ _RECORDS = f'{RECORD_COUNT}{{{_CHOSEN},topic!~".*heartbeats"}}'
 _HEARTBEATS = f'{RECORD_COUNT}{{{_CHOSEN},topic=~".*heartbeats"}}'
 #: Kafka reports NaN of a partition without records in the last minute; NaN is not at least 0.
 _LATENCY = f"{LATENCY_MAX}{{{_CHOSEN}}} >= 0"
-#: A partition can have been reported by a worker that no longer runs its task.
-_LAG = f"max by (flow, topic, partition) ({RECORDS_LAG}{{{_CHOSEN}}})"
+#: A partition can have been reported by a worker that no longer runs its task. Workers read topics of their own, too.
+_LAG = f'max by (flow, topic, partition) ({RECORDS_LAG}{{{_CHOSEN},client_id=~".*replication-consumer.*"}})'
 
 #: Column of the overview -> its query and unit.
 _OVERVIEW = {
@@ -112,6 +112,17 @@ _EXPORTED = {
         f"{{{{flow}}}} {{{{{series.VERDICT.name}}}}}",
         "none",
     ),
+    "Logins that a cluster refuses": (
+        f"max by (flow, cluster) ({series.LOGIN_REFUSED.name}{{{_CHOSEN}}})",
+        "{{flow}} on {{cluster}}",
+        "none",
+    ),
+    "Time until certificates expire": (
+        f"min by (secret, key) ({series.CERTIFICATE_EXPIRY.name}{{{_CHOSEN}}}) - time()",
+        "{{secret}} {{key}}",
+        "s",
+    ),
+    "Changed by hand": (f"max by (flow) ({series.DRIFT.name}{{{_CHOSEN}}})", "{{flow}}", "none"),
     "What could not be asked": (
         f"max by (flow, what) ({series.UNASKED.name}{{{_CHOSEN}}}) > 0",
         "{{flow}} {{what}}",

@@ -11,11 +11,11 @@ from components.flows.resolved import ResolvedFlow
 from components.flows.sources import each_source
 from components.kafka.connector_offsets import BEHIND_SECONDS
 from components.render.alerts import STATUS, Alert, of_flow, runs, translates
+from components.render.login_alerts import login_alerts
 from components.render.metrics import RECORD_COUNT
 
-#: If a partition stands still, the oldest record that waits in it gets this much older in this time, but for the slack
-#: that two looks at different distances from their scrapes make.
-_STILL_MINUTES, _SLACK_MINUTES = 15, 2
+#: A partition in which records wait now and did so this long ago, and that has not moved since, stands still.
+_STILL_MINUTES = 15
 #: Over this time the lag has grown if it was never as small as its greatest in the same time before.
 _GROWING_MINUTES = 10
 
@@ -40,6 +40,8 @@ def exporter_alerts(flow: ResolvedFlow, stack: str) -> Iterator[Alert]:
             yield _read_again(of, objectives.read_again)
     yield _verdict_failed(of)
     yield _verdict_stale(of)
+    yield from login_alerts(of)
+    yield _drift(of)
 
 
 def _absent(of: str) -> Alert:
@@ -79,11 +81,13 @@ def _topic_missing(of: str, target: str) -> Alert:
 
 
 def _stalled(of: str) -> Alert:
-    age = f"{series.PARTITION_LAG_SECONDS.name}{{{of}}}"
+    position = f"{series.PARTITION_POSITION.name}{{{of}}}"
     return Alert(
         "MirrorPartitionStalled",
         "critical",
-        f"count({age} - {age} offset {_STILL_MINUTES}m > {60 * (_STILL_MINUTES - _SLACK_MINUTES)}) > 0",
+        # A partition with this series has records that wait. Their timestamps do not show whether it moves: producers
+        # set them as they like.
+        f"count({position} == {position} offset {_STILL_MINUTES}m) > 0",
         5,
         f"for {_STILL_MINUTES} minutes partitions stand still, {{{{ $value }}}} or more of them",
         "Records wait in them and do not cross, although others may.",
@@ -106,13 +110,16 @@ def _lag_high(of: str, target: str, seconds: int) -> Alert:
 
 def _lag_growing(of: str) -> Alert:
     lag, window = f"{series.LAG_RECORDS.name}{{{of}}}", f"{_GROWING_MINUTES}m"
+    least, crossing = f"min(min_over_time({lag}[{window}]))", f'{RECORD_COUNT}{{{of},topic!~".*heartbeats"}}[{window}]'
     return Alert(
         "MirrorLagGrowing",
         "warning",
         # The lag goes up and down with every commit of offsets: its least is compared with what was its most before. A
-        # flow that stands still has alerts of its own.
-        f"min(min_over_time({lag}[{window}])) > max(max_over_time({lag}[{window}] offset {_GROWING_MINUTES + 1}m))\n"
-        f'and on () sum(increase({RECORD_COUNT}{{{of},topic!~".*heartbeats"}}[{window}])) > 0',
+        # flow that keeps up with more records than before seems to lag by what crosses between two commits.
+        f"{least} > max(max_over_time({lag}[{window}] offset {_GROWING_MINUTES + 1}m))\n"
+        f"and on () {least} > {BEHIND_SECONDS} * sum(rate({crossing}))\n"
+        # A flow that stands still has alerts of its own.
+        f"and on () sum(increase({crossing})) > 0",
         5,
         f"{{{{ $value }}}} records or more wait, more than ever in the {_GROWING_MINUTES} minutes before",
         "Records cross, but more are produced: what a failover would lose grows.",
@@ -141,6 +148,18 @@ def _read_again(of: str, records: int) -> Alert:
         f"group {{{{ $labels.group }}}} would read {{{{ $value }}}} records again, and the objective is {records}",
         "Its translated position is far behind. `replicate failover` computes exact ones while both clusters answer.",
         STATUS,
+    )
+
+
+def _drift(of: str) -> Alert:
+    return Alert(
+        "MirrorDrift",
+        "warning",
+        f"max({series.DRIFT.name}{{{of}}}) > 0",
+        60,
+        "{{ $value }} of its objects and fields are not as they were deployed",
+        "Somebody changed, added or deleted them by hand: the next deployment may undo it, or meet it unprepared.",
+        "replicate diff {stack} --against cluster",
     )
 
 

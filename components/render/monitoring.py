@@ -10,11 +10,13 @@ from typing import Any
 
 from components.flows.resolved import ResolvedFlow
 from components.render.acls import flows_without_addresses
-from components.render.alerts import alert_rule, flow_alerts
+from components.render.alerts import alert_rule, flow_alerts, of_flow
 from components.render.dashboard import dashboard
 from components.render.deployments import Deployment, declared_connectors, deployments
 from components.render.exporter_alerts import exporter_alerts
+from components.render.login_alerts import explained
 from components.render.metrics import LEGACY_NAMES, RECORDS_LAG
+from components.render.pair_alerts import pair_alerts
 from components.render.planned_objects import ObjectRole, PlannedObject, manifest, with_own_labels
 from components.topology.model import Monitoring, Topology
 
@@ -37,7 +39,7 @@ def monitoring_objects(topology: Topology, stack: str, region: str | None) -> tu
         return ()
     return (
         *(_pod_monitor(each, stack, monitoring) for each in deployments(flows)),
-        *(_rules(flow, stack, monitoring) for flow in flows),
+        *(_rules(flow, flows, stack, monitoring) for flow in flows),
         _dashboard([flow.name for flow in flows], stack, monitoring),
     )
 
@@ -101,8 +103,11 @@ def _of_flow(flow: ResolvedFlow) -> Iterator[Relabeling]:
         yield {"sourceLabels": labels, "regex": pattern, "targetLabel": "flow", "replacement": flow.name}
 
 
-def _rules(flow: ResolvedFlow, stack: str, monitoring: Monitoring) -> PlannedObject:
-    alerts = [*flow_alerts(flow, stack), *(exporter_alerts(flow, stack) if monitoring.exporter else ())]
+def _rules(flow: ResolvedFlow, flows: Sequence[ResolvedFlow], stack: str, monitoring: Monitoring) -> PlannedObject:
+    alerts = [*flow_alerts(flow, stack)]
+    if monitoring.exporter:
+        alerts += [*exporter_alerts(flow, stack), *pair_alerts(flow, flows, stack)]
+        alerts = [explained(each, of_flow(flow, stack)) for each in alerts]
     rules = [alert_rule(alert, flow, stack, monitoring.runbooks) for alert in alerts]
     name = f"mirror-{flow.name}"
     spec = {"groups": [{"name": name, "rules": rules}]}

@@ -1,7 +1,7 @@
 """A Kubernetes object as a plain dict, with its role in the flow and the objects that must exist before it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -41,6 +41,12 @@ class ObjectRole(StrEnum):
     POD_MONITOR = "pod-monitor"
     PROMETHEUS_RULE = "prometheus-rule"
     DASHBOARD = "dashboard"
+    VALIDATION_PARAMETERS = "parameters"
+    VALIDATION_ACCOUNT = "account"
+    VALIDATION_ROLE = "role"
+    VALIDATION_BINDING = "binding"
+    VALIDATION_JOB = "job"
+    VALIDATION_CRON_JOB = "cron-job"
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,12 @@ class PlannedObject:
     @property
     def kind(self) -> str:
         return str(self.manifest["kind"])
+
+    def annotated(self, annotations: Mapping[str, str]) -> "PlannedObject":
+        """The object with more annotations."""
+        metadata = self.manifest["metadata"]
+        joined = {**metadata.get("annotations", {}), **annotations}
+        return replace(self, manifest={**self.manifest, "metadata": {**metadata, "annotations": joined}})
 
 
 def waits(objects: Iterable[PlannedObject]) -> dict[str, tuple[str, ...]]:

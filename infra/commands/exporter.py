@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from components.contract.exported_series import ADDRESS
+from components.contract.problems import CannotRunError
 from infra.commands.completion import complete_stack
 from infra.commands.console import err
 from infra.commands.options import InProject
@@ -16,7 +17,7 @@ from infra.settings import StackSettings, read_settings
 from infra.stack_checks import raise_mistakes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from infra.operations.exporting import Newest
     from infra.operations.status_document import StatusDocument
@@ -46,11 +47,11 @@ def exporter(
         int, typer.Option(min=1, help="Partitions and groups of each flow that have series of their own.")
     ] = 20,
 ) -> None:
-    """Serve what Kafka's metrics do not have to Prometheus: record lag, seconds behind, groups, verdicts.
+    """Serve what Kafka's metrics do not have to Prometheus: record lag, groups, verdicts, logins, drift.
 
-    It looks again and again as `replicate status` does, with the same logins and rights, and only reads. A scrape gets
-    what the newest look saw. What could not be asked has no value. It reads the stacks' files before each look, and
-    runs until Ctrl-C, SIGTERM or a mistake in them.
+    It looks again and again as `replicate status` and `replicate diff --against cluster` do, and only reads. A scrape
+    gets what the newest look saw. What could not be asked has no value. It reads the stacks' files before each look,
+    and runs until Ctrl-C, SIGTERM or a mistake in them.
 
     `monitoring.exporter` in the topology adds alerts and panels that read these series. Whoever reaches the address can
     read the names of topics and groups, so it is on this machine only unless you name another.
@@ -79,7 +80,7 @@ def exporter(
         signal.signal(number, stop)
     with serving(newest, host.strip("[]"), int(port)) as taken:
         err.print(f"serving http://{host}:{taken}/metrics, with a look every {every_seconds:g} s", soft_wrap=True)
-        looking = ThreadPoolExecutor(1).submit(_take, rounds(read, every_seconds, listed=None), newest)
+        looking = ThreadPoolExecutor(1).submit(_take, rounds(read, every_seconds, listed=None), read, newest)
         looking.add_done_callback(lambda _: ended.set())
         ended.wait()
     if looking.done():
@@ -88,14 +89,21 @@ def exporter(
     os._exit(_INTERRUPTED if stopped_by == [signal.SIGINT] else 0)
 
 
-def _take(looks: "Iterator[StatusDocument]", newest: "Newest") -> None:
+def _take(looks: "Iterator[StatusDocument]", read: "Callable[[], list[StackSettings]]", newest: "Newest") -> None:
     """Serve each look, and print why something could not be asked, unless the look before printed it, too."""
+    from infra.operations.drifting import changed_by_hand
     from infra.operations.exported_metrics import not_asked
 
     told: set[str] = set()
     for document in looks:
         reasons = {f"{stack.stack}: {reason}" for stack in document.stacks for reason in not_asked(stack)}
+        drift = {}
+        for settings in read():
+            try:
+                drift[settings.stack] = changed_by_hand(settings)
+            except CannotRunError as error:
+                reasons.add(f"{settings.stack}: drift: {error.what} ({error.where})")
         for each in sorted(reasons - told):
             err.print(f"{document.asked_at} could not be asked: {each}", markup=False, soft_wrap=True)
         told = reasons
-        newest.take(document)
+        newest.take(document, drift)

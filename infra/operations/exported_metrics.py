@@ -1,7 +1,9 @@
 """What `replicate exporter` says of a look: the document of `replicate status` as families of metrics. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
+from typing import TypeAlias
 
 from prometheus_client.core import Metric
 
@@ -14,25 +16,31 @@ from infra.operations.status_document import (
     GroupsStatus,
     Kind,
     LagStatus,
+    LoginStatus,
     PartitionStatus,
     StackStatus,
     StatusDocument,
     VerdictStatus,
 )
 
+#: Stack -> flow -> how many objects and fields somebody changed by hand. Stacks that could not be asked are missing.
+Drift: TypeAlias = Mapping[str, Mapping[str, int]]
 #: A series, the values of its own labels, and its value.
 Sample = tuple[Series, tuple[str, ...], float]
 
 
-def families(document: StatusDocument, worst: int) -> list[Metric]:
-    """Every metric of a look. Of each flow, `worst` partitions and groups have series of their own."""
+def families(document: StatusDocument, worst: int, drift: Drift = MappingProxyType({})) -> list[Metric]:
+    """Every metric of a look. Of each flow, `worst` partitions and groups have series of their own.
+
+    `drift` is that of the stacks that could be compared with their clusters.
+    """
     found = {each: Metric(each.name, each.meaning, each.type) for each in series.ABOUT_FLOWS}
     for stack in document.stacks:
         for flow in stack.flows:
             about = dict(
                 zip(series.FLOW_LABELS, (stack.stack, flow.name, flow.source, flow.target), strict=True),
             )
-            for of, labels, value in _samples(flow, worst):
+            for of, labels, value in (*_samples(flow, worst), *_of_drift(drift.get(stack.stack), flow.name)):
                 found[of].add_sample(of.name, about | dict(zip(of.more, labels, strict=True)), value)
     return [*times(document), *(metric for metric in found.values() if metric.samples)]
 
@@ -47,15 +55,18 @@ def times(document: StatusDocument) -> list[Metric]:
 
 def not_asked(stack: StackStatus) -> Iterator[str]:
     """Why something of the stack's flows could not be asked, each reason once."""
-    reasons = (each for flow in stack.flows for each in flow.reasons if flow.unasked and each.kind is Kind.UNASKED)
-    yield from dict.fromkeys(each.text for each in reasons)
+    unasked = [flow for flow in stack.flows if flow.unasked]
+    reasons = [each.text for flow in unasked for each in flow.reasons if each.kind is Kind.UNASKED]
+    logins = [each.why for flow in unasked for each in flow.logins if each.accepted is not False and each.why]
+    yield from dict.fromkeys([*reasons, *logins])
 
 
 def _samples(flow: FlowStatus, worst: int) -> Iterator[Sample]:
     if flow.could_fail_over or any(each.kind is not Kind.UNASKED for each in flow.reasons):
         yield series.COULD_FAIL_OVER, (), flow.could_fail_over
     for what in series.QUESTIONS:
-        yield series.UNASKED, (what,), what in flow.unasked
+        if what != series.DRIFT_QUESTION:
+            yield series.UNASKED, (what,), what in flow.unasked
     for connector in flow.connectors or ():
         yield from _of_connector(connector)
     if flow.heartbeat_seconds is not None:
@@ -66,6 +77,22 @@ def _samples(flow: FlowStatus, worst: int) -> Iterator[Sample]:
         yield from _of_groups(flow.read_again, worst)
     if "verdict" not in flow.unasked:
         yield from _of_verdict(flow.verdict)
+    for login in flow.logins:
+        yield from _of_login(login)
+
+
+def _of_login(login: LoginStatus) -> Iterator[Sample]:
+    if login.accepted is not None:
+        yield series.LOGIN_REFUSED, (login.cluster,), not login.accepted
+    for each in login.certificates:
+        expires = datetime.fromisoformat(each.expires).timestamp()
+        yield series.CERTIFICATE_EXPIRY, (login.cluster, each.secret, each.key), expires
+
+
+def _of_drift(found: Mapping[str, int] | None, flow: str) -> Iterator[Sample]:
+    yield series.UNASKED, (series.DRIFT_QUESTION,), found is None
+    if found is not None:
+        yield series.DRIFT, (), found.get(flow, 0)
 
 
 def _of_connector(connector: ConnectorStatus) -> Iterator[Sample]:
@@ -79,12 +106,14 @@ def _of_lag(lag: LagStatus, worst: int) -> Iterator[Sample]:
     yield series.PARTITIONS_BEHIND, (), lag.behind
     yield series.MISSING_TOPICS, (), len(lag.missing_topics)
     yield series.LAG_RECORDS, (), lag.records
+    yield series.SOURCE_ENDS, (), lag.ends
     if lag.seconds is not None or not lag.behind:
         yield series.LAG_SECONDS, (), lag.seconds or 0
     longest = sorted(lag.most, key=_longest_behind)[:worst]
     for each in longest:
         topic, _, number = each.partition.rpartition("-")
         yield series.PARTITION_LAG_RECORDS, (topic, number), each.records
+        yield series.PARTITION_POSITION, (topic, number), each.position
         if each.seconds is not None:
             yield series.PARTITION_LAG_SECONDS, (topic, number), each.seconds
     yield series.OTHER_PARTITIONS_LAG_RECORDS, (), lag.records - _sum(longest)

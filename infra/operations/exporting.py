@@ -4,13 +4,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from components.contract.problems import CannotRunError
-from infra.operations.exported_metrics import families, times
+from infra.operations.exported_metrics import Drift, families, times
 from infra.operations.status_document import StatusDocument
 
 #: A look that nobody answers takes this long at most: every question has a deadline.
@@ -34,9 +35,9 @@ class Newest(Collector):
         self._believed_seconds = _INTERVALS * every_seconds + _LOOK_SECONDS
         self._look: _Look | None = None
 
-    def take(self, document: StatusDocument) -> None:
+    def take(self, document: StatusDocument, drift: Drift = MappingProxyType({})) -> None:
         """Serve this look from now on."""
-        self._look = _Look(self._clock(), families(document, self._worst), times(document))
+        self._look = _Look(self._clock(), families(document, self._worst, drift), times(document))
 
     def collect(self) -> list[Metric]:
         """The metrics of one scrape."""

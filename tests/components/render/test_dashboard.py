@@ -64,6 +64,12 @@ def test_a_flow_that_reports_nothing_can_be_chosen() -> None:
     assert [option["value"] for option in flow["options"]] == ["$__all", *FLOWS]
 
 
+def test_records_that_wait_are_those_of_the_flow_and_not_of_the_workers_own_topics() -> None:
+    lags = [query for query in queries() if "records_lag" in query]
+    assert lags
+    assert all('client_id=~".*replication-consumer.*"' in query for query in lags)
+
+
 def test_two_stacks_have_two_dashboards() -> None:
     assert json.loads(dashboard("one", FLOWS))["uid"] != json.loads(dashboard("two", FLOWS))["uid"]
 

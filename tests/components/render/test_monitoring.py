@@ -124,7 +124,9 @@ def test_a_flow_has_the_alerts_that_can_end(flow: dict[str, Any], names: set[str
 
 
 LAGGING = {"MirrorPartitionStalled", "MirrorLagGrowing"}
-EXPORTED = {"MirrorExporterAbsent", "MirrorNotAsked", "MirrorTopicMissing", "MirrorVerdictFailed", "MirrorVerdictStale"}
+LOGINS = {"MirrorCertificateExpiring", "MirrorCertificateExpired", "MirrorLoginRefused"}
+VERDICTS = {"MirrorVerdictFailed", "MirrorVerdictStale"}
+EXPORTED = {"MirrorExporterAbsent", "MirrorNotAsked", "MirrorTopicMissing", "MirrorDrift", *VERDICTS, *LOGINS}
 DROPS = {"after": {"drop": {"type": "org.apache.kafka.connect.transforms.Filter"}}}
 
 
@@ -162,7 +164,56 @@ def test_the_exporter_adds_the_alerts_that_can_end(flow: dict[str, Any], names: 
 
 def test_the_objective_of_lag_leaves_time_to_commit_offsets() -> None:
     asked = rules(monitoring={"exporter": True}, objectives={"lagSeconds": 30})
-    assert asked["MirrorLagHigh"]["expr"] == 'max(mirror_lag_seconds{stack="prod",flow="orders"}) > 150'
+    assert 'max(mirror_lag_seconds{stack="prod",flow="orders"}) > 150' in asked["MirrorLagHigh"]["expr"]
+
+
+def test_a_refused_login_silences_what_only_follows_from_it() -> None:
+    """The exporter sees a refused login; without the exporter nothing may be silenced."""
+    silenced = 'unless on () max(mirror_login_refused{stack="prod",flow="orders"}) > 0'
+    objectives = {"lagSeconds": 30, "readAgain": 100}
+    with_exporter = rules(monitoring={"exporter": True}, objectives=objectives)
+    assert {name for name, rule in with_exporter.items() if silenced not in rule["expr"]} == {
+        *LOGINS,
+        *VERDICTS,
+        "MirrorDrift",
+        "MirrorExporterAbsent",
+        "MirrorGroupWithoutPosition",
+        "MirrorLagGrowing",
+        "MirrorReadAgainHigh",
+        "MirrorTopicMissing",
+    }
+    assert not [rule for rule in rules(objectives=objectives).values() if "mirror_login" in rule["expr"]]
+
+
+def of_pair(region: str | None) -> dict[str, Manifest]:
+    """The rules for records that return, by flow, of a pair in the stack of a region."""
+    pair = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["ledger"], **METRICS}
+    asked = parse_topology(a_topology(pair, "ledger", monitoring={"namespace": "monitoring", "exporter": True}))
+    found = monitoring_objects(asked, "prod", region)
+    groups = [planned.manifest["spec"]["groups"][0]["rules"] for planned in found if planned.kind == "PrometheusRule"]
+    return {rule["labels"]["flow"]: rule for each in groups for rule in each if rule["alert"] == "MirrorRecordsReturn"}
+
+
+def test_a_pair_whose_flows_one_stack_has_is_watched_for_records_that_return() -> None:
+    found = of_pair(None)
+    assert set(found) == {"ledger-to-useast", "ledger-to-uswest"}
+    ends = 'mirror_source_end_offsets{stack="prod",flow="ledger-to-useast"}'
+    expression = found["ledger-to-useast"]["expr"]
+    for each in (14, 64):
+        new = f"1.1 * max({ends} - {ends} offset {each}m) > 0\nand on () max(resets({ends}[{each}m])) == 0"
+        assert new in expression
+    assert "MirrorRecordsReturn" not in rules(monitoring={"exporter": True})
+
+
+def test_a_lag_that_grows_with_what_crosses_is_not_one_that_grows() -> None:
+    """A flow that keeps up seems to lag by what crosses between two commits of offsets."""
+    expression = rules(monitoring={"exporter": True})["MirrorLagGrowing"]["expr"]
+    assert "\nand on () min(min_over_time(mirror_lag_records{" in expression
+    assert "[10m])) > 120 * sum(rate(kafka_connect_mirror_mirrorsourceconnector_record_count{" in expression
+
+
+def test_half_of_a_pair_shows_nothing_about_records_that_return() -> None:
+    assert of_pair("us-west-2") == {}
 
 
 def test_every_alert_reads_the_series_of_its_own_stack_alone() -> None:

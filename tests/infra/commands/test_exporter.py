@@ -45,7 +45,7 @@ def test_a_stack_that_nobody_answers_for_has_no_values_but_what_was_not_asked(st
         said = process.stderr.read()
     assert {name: value for name, value in found.items() if "timestamp" not in name} == {
         f"mirror_flow_unasked {what}": 1
-        for what in ("connectors", "heartbeatSeconds", "lag", "readAgain", "verdict")
+        for what in ("connectors", "heartbeatSeconds", "lag", "readAgain", "verdict", "logins", "drift")
     }  # fmt: skip
     assert said.count("could not be asked: test: ") >= 1
     assert "127.0.0.1" in said

@@ -10,12 +10,14 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from components.contract.report import Verdict
 from infra.operations.exporting import Newest
 from infra.operations.status_document import (
+    CertificateStatus,
     ConnectorStatus,
     FlowStatus,
     GroupsStatus,
     GroupStatus,
     Kind,
     LagStatus,
+    LoginStatus,
     PartitionStatus,
     Reason,
     StackStatus,
@@ -23,6 +25,7 @@ from infra.operations.status_document import (
     VerdictStatus,
 )
 
+EXPIRES = "2026-04-30T03:00:00+00:00"
 NOT_ASKED = (Reason(kind=Kind.UNASKED, text="Kafka cluster useast does not answer"),)
 
 
@@ -40,11 +43,17 @@ def a_lag(partitions: Iterable[PartitionStatus] = (), of: int = 6, missing: tupl
         behind=len(behind),
         most=behind,
         missing_topics=missing,
+        ends=9000,
     )
 
 
 def behind(partition: str, records: int, seconds: float) -> PartitionStatus:
-    return PartitionStatus(partition=partition, records=records, seconds=seconds)
+    return PartitionStatus(partition=partition, records=records, seconds=seconds, position=70)
+
+
+def a_login(cluster: str = "useast", *, accepted: bool | None = True, **given: Any) -> LoginStatus:
+    certificate = CertificateStatus(secret=f"mirror-orders/{cluster}-client", key="user.crt", expires=EXPIRES)
+    return LoginStatus(**{"cluster": cluster, "accepted": accepted, "certificates": (certificate,), **given})
 
 
 def some_groups(*groups: GroupStatus) -> GroupsStatus:
@@ -65,6 +74,7 @@ def a_status(**given: Any) -> FlowStatus:
         "lag": a_lag(),
         "read_again": some_groups(GroupStatus(name="checkout-web", records=3)),
         "verdict": VerdictStatus(verdict=Verdict.PASS, time="2026-01-31T02:50:00+00:00", age_seconds=600, current=True),
+        "logins": (a_login(),),
         "unasked": (),
     }
     return FlowStatus(**{**well, **given})

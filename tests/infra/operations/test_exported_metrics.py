@@ -6,6 +6,7 @@ import pytest
 
 from components.contract.exported_series import ABOUT_FLOWS, FLOW_LABELS, LOOKED
 from components.contract.report import Verdict
+from infra.operations.exported_metrics import Drift
 from infra.operations.exporting import Newest
 from infra.operations.status_document import FlowStatus, GroupStatus, Kind, Reason, StatusDocument, VerdictStatus
 from tests.infra.operations.exported import (
@@ -13,6 +14,7 @@ from tests.infra.operations.exported import (
     a_connector,
     a_document,
     a_lag,
+    a_login,
     a_status,
     behind,
     scraped,
@@ -24,9 +26,14 @@ BEHIND = (behind("orders-0", 5, 3.5), behind("orders-1", 900, 1.0), behind("a-b-
 NO_POSITION = GroupStatus(name="checkout-new", records=0, without_position=("orders-0",))
 
 
-def served(document: StatusDocument, worst: int = 20) -> str:
+NOT_TRIED = a_login(accepted=None, why="no answer", certificates=())
+#: By hand, somebody changed two things of `orders`.
+DRIFT = {"prod": {"orders": 2}}
+
+
+def served(document: StatusDocument, worst: int = 20, drift: Drift = DRIFT) -> str:
     newest = Newest(worst, every_seconds=60)
-    newest.take(document)
+    newest.take(document, drift)
     return scraped(newest)
 
 
@@ -50,6 +57,8 @@ def test_everything_that_was_seen_of_a_flow_has_its_series() -> None:
         "mirror_flow_unasked lag": 0,
         "mirror_flow_unasked readAgain": 0,
         "mirror_flow_unasked verdict": 0,
+        "mirror_flow_unasked logins": 0,
+        "mirror_flow_unasked drift": 0,
         "mirror_connector_running orders-source": 1,
         "mirror_connector_running_tasks orders-source": 1,
         "mirror_connector_failures orders-source": 1,
@@ -59,9 +68,12 @@ def test_everything_that_was_seen_of_a_flow_has_its_series() -> None:
         "mirror_missing_topics": 1,
         "mirror_lag_records": 945,
         "mirror_lag_seconds": 3.5,
+        "mirror_source_end_offsets": 9000,
         # The longest behind, not those with most records.
         "mirror_partition_lag_records 0 orders": 5,
         "mirror_partition_lag_seconds 0 orders": 3.5,
+        "mirror_partition_position 0 orders": 70,
+        "mirror_partition_position 12 a-b": 70,
         "mirror_partition_lag_records 12 a-b": 40,
         "mirror_partition_lag_seconds 12 a-b": 2,
         "mirror_other_partitions_lag_records": 900,
@@ -77,12 +89,15 @@ def test_everything_that_was_seen_of_a_flow_has_its_series() -> None:
         "mirror_verdict none": 0,
         "mirror_verdict_timestamp_seconds": 1769827800,
         "mirror_verdict_current": 1,
+        "mirror_login_refused useast": 0,
+        "mirror_certificate_expiry_timestamp_seconds useast user.crt mirror-orders/useast-client": 1777518000,
+        "mirror_drift": 2,
     }
 
 
 def test_every_series_about_a_flow_names_it() -> None:
     newest = Newest(20, every_seconds=60)
-    newest.take(a_document(a_status(lag=a_lag(BEHIND))))
+    newest.take(a_document(a_status(lag=a_lag(BEHIND))), DRIFT)
     found = {metric.name: metric.samples for metric in newest.collect()}
     assert set(found) == {LOOKED.name, *(each.name for each in ABOUT_FLOWS)}
     for each in ABOUT_FLOWS:
@@ -96,7 +111,12 @@ def test_every_series_about_a_flow_names_it() -> None:
     [
         ({"connectors": None}, "connectors", "mirror_connector"),
         ({"heartbeat_seconds": None}, "heartbeatSeconds", "mirror_heartbeat"),
-        ({"lag": None}, "lag", ("mirror_lag", "mirror_partition", "mirror_missing", "mirror_other_partitions")),
+        (
+            {"lag": None},
+            "lag",
+            ("mirror_lag", "mirror_partition", "mirror_missing", "mirror_source", "mirror_other_partitions"),
+        ),
+        ({"logins": (NOT_TRIED,)}, "logins", ("mirror_login", "mirror_certificate")),
         ({"read_again": None}, "readAgain", ("mirror_read", "mirror_group", "mirror_other_groups")),
         ({"verdict": None}, "verdict", "mirror_verdict"),
     ],
@@ -133,6 +153,22 @@ def test_a_validation_that_was_never_published_is_a_state_without_a_time() -> No
     assert (failed["mirror_verdict fail"], failed["mirror_verdict_current"]) == (1, 0)
 
 
+def test_a_refused_login_and_the_certificates_of_one_that_was_not_tried_have_series() -> None:
+    """A certificate is read from a Secret: it expires whether or not its cluster answers."""
+    logins = (a_login(accepted=False, why="no"), a_login("uswest", accepted=None, why="no answer"))
+    found = of(a_status(logins=logins, unasked=("logins",)))
+    assert found["mirror_login_refused useast"] == 1
+    assert "mirror_login_refused uswest" not in found
+    assert len([name for name in found if name.startswith("mirror_certificate_expiry")]) == 2
+
+
+def test_drift_of_a_stack_that_could_not_be_compared_is_not_zero() -> None:
+    found = values(served(a_document(a_status()), drift={"test": {"orders": 2}}))
+    assert found["mirror_flow_unasked drift"] == 1
+    assert "mirror_drift" not in found
+    assert values(served(a_document(a_status()), drift={"prod": {}}))["mirror_drift"] == 0
+
+
 def test_flows_of_one_name_in_two_stacks_are_told_apart() -> None:
     (first,), (second,) = a_document(a_status()).stacks, a_document(a_status(), stack="test").stacks
     text = served(StatusDocument(asked_at="2026-01-31T03:00:00+00:00", stacks=(first, second)))
@@ -145,7 +181,7 @@ def test_the_number_of_series_does_not_grow_with_partitions_and_groups(many: int
     partitions = [behind(f"orders-{number}", number, number / 10) for number in range(many)]
     groups = [GroupStatus(name=f"checkout-{number}", records=number) for number in range(many)]
     found = of(a_status(lag=a_lag(partitions, of=many), read_again=some_groups(*groups)), worst=20)
-    assert len(found) == 3 * 20 + 27
+    assert len(found) == 4 * 20 + 33
     for total, one, others in (
         ("mirror_lag_records", "mirror_partition_lag_records ", "mirror_other_partitions_lag_records"),
         ("mirror_read_again_records", "mirror_group_read_again_records ", "mirror_other_groups_read_again_records"),
