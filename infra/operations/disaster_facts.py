@@ -1,8 +1,9 @@
 """What the target alone says of a flow whose source does not answer. Only reads."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from components.contract.kept_positions import KeptPositions
 from components.contract.parameters import FlowParameters
 from components.kafka import mirror_records
 from components.kafka.mirror_records import Checkpoint
@@ -59,7 +60,8 @@ class Evidence:
     """Everything that the target says. `source` says why the source cannot be asked; None if it can.
 
     `tails` are by source partition, `checkpoints` by group and remote partition. The `committed` offsets of the groups
-    are empty: they were on the source.
+    are empty: they were on the source. `kept` are positions that a validation has published, or why there are none;
+    `logs` and `topic_ids` of the target are by source partition and topic.
     """
 
     now_ms: int
@@ -69,6 +71,9 @@ class Evidence:
     tails: Mapping[TopicPartition, Tail]
     groups: tuple[Group, ...]
     checkpoints: Mapping[tuple[str, TopicPartition], Translated]
+    kept: KeptPositions | str = "no validation has published any"
+    logs: Mapping[TopicPartition, OffsetRange] = field(default_factory=dict)
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 def why_silent(flow: FlowParameters, source: KafkaReader) -> Silence | None:
@@ -87,6 +92,7 @@ def read_evidence(
     source: Silence | None,
     verdict: VerdictFacts | Unasked | None,
     now_ms: int,
+    kept: KeptPositions | str,
 ) -> Evidence:
     """Ask the target for everything; `names` are the groups to move, without any those that the flow selects."""
     policy = flow.replication_policy
@@ -104,8 +110,17 @@ def read_evidence(
         if ours or each in translated or names:
             groups.append(Group(each, 0, members.get(each, 0), {}, ours))
     tails = {original[each]: tail for each, tail in _tails(flow, target, remote).items()}
+    logs = {original[each]: log for each, log in target.logs(remote).items()}
+    ids: dict[str, str] = {}
+    if not isinstance(kept, str):
+        # A target that does not tell its topics' ids is no reason to refuse a failover.
+        try:
+            found = target.topic_ids({each.topic for each in remote} & {policy.remote(each) for each in kept.topics})
+            ids = {policy.original(name): each for name, each in found.items()}
+        except UnaskedError as error:
+            kept = f"the published ones cannot be used: {error}"
     beat = heartbeat_ms(flow, target) if flow.heartbeats.enabled else None
-    return Evidence(now_ms, source, verdict, beat, tails, tuple(groups), checkpoints)
+    return Evidence(now_ms, source, verdict, beat, tails, tuple(groups), checkpoints, kept, logs, ids)
 
 
 def _checkpoints(flow: FlowParameters, target: KafkaReader) -> dict[tuple[str, TopicPartition], Translated]:

@@ -2,9 +2,12 @@
 
 import math
 from collections.abc import Iterator
+from datetime import datetime
 
 from components.changes.effect import number
 from components.contract.parameters import FlowParameters
+from components.kafka.kept_positions import place_after_loss
+from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import TopicPartition
 from infra.operations.disaster_facts import Evidence, Tail
 from infra.operations.failover_facts import Group, LeftAlone, Move, Plan, Precondition
@@ -13,7 +16,7 @@ from infra.operations.flow_status import duration
 
 
 def disaster_plan(flow: FlowParameters, found: Evidence) -> Plan:
-    """The plan. Its moves are only for partitions in which a group has no position on the target."""
+    """The plan. Its moves are for partitions in which a group has no position on the target, or a less exact one."""
     moves: list[Move] = []
     left_alone = []
     for group in found.groups:
@@ -27,6 +30,7 @@ def disaster_plan(flow: FlowParameters, found: Evidence) -> Plan:
         _source(flow, found),
         *_lost(flow, found),
         *again,
+        _kept(found, moves),
         verdict_precondition(found.verdict, found.now_ms),
     )
     return Plan(preconditions, tuple(moves), tuple(left_alone))
@@ -116,6 +120,21 @@ def _read_again(flow: FlowParameters, found: Evidence, group: Group) -> Iterator
     yield Precondition("read again", f"{group.name}: at most {number(again, 'record')}{age}{others}", met=None)
 
 
+def _kept(found: Evidence, moves: list[Move]) -> Precondition:
+    """Whether published positions make any move more exact than MirrorMaker's checkpoint."""
+    if isinstance(found.kept, str):
+        return Precondition("exact", f"none: {found.kept}", met=None)
+    exact = sum(each.offset > _by_checkpoint(found, each) for each in moves)
+    value = f"{number(exact, 'position')} of {number(len(moves), 'move')} by what was proven at {found.kept.time}"
+    return Precondition("exact", value, met=None)
+
+
+def _by_checkpoint(found: Evidence, move: Move) -> int:
+    """Where the group would go on without published positions."""
+    at, log = found.checkpoints[move.group, move.target].checkpoint, found.logs.get(move.source)
+    return at.downstream if log is None else place_after_loss(at.upstream, at.downstream, None, None, log)
+
+
 def consumed_topics(flow: FlowParameters, found: Evidence) -> dict[str, list[str]]:
     """The source's topics in which each group that does not run has a position, by group."""
     idle = [group for group in found.groups if not group.members_on_target]
@@ -128,21 +147,60 @@ def consumed_topics(flow: FlowParameters, found: Evidence) -> dict[str, list[str
 
 def _start(flow: FlowParameters, found: Evidence, group: Group, partition: TopicPartition) -> int | None:
     remote = flow.replication_policy.remote_partition(partition)
-    if remote in group.on_target:
-        return group.on_target[remote]
-    translated = found.checkpoints.get((group.name, remote))
-    return translated.checkpoint.downstream if translated is not None else None
+    current, at = group.on_target.get(remote), _stood(flow, found, group, partition)
+    if at is None:
+        return current
+    exact = _exact(found, group, partition, at)
+    return exact if current is None or _is_synced(flow, current, at, exact) else current
+
+
+def _stood(flow: FlowParameters, found: Evidence, group: Group, partition: TopicPartition) -> Checkpoint | None:
+    """Where the group last stood: its newest checkpoint, or what a validation has seen since, if it was set back.
+
+    MirrorMaker writes no checkpoint of an offset that it cannot translate, such as one before its oldest offset sync.
+    The checkpoint then still says how far the group had been before. Source: MirrorCheckpointTask.checkpointsForGroup.
+    """
+    translated = found.checkpoints.get((group.name, flow.replication_policy.remote_partition(partition)))
+    if translated is None:
+        return None
+    if isinstance(found.kept, str):
+        return translated.checkpoint
+    at, position = translated.checkpoint, found.kept.positions.get((group.name, *partition))
+    since = datetime.fromisoformat(found.kept.time).timestamp() * 1000
+    if position is None or position.committed >= at.upstream or translated.written_ms >= since:
+        return at
+    # Nothing translates this offset but what was published: without it, the group begins where the log does.
+    return at._replace(upstream=position.committed, downstream=0)
+
+
+def _exact(found: Evidence, group: Group, partition: TopicPartition, at: Checkpoint) -> int:
+    """Where the group of this checkpoint goes on: where the checkpoint says, or further if that was proven."""
+    kept, log = found.kept, found.logs.get(partition)
+    if log is None:
+        return at.downstream
+    topic = None if isinstance(kept, str) else kept.topics.get(partition.topic)
+    if isinstance(kept, str) or topic is None or found.topic_ids.get(partition.topic) != topic.target_id:
+        return place_after_loss(at.upstream, at.downstream, None, None, log)
+    position = kept.positions.get((group.name, *partition))
+    return place_after_loss(at.upstream, at.downstream, topic.spans.get(partition.partition), position, log)
+
+
+def _is_synced(flow: FlowParameters, current: int, at: Checkpoint, exact: int) -> bool:
+    """Whether the group's offset on the target is MirrorMaker's own, and less exact than what was proven.
+
+    MirrorMaker itself moves a group that does not run from any earlier offset to its checkpoint.
+    """
+    return flow.checkpoints.sync_group_offsets and current <= at.downstream < exact
 
 
 def _needed(flow: FlowParameters, found: Evidence, group: Group) -> Iterator[Move]:
-    """The group's newest checkpoints, where nobody has committed them."""
+    """Where the groups go on by their newest checkpoints, where nobody has committed that or anything further."""
     for partition in sorted(found.tails):
         remote = flow.replication_policy.remote_partition(partition)
-        translated = found.checkpoints.get((group.name, remote))
-        if translated is not None and remote not in group.on_target:
-            checkpoint = translated.checkpoint
-            # After the end, it is of an earlier topic of this name: a consumer would jump to its reset.
-            if checkpoint.downstream > found.tails[partition].end:
-                continue
-            again = max(0, found.tails[partition].end - checkpoint.downstream)
-            yield Move(group.name, partition, checkpoint.upstream, remote, checkpoint.downstream, again, "at most")
+        at, current = _stood(flow, found, group, partition), group.on_target.get(remote)
+        start, end = _start(flow, found, group, partition), found.tails[partition].end
+        if at is None or start is None or start == current:
+            continue
+        # After the end, it is of an earlier topic of this name: a consumer would jump to its reset.
+        if at.downstream <= end:
+            yield Move(group.name, partition, at.upstream, remote, start, max(0, end - start), "at most")

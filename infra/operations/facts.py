@@ -73,24 +73,27 @@ class ConnectorFacts:
 class PartitionLag:
     """How far a source partition is ahead of what certainly is on the target.
 
-    `records` is an upper bound in records; `oldest_ms` is the time (ms since 1970) of the oldest of them.
+    `records` is an upper bound in records; `oldest_ms` is the time (ms since 1970) of the oldest of them. `position` is
+    the source offset below which everything is on the target.
     """
 
     partition: TopicPartition
     records: int
     oldest_ms: int | None = None
+    position: int = 0
 
 
 @dataclass(frozen=True)
 class Lag:
     """The lag of every partition with one, and the remote topics that do not exist although their topics do.
 
-    `partitions` is the number of partitions that the flow replicates.
+    `partitions` is the number of partitions that the flow replicates, and `ends` the sum of their end offsets.
     """
 
     partitions: int
     behind: tuple[PartitionLag, ...] = ()
     missing_topics: tuple[str, ...] = ()
+    ends: int = 0
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,29 @@ class VerdictFacts:
 
 
 @dataclass(frozen=True)
+class CertificateFacts:
+    """The certificate of a key of a Secret that expires first; `secret` is its namespace and name."""
+
+    secret: str
+    key: str
+    expires: datetime
+
+
+@dataclass(frozen=True)
+class LoginFacts:
+    """Whether a cluster accepts the login that the connectors use, and the certificates that they use there.
+
+    `accepted` is None if that is not known, as of a login that only Connect can use. `why` says why the cluster refuses
+    the login, or why it or a certificate could not be looked at.
+    """
+
+    cluster: str
+    accepted: bool | None
+    why: str = ""
+    certificates: tuple[CertificateFacts, ...] = ()
+
+
+@dataclass(frozen=True)
 class FlowFacts:
     """Everything that was seen of a flow at `now_ms` (ms since 1970, by this machine's clock).
 
@@ -136,3 +162,4 @@ class FlowFacts:
     lag: Lag | Unasked
     groups: tuple[GroupFacts, ...] | Unasked
     verdict: VerdictFacts | Unasked | None
+    logins: tuple[LoginFacts, ...] = ()

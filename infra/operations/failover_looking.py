@@ -26,7 +26,13 @@ from infra.operations.failover_facts import Group, Growth, Looked
 from infra.operations.group_writer import GroupWriter
 from infra.operations.intervening import cluster_of
 from infra.operations.kafka_reader import KafkaReader
-from infra.operations.kubernetes_reader import connector_facts, needed_objects, read_objects, verdict_facts
+from infra.operations.kubernetes_reader import (
+    connector_facts,
+    kept_positions,
+    needed_objects,
+    read_objects,
+    verdict_facts,
+)
 from infra.operations.looking import KUBERNETES_SECONDS
 from infra.operations.partition_logs import Say
 from infra.operations.topic_acls import TopicAcls
@@ -146,7 +152,8 @@ def look_at_target(scene: Scene, names: Sequence[str]) -> Evidence:
         objects = read_objects(scene.api, needed_objects([scene.flow]), pool)
     verdict = verdict_facts(scene.flow, objects)
     now_ms = time.time_ns() // 1_000_000
-    return read_evidence(parameters, scene.reader(parameters.target), names, silent, verdict, now_ms)
+    kept = kept_positions(scene.flow, objects)
+    return read_evidence(parameters, scene.reader(parameters.target), names, silent, verdict, now_ms, kept)
 
 
 def read_groups(

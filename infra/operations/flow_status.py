@@ -7,14 +7,16 @@ from components.contract.parameters import FlowParameters
 from components.contract.published_verdict import PROOF_HOURS
 from components.contract.report import Verdict
 from components.kafka.connector_offsets import BEHIND_SECONDS
-from infra.operations.facts import FlowFacts, GroupFacts, Lag, Unasked, VerdictFacts
+from infra.operations.facts import FlowFacts, GroupFacts, Lag, LoginFacts, Unasked, VerdictFacts
 from infra.operations.status_document import (
+    CertificateStatus,
     ConnectorStatus,
     FlowStatus,
     GroupsStatus,
     GroupStatus,
     Kind,
     LagStatus,
+    LoginStatus,
     PartitionStatus,
     Reason,
     VerdictStatus,
@@ -30,6 +32,7 @@ def flow_status(flow: FlowParameters, facts: FlowFacts, listed: int | None = LIS
     `listed` is how many partitions and groups the status lists, worst first; None lists all.
     """
     found = [
+        *_of_logins(facts),
         *_of_connectors(facts),
         *_of_heartbeats(flow, facts),
         *_of_lag(flow, facts),
@@ -51,7 +54,11 @@ def flow_status(flow: FlowParameters, facts: FlowFacts, listed: int | None = LIS
         if translates(flow) and not isinstance(facts.groups, Unasked)
         else None,
         verdict=_verdict(facts, facts.verdict) if isinstance(facts.verdict, VerdictFacts) else None,
-        unasked=tuple(name for name, fact in _named(facts).items() if isinstance(fact, Unasked)),
+        logins=tuple(map(_login, facts.logins)),
+        unasked=(
+            *(name for name, fact in _named(facts).items() if isinstance(fact, Unasked)),
+            *(("logins",) if any(each.accepted is not False and each.why for each in facts.logins) else ()),
+        ),
     )
 
 
@@ -76,6 +83,25 @@ Found = Iterator[tuple[Kind, str]]
 
 def _not_asked(fact: Unasked) -> Found:
     yield from ((Kind.UNASKED, reason) for reason in fact.reasons)
+
+
+def _of_logins(facts: FlowFacts) -> Found:
+    for each in facts.logins:
+        if each.accepted is False:
+            yield Kind.PROBLEM, f"{each.cluster} refuses the connectors' login"
+        elif each.accepted is None:
+            # A cluster that accepts the login shows that the connectors need none of those that have expired.
+            for one in each.certificates:
+                if one.expires.timestamp() * 1000 <= facts.now_ms:
+                    yield Kind.PROBLEM, f"the certificate {one.key} in Secret {one.secret} has expired"
+
+
+def _login(facts: LoginFacts) -> LoginStatus:
+    certificates = (
+        CertificateStatus(secret=each.secret, key=each.key, expires=each.expires.isoformat())
+        for each in facts.certificates
+    )
+    return LoginStatus(cluster=facts.cluster, accepted=facts.accepted, why=facts.why, certificates=tuple(certificates))
 
 
 def _of_connectors(facts: FlowFacts) -> Found:
@@ -197,10 +223,12 @@ def _lag(facts: FlowFacts, lag: Lag, listed: int | None) -> LagStatus:
                 partition=str(each.partition),
                 records=each.records,
                 seconds=None if each.oldest_ms is None else _age(facts, each.oldest_ms),
+                position=each.position,
             )
             for each in worst[:listed]
         ),
         missing_topics=lag.missing_topics,
+        ends=lag.ends,
     )
 
 

@@ -117,10 +117,13 @@ def lag(
     reached = replicated_up_to(on_source.logs, on_target.offsets, syncs)
     left = {each: OffsetRange(reached[each], log.end) for each, log in on_source.logs.items()}
     first = source.first_records(left, _crosses(parameters), committed=_committed_only(flow))
-    behind = tuple(PartitionLag(each, left[each].size, read.time_ms) for each, read in sorted(first.items()))
+    behind = tuple(
+        PartitionLag(each, left[each].size, read.time_ms, reached[each]) for each, read in sorted(first.items())
+    )
     topics = sorted({each.topic for each in on_source.logs})
     missing = (parameters.replication_policy.remote(topic) for topic in topics)
-    return Lag(len(on_source.logs), behind, tuple(topic for topic in missing if topic not in on_target.topics))
+    ends = sum(log.end for log in on_source.logs.values())
+    return Lag(len(on_source.logs), behind, tuple(topic for topic in missing if topic not in on_target.topics), ends)
 
 
 def group_facts(

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
 from confluent_kafka import ConsumerGroupTopicPartitions as GroupPartitions
 from confluent_kafka import IsolationLevel as Isolation
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # not re-exported by its stubs
@@ -25,6 +25,9 @@ from infra.operations.record_stream import HARMLESS, NO_ANSWER, STREAM_CONFIG, R
 
 #: What a client hears whose connection a broker accepted and whose login or certificate it refused.
 _REFUSED_LOGIN = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
+#: With TLS 1.3 a broker refuses a certificate after the client's handshake: librdkafka then reports an error of the
+#: transport.
+_TLS_ALERT = "SSL alert number"
 #: What a broker answers to a login without the right.
 _REFUSED_RIGHT = frozenset(
     {
@@ -38,6 +41,8 @@ _REFUSED_RIGHT = frozenset(
 REQUEST_SECONDS, READ_SECONDS = 5.0, 10.0
 _POLL_SECONDS, _BATCH = 0.2, 10_000
 _EARLIEST, _LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]  # they have no types
+
+_URL_SAFE = str.maketrans("+/", "-_", "=")
 
 T = TypeVar("T")
 
@@ -80,6 +85,16 @@ class KafkaReader:
             if isinstance(self._topics, UnaskedError):
                 raise self._topics
             return self._topics
+
+    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        """Kafka's id of each of the topics that exist, as its own tools print it."""
+        names = sorted(self.topics().keys() & set(topics))
+        if not names:
+            return {}
+        asked = self._admin.describe_topics(TopicCollection(names), request_timeout=REQUEST_SECONDS)
+        # This client writes base64 with `+` and `/`; Kafka's own write `-` and `_` instead.
+        ids = {name: str(self._result(f"topic {name}", future).topic_id) for name, future in asked.items()}
+        return {name: each.translate(_URL_SAFE) for name, each in ids.items()}
 
     def partitions(self, topics: Iterable[str]) -> list[Partition]:
         """Every partition of those of the topics that exist."""
@@ -260,7 +275,7 @@ class KafkaReader:
         return {**self._config, **own, "error_cb": self._heard}
 
     def _heard(self, error: KafkaError) -> None:
-        if error.code() in _REFUSED_LOGIN:
+        if error.code() in _REFUSED_LOGIN or _TLS_ALERT in error.str():
             # One broker that refuses says more than another that is down.
             self._refusal = _short(error.str())
         elif error.code() != KafkaError._ALL_BROKERS_DOWN:

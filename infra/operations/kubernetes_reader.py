@@ -5,6 +5,8 @@ from concurrent.futures import Executor
 from datetime import datetime
 from typing import TypeAlias
 
+from components.contract.history import History, read_history
+from components.contract.kept_positions import KeptPositions, read_positions
 from components.contract.published_verdict import config_map_name, entries, read_verdict
 from components.contract.report import Verdict
 from components.contract.temporary_states import temporary_states
@@ -24,7 +26,7 @@ Objects: TypeAlias = Mapping[Reference, Object | Unasked | None]
 def needed_objects(flows: Iterable[ResolvedFlow]) -> list[Reference]:
     """The address of every object that the status of the flows is read from."""
     found = [place.resource for flow in flows for place in connector_places(flow)]
-    found += [_verdict_reference(flow) for flow in flows]
+    found += verdict_references(flows)
     return list(dict.fromkeys(found))
 
 
@@ -113,6 +115,31 @@ def verdict_facts(flow: ResolvedFlow, objects: Objects) -> VerdictFacts | Unaske
     accepted = {each.finding for each in flow.settings.validation.accept}
     current = published.digest == flow_digest(flow) and published.accepted <= accepted
     return VerdictFacts(published.verdict, at, current, failed)
+
+
+def verdict_references(flows: Iterable[ResolvedFlow]) -> list[Reference]:
+    """The address of the published verdict of each flow."""
+    return [_verdict_reference(flow) for flow in flows]
+
+
+def verdict_history(flow: ResolvedFlow, objects: Objects) -> History | Unasked:
+    """The verdicts that were published about a flow; none if it has never been validated."""
+    live = objects[_verdict_reference(flow)]
+    return live if isinstance(live, Unasked) else read_history(entries(live or {}))
+
+
+def kept_positions(flow: ResolvedFlow, objects: Objects) -> KeptPositions | str:
+    """The positions that were published about the model that is declared now, or why there are none to use."""
+    live = objects[_verdict_reference(flow)]
+    if isinstance(live, Unasked):
+        return live.reason
+    try:
+        found = read_positions(entries(live or {}))
+    except ValueError as error:
+        return f"the published ones cannot be used: {error}"
+    if found is None:
+        return "no validation has published any"
+    return found if found.digest == flow_digest(flow) else f"those of {found.time} are about another model"
 
 
 def _verdict_reference(flow: ResolvedFlow) -> Reference:

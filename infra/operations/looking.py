@@ -15,13 +15,14 @@ from components.contract.clusters import ClusterParameters
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow, resolve_flows
+from components.kafka.replication_policy import SIDES, Side
 from components.render.acls import flows_without_addresses
-from components.render.job_parameters import flow_parameters
+from components.render.job_parameters import connector_login, flow_parameters
 from infra.environment import stack_environment
 from infra.kafka_login import Purpose, client_config, secrets_reader
 from infra.kubernetes.access import api_client
 from infra.kubernetes.api import KubernetesApi
-from infra.operations.facts import FlowFacts, GroupFacts, Lag, Unasked, UnaskedError
+from infra.operations.facts import CertificateFacts, FlowFacts, GroupFacts, Lag, LoginFacts, Unasked, UnaskedError
 from infra.operations.flow_status import LISTED, flow_status
 from infra.operations.kafka_facts import group_facts, heartbeat_ms, lag, read_source, read_syncs, read_target
 from infra.operations.kafka_reader import KafkaReader
@@ -33,6 +34,7 @@ from infra.operations.kubernetes_reader import (
     unreachable,
     verdict_facts,
 )
+from infra.operations.logins import can_be_tried, certificates, login_facts
 from infra.operations.status_document import FlowStatus, StackStatus, StatusDocument
 from infra.settings import StackSettings
 from infra.stack_checks import raise_mistakes
@@ -40,6 +42,7 @@ from infra.stack_checks import raise_mistakes
 #: Seconds to connect to the Kubernetes API server, and for its answer.
 KUBERNETES_SECONDS = (3.0, 5.0)
 _THREADS = 16
+_CREDENTIALS_DOWN = "its credentials are in Kubernetes, which does not answer"
 _PURPOSE = Purpose("The command asks both clusters of a flow with the login of the validation job.")
 
 T = TypeVar("T")
@@ -68,13 +71,21 @@ def rounds(
         pause.wait(every_seconds)
 
 
+def flows_and_kubernetes(settings: StackSettings) -> tuple[tuple[ResolvedFlow, ...], KubernetesApi]:
+    """The flows of a stack, and its cluster, which is not asked yet.
+
+    Raises CannotRunError if the environment is not there, ReplicationError for a topology with mistakes.
+    """
+    environment = stack_environment(settings)
+    configured = environment.configured()
+    raise_mistakes(settings)
+    flows = resolve_flows(configured.topology, configured.region, configured.values)
+    return flows, api_client(settings, environment.kubernetes_access(), KUBERNETES_SECONDS)
+
+
 def _look_at_stack(settings: StackSettings, listed: int | None) -> StackStatus:
     try:
-        environment = stack_environment(settings)
-        configured = environment.configured()
-        raise_mistakes(settings)
-        flows = resolve_flows(configured.topology, configured.region, configured.values)
-        api = api_client(settings, environment.kubernetes_access(), KUBERNETES_SECONDS)
+        flows, api = flows_and_kubernetes(settings)
     except CannotRunError as error:
         unseen = flows_without_addresses(settings.topology, settings.region)
         statuses = (_nothing_asked(flow, f"{error.what} ({error.where})") for flow in unseen)
@@ -99,12 +110,20 @@ class Readers:
     def of(self, cluster: ClusterParameters) -> KafkaReader:
         """The reader of a cluster. Raises UnaskedError if its credentials cannot be read or used."""
         if self._down is not None:
-            why = "its credentials are in Kubernetes, which does not answer"
-            raise UnaskedError(f"Kafka cluster {cluster.alias}: {why}")
+            raise UnaskedError(f"Kafka cluster {cluster.alias}: {_CREDENTIALS_DOWN}")
         with self._lock:
             if cluster not in self._of_cluster:
                 self._of_cluster[cluster] = self._logged_in(cluster)
             return self._of_cluster[cluster]
+
+    def certificates(self, cluster: ClusterParameters) -> tuple[CertificateFacts, ...]:
+        """The certificates for this cluster. Raises UnaskedError if they cannot be read."""
+        if self._down is not None:
+            raise UnaskedError(f"Kafka cluster {cluster.alias}: {_CREDENTIALS_DOWN}")
+        try:
+            return certificates(cluster, secrets_reader(self._api, cluster.alias, _PURPOSE))
+        except CannotRunError as error:
+            raise UnaskedError(f"Kafka cluster {cluster.alias}: {error.what} ({error.where})") from None
 
     def _logged_in(self, cluster: ClusterParameters) -> KafkaReader:
         try:
@@ -128,8 +147,16 @@ def _look_at_flow(flow: ResolvedFlow, objects: Objects, readers: Readers, listed
         found_lag,
         groups,
         verdict_facts(flow, objects),
+        tuple(_login(flow, side, readers) for side in SIDES),
     )
     return flow_status(parameters, facts, listed)
+
+
+def _login(flow: ResolvedFlow, side: Side, readers: Readers) -> LoginFacts:
+    cluster = connector_login(flow, side)
+    tried = can_be_tried(flow.cluster(side), cluster)
+    ask = (lambda: readers.of(cluster).topics()) if tried else None
+    return login_facts(cluster.alias, lambda: readers.certificates(cluster), ask)
 
 
 def _positions(
@@ -159,5 +186,6 @@ def answer(ask: Callable[[], T]) -> T | Unasked:
 
 def _nothing_asked(flow: ResolvedFlow, why: str) -> FlowStatus:
     nothing = Unasked(why)
-    facts = FlowFacts(time.time_ns() // 1_000_000, nothing, nothing, nothing, nothing, nothing)
+    logins = tuple(LoginFacts(flow.alias(side), None, why) for side in SIDES)
+    facts = FlowFacts(time.time_ns() // 1_000_000, nothing, nothing, nothing, nothing, nothing, logins)
     return flow_status(flow_parameters(flow), facts)

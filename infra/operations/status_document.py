@@ -36,13 +36,19 @@ class ConnectorStatus(Model):
 
 
 class PartitionStatus(Model):
+    """`position` is the source offset below which everything is on the target."""
+
     partition: str
     records: int
     seconds: float | None = None
+    position: int = 0
 
 
 class LagStatus(Model):
-    """`records` is an upper bound; `seconds` is the age of the oldest record that may not be on the target."""
+    """`records` is an upper bound; `seconds` is the age of the oldest record that may not be on the target.
+
+    `ends` is the sum of the end offsets of all source partitions.
+    """
 
     records: int
     seconds: float | None
@@ -50,6 +56,27 @@ class LagStatus(Model):
     behind: int
     most: tuple[PartitionStatus, ...]
     missing_topics: tuple[str, ...]
+    ends: int = 0
+
+
+class CertificateStatus(Model):
+    """A certificate of a Secret (namespace and name); `expires` is in ISO 8601."""
+
+    secret: str
+    key: str
+    expires: str
+
+
+class LoginStatus(Model):
+    """The login that the connectors use on one cluster; `accepted` is null if that is not known.
+
+    `why` says why the cluster refuses it, or why it or a certificate could not be looked at.
+    """
+
+    cluster: str
+    accepted: bool | None
+    why: str = ""
+    certificates: tuple[CertificateStatus, ...] = ()
 
 
 class GroupStatus(Model):
@@ -75,7 +102,10 @@ class VerdictStatus(Model):
 
 
 class FlowStatus(Model):
-    """The status of one flow. What could not be asked is null and named in `unasked`; `reasons` say why."""
+    """The status of one flow. What could not be asked is null and named in `unasked`; `reasons` say why.
+
+    A failover needs no login of the connectors: one that could not be tried is no reason, and says itself why.
+    """
 
     name: str
     replication: str
@@ -89,6 +119,7 @@ class FlowStatus(Model):
     lag: LagStatus | None
     read_again: GroupsStatus | None
     verdict: VerdictStatus | None
+    logins: tuple[LoginStatus, ...] = ()
     unasked: tuple[str, ...]
 
     @property

@@ -1,12 +1,14 @@
 """Prints a status: a block for each flow on a terminal, and one fact a line in a file or a pipe."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from rich.console import Console
 from rich.markup import escape
 
 from components.changes.effect import number
+from components.contract.exported_series import EXPIRES_SOON_DAYS
 from components.contract.report import Verdict
 from infra.operations.flow_status import duration
 from infra.operations.status_document import ConnectorStatus, FlowStatus, GroupsStatus, Kind, StatusDocument
@@ -14,6 +16,8 @@ from infra.review.printed_lines import print_fact
 
 _NOT_ASKED = "could not be asked"
 _WIDTH = 10
+#: A certificate that expires within this time is shown.
+EXPIRES_SOON = timedelta(days=EXPIRES_SOON_DAYS)
 
 
 class Fact(NamedTuple):
@@ -41,6 +45,7 @@ def print_status(document: StatusDocument, console: Console) -> None:
 def flow_lines(flow: FlowStatus) -> Iterator[Fact]:
     """Every fact about a flow, the answer to whether it could fail over first."""
     yield from _failover(flow)
+    yield from _logins(flow)
     yield from _connectors(flow)
     yield _heartbeat(flow)
     yield from _lag(flow)
@@ -72,6 +77,20 @@ def _price(flow: FlowStatus) -> str:
     again = flow.read_again.records if flow.read_again is not None else 0
     lost = f"at most {number(flow.lag.records, 'record')} lost" if flow.lag.records else "nothing lost"
     return f"{lost}, at most {number(again, 'record')} read again"
+
+
+def _logins(flow: FlowStatus) -> Iterator[Fact]:
+    """Only what is not well: a login that is refused or could not be tried, and certificates that expire soon."""
+    for login in flow.logins:
+        if login.why:
+            refused = login.accepted is False
+            said = login.why if refused else f"{_NOT_ASKED}: {login.why}"
+            yield Fact("login", said, "red" if refused else "yellow")
+        for each in login.certificates:
+            left = datetime.fromisoformat(each.expires) - datetime.now(UTC)
+            if left <= EXPIRES_SOON:
+                when = "has expired" if left <= timedelta(0) else f"expires in {duration(left.total_seconds())}"
+                yield Fact("login", f"the certificate {each.key} in Secret {each.secret} {when}", "red")
 
 
 def _connectors(flow: FlowStatus) -> Iterator[Fact]:

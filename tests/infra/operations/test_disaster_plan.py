@@ -1,10 +1,16 @@
 """What the target alone says in a disaster: what is lost, what is read again, and what has to be committed."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
+from components.contract.kept_positions import KeptPositions, SpannedTopic
+from components.flows.digest import flow_digest
+from components.kafka.kept_positions import KeptPosition, Span
 from components.kafka.mirror_records import Checkpoint
-from components.kafka.positions import TopicPartition
+from components.kafka.positions import OffsetRange, TopicPartition
 from components.render.job_parameters import flow_parameters
 from infra.operations.disaster_facts import Evidence, Silence, Tail, Translated
 from infra.operations.disaster_plan import consumed_topics, disaster_plan
@@ -129,3 +135,98 @@ def test_partitions_without_a_position_are_said() -> None:
         "checkout-web: at most 40 records; its offsets are known as of 90.0 s ago; it begins at its "
         "`auto.offset.reset` in 1 partition without a position"
     ]
+
+
+KEPT = KeptPositions(
+    flow_digest(a_resolved_flow()),
+    "2026-01-31T02:00:00+00:00",
+    {"orders": SpannedTopic("S", "T", {0: Span(100, 410, 90, 400, dense=True)})},
+)
+HELD = {"kept": KEPT, "logs": {ORDERS: OffsetRange(0, 430)}, "topic_ids": {"orders": "T"}}
+COARSE = {"checkpoints": {("checkout-web", REMOTE): Translated(Checkpoint("checkout-web", REMOTE, 405, 300), NOW_MS)}}
+NOWHERE = (Group("checkout-web", 0, 0, {}, {}),)
+
+
+def test_a_published_position_is_more_exact_than_the_checkpoint() -> None:
+    """The checkpoint says that the group stood at 405, and the span where that record is."""
+    found = disaster_plan(FLOW, evidence(**HELD, **COARSE, groups=NOWHERE))
+    assert found.moves == (Move("checkout-web", ORDERS, 405, REMOTE, 395, 35, "at most"),)
+    assert values(found, "exact") == ["1 position of 1 move by what was proven at 2026-01-31T02:00:00+00:00"]
+    (again,) = values(found, "read again")
+    assert again.startswith("checkout-web: at most 35 records; ")
+
+
+@pytest.mark.parametrize(
+    ("current", "moves"),
+    [
+        pytest.param(290, 1, id="MirrorMaker would move it on itself"),
+        pytest.param(300, 1, id="MirrorMaker has committed its checkpoint"),
+        pytest.param(301, 0, id="the group has worked on the target"),
+        pytest.param(400, 0, id="it is further already"),
+    ],
+)
+def test_an_offset_that_is_not_mirror_makers_is_left(current: int, moves: int) -> None:
+    synced = evidence(**HELD, **COARSE, groups=(Group("checkout-web", 0, 0, {}, {REMOTE: current}),))
+    assert [each.offset for each in disaster_plan(FLOW, synced).moves] == [395] * moves
+    unsynced = FLOW.model_copy(
+        update={"checkpoints": FLOW.checkpoints.model_copy(update={"sync_group_offsets": False})}
+    )
+    assert disaster_plan(unsynced, synced).moves == ()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param({"topic_ids": {"orders": "other"}}, id="the remote topic was deleted and created again"),
+        pytest.param({"topic_ids": {}}, id="the id of the remote topic is not known"),
+        pytest.param({"logs": {ORDERS: OffsetRange(0, 399)}}, id="the remote topic lost its end"),
+        pytest.param({"kept": replace(KEPT, topics={})}, id="nothing was proven of the topic"),
+        pytest.param({"kept": "those of yesterday are about another model"}, id="another model"),
+    ],
+)
+def test_what_may_not_hold_any_more_moves_no_group(changed: dict[str, Any]) -> None:
+    found = disaster_plan(FLOW, evidence(**{**HELD, **COARSE, **changed}, groups=NOWHERE))
+    assert [each.offset for each in found.moves] == [300]
+
+
+SET_BACK = replace(KEPT, positions={("checkout-web", "orders", 0): KeptPosition(150, 140, 0)})
+
+
+@pytest.mark.parametrize(
+    ("changed", "committed", "offset"),
+    [
+        pytest.param({}, 150, 140, id="as a validation has seen since"),
+        pytest.param({"logs": {ORDERS: OffsetRange(200, 430)}}, 150, 200, id="the target has deleted the place"),
+        pytest.param({"topic_ids": {}}, 150, 0, id="the place is not known any more, so the beginning"),
+        pytest.param({"kept": replace(SET_BACK, time="2026-01-31T01:00:00+00:00")}, 405, 395, id="it went on later"),
+        pytest.param(
+            {"kept": replace(SET_BACK, positions={("checkout-web", "orders", 0): KeptPosition(406, 396, 0)})},
+            405,
+            395,
+            id="it was not set back",
+        ),
+    ],
+)
+def test_a_group_that_was_set_back_without_a_new_checkpoint_skips_nothing(
+    changed: dict[str, Any], committed: int, offset: int
+) -> None:
+    """MirrorMaker cannot translate an offset before its oldest sync, and writes no checkpoint of it."""
+    written_ms = round(datetime(2026, 1, 31, 1, 30, tzinfo=UTC).timestamp() * 1000)
+    at = Translated(Checkpoint("checkout-web", REMOTE, 405, 300), written_ms)
+    given = {**HELD, "kept": SET_BACK, "checkpoints": {("checkout-web", REMOTE): at}, **changed}
+    (move,) = disaster_plan(FLOW, evidence(**given, groups=NOWHERE)).moves
+    assert (move.committed, move.offset, move.read_again) == (committed, offset, 430 - offset)
+
+
+@pytest.mark.parametrize("kept", [KEPT, "no validation has published any"])
+def test_a_group_does_not_go_on_before_the_log(kept: KeptPositions | str) -> None:
+    """There, its consumers would go on at their `auto.offset.reset`: `latest` skips all that is left."""
+    deleted = {**HELD, **COARSE, "logs": {ORDERS: OffsetRange(410, 430)}, "kept": kept}
+    for current in ({}, {REMOTE: 300}):
+        found = disaster_plan(FLOW, evidence(**deleted, groups=(Group("checkout-web", 0, 0, {}, current),)))
+        assert found.moves == (Move("checkout-web", ORDERS, 405, REMOTE, 410, 20, "at most"),)
+        assert not any(each.startswith("1 position") for each in values(found, "exact")), "nobody has proven that"
+
+
+def test_why_there_are_no_published_positions_is_said() -> None:
+    assert values(disaster_plan(FLOW, evidence()), "exact") == ["none: no validation has published any"]

@@ -1,15 +1,21 @@
 """A failover from the first look to the last commit, of every shape of a flow."""
 
+import base64
 from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
+from components.contract.kept_positions import POSITIONS, KeptPositions, SpannedTopic, packed_positions
 from components.contract.problems import CannotRunError, RefusedError
+from components.contract.published_verdict import config_map_name
+from components.flows.digest import flow_digest
 from components.flows.resolved import ResolvedFlow, resolve_flows
+from components.kafka.kept_positions import Span
 from components.kafka.positions import TopicPartition
 from components.topology.parsing import parse_topology
 from infra.commands.failover import after_disaster, with_both
+from infra.kubernetes.api import Reference
 from infra.operations import failover_looking
 from infra.operations.facts import UnaskedError
 from infra.operations.failover_facts import Mode
@@ -169,10 +175,29 @@ def test_the_last_evidence_decides_when_the_source_is_gone(night: Night, capsys:
     said = " ".join(capsys.readouterr().out.split())
     assert "✓ source Kafka cluster useast does not answer: Connection refused" in said
     assert "read again checkout-web: at most 6 records" in said
-    assert "0 positions committed on uswest: only where a group had none" in said
+    assert "0 positions committed on uswest" in said
     assert "stop the flow, so that no connector moves a group: `replicate stop night orders`" in said
     assert "checkout-web subscribes to orders, useast.orders" in said
     assert night.positions(REMOTE) == {"checkout-web": 9}
+
+
+def test_a_target_that_does_not_tell_its_topics_ids_keeps_no_group_back(
+    night: Night, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The brokers of these tests do not. Without the ids, published positions may be about a topic that is gone."""
+    spans = {0: Span(0, 12, 0, 12, dense=True)}
+    kept = KeptPositions(
+        flow_digest(night.flow), "2026-01-31T02:00:00+00:00", {"orders": SpannedTopic("S", "T", spans)}
+    )
+    packed = packed_positions(kept, 10_000)
+    assert packed is not None
+    reference = Reference("v1", "ConfigMap", night.flow.namespace, config_map_name(night.flow.name))
+    night.operator.objects[reference] = {"binaryData": {POSITIONS: base64.b64encode(packed).decode()}}
+    night.target.hold("useast.heartbeats", [])
+    night.dead.add("useast")
+    after_disaster(a_call(night, mode="disaster", dry_run=True), night)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "! exact none: the published ones cannot be used: Kafka cluster uswest" in said
 
 
 @pytest.mark.parametrize("mode", ["planned", "disaster"])

@@ -17,10 +17,12 @@ from components.render.acls import flows_without_addresses
 from components.render.job_parameters import flow_parameters
 from components.topology.parsing import parse_topology
 from infra.operations.facts import (
+    CertificateFacts,
     ConnectorFacts,
     FlowFacts,
     GroupFacts,
     Lag,
+    LoginFacts,
     PartitionLag,
     Task,
     Unasked,
@@ -76,6 +78,10 @@ FAILED = Failure(
 PAUSED = TemporaryState("orders", "paused", "ann", NOW - timedelta(hours=1), NOW + timedelta(hours=1))
 ANNOUNCED = a_connector(temporary=PAUSED, wanted="paused")
 NO_POSITION = "group a has no position on uswest for orders-0"
+CLIENT = CertificateFacts("mirror-orders/useast-client", "user.crt", NOW - timedelta(days=1))
+REFUSED = LoginFacts("useast", False, "Kafka cluster useast refuses the login: no", (CLIENT,))
+NOT_TRIED = LoginFacts("useast", None, "", (CLIENT,))
+EXPIRED = "the certificate user.crt in Secret mirror-orders/useast-client has expired"
 NO_TOPIC = "useast.orders does not exist on uswest"
 BY_COMMAND = "`replicate failover` computes each group's position on uswest"
 
@@ -90,6 +96,8 @@ BY_COMMAND = "`replicate failover` computes each group's position on uswest"
         pytest.param({"connectors": (ANNOUNCED,)}, "orders-source is paused", id="announced"),
         pytest.param({"connectors": (a_connector(state="PAUSED"),)}, "orders-source is PAUSED", id="over REST"),
         pytest.param({"connectors": (a_connector(state=""),)}, "orders-source is in no reported state", id="-"),
+        pytest.param({"logins": (REFUSED,)}, "useast refuses the connectors' login", id="login"),
+        pytest.param({"logins": (NOT_TRIED,)}, EXPIRED, id="certificate"),
         pytest.param({"heartbeat_ms": None}, "useast.heartbeats has no recent heartbeat of this flow", id="no beat"),
         pytest.param({"heartbeat_ms": NOW_MS - 11_000}, "the newest heartbeat is 11.0 s old", id="old heartbeat"),
         pytest.param({"lag": Lag(0)}, "no topic on useast is selected", id="no topic"),
@@ -123,6 +131,28 @@ def test_a_fact_that_could_not_be_asked_is_never_a_yes(name: str) -> None:
     found = facts(**{name: Unasked("Kafka cluster useast does not answer")})
     assert reasons(found) == [("unasked", "Kafka cluster useast does not answer")]
     assert len(flow_status(FLOW, found).unasked) == 1
+
+
+def test_a_login_that_could_not_be_tried_is_no_reason_but_is_named() -> None:
+    """The connectors' login is not needed to fail over; whoever asks may not read its Secret."""
+    status = flow_status(FLOW, facts(logins=(LoginFacts("useast", None, "Secret a/b: forbidden"),)))
+    assert (status.could_fail_over, status.unasked) == (True, ("logins",))
+    assert "login      could not be asked: Secret a/b: forbidden" in printed(status)
+
+
+def test_an_old_certificate_in_a_bundle_is_no_reason_while_the_cluster_accepts_the_login() -> None:
+    assert flow_status(FLOW, facts(logins=(LoginFacts("useast", True, "", (CLIENT,)),))).could_fail_over
+
+
+@pytest.mark.parametrize(
+    ("days", "said"), [(-1, "has expired"), (9.5, "expires in 9 days"), (20, "")], ids=["expired", "soon", "later"]
+)
+def test_a_certificate_that_expires_soon_has_a_line(days: float, said: str) -> None:
+    end = datetime.now(UTC) + timedelta(days=days)
+    found = LoginFacts("useast", True, "", (replace(CLIENT, expires=end),))
+    lines = [line for line in printed(flow_status(FLOW, facts(logins=(found,)))).splitlines() if " login " in line]
+    told = f"prod orders login      the certificate user.crt in Secret mirror-orders/useast-client {said}"
+    assert lines == ([told] if said else [])
 
 
 def test_records_that_are_under_way_are_no_reason() -> None:

@@ -1,9 +1,18 @@
 """A Kafka cluster that cannot be asked is a reason within the deadline, and the reason names no credential."""
 
 import socket
+import ssl
+import threading
 import time
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address
+from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from infra.kafka_login import ClientConfig
 from infra.operations.facts import UnaskedError
@@ -45,6 +54,62 @@ def test_a_login_that_a_broker_refuses_is_not_a_broker_that_is_silent() -> None:
         reader.topics()
     assert caught.value.refused
     assert "not-the-one" not in str(caught.value)
+
+
+def a_certificate(folder: Path, name: str) -> tuple[Path, Path]:
+    """A certificate that signs itself and its key, as files."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject, now = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)]), datetime.now(UTC)
+    loopback = x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))])
+    certificate = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(loopback, critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    files = folder / f"{name}.crt", folder / f"{name}.key"
+    form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    files[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    files[1].write_bytes(key.private_bytes(serialization.Encoding.PEM, form, plain))
+    return files
+
+
+def refuse_certificates(listener: socket.socket, context: ssl.SSLContext) -> None:
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return
+        with connection, suppress(OSError):
+            context.wrap_socket(connection, server_side=True)
+
+
+def test_a_certificate_that_a_broker_refuses_after_the_handshake_is_a_refused_login(tmp_path: Path) -> None:
+    """As an expired one with TLS 1.3: librdkafka calls it an error of the transport, like a broker that is down."""
+    server, client = a_certificate(tmp_path, "server"), a_certificate(tmp_path, "client")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*server)
+    context.load_verify_locations(server[0])
+    context.verify_mode = ssl.CERT_REQUIRED
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        answering = threading.Thread(target=refuse_certificates, args=(listener, context))
+        answering.start()
+        login: ClientConfig = {
+            "bootstrap.servers": f"127.0.0.1:{listener.getsockname()[1]}",
+            "security.protocol": "SSL",
+            "ssl.ca.location": str(server[0]),
+            "ssl.certificate.location": str(client[0]),
+            "ssl.key.location": str(client[1]),
+            "log_level": 2,
+        }
+        try:
+            with pytest.raises(UnaskedError, match=r"Kafka cluster useast refuses the login: .*alert") as caught:
+                KafkaReader("useast", login).topics()
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            answering.join()
+    assert caught.value.refused
 
 
 def test_a_configuration_that_the_client_refuses_is_a_reason() -> None:

@@ -1,0 +1,130 @@
+"""A state machine over a disaster: the source is lost, and what was published before never makes a group skip a record.
+
+Validations publish spans and positions; groups consume, and are set back; tasks restart; the remote topic may be
+deleted and created again.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from components.kafka import kept_positions
+from components.kafka.kept_positions import KeptPosition, Span
+from spark.checks.evidence import TopicNow
+from spark.checks.first_pass import FirstPass
+from spark.checks.kept import spans
+from spark.checks.sums import Sums
+from tests.model.partition import ORDERS, Partition
+from tests.spark.documents import a_flow
+
+FLOW = a_flow()
+FEW = st.integers(1, 12)
+IDS = {"orders": TopicNow("S", "T", compacted=False)}
+
+
+@dataclass(frozen=True)
+class Published:
+    span: Span
+    position: KeptPosition | None
+    target_number: int
+
+
+class Disaster(RuleBasedStateMachine):
+    """At each moment the source may be lost: the group then goes on by its checkpoint and by what was published."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.partition = Partition(100)
+        self.published: Published | None = None
+        self.here = 0
+        #: How often the target's topic was created.
+        self.target_number = 0
+
+    @initialize(lag_max=st.sampled_from((0, 5, 100)), records=st.integers(1, 20))
+    def begin(self, lag_max: int, records: int) -> None:
+        self.partition = Partition(lag_max)
+        self.partition.produce(records)
+        self.partition.replicate(records)
+
+    @rule(records=FEW)
+    def produce(self, records: int) -> None:
+        self.partition.produce(records)
+
+    @rule(offsets=st.integers(1, 3))
+    def mark_or_abort(self, offsets: int) -> None:
+        self.partition.leave_out(offsets)
+
+    @rule(offsets=st.integers(1, 30))
+    def replicate(self, offsets: int) -> None:
+        self.partition.replicate(offsets)
+
+    @rule(again=st.integers(0, 8), offsets=st.integers(0, 12))
+    def restart(self, again: int, offsets: int) -> None:
+        self.partition.restart(again)
+        self.partition.replicate(offsets)
+
+    @rule(offsets=st.integers(1, 8))
+    def expire_on_target(self, offsets: int) -> None:
+        partition = self.partition
+        partition.target_start = min(partition.target_start + offsets, len(partition.target))
+
+    @rule(data=st.data())
+    def consume(self, data: Any) -> None:
+        """Forward or, after a reset, back; a checkpoint may follow, and one follows a reset."""
+        before, self.here = self.here, data.draw(st.integers(0, len(self.partition.source)))
+        self.partition.consume(self.here)
+        if self.here < before or data.draw(st.booleans()):
+            self.partition.checkpoint = None if self.here < before else self.partition.checkpoint
+            self.partition.translate()
+
+    @rule()
+    def publish(self) -> None:
+        """A validation whose parity passes: it has found both sides equal, or equal but for what was sent again."""
+        partition = self.partition
+        source = [each for each in partition.source[partition.source_start :] if each is not None]
+        target = [each for each in partition.target[partition.target_start :] if each is not None]
+        if source != target:
+            return
+        found = spans(FLOW, self.first_pass(source, target), {}, {}, IDS)
+        span = found["orders"].spans[0]
+        place = kept_positions.place_in(span, self.here)
+        position = KeptPosition(self.here, *place) if place is not None else None
+        self.published = Published(span, position, self.target_number)
+
+    def first_pass(self, source: list[int], target: list[int]) -> FirstPass:
+        logs = {ORDERS: self.partition.source_log}, {ORDERS: self.partition.target_log}
+        return FirstPass(*logs, {ORDERS: Sums(len(source))}, {ORDERS: Sums(len(target))}, 1.0)
+
+    @precondition(lambda self: self.partition.position == len(self.partition.source))
+    @rule()
+    def make_the_target_anew(self) -> None:
+        """Somebody deletes the remote topic; the connector goes on where it was."""
+        self.target_number += 1
+        self.partition.target, self.partition.target_start = [], 0
+        self.partition.checkpoint = None
+
+    @invariant()
+    def nothing_is_skipped_if_the_source_is_lost_now(self) -> None:
+        partition, published = self.partition, self.published
+        if partition.checkpoint is None:
+            return
+        known = published is not None and published.target_number == self.target_number
+        span, position = (published.span, published.position) if known and published else (None, None)
+        upstream, downstream = partition.checkpoint
+        if downstream > len(partition.target):
+            return
+        offset = kept_positions.place_after_loss(upstream, downstream, span, position, partition.target_log)
+        assert offset >= downstream
+        # After the target was made anew, MirrorMaker's own translation may be wrong. What the target has deleted, no
+        # position can read.
+        begin = max(downstream, partition.target_start)
+        assert offset >= begin
+        skipped = self.skipped_from(offset) - self.skipped_from(begin)
+        assert not skipped, f"{sorted(skipped)} are skipped"
+
+    def skipped_from(self, offset: int) -> set[int]:
+        """The records that the group has not consumed, and that stand on the target only before this offset."""
+        target = self.partition.target
+        return {each for each in set(target[:offset]) - set(target[offset:]) if each is not None and each >= self.here}

@@ -1,0 +1,56 @@
+"""What was published before the source was lost makes no group skip a record, and a bug in it is found."""
+
+from typing import Any
+
+import pytest
+
+from components.kafka import kept_positions
+from components.kafka.kept_positions import Place, Span
+from spark.checks import kept
+from tests.model import disaster_machine
+from tests.model.disaster_machine import Disaster
+from tests.model.machine import UNTIL_FOUND, run
+
+RUNS = 300
+_place_in, _equal = kept_positions.place_in, kept._equal
+
+
+def one_too_far(span: Span, committed: int) -> Place | None:
+    found = _place_in(span, committed)
+    return found and Place(found.offset + 1, found.read_again)
+
+
+def as_if_dense(span: Span, committed: int) -> Place | None:
+    return _place_in(span._replace(dense=True), committed)
+
+
+def published_counts(_: int, downstream: int, *given: Any) -> int:
+    """The position of the group counts, even if its checkpoint is of an earlier offset."""
+    _span, position, target = given
+    known = position.offset if position is not None and position.offset <= target.end else downstream
+    return max(downstream, known)
+
+
+def endless(span: Span, committed: int) -> Place | None:
+    return Place(span.target_start + committed - span.source_start, 0) if span.dense else _place_in(span, committed)
+
+
+BUGS: dict[str, tuple[object, str, Any]] = {
+    "a group goes on one record too far": (kept_positions, "place_in", one_too_far),
+    "markers are taken for records": (kept_positions, "place_in", as_if_dense),
+    "a span goes on for ever": (kept_positions, "place_in", endless),
+    "every span is called dense": (kept, "_equal", lambda *given: _equal(*given)._replace(dense=True)),
+    "a group that was set back goes on where it was": (kept_positions, "place_after_loss", published_counts),
+}
+
+
+def test_nothing_is_skipped_whenever_the_source_is_lost() -> None:
+    run(Disaster, RUNS)
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_bug_in_what_was_published_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert disaster_machine
+    monkeypatch.setattr(*BUGS[bug])
+    with pytest.raises((AssertionError, ExceptionGroup)):
+        run(Disaster, UNTIL_FOUND)
