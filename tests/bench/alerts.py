@@ -25,10 +25,12 @@ from components.render.dashboard import dashboard
 from components.render.monitoring import monitoring_objects
 from components.topology.parsing import parse_topology
 from infra.operations.exported_metrics import families
+from tests.bench.alerts_of_pairs import pair_tests
 from tests.builders import a_flow, a_topology
 from tests.infra.operations.exported import a_document, a_lag, a_status, behind
 
 _MINUTES = 80
+_EVALUATED_SECONDS = (_MINUTES - 10) * 60
 _FLOW = 'stack="prod",flow="orders"'
 _LABELS = f'{_FLOW},source="useast",target="uswest"'
 _HEARTBEATS = f'{metrics.RECORD_COUNT}{{{_LABELS},topic="useast.heartbeats",partition="0"}}'
@@ -60,7 +62,8 @@ def _exported() -> dict[str, float]:
     Prometheus' tests begin in 1970, so its validation is not old.
     """
     flow = a_status(lag=a_lag([behind("orders-0", 5, 30)]))
-    samples = [sample for metric in families(a_document(flow), worst=20) for sample in metric.samples]
+    found = families(a_document(flow), worst=20, drift={"prod": {}})
+    samples = [sample for metric in found for sample in metric.samples]
     return {f"{each.name}{{{_written(each.labels)}}}": each.value for each in samples}
 
 
@@ -69,6 +72,9 @@ def _written(labels: Mapping[str, str]) -> str:
 
 
 _EXPORTED = {name: f"{value:g}x{_MINUTES}" for name, value in _exported().items()}
+#: A partition in which records wait moves.
+_POSITION = next(name for name in _EXPORTED if name.startswith(f"{series.PARTITION_POSITION.name}{{"))
+_EXPORTED[_POSITION] = f"70+60x{_MINUTES}"
 _WELL |= _EXPORTED
 
 
@@ -105,6 +111,7 @@ class Trouble:
     also: str = ""
 
 
+_CERTIFICATE = (("cluster", "useast"), ("secret", "mirror-orders/useast-client"), ("key", "user.crt"))
 _TROUBLES = {
     "all is well": Trouble({}),
     "no records are due": Trouble(dict.fromkeys(_RECORDS, f"100x{_MINUTES}") | {_LAGS[1]: f"0x{_MINUTES}"}),
@@ -132,11 +139,16 @@ _TROUBLES = {
         {
             _of(series.PARTITION_LAG_SECONDS): f"0+60x{_MINUTES}",
             _of(series.LAG_SECONDS): f"0+60x{_MINUTES}",
+            _of(series.PARTITION_POSITION): _always(70),
         },
         "MirrorPartitionStalled",
         value="1",
         also="MirrorLagHigh",
     ),
+    "records of one old timestamp cross": Trouble(
+        {_of(series.PARTITION_LAG_SECONDS): f"0+60x{_MINUTES}", _of(series.LAG_SECONDS): _always(0)}
+    ),
+    "a partition is behind at times, and idle": Trouble({_of(series.PARTITION_POSITION): "_x9 70 _x60"}),
     "all is far behind, and moves": Trouble(
         {_of(series.PARTITION_LAG_SECONDS): _always(400), _of(series.LAG_SECONDS): _always(400)},
         "MirrorLagHigh",
@@ -145,6 +157,7 @@ _TROUBLES = {
     "more is produced than is replicated": Trouble(
         {_of(series.LAG_RECORDS): f"0+1000x{_MINUTES}"}, "MirrorLagGrowing", value="60000"
     ),
+    "ever more is produced, and all of it crosses": Trouble({_of(series.LAG_RECORDS): f"0+5x{_MINUTES}"}),
     "much waits at times": Trouble({_of(series.LAG_RECORDS): " ".join(["0x9 50000x9"] * (_MINUTES // 20))}),
     "all stands still while records come": Trouble(
         dict.fromkeys(_RECORDS, f"100x{_MINUTES}") | {_of(series.LAG_RECORDS): f"0+1000x{_MINUTES}"}
@@ -164,6 +177,37 @@ _TROUBLES = {
     "nobody ever validated": Trouble(
         {**_verdict("none"), _of(series.VERDICT_TIME): None, _of(series.VERDICT_CURRENT): None}, "MirrorVerdictStale"
     ),
+    "the source refuses the login": Trouble(
+        {
+            **dict.fromkeys((*_RECORDS, *_LATENCIES, *_LAGS, _HEARTBEATS)),
+            **{name: None for name in _EXPORTED if "_lag_" in name or "_again_" in name or "_groups" in name},
+            _FAILED: _always(1),
+            _CHECKPOINTS: _always(0),
+            _of(series.UNASKED, what="lag"): _always(1),
+            _of(series.LOGIN_REFUSED): _always(1),
+        },
+        "MirrorLoginRefused",
+        (("cluster", "useast"),),
+    ),
+    "the source refuses a certificate that has expired": Trouble(
+        {_of(series.LOGIN_REFUSED): _always(1), _of(series.CERTIFICATE_EXPIRY): _always(600)},
+        "MirrorCertificateExpired",
+        _CERTIFICATE,
+    ),
+    "a certificate has expired, and nobody tries it": Trouble(
+        {_of(series.LOGIN_REFUSED): None, _of(series.CERTIFICATE_EXPIRY): _always(600)},
+        "MirrorCertificateExpired",
+        _CERTIFICATE,
+    ),
+    "an old certificate in a bundle has expired": Trouble({_of(series.CERTIFICATE_EXPIRY): _always(600)}),
+    "a certificate expires in ten days": Trouble(
+        {_of(series.CERTIFICATE_EXPIRY): _always(10 * 86_400 + _EVALUATED_SECONDS)},
+        "MirrorCertificateExpiring",
+        _CERTIFICATE,
+        value="10d 0h 0m 0s",
+    ),
+    "a certificate expires in twenty days": Trouble({_of(series.CERTIFICATE_EXPIRY): _always(20 * 86_400)}),
+    "somebody changed objects by hand": Trouble({_of(series.DRIFT): _always(3)}, "MirrorDrift", value="3"),
     "the model changed since": Trouble({_of(series.VERDICT_CURRENT): _always(0)}, "MirrorVerdictStale"),
     "nobody validated since yesterday": Trouble({_of(series.VERDICT_TIME): _always(-90000)}, "MirrorVerdictStale"),
 }
@@ -180,12 +224,18 @@ def main() -> int:
         Path(folder, "panels.yaml").write_text(yaml.safe_dump(_panels()), encoding="utf-8")
         by_name = {rule["alert"]: rule for rule in rules["groups"][0]["rules"]}
         tests = [_test(name, trouble, by_name) for name, trouble in _TROUBLES.items()]
-        document = {"rule_files": ["rules.yaml"], "tests": tests}
+        Path(folder, "pair.yaml").write_text(yaml.safe_dump(_pair_rules()), encoding="utf-8")
+        document, of_pairs = {"rule_files": ["rules.yaml"], "tests": tests}, [*pair_tests()]
+        of_pair = {"rule_files": ["pair.yaml"], "tests": of_pairs}
+        Path(folder, "pair-tests.yaml").write_text(yaml.safe_dump(of_pair), encoding="utf-8")
         Path(folder, "tests.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
-        for command in (("check", "rules", "rules.yaml", "panels.yaml"), ("test", "rules", "tests.yaml")):
+        for command in (
+            ("check", "rules", "rules.yaml", "panels.yaml", "pair.yaml"),
+            ("test", "rules", "tests.yaml", "pair-tests.yaml"),
+        ):
             if code := subprocess.run([promtool, *command], cwd=folder, check=False).returncode:
                 return code
-    print(f"{len(by_name)} alerts, {len(_TROUBLES)} cases")
+    print(f"{len(by_name) + 1} alerts, {len(_TROUBLES) + len(of_pairs)} cases")
     return 0
 
 
@@ -199,6 +249,21 @@ def _rules() -> dict[str, Any]:
     )
     spec: dict[str, Any] = rules["spec"]
     return spec
+
+
+def _pair_rules() -> dict[str, Any]:
+    """The rules for records that a pair sends back."""
+    pair: dict[str, Any] = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["ledger"]}
+    pair["connect"] = {"metrics": {"type": "jmxPrometheusExporter"}}
+    topology = parse_topology(a_topology(pair, "ledger", monitoring={"namespace": "monitoring", "exporter": True}))
+    rules = [
+        rule
+        for planned in monitoring_objects(topology, "prod", None)
+        if planned.kind == "PrometheusRule"
+        for rule in planned.manifest["spec"]["groups"][0]["rules"]
+        if rule["alert"] == "MirrorRecordsReturn"
+    ]
+    return {"groups": [{"name": "pair", "rules": rules}]}
 
 
 def _panels() -> dict[str, Any]:
@@ -221,7 +286,7 @@ def _test(name: str, trouble: Trouble, rules: dict[str, dict[str, Any]]) -> dict
         "input_series": [{"series": each, "values": values} for each, values in series.items() if values is not None],
         "alert_rule_test": [
             {
-                "eval_time": f"{_MINUTES - 10}m",
+                "eval_time": f"{_EVALUATED_SECONDS // 60}m",
                 "alertname": alert,
                 "exp_alerts": [_expected(rule, trouble)] if alert == trouble.alert else [],
             }

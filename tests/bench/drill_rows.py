@@ -1,13 +1,13 @@
 """The rows that drills print, keep in a file, and write into the page of the commands."""
 
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tests.bench.drill_counting import Count
 from tests.bench.drill_shapes import SHAPES
+from tests.bench.tables import replace_table
 from tests.repository import ROOT
 
 PAGE = ROOT / "infra" / "operations" / "README.md"
@@ -86,9 +86,4 @@ def read(file: Path) -> list[Row]:
 
 def write_table(rows: Iterable[Row], page: Path = PAGE) -> None:
     """Replace the table of the drills in a page; it is the one whose header begins like HEADER."""
-    table = "\n".join([HEADER, *(row.line for row in rows)]) + "\n"
-    text = page.read_text()
-    pattern = re.compile(re.escape(HEADER.splitlines()[0]) + r"\n(\|.*\n)*")
-    if len(pattern.findall(text)) != 1:
-        raise ValueError(f"{page.name} has no table of drills")
-    page.write_text(pattern.sub(lambda _: table, text))
+    replace_table(page, HEADER, (row.line for row in rows))

@@ -20,7 +20,7 @@ def main() -> int:
         newest = Newest(_WORST, every_seconds=60)
         document = a_document(_flow(partitions, groups))
         began = time.perf_counter()
-        newest.take(document)
+        newest.take(document, {"prod": {}})
         taken = time.perf_counter() - began
         times = []
         for _ in range(_SCRAPES):

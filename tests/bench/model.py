@@ -2,6 +2,7 @@
 
 import time
 
+from tests.model.disaster_machine import Disaster
 from tests.model.flow_machine import Flow
 from tests.model.machine import Offsets, run
 from tests.model.night_machine import Night
@@ -19,6 +20,7 @@ MACHINES = (
     (Night, "failover and failback"),
     (Return, "failback with the identity policy"),
     (PairNight, "failover in a pair"),
+    (Disaster, "failover after the loss of the source"),
 )
 
 

@@ -1,9 +1,12 @@
 """`make monitoring`: lets a real Prometheus watch every shape of flow, makes faults, and prints which alerts fire.
 
-It runs on a local stack of its own. In each form of metrics it asks every query of the dashboard and of the alerts.
+It runs on a local stack of its own. In each form of metrics, which are two exporters and two forms of Kafka's names, it
+asks every query of the dashboard and of the alerts.
 Then it waits for some minutes of traffic without an alert, and makes faults: those of one flow one after the other,
 those of different flows at the same time, since every alert names its flow. To save time, the `for` of every alert is
-divided by one factor. `--write` puts what was seen into the page of the alerts.
+divided by one factor. `--write` puts what was seen into the page of the alerts, and draws the dashboard.
+
+No test asks a real Prometheus: it takes too long, and not every machine has one.
 """
 
 import argparse
@@ -30,24 +33,26 @@ from infra.local import stack
 from infra.machine.locks import exclusive
 from infra.stack_checks import resolved_flows
 from infra.waiting import DeadlineError, NotYetError, wait_for
+from tests.bench import dashboard_recording
+from tests.bench.dashboard_picture import picture
 from tests.bench.fault_stack import STACK, World
 from tests.bench.monitoring_faults import FAULTS, Fault
 from tests.bench.monitoring_page import NOT_MADE, Asked, Clean, Seen, keep, kept, write_table
 from tests.bench.monitoring_queries import Answer, Prometheus, Watch, queries
-from tests.bench.monitoring_stack import deploy, everything, publish, running, shorten
+from tests.bench.monitoring_stack import FORMS, Form, deploy, everything, forget_series, publish, running, shorten
 
-_FORMS = {"jmx": "jmxPrometheusExporter", "reporter": "strimziMetricsReporter"}
 _OTHER_RUN_SECONDS = 3600.0
 #: How long the queries may take to have series after a deployment, and the alerts to end after a fault.
 _SERIES_SECONDS, _QUIET_SECONDS = 420, 900
-_ROWS = _OWN / "seen.json"
+_ROWS, _DASHBOARD = _OWN / "seen.json", _OWN / "dashboard.json"
+_PICTURE = _ROOT / "stacks" / "images" / "dashboard.svg"
 
 
 def topology_of(world: World) -> Topology:
     return world.deployed.settings.topology
 
 
-def ask(world: World, prometheus: Prometheus, form: str) -> Asked:
+def ask(world: World, prometheus: Prometheus, form: Form) -> Asked:
     """Every query, asked again until each answer is as it should be, or time is up."""
     asked = list(queries(topology_of(world), STACK, resolved_flows(world.deployed.settings)))
     answers: list[Answer] = []
@@ -66,14 +71,17 @@ def ask(world: World, prometheus: Prometheus, form: str) -> Asked:
     silent = sorted({each.where for each in nothing if not each.foreign})
     foreign = sorted({f"{each.where} ({each.flow})" for each in nothing if each.foreign})
     answered = sum(bool(each.series) for each in answers)
-    return Asked(form, len(asked), answered, tuple(silent), tuple(foreign), tuple(wrong))
+    return Asked(
+        form.metrics, form.names, form.kafka, len(asked), answered, tuple(silent), tuple(foreign), tuple(wrong)
+    )
 
 
 def quiet(watch: Watch, flow: str | None = None) -> None:
-    """Wait until no alert (of a flow) fires. Raises DeadlineError."""
+    """Wait until no alert (of a flow) fires or is about to. Raises DeadlineError."""
 
     def nothing_fires() -> None:
-        if found := [each for each in watch.now if flow in (None, each[1])]:
+        raised = watch.prometheus.raised("pending", "firing")
+        if found := [each for each in raised if flow in (None, each[1])]:
             raise NotYetError(str(found))
 
     wait_for(f"no alert of {flow or 'any flow'} to fire", nothing_fires, _QUIET_SECONDS, interval_seconds=2)
@@ -151,12 +159,14 @@ def make_faults(world: World, watch: Watch, pattern: str, factor: int) -> None:
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make monitoring")
-    parser.add_argument("--forms", default="jmx,reporter", help="the forms of metrics, of which the last meets faults")
+    forms = f"the forms of metrics among {','.join(FORMS)}, which are the default; the last meets faults"
+    parser.add_argument("--forms", default=",".join(FORMS), help=forms)
+    parser.add_argument("--no-queries", action="store_true", help="do not ask the queries of dashboard and alerts")
     parser.add_argument("--clean", type=float, default=20, metavar="MINUTES", help="traffic without a fault")
     parser.add_argument("--faults", default=".", help="a regular expression for the faults; `-` for none")
     parser.add_argument("--factor", type=int, default=10, help="what the `for` of every alert is divided by")
     parser.add_argument("--keep", action="store_true", help="leave the stack running, and use the one that a run left")
-    parser.add_argument("--write", action="store_true", help="only write the tables of what was seen")
+    parser.add_argument("--write", action="store_true", help="only write the tables and the picture of what was seen")
     return parser.parse_args()
 
 
@@ -167,6 +177,8 @@ def main() -> int:
         rows = kept(_ROWS)
         page, when = _ROOT / "infra" / "README.md", datetime.now(UTC).strftime("%d %B %Y")
         write_table(page, rows, [each.what for each in FAULTS], when, given.factor)
+        if _DASHBOARD.exists():
+            _PICTURE.write_text(picture(dashboard_recording.kept(_DASHBOARD)))
         return 0
     console = Console(stderr=True, highlight=False, width=200)
     try:
@@ -179,7 +191,8 @@ def main() -> int:
             prometheus, forms = Prometheus(address), given.forms.split(",")
             for form in forms:
                 console.print(f"deploying with {form}")
-                world = deploy(_OWN, _FORMS[form], endpoints)
+                world = deploy(_OWN, FORMS[form], endpoints)
+                forget_series()
                 shorten(world, given.factor)
                 publish(world)
                 with everything(world, _OWN), Watch(prometheus).running() as watch:
@@ -191,17 +204,22 @@ def main() -> int:
 
 
 def _one_form(world: World, watch: Watch, form: str, given: argparse.Namespace, *, last: bool) -> None:
-    asked = ask(world, watch.prometheus, _FORMS[form])
-    keep(_ROWS, "asked", form, asked)
-    print(asked, flush=True)
+    if not given.no_queries:
+        asked = ask(world, watch.prometheus, FORMS[form])
+        keep(_ROWS, "asked", form, asked)
+        print(asked, flush=True)
     if not last:
         return
     if given.clean:
-        seen = clean(watch, given.clean, _FORMS[form])
+        seen = clean(watch, given.clean, FORMS[form].metrics)
         keep(_ROWS, "clean", form, seen)
         print(seen, flush=True)
     if given.faults != "-":
+        began = time.time()
         make_faults(world, watch, given.faults, given.factor)
+        flows = [flow.name for flow in resolved_flows(world.deployed.settings)]
+        recording = dashboard_recording.recorded(watch.prometheus, STACK, flows, began, time.time())
+        dashboard_recording.keep(_DASHBOARD, recording)
 
 
 if __name__ == "__main__":

@@ -1,34 +1,29 @@
 """The faults that an alert must be raised for, each in a flow of its own."""
 
-import datetime
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from kubernetes import client
 from rich.console import Console
 
 from components.contract.published_verdict import config_map_name
 from components.kafka.login_modules import LOGIN_MODULES
+from components.render.transforms import GUARD_FILTER
 from infra.local import paths
 from infra.local.build import artifacts
-from infra.local.certificates import Authority
 from infra.local.endpoints import ADMIN
-from infra.local.parts import operator as operator_part
-from infra.local.parts import processes
+from infra.local.example_traffic import LEDGER
 from infra.local.parts.part import java_command, plain_environment
 from infra.local.state import write_private
 from tests.bench.fault_clusters import denied
 from tests.bench.fault_connectors import FAILING
 from tests.bench.fault_places import Place, delete_topics, expect_ends
 from tests.bench.fault_stack import World
+from tests.bench.monitoring_logins import expired_certificate, kill_worker, wrong_password
 from tests.bench.monitoring_stack import RECORDS, a_topic, write
 
 Making = Callable[[World], AbstractContextManager[object]]
@@ -37,6 +32,7 @@ _KILL_SECONDS = 0.5
 _TOOL_SECONDS = 120
 #: Bytes a second that the slow consumer gets, and what is produced for each of its partitions each second.
 _SLOW_BYTES, _FAST_RECORDS, _FAST_SECONDS = 500, 10, 1.0
+_MUCH_RECORDS = 40
 
 
 @dataclass(frozen=True)
@@ -84,20 +80,11 @@ def _repeated(act: Callable[[], None], seconds: float) -> Iterator[None]:
         thread.join()
 
 
-def _kill_worker(component: str) -> None:
-    """Kill the worker of this component, which the operator starts again."""
-    for worker in operator_part.workers():
-        process = processes.find(worker) if f"/{component}/" in worker.name else None
-        if process is not None:
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
-
-
 @contextmanager
 def _killed(_: World) -> Iterator[None]:
     """The worker is killed whenever it has started again, as one that does not fit into its memory."""
 
-    with _repeated(lambda: _kill_worker("stock-mirrormaker2"), _KILL_SECONDS):
+    with _repeated(lambda: kill_worker("stock-mirrormaker2"), _KILL_SECONDS):
         yield
 
 
@@ -142,56 +129,6 @@ def _deleted(world: World) -> Iterator[None]:
     with denied("uswest", "TOPIC", remote, "CREATE")(world, Place(world, "deleted")):
         delete_topics(world.west, [remote])
         yield
-
-
-@contextmanager
-def _secret_changed(world: World, flow: str, name: str, data: Mapping[str, str]) -> Iterator[None]:
-    """Other values in a Secret of a flow, by key; its worker starts again with them, and at the end without."""
-    core, namespace = client.CoreV1Api(world.deployed.api), f"mirror-{flow}"
-    before = {key: (core.read_namespaced_secret(name, namespace).data or {})[key] for key in data}
-    core.patch_namespaced_secret(name, namespace, {"stringData": dict(data)})
-    _kill_worker(f"{flow}-connect")
-    try:
-        yield
-    finally:
-        core.patch_namespaced_secret(name, namespace, {"data": before})
-        _kill_worker(f"{flow}-connect")
-
-
-def _wrong_password(world: World) -> AbstractContextManager[None]:
-    return _secret_changed(world, "traffic-sales", "traffic-sales-source-credentials", {"password": "wrong"})
-
-
-@contextmanager
-def _expired(world: World) -> Iterator[None]:
-    certificate, key = _expired_certificate()
-    with _secret_changed(world, "orders", "useast-client", {"user.crt": certificate, "user.key": key}):
-        yield
-
-
-def _expired_certificate() -> tuple[str, str]:
-    """A certificate of the user `mirror` that expired yesterday, and its key, as PEM."""
-    authority = Authority("useast")
-    signer = x509.load_pem_x509_certificate(authority.certificate.read_bytes())
-    signing = serialization.load_pem_private_key(authority.key.read_bytes(), password=None)
-    assert isinstance(signing, ec.EllipticCurvePrivateKey)
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "mirror")]))
-        .issuer_name(signer.subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=30))
-        .not_valid_after(now - datetime.timedelta(days=1))
-        .sign(signing, hashes.SHA256())
-    )
-    form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    texts = (
-        certificate.public_bytes(serialization.Encoding.PEM),
-        key.private_bytes(serialization.Encoding.PEM, form, plain),
-    )
-    return texts[0].decode(), texts[1].decode()
 
 
 @contextmanager
@@ -241,8 +178,27 @@ def _alter_quota(world: World, *words: str) -> None:
 
 
 @contextmanager
+def _returned(world: World) -> Iterator[None]:
+    """Somebody takes the guard's filter out of one flow of a pair by hand, and the other side writes much."""
+    (name,) = _connectors(world, "ledger-to-uswest", "source")
+    before = world.deployed.connector(name)["spec"]["config"]["transforms"]
+    rest = [each for each in before.split(",") if each != GUARD_FILTER]
+    world.deployed.edit_connector(name, {"config": {"transforms": ",".join(rest)}})
+
+    def much() -> None:
+        for partition in range(LEDGER.topics["ledger"]):
+            write(world.west, "ledger", partition, _MUCH_RECORDS, 3)
+
+    try:
+        with _repeated(much, _FAST_SECONDS):
+            yield
+    finally:
+        world.deployed.edit_connector(name, {"config": {"transforms": before}})
+
+
+@contextmanager
 def _never_validated(world: World) -> Iterator[None]:
-    core, flow = client.CoreV1Api(world.deployed.api), "ledger-to-uswest"
+    core, flow = client.CoreV1Api(world.deployed.api), "orders"
     name, namespace = config_map_name(flow), f"mirror-{flow}"
     kept = core.read_namespaced_config_map(name, namespace)
     core.delete_namespaced_config_map(name, namespace)
@@ -254,25 +210,42 @@ def _never_validated(world: World) -> Iterator[None]:
         core.create_namespaced_config_map(namespace, body)
 
 
-#: A worker that starts with credentials that are refused has connectors that fail, so that nothing reports records.
-_OF_A_RESTART = ("MirrorMetricsAbsent", "MirrorHeartbeatSilent")
+#: What somebody changes by hand in Kubernetes is drift, too, if it stays for long.
+_BY_HAND = ("MirrorDrift",)
 #: The faults of one flow are made one after the other, those of different flows at the same time.
 FAULTS = (
-    Fault("one partition stands still, the others move", "traffic-logs", _stalled, "MirrorPartitionStalled", 25),
+    Fault(
+        "one partition stands still, the others move", "traffic-logs", _stalled, "MirrorPartitionStalled", 25, _BY_HAND
+    ),
     Fault("a topic grows faster than it is replicated", "traffic-clicks", _growing, "MirrorLagGrowing", 25),
-    Fault("the source connector is paused by hand", "traffic-sales", _paused, "MirrorHeartbeatSilent", 12),
-    Fault("the heartbeat connector is stopped", "ledger-to-useast", _without_heartbeats, "MirrorHeartbeatSilent", 12),
+    Fault("the source connector is paused by hand", "traffic-sales", _paused, "MirrorHeartbeatSilent", 12, _BY_HAND),
+    Fault(
+        "the heartbeat connector is stopped",
+        "ledger-to-useast",
+        _without_heartbeats,
+        "MirrorHeartbeatSilent",
+        12,
+        _BY_HAND,
+    ),
     Fault("a worker is killed again and again", "stock", _killed, "MirrorMetricsAbsent", 8),
     Fault("a remote topic is deleted, and may not be created", "stock", _deleted, "MirrorTopicMissing", 10),
-    Fault("a task fails", "orders", _failing, "MirrorTaskFailed", 8),
-    Fault("the client certificate has expired", "orders", _expired, "MirrorTaskFailed", 8, _OF_A_RESTART),
+    Fault("a task fails", "orders", _failing, "MirrorTaskFailed", 8, _BY_HAND),
+    Fault("the client certificate has expired", "orders", expired_certificate, "MirrorCertificateExpired", 8, _BY_HAND),
     Fault(
         "the password in the Secret is wrong",
         "traffic-sales",
-        _wrong_password,
-        "MirrorTaskFailed",
+        wrong_password,
+        "MirrorLoginRefused",
         8,
-        _OF_A_RESTART,
+        _BY_HAND,
     ),
-    Fault("nobody has validated", "ledger-to-uswest", _never_validated, "MirrorVerdictStale", 12),
+    Fault("nobody has validated", "orders", _never_validated, "MirrorVerdictStale", 12),
+    Fault(
+        "a pair sends records back, because its filter was removed",
+        "ledger-to-uswest",
+        _returned,
+        "MirrorRecordsReturn",
+        25,
+        _BY_HAND,
+    ),
 )

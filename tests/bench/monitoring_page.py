@@ -1,17 +1,21 @@
-"""What was seen of monitoring, and the tables of it on the page of the alerts. Rows that were not seen anew stay."""
+"""What was seen of monitoring, and the tables of it on the page of the alerts. Rows that were not seen anew stay.
+
+A table of which no row was seen on this machine stays as it is.
+"""
 
 import json
 import textwrap
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-_BEGIN, _END = "<!-- monitoring: begin -->", "<!-- monitoring: end -->"
 _WIDTH = 120
 _HEAD = ("| fault | alert | fires after | other alerts | with the whole `for` |", "| --- | --- | --- | --- | --- |")
 #: How the only word about a fault begins that could not be made.
 NOT_MADE = "not made"
+_KEEPING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -31,12 +35,14 @@ class Seen:
 
 @dataclass(frozen=True)
 class Asked:
-    """The queries asked in one form of metrics, and how many of them had series.
+    """The queries asked of workers with this exporter, form of names and Kafka, and how many of them had series.
 
     `silent` are those that have some only in trouble, `foreign` those about what a flow does not have.
     """
 
-    form: str
+    metrics: str
+    names: str
+    kafka: str
     queries: int
     answered: int
     silent: tuple[str, ...]
@@ -54,10 +60,11 @@ class Clean:
 
 
 def keep(file: Path, kind: str, key: str, row: Any) -> None:
-    """Remember a row; the newest one of a key counts."""
-    known = kept(file)
-    known.setdefault(kind, {})[key] = asdict(row)
-    file.write_text(json.dumps(known, indent=1))
+    """Remember a row; the newest one of a key counts. Faults of different flows end at the same time."""
+    with _KEEPING:
+        known = kept(file)
+        known.setdefault(kind, {})[key] = asdict(row)
+        file.write_text(json.dumps(known, indent=1))
 
 
 def kept(file: Path) -> dict[str, dict[str, Any]]:
@@ -68,14 +75,26 @@ def kept(file: Path) -> dict[str, dict[str, Any]]:
 def write_table(
     page: Path, rows: Mapping[str, Mapping[str, Any]], faults: Sequence[str], when: str, factor: int
 ) -> None:
-    """Put the tables between the two marks of a page: the rows of these faults, and which of them have none."""
-    before, _, rest = page.read_text().partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    page.write_text("\n\n".join([before + _BEGIN, *_sections(rows, faults, when, factor), _END]) + after)
+    """Put the tables between their marks: the rows of these faults, which of them have none, and the queries."""
+    made = f"Made by `make monitoring` on {when}."
+    if rows.get("faults") or rows.get("clean"):
+        _put(page, "faults", [made, *_of_faults(rows, faults, factor)])
+    if asked := rows.get("asked"):
+        _put(
+            page,
+            "queries",
+            [made, *_of_queries(sorted(asked.values(), key=lambda row: (row["metrics"], row["names"])))],
+        )
 
 
-def _sections(rows: Mapping[str, Mapping[str, Any]], faults: Sequence[str], when: str, factor: int) -> Iterator[str]:
-    yield f"Made by `make monitoring` on {when}."
+def _put(page: Path, which: str, sections: Sequence[str]) -> None:
+    begin, end = (f"<!-- monitoring {which}: {edge} -->" for edge in ("begin", "end"))
+    before, _, rest = page.read_text().partition(begin)
+    _, _, after = rest.partition(end)
+    page.write_text("\n\n".join([before + begin, *sections, end]) + after)
+
+
+def _of_faults(rows: Mapping[str, Mapping[str, Any]], faults: Sequence[str], factor: int) -> Iterator[str]:
     found = rows.get("faults", {})
     made = [each for each in faults if each in found and not any(map(_is_not_made, found[each]["wrong"]))]
     if made:
@@ -90,8 +109,6 @@ def _sections(rows: Mapping[str, Mapping[str, Any]], faults: Sequence[str], when
         yield "\n".join([*head, *(_line(found[each]) for each in made)])
     if missing := [each for each in faults if each not in made]:
         yield _wrapped(f"Not made yet: {'; '.join(missing)}.")
-    if asked := rows.get("asked", {}).values():
-        yield "\n".join(_of_queries(asked))
     if clean := rows.get("clean", {}).values():
         yield "\n".join(_of_clean(clean))
 
@@ -113,16 +130,50 @@ def _time(seconds: int | None) -> str:
     return "never" if seconds is None else f"{seconds // 60} min {seconds % 60} s"
 
 
-def _of_queries(asked: Any) -> Iterator[str]:
-    yield _wrapped("Every query of each panel, and every alert and each series that it reads, asked for every flow:")
-    yield ""
+def _of_queries(asked: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The table of the forms, and below it which queries had no series and why, once for forms that are alike."""
+    yield _wrapped(
+        "Every query of each panel, and every alert and each series that it reads, asked for every flow. Only a series "
+        "of latencies that an alert reads may be NaN: Kafka reports that of a partition without records."
+    )
+    head = (
+        "| `connect.metrics` | names | workers' Kafka | queries | with series | wrongly without series, or NaN |",
+        "| --- | --- | --- | --- | --- | --- |",
+    )
+    yield "\n".join([*head, *map(_form, asked)])
+    forms: dict[str, list[str]] = {}
     for row in asked:
-        wrong = "; ".join(row["wrong"]) or "no other query was without series, and no value was NaN"
-        yield _wrapped(f"- {row['form']}: {row['answered']} of {row['queries']} queries had series; {wrong}.", "  ")
-        panels = ", ".join(each for each in row["silent"] if each.startswith("panel"))
-        alerts = sum(each.startswith("alert") for each in row["silent"])
-        yield _wrapped(f"- Without a result while all is well: {alerts} alerts; {panels}.", "  ")
-        yield _wrapped(f"- About what the flow does not have: {', '.join(row['foreign'])}.", "  ")
+        for line in (_while_all_is_well(row), *_of_flows_without(row)):
+            forms.setdefault(line, []).append(f"{row['metrics']} `{row['names']}`")
+    lines = (f"- {line}" if len(of) == len(asked) else f"- {line} ({', '.join(of)})" for line, of in forms.items())
+    yield "\n".join(["Queries that rightly have no series:", "", *(_wrapped(each, "  ") for each in lines)])
+
+
+def _form(row: Mapping[str, Any]) -> str:
+    wrong = "; ".join(f"**{each}**" for each in row["wrong"]) or "none"
+    return f"| {row['metrics']} | `{row['names']}` | {row['kafka']} | {row['queries']} | {row['answered']} | {wrong} |"
+
+
+def _while_all_is_well(row: Mapping[str, Any]) -> str:
+    alerts, panels = ([each for each in row["silent"] if each.startswith(kind)] for kind in ("alert ", "panel "))
+    return f"while all is well: {len(alerts)} alerts, and queries of {_titles(panels)}"
+
+
+def _of_flows_without(row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the panels about what some flows do not have, together if the flows are the same."""
+    flows: dict[str, list[str]] = {}
+    for each in row["foreign"]:
+        where, _, flow = each.rpartition(" (")
+        flows.setdefault(where, []).append(flow.rstrip(")"))
+    panels: dict[str, list[str]] = {}
+    for where, of in flows.items():
+        panels.setdefault(", ".join(of), []).append(where)
+    for without, wheres in panels.items():
+        yield f"of {without}, which have nothing of that kind: queries of {_titles(wheres)}"
+
+
+def _titles(panels: Sequence[str]) -> str:
+    return ", ".join(f'"{each.removeprefix("panel ")}"' for each in panels)
 
 
 def _of_clean(clean: Any) -> Iterator[str]:

@@ -24,7 +24,7 @@ _SELECTOR = re.compile(r"[a-z_:]+\{[^}]*\}")
 #: A query with one of these has a result only while something is wrong, or as long as something waits.
 _FILTERS = re.compile(r"ALERTS\{|== ?\d|[><] ?\d|\babsent\(")
 #: The exporter has these only of partitions that are behind at that moment, or of a group that would read again.
-_OF_SOME = ("mirror_partition_lag_seconds", "mirror_partition_lag_records", "mirror_group_read_again_records")
+_OF_SOME = ("mirror_partition_lag", "mirror_partition_position", "mirror_group_read_again_records")
 
 
 _OF_CHECKPOINTS = ("checkpoint_latency", "mirror_read_again", "mirror_group")
@@ -113,13 +113,16 @@ class Prometheus:
         found = self._get("query", query=text)["result"]
         return float(found[0]["value"][1]) if found else None
 
-    def firing(self) -> frozenset[tuple[str, str]]:
-        """The name and the flow of each alert that fires."""
+    def between(self, text: str, first: float, last: float, step_seconds: float) -> Any:
+        """The series of a query from one time to another, in seconds since 1970."""
+        times = {"start": str(first), "end": str(last), "step": str(step_seconds)}
+        return self._get("query_range", query=text, **times)["result"]
+
+    def raised(self, *states: str) -> frozenset[tuple[str, str]]:
+        """The name and the flow of each alert in one of these states, `pending` or `firing`."""
         alerts = self._get("alerts")["alerts"]
         return frozenset(
-            (each["labels"]["alertname"], each["labels"].get("flow", ""))
-            for each in alerts
-            if each["state"] == "firing"
+            (each["labels"]["alertname"], each["labels"].get("flow", "")) for each in alerts if each["state"] in states
         )
 
 
@@ -162,6 +165,6 @@ class Watch:
             before = self.blind
             self.blind += 1
             with suppress(httpx.HTTPError):
-                found = self.prometheus.firing()
+                found = self.prometheus.raised("firing")
                 self.fired += [Fired(*each, time.monotonic()) for each in sorted(found - self.now)]
                 self.now, self.blind = found, before

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -25,10 +26,13 @@ from components.contract.published_verdict import LABELS, config_map_name, verdi
 from components.contract.report import CheckOutcome, FlowOutcome
 from components.flows.digest import flow_digest
 from components.render.monitoring import monitoring_objects
-from infra.local import stack
+from infra.local import paths, stack
 from infra.local.endpoints import Endpoints, Region
 from infra.local.example_traffic import LEDGER, ORDERS, SALES, STOCK, Example
+from infra.local.parts import processes, prometheus
+from infra.local.state import load_state
 from infra.local.traffic import create_topics, end_offsets
+from infra.machine import versions
 from infra.settings import read_settings, stack_file
 from infra.stack_checks import resolved_flows
 from infra.waiting import NotYetError, wait_for
@@ -44,19 +48,40 @@ EXPORTER_SECONDS = 120
 _COMMIT_ROUNDS = 10
 RECORDS = 4
 #: Objectives that the faults do not reach, except those that are about them.
-_OBJECTIVES = {"lagSeconds": 600, "readAgain": 1_000_000}
+_OBJECTIVES = {"lagSeconds": 1800, "readAgain": 1_000_000}
 _RULES = ("monitoring.coreos.com", "v1", "monitoring", "prometheusrules")
 
 
-def topology(metrics: str) -> dict[str, Any]:
-    """Every shape with this type of metrics; the source of `orders` is reached with a certificate."""
+@dataclass(frozen=True)
+class Form:
+    """How the workers report: the type of `connect.metrics`, the form of Kafka's names, and the Kafka that has it."""
+
+    metrics: str
+    names: str = "legacy"
+    kafka: str = versions.KAFKA
+
+
+_JMX, _REPORTER = "jmxPrometheusExporter", "strimziMetricsReporter"
+FORMS = {
+    "jmx": Form(_JMX),
+    "jmx-new": Form(_JMX, "new", versions.KAFKA_4_3),
+    "reporter-new": Form(_REPORTER, "new", versions.KAFKA_4_3),
+    "reporter": Form(_REPORTER),
+}
+
+
+def topology(form: Form) -> dict[str, Any]:
+    """Every shape with this form of metrics."""
     found = Variant().topology()
     found["monitoring"] = {"namespace": "monitoring", "exporter": True}
     found["replications"].pop("kept")
     for replication in found["replications"].values():
         replication["objectives"] = _OBJECTIVES
         for workers in replication.get("parts", {"": replication}).values():
-            workers.setdefault("connect", {})["metrics"] = {"type": metrics}
+            workers.setdefault("connect", {}).update(metrics={"type": form.metrics}, version=form.kafka)
+            if form.names != "legacy":
+                roles = ("source",) if replication["kind"] == "prefixlessPair" else ("source", "checkpoint")
+                workers["connectors"] = {role: {"config": {"metric.names.formats": form.names}} for role in roles}
     return found
 
 
@@ -81,9 +106,9 @@ def _give_certificates(world: World) -> None:
     grant_mirror(world.deployed.endpoints, world.deployed.flow("orders"), "useast")
 
 
-def _write(folder: Path, metrics: str, endpoints: Endpoints) -> None:
+def _write(folder: Path, form: Form, endpoints: Endpoints) -> None:
     (folder / "topologies").mkdir(parents=True, exist_ok=True)
-    found = topology(metrics)
+    found = topology(form)
     _by_certificate(found, endpoints)
     (folder / "topologies" / f"{STACK}.yaml").write_text(yaml.safe_dump(found, sort_keys=False))
     stack_file(STACK, folder).write_text(stack_file(STACK, STACKS).read_text())
@@ -103,11 +128,11 @@ def running(local: Path, console: Console, *, keep: bool) -> Iterator[Endpoints]
             stack.down(quiet, purge=True)
 
 
-def deploy(local: Path, metrics: str, endpoints: Endpoints) -> World:
-    """Deploy every shape with this type of metrics, over what is deployed already."""
+def deploy(local: Path, form: Form, endpoints: Endpoints) -> World:
+    """Deploy every shape with this form of metrics, over what is deployed already."""
     folder = local / "stacks"
     first = not folder.exists()
-    _write(folder, metrics, endpoints)
+    _write(folder, form, endpoints)
     world = World(Deployed(read_settings(STACK, folder), endpoints), Variant(), f"{int(time.time()) % 10_000:04}")
     if first:
         _give_certificates(world)
@@ -115,6 +140,13 @@ def deploy(local: Path, metrics: str, endpoints: Endpoints) -> World:
     world.deployed.up()
     traffic(world)
     return world
+
+
+def forget_series() -> None:
+    """Let Prometheus begin anew, so that no answer comes from the form that was deployed before."""
+    processes.stop(load_state().parts[prometheus.PROMETHEUS.name])
+    shutil.rmtree(paths.data() / prometheus.PROMETHEUS.name)
+    stack.up(Console(quiet=True), monitoring=True)
 
 
 def shorten(world: World, factor: int) -> None:

@@ -1,0 +1,149 @@
+"""Runs the validation job as a process of its own, and says what it cost."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import psutil
+from rich.console import Console
+
+from components.contract.problems import CannotRunError
+from infra.local.build.artifacts import Artifacts
+from infra.local.endpoints import Endpoints
+from infra.local.state import load_state
+from infra.validation.run import quick_start
+from tests.repository import ROOT
+from tests.spark.scenes import Scene, passwords
+from tests.spark.submitting import write_document
+
+CORES = 2
+DRIVER_MEMORY = "1g"
+RUN_SECONDS = 3600
+NAMESPACE = "bench"
+_EVERY_SECONDS = 0.2
+_MIB = 2**20
+
+
+@dataclass
+class Cost:
+    """One run: seconds on the clock, of processors by the job and by the brokers, the peak memory of its processes in
+    MiB, what each step took, and its report of one flow, in the form of spark/report/schema.json."""
+
+    seconds: float = 0
+    processor: float = 0
+    brokers: float = 0
+    peak_mib: float = 0
+    steps: list[tuple[str, float]] = field(default_factory=list)
+    flow: Mapping[str, Any] = field(default_factory=dict)
+
+    def counts(self, check: str) -> Mapping[str, float]:
+        found: Mapping[str, float] = next(each["counts"] for each in self.flow["checks"] if each["name"] == check)
+        return found
+
+    @property
+    def reading(self) -> float:
+        """Seconds in which parity read both sides; 0 if it looked at the newest records only."""
+        return self.counts("parity").get("readSeconds", 0)
+
+    @property
+    def read(self) -> float:
+        """Records of both sides that parity has compared."""
+        parity = self.counts("parity")
+        return parity["sourceRecords"] + parity["targetRecords"]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The clusters, and with what the job runs."""
+
+    endpoints: Endpoints
+    built: Artifacts
+    console: Console
+
+    def validated(self, scene: Scene, options: Sequence[str] = (), master: str = f"local[{CORES}]") -> Cost:
+        """The cost of one run that passes."""
+        self.console.print(f"validating {scene.name} on {master} {' '.join(options)}", highlight=False)
+        return _validated(scene, self.built, options, master)
+
+
+def _validated(scene: Scene, built: Artifacts, options: Sequence[str], master: str) -> Cost:
+    variables = {**os.environ, **passwords(scene.endpoints), "JAVA_HOME": str(built.jdk.home)}
+    variables |= quick_start(built.jdk, built.spark_lib)
+    variables |= {"KUBECONFIG": str(scene.endpoints.kubeconfig), "SPARK_LOCAL_IP": "127.0.0.1"}
+    cost = Cost()
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            sys.executable, str(ROOT / "spark" / "validate.py"),
+            "--parameters", str(write_document(Path(folder), scene.parameters(namespace=NAMESPACE))), "--json",
+            "--jars-dir", str(built.spark_lib), "--master", master, "--driver-memory", DRIVER_MEMORY, *options,
+        ]  # fmt: skip
+        before, began = broker_seconds(), time.monotonic()
+        job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables)
+        said: list[str] = []
+        watchers = [
+            threading.Thread(target=_steps, args=(job.stderr, began, cost, said), daemon=True),
+            threading.Thread(target=_watch, args=(job, cost), daemon=True),
+        ]
+        for each in watchers:
+            each.start()
+        assert job.stdout is not None
+        printed = job.stdout.read()
+        job.wait(RUN_SECONDS)
+        cost.seconds = time.monotonic() - began
+        for each in watchers:
+            each.join()
+        cost.steps.append(("", cost.seconds))
+        cost.brokers = broker_seconds() - before
+    if job.returncode != 0:
+        raise CannotRunError(
+            "not-validated",
+            f"validation ended with {job.returncode}",
+            scene.name,
+            "Only the cost of a pass is compared.",
+            "see what it found",
+            printed[-20_000:] + "\n".join(said),
+        )
+    (cost.flow,) = json.loads(printed)["flows"]
+    return cost
+
+
+def broker_seconds() -> float:
+    """Processor seconds of the brokers since they started."""
+    brokers = [part.pid for name, part in load_state().parts.items() if name.startswith("kafka-")]
+    return sum(sum(psutil.Process(pid).cpu_times()[:2]) for pid in brokers)
+
+
+def _steps(lines: IO[str], began: float, cost: Cost, said: list[str]) -> None:
+    """When the job says what it does next, in seconds since it was started."""
+    cost.steps.append(("starting Python", 0.0))
+    for line in lines:
+        said.append(line.rstrip())
+        if line.startswith("  ") and line.rstrip().endswith("…"):
+            cost.steps.append((line.strip(" …\n"), time.monotonic() - began))
+
+
+def _watch(job: "subprocess.Popen[str]", cost: Cost) -> None:
+    """Sample memory and processor time: nobody waits for Spark's JVM, so the kernel does not add up its time."""
+    spent: dict[int, float] = {}
+    while job.poll() is None:
+        try:
+            one = psutil.Process(job.pid)
+            family = [one, *one.children(recursive=True)]
+            for each in family:
+                spent[each.pid] = sum(each.cpu_times()[:2])
+            cost.peak_mib = max(cost.peak_mib, sum(each.memory_info().rss for each in family) / _MIB)
+        except psutil.NoSuchProcess:
+            continue
+        finally:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                job.wait(_EVERY_SECONDS)
+    cost.processor = sum(spent.values())
