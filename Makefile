@@ -6,8 +6,8 @@ READY := $(VENV)/.ready
 
 .PHONY: help setup demo test check format bench alerts monitoring drills schema catalogue model faults properties lock touched-stacks review environments promote drift
 
-# Recipes read these, ENVIRONMENT, TO, STACKS, FAULTS and MONITORING as environment variables, so that neither make nor a shell runs
-# what a value contains.
+# Recipes read these, ENVIRONMENT, TO, STACKS, FAULTS, MONITORING and SIZE as environment variables, so that neither make nor a shell
+# runs what a value contains.
 BASE ?= origin/main
 OUT ?= review
 export BASE OUT
@@ -19,10 +19,10 @@ help:
 	@echo "make review  review a change of the stacks it touches: BASE=origin/main OUT=review"
 	@echo "make promote deploy stack by stack in the order of stacks/promotion.yaml: ENVIRONMENT=… TO=…"
 	@echo "make drift   compare the clusters with the stacks: STACKS=…"
-	@echo "make bench   measure checks, deployments and validation"
+	@echo "make bench   measure checks, deployments and validation: SIZE=--records=1000000"
 	@echo "make alerts  let promtool judge the alerts of a flow"
 	@echo "make monitoring  make faults on running flows and print which alerts a real Prometheus raises"
-	@echo "make drills  fail over and back each shape of flow on the local stack, and count"
+	@echo "make drills  fail over and back each shape of flow on the local stack, adopt plain YAML under traffic, and count"
 	@echo "make model   look for a wrong verdict in 10,000 random histories each of partitions, flows and pairs"
 	@echo "make faults  make faults on running flows and print what the validation says of each: FAULTS='--only acl'"
 
@@ -40,9 +40,9 @@ $(READY): requirements.txt pyproject.toml
 demo: $(READY)
 	@$(BIN)/replicate local demo
 
-# Two processes with a local stack each, because tests mostly wait.
+# Two processes with a local stack each, because their tests mostly wait, and one for tests that need none.
 test: $(READY)
-	$(BIN)/python -m pytest -v -n 2 --durations=40
+	$(BIN)/python -m pytest -v -n 3 --durations=40
 
 check: $(READY)
 	$(BIN)/ruff format --check .
@@ -59,10 +59,12 @@ bench: $(READY)
 	$(BIN)/python -m tests.bench.engine
 	$(BIN)/python -m tests.bench.positions
 	$(BIN)/python -m tests.bench.exporter
-	$(BIN)/python -m tests.bench.validation
+	$(BIN)/python -m tests.bench.look
+	REPLICATE_LOCAL=.local/bench $(BIN)/python -m tests.bench.size $$SIZE
 
 drills: $(READY)
 	REPLICATE_LOCAL=.local/drills $(BIN)/python -m tests.bench.drills
+	REPLICATE_LOCAL=.local/adoption $(BIN)/python -m tests.bench.adoption
 
 alerts: $(READY)
 	$(BIN)/python -m tests.bench.alerts
@@ -105,3 +107,4 @@ properties: $(READY)
 # Needs uv. Run it after changing a requirement in pyproject.toml.
 lock:
 	uv pip compile pyproject.toml --extra dev --generate-hashes --universal --python-version 3.11 --no-header -o requirements.txt
+	$(BIN)/python -m tests.job_image

@@ -210,9 +210,10 @@ def deployed_settings(stacks: Path) -> StackSettings:
     import pulumi
 
     config = pulumi.Config(PROJECT)
-    # The program only deploys: where the validation job runs is read from the file by whoever starts it.
     values = {key: value for key in SETTINGS if key != VALIDATION and (value := config.get(key)) is not None}
-    settings = _settings(pulumi.get_stack(), values, frozenset(), stacks)
+    settings = replace(
+        _settings(pulumi.get_stack(), values, frozenset(), stacks), validation=config.get_object(VALIDATION)
+    )
     named = sorted(config_keys(settings.topology))
     secret_keys = frozenset(key for key in named if pulumi.runtime.is_config_secret(config.full_key(key)))
     plain = {key: value for key in named if key not in secret_keys and (value := config.get(key)) is not None}

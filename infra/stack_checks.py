@@ -26,6 +26,7 @@ from components.topology.clusters import ConfigValue
 from components.topology.model import Flow, Topology
 from infra.environment import stack_environment
 from infra.files.positions import placed, shown
+from infra.in_cluster import in_cluster_problems
 from infra.job_settings import spark_problems
 from infra.settings import (
     ALLOW_UNPROVEN,
@@ -133,6 +134,7 @@ def _check_stack(settings: StackSettings) -> Iterator[Problem]:
     regions = sorted({cluster.region for cluster in settings.topology.clusters.values()})
     yield from _unknown_keys(settings)
     yield from spark_problems(settings.validation)
+    yield from in_cluster_problems(settings)
     if settings.region is not None and settings.region not in regions:
         yield Problem(
             f"config.{PROJECT}:region",

@@ -1,7 +1,8 @@
 """Fixtures that tests share: each process of a run has a local stack and a Spark session of its own.
 
-With `-n 2` two processes run units of tests side by side: a unit is a folder, or a file of a folder whose files share
-nothing but these fixtures.
+With `-n 3` three processes run units of tests side by side: a unit is a folder, or a file of a folder whose files share
+nothing but these fixtures. Two of the processes have a local stack, which is as many as two cores bear. The third runs
+units that need none, in the time that the others spend waiting.
 """
 
 import asyncio
@@ -41,7 +42,7 @@ from infra.machine.jdk import find_jdk
 from infra.machine.locks import exclusive
 from infra.project import local_folder
 from infra.waiting import NotYetError, wait_for
-from spark.sessions import SessionOptions, session
+from spark.sessions import SessionOptions, Spark, session, spark_jvm
 
 _OTHER_RUN_SECONDS = 3600
 _TEAR_DOWN_SECONDS = 300
@@ -67,6 +68,11 @@ _LONGEST = (
 )
 """Beginnings of the names of units, the longest unit first."""
 
+_ON_A_STACK = ("local/", "spark/", "contract/", "infra/operator/", "infra/provider/", "infra/local")
+"""Beginnings of the names of units that start a local stack, a part of one, or Spark."""
+
+_STACKS = 2
+
 _workers: list[Any] = []
 
 
@@ -75,6 +81,20 @@ class UnitScheduling(LoadScopeScheduling):  # type: ignore[misc]
 
     def _split_scope(self, nodeid: str) -> str:
         return _unit(nodeid)
+
+    def _assign_work_unit(self, node: Any) -> None:
+        if _without_stack(node.gateway.id):
+            unit = next((each for each in self.workqueue if not each.startswith(_ON_A_STACK)), None)
+            if unit is None:
+                node.shutdown()
+                return
+            self.workqueue.move_to_end(unit, last=False)
+        super()._assign_work_unit(node)
+
+
+def _without_stack(worker: str) -> bool:
+    """Whether this process, such as gw2, only runs units that need no local stack."""
+    return int(worker.removeprefix("gw")) >= _STACKS
 
 
 def _unit(nodeid: str) -> str:
@@ -102,6 +122,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         # A terminal's Ctrl-C would reach it beside the signal that it gets below, and interrupt its tearing down.
         os.setpgrp()
+        if _without_stack(_WORKER):
+            # Those that wait for a stack have deadlines.
+            os.nice(10)
 
 
 def pytest_testnodeready(node: Any) -> None:
@@ -152,6 +175,14 @@ def spark(jars: Path) -> Iterator[SparkSession]:
     os.environ["REPLICATE_SPARK_JARS"] = str(jars)
     with session(SessionOptions(master="local[2]", jars_dir=jars)) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def started(spark: SparkSession) -> Iterator[Spark]:
+    """The same, as a job finds it that begins while it runs: Spark then reads whatever parity compares."""
+    assert spark
+    with spark_jvm(SessionOptions()) as found:
+        yield found
 
 
 @pytest.fixture

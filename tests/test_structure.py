@@ -32,8 +32,10 @@ INFRA = (
     "machine",
     "files",
     "project",
+    "schedules",
     "job_settings",
     "settings",
+    "in_cluster",
     "workspace",
     "kubernetes",
     "local",
@@ -52,6 +54,7 @@ INFRA = (
     "promotion.run",
     "new_project",
     "importing",
+    "yaml_review",
     "adoption",
     "commands",
 )

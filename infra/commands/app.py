@@ -29,7 +29,7 @@ COMMANDS = {
     "acls": "Print the ACLs that the Kafka users of a stack need.",
     "preview": "Show what `up` would change.",
     "up": "Deploy a stack and wait until its connectors are ready.",
-    "adopt": "Make what runs already the objects of a stack.",
+    "adopt": "Let a stack manage objects that run already.",
     "validate": "Prove from the data that a stack replicates.",
     "status": "Show where every flow stands now, and whether it could fail over.",
     "exporter": "Serve what `status` sees to Prometheus.",

@@ -1,6 +1,7 @@
 """The command `replicate explain`."""
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +12,8 @@ from components.contract.problems import CannotRunError
 from components.properties.definitions import nearest
 from infra.commands.completion import complete_flow, complete_stack
 from infra.commands.console import out
-from infra.commands.options import InProject, Json
+from infra.commands.options import Json, PerhapsInProject
+from infra.project import find_project
 from infra.review import explain as explanations
 from infra.review import explain_tables
 from infra.review.problem_catalogue import described, known_codes
@@ -19,7 +21,7 @@ from infra.settings import read_settings, stack_names
 
 
 def explain(
-    project: InProject,
+    project: PerhapsInProject,
     stack: Annotated[
         str,
         typer.Argument(
@@ -42,15 +44,17 @@ def explain(
 ) -> None:
     """Show every effective property of a flow's connectors, clients and workers, and which layer set it.
 
-    With the code of a message instead, such as `unknown-alias`, show its meaning, an example and the remedy.
+    With the code of a message instead, such as `unknown-alias`, show its meaning, an example and the remedy. This needs
+    no project.
 
     Example: `replicate explain prod-us-west-2 orders replication.factor`
     """
     if flow is None:
-        if stack in stack_names(project.stacks):
+        if project is not None and stack in stack_names(project.stacks):
             raise typer.BadParameter(f"Name a flow of stack `{stack}`, too.", param_hint="FLOW")
         _explain_code(stack)
         return
+    project = project or find_project(Path.cwd())
     explained = explanations.explanation(read_settings(stack, project.stacks), flow, name, defaults=with_defaults)
     if as_json:
         typer.echo(json.dumps(explanations.as_json(explained), indent=2))

@@ -80,7 +80,8 @@ def failover(
     super user, or if anything else goes wrong before the first position is committed, it allows the writes again. After
     a successful failover they stay denied until `replicate failback` or `--lift-fence`.
 
-    With `disaster` positions are not exact: it says from when on records of each topic may be lost, and how many
+    With `disaster` it uses what validations have published and MirrorMaker has translated, because the source cannot be
+    read any more: it says from when on records of each topic may be lost, and how many
     records each group may read again.
 
     The exit code is 0 if every precondition is met, 1 if one is not or something changed meanwhile, 2 if something
@@ -203,7 +204,7 @@ def after_disaster(call: Call, scene: "Scene") -> None:
     def commit() -> None:
         with err.status("failing over") as status:
             failing_over.commit(scene, found.moves, status.update)
-        call.say(f"{_DONE} {number(len(found.moves), 'position')} committed on {target}: only where a group had none")
+        call.say(f"{_DONE} {number(len(found.moves), 'position')} committed on {target}")
         for line in next_steps(scene.parameters, Mode.DISASTER, consumed_topics(scene.parameters, evidence)):
             call.say(escape(line))
         stop = f"`replicate stop {call.settings.stack} {call.flow}`"

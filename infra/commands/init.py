@@ -3,7 +3,6 @@
 import re
 import shlex
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +13,7 @@ from infra.commands.console import interruptible, out
 from infra.files.positions import shown
 from infra.new_project.answers import Answers, ClusterAnswers
 from infra.new_project.files import require_empty, write_project
+from infra.new_project.installed_from import advice, requirement
 
 
 def init(
@@ -75,16 +75,13 @@ def init(
         groups=_listed(answer(groups, "Consumer groups to translate, separated by commas", "checkout-.*")),
         strimzi=answer(strimzi, "Version of Strimzi", "1.2"),
         context=answer(context, "Kubernetes context (empty for the current one)", "") or None,
-        package=package or f"kafka-replication=={version('kafka-replication')}",
+        package=package or requirement(),
     )
     written = write_project(answers, folder)
     for path in written:
         out.print(f"[green]✓[/] {escape(shown(folder / path))}", soft_wrap=True)
-    if package is None:
-        out.print(
-            f"\nrequirements.txt installs {answers.package}. Name a wheel or a Git URL there if pip does not find it.",
-            soft_wrap=True,
-        )
+    if said := advice(answers.package):
+        out.print(f"\n{escape(said)}", soft_wrap=True)
     where = shown(folder)
     out.print("\nWhat to do next:")
     for line in (

@@ -8,6 +8,7 @@ from infra.commands.console import out, print_changes
 from infra.commands.options import InProject, Stack
 from infra.environment import stack_environment
 from infra.settings import read_settings
+from infra.stack_checks import raise_by_gitops
 
 
 def preview(
@@ -24,5 +25,6 @@ def preview(
     from infra.engine import deployment
 
     settings = read_settings(stack, project.stacks)
+    raise_by_gitops(settings)
     out.print(f"Deploying with {stack_environment(settings).provider}.")
     print_changes(deployment.preview(settings, typer.echo, diff=diff, refresh=refresh))

@@ -1,10 +1,11 @@
 """The command `replicate status`."""
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from components.contract.problems import CannotRunError
 from infra.commands.completion import complete_stack
 from infra.commands.console import err, out
 from infra.commands.options import InProject, Json
@@ -27,6 +28,10 @@ def status(
     every_seconds: Annotated[
         float, typer.Option(min=1, help="Seconds from the end of one look to the next, with `--watch`.")
     ] = 5,
+    history: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Show the newest N published verdicts of each flow instead."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show where every flow stands now, from Kubernetes and both Kafka clusters, within seconds. Only reads.
@@ -37,6 +42,8 @@ def status(
     The exit code is 0 if everything was looked at and is well, 1 if something is wrong, 2 if something could not be
     asked.
 
+    With `--history` it asks Kubernetes for what earlier validations have published, and the exit code is 0 or 2.
+
     Example: `replicate status prod-us-west-2`
     """
     # It loads clients of Kubernetes and Kafka, which takes longer than TAB may.
@@ -46,6 +53,9 @@ def status(
         found = [read_settings(stack, project.stacks) for stack in stacks or stack_names(project.stacks)]
         return found if stacks else [each for each in found if not stack_environment(each).on_this_machine]
 
+    if history is not None:
+        _refuse_watched(watch)
+        _show_history(read(), history, as_json)
     if not watch:
         chosen = read()
         with err.status("asking Kubernetes and Kafka"):
@@ -56,6 +66,29 @@ def status(
         if out.is_terminal:
             out.clear()
         _print(document, as_json, one_line=True)
+
+
+def _refuse_watched(watch: bool) -> None:
+    if watch:
+        raise CannotRunError(
+            "history-watched",
+            "`--history` is given with `--watch`",
+            "--history",
+            "The history changes only when a validation is published.",
+            "leave `--watch` out.",
+        )
+
+
+def _show_history(chosen: list[StackSettings], verdicts: int, as_json: bool) -> NoReturn:
+    from infra.operations.verdict_history import histories, print_histories
+
+    with err.status("asking Kubernetes"):
+        document = histories(chosen, verdicts)
+    if as_json:
+        typer.echo(json.dumps(document.document(), indent=2))
+    else:
+        print_histories(document, out)
+    raise typer.Exit(document.exit_code)
 
 
 def _print(document: "StatusDocument", as_json: bool, *, one_line: bool = False) -> None:

@@ -9,6 +9,7 @@ from infra.commands.console import confirm_or_end, err, out, print_changes
 from infra.commands.options import InProject, ReadySeconds, Stack, Yes
 from infra.environment import stack_environment
 from infra.settings import read_settings
+from infra.stack_checks import raise_by_gitops
 
 
 def up(
@@ -28,6 +29,7 @@ def up(
     from infra.engine import deployment
 
     settings = read_settings(stack, project.stacks)
+    raise_by_gitops(settings)
     out.print(f"Deploying with {stack_environment(settings).provider}.")
     if not yes:
         deployment.preview(settings, typer.echo, refresh=refresh)

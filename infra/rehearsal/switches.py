@@ -96,7 +96,7 @@ def _lost(model: RunbookModel, flow: FlowParameters) -> Iterator[str]:
             (f"replicate stop {model.stack} {flow.name}",),
         ),
         *(
-            [Do("Give groups that have no position on the target their newest checkpoint:", (call,))]
+            [Do("Give each group its published position on the target, or its newest checkpoint:", (call,))]
             if flow.checkpoints.enabled
             else []
         ),

@@ -1,5 +1,7 @@
 """The catalogue of problems is what the code says, and the command line shows a code from it."""
 
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
@@ -49,6 +51,16 @@ def test_the_command_shows_a_code() -> None:
     answer = CliRunner().invoke(app, ["explain", "equal-aliases"])
     assert answer.exit_code == 0, answer.output
     assert answer.output.strip() == described("equal-aliases")
+
+
+def test_a_code_needs_no_project_and_a_flow_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reviews a folder of YAML has codes and no project."""
+    monkeypatch.chdir(tmp_path)
+    answer = CliRunner().invoke(app, ["explain", "equal-aliases"])
+    assert answer.output.strip() == described("equal-aliases")
+    answer = CliRunner().invoke(app, ["explain", "prod", "orders"])
+    assert isinstance(answer.exception, CannotRunError)
+    assert answer.exception.code == "no-project"
 
 
 @pytest.mark.parametrize(

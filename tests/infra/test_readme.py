@@ -32,7 +32,7 @@ LANGUAGES = {"yaml", "python", "console", "text"}
 BLOCKS = [block for readme in READMES for block in readme.blocks()]
 COMMANDS = [command for readme in READMES for command in readme.commands()]
 #: Programs that the console blocks call beside `replicate`, `make` and Python.
-OTHER_PROGRAMS = {"bash", "cd", "git", "kubectl", "pip", "pulumi", "rm", "source"}
+OTHER_PROGRAMS = {"bash", "cd", "docker", "git", "kubectl", "mvn", "pip", "pulumi", "rm", "source"}
 #: Commands that read the stack files alone: their output is compared.
 READ_ONLY = {"check", "explain", "environments"}
 LINES_OF_THE_FIRST_PAGE = 150

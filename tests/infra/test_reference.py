@@ -9,6 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from components.topology.clusters import Cluster, KafkaUserDeclaration
+from components.topology.in_cluster import InCluster
 from components.topology.model import Flow, Monitoring, PrefixlessPair, Topology
 from infra.promotion.rule.plan import Plan, Wave
 from infra.settings import SETTINGS
@@ -24,6 +25,7 @@ MODELS: dict[str, BaseModel] = {
     "kafkaUser": KafkaUserDeclaration(cluster="kafka", namespace="kafka"),
     "plan": Plan(environments=()),
     "wave": Wave(stacks=()),
+    "inCluster": InCluster(image="one"),
 }
 DEFAULTS: dict[str, Any] = {
     name: model.model_dump(mode="json", by_alias=True, exclude_none=True) for name, model in MODELS.items()
@@ -55,7 +57,10 @@ def default_of(key: str) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("schema", [Topology.model_json_schema(), Plan.model_json_schema()], ids=["topology", "plan"])
+SCHEMAS: dict[str, type[BaseModel]] = {"topology": Topology, "plan": Plan, "inCluster": InCluster}
+
+
+@pytest.mark.parametrize("schema", [each.model_json_schema() for each in SCHEMAS.values()], ids=SCHEMAS)
 def test_the_reference_has_every_key(schema: dict[str, Any]) -> None:
     assert [key for key in sorted(keys_of(schema)) if not re.search(rf"\b{re.escape(key)}\b", TEXT)] == []
 
@@ -69,7 +74,7 @@ def test_the_reference_has_every_key_of_a_stack_file() -> None:
 
 
 def test_the_reference_has_no_key_that_nothing_reads() -> None:
-    known = keys_of(Topology.model_json_schema()) | keys_of(Plan.model_json_schema())
+    known = {key for each in SCHEMAS.values() for key in keys_of(each.model_json_schema())}
     shown = {part for keys, _ in rows() for key in keys if ":" not in key for part in key.split(".")}
     assert shown
     assert shown - known == set()

@@ -94,7 +94,7 @@ def test_every_message_is_quoted_somewhere() -> None:
 
 
 def test_the_shown_comparison_is_what_diff_prints(tmp_path: Path) -> None:
-    (block,) = [block for block in TEXTS if " against " in block.text]
+    (block,) = [block for block in TEXTS if "prod-us-west-2 against " in block.text]
     after = a_flow(topics=["orders", "ledger"], offsetSyncs={"location": "target"})
     comparison = compared(tmp_path, {}, {"replications": {"orders": after}})
     named = replace(comparison, stack="prod-us-west-2", against="1f0c2d9a4b, where this branch began")

@@ -117,12 +117,34 @@ def test_a_cluster_that_does_not_answer_hides_no_other_one(tmp_path: Path) -> No
     assert said == ["✗ kubeconfig-unusable"] * 2
 
 
+def test_the_history_of_verdicts_is_not_watched() -> None:
+    answer = replicate("status", "prod-us-west-2", "--history", "3", "--watch")
+    assert answer.returncode == 2
+    assert "history-watched: `--history` is given with `--watch`" in answer.stderr
+
+
+def test_a_history_that_cannot_be_asked_for_says_why_for_each_flow(tmp_path: Path) -> None:
+    answer = replicate("status", "prod-us-west-2", "--history", "3", KUBECONFIG=str(tmp_path / "nowhere"))
+    assert answer.returncode == 2
+    said = answer.stdout.splitlines()
+    assert said
+    assert all(line.startswith("prod-us-west-2 ") and " could not be asked: " in line for line in said)
+
+
+@pytest.fixture
+def nothing_deployed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is logged in to a backend of Pulumi."""
+    monkeypatch.setattr("infra.engine.adoption.known_objects", lambda _: frozenset())
+
+
+@pytest.mark.usefixtures("nothing_deployed")
 def test_where_nobody_can_be_asked_the_way_not_to_be_asked_is_told() -> None:
     answer = replicate("destroy", "prod-us-west-2")
     assert answer.returncode == 2
     assert "give `--yes`" in answer.stderr
 
 
+@pytest.mark.usefixtures("nothing_deployed")
 def test_a_no_ends_the_command() -> None:
     answer = replicate("destroy", "prod-us-west-2", answer="n\n")
     assert (answer.returncode, answer.stderr) == (1, "Aborted.\n")

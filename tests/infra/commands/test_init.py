@@ -73,10 +73,12 @@ def test_a_new_project_is_checked_and_rendered_at_once(tmp_path: Path, monkeypat
     assert acls.stderr == "", "what `replicate validate` needs beside the ACLs that are printed"
 
 
-def test_a_package_that_nobody_named_is_pointed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first command of the new README installs it, and a package index need not have it."""
+def test_a_requirement_that_only_this_machine_can_install_is_pointed_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first command of the new README installs it, and so does every workflow."""
     monkeypatch.chdir(tmp_path)
-    hint = "requirements.txt installs kafka-replication==0.1.0. Name a wheel or a Git URL there"
+    hint = "Before anybody else installs it, name a wheel or a Git URL there."
     assert hint in run("init", "mine", "--yes").output
     assert hint not in run("init", "ours", "--yes", "--package", "./replication.whl").output
     assert "\n./replication.whl\n" in (tmp_path / "ours" / "requirements.txt").read_text()
