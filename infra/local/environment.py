@@ -13,6 +13,7 @@ from components.render.acls import flow_acls, merged_acls
 from components.render.planned_objects import PlannedObject
 from infra.local import paths
 from infra.local.endpoints import Endpoints, load_endpoints, regions_down
+from infra.local.provider.own_process import provider_process
 from infra.settings import PROJECT, StackSettings, stack_file
 from infra.workspace import KubernetesAccess, Workspace, provider_variables
 
@@ -90,10 +91,7 @@ def _provider_variables(kubeconfig: Path, *, overwrite: bool) -> Iterator[dict[s
     if _provider_plugin() is not None:
         yield provider_variables(overwrite=overwrite)
         return
-    # It loads Pulumi, which takes longer than a whole `replicate check`.
-    from infra.local.provider import serve
-
-    with serve(kubeconfig, patch_force=overwrite) as port:
+    with provider_process(kubeconfig, patch_force=overwrite) as port:
         yield {"PULUMI_DEBUG_PROVIDERS": f"kubernetes:{port}", "PULUMI_HOME": str(paths.pulumi() / "home")}
 
 

@@ -29,7 +29,7 @@ from rich.console import Console
 
 from components.contract.problems import CannotRunError
 from infra.local import paths, stack
-from infra.local.provider import serve
+from infra.local.provider.server import serve
 from infra.machine.locks import exclusive
 from tests.bench.engine_objects import CLUSTERS, a_topology, plain_objects
 from tests.bench.engine_stacks import OBJECTS, PROGRAMS, PROJECT, select

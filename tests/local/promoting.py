@@ -95,12 +95,26 @@ def _job_of(promotion: psutil.Process) -> list[psutil.Process]:
     return [each for job in jobs for each in (job, *job.children(recursive=True))]
 
 
-@contextmanager
-def held(api: KubernetesApi, plural: str) -> Iterator[Callable[[], None]]:
-    """The API server creates no object of this kind until the yielded function is called, or for 30 seconds.
+class Hold:
+    """A webhook that does not answer."""
 
-    It first asks a webhook, which does not answer. Once the webhook hangs up, the server goes on without it.
-    """
+    def __init__(self, silent: socket.socket) -> None:
+        self._silent = silent
+        self._asking: list[socket.socket] = []
+
+    def asked(self) -> None:
+        """Wait until the API server asks."""
+        self._asking.append(self._silent.accept()[0])
+
+    def release(self) -> None:
+        """Hang up: the API server goes on without an answer."""
+        for each in (self._silent, *self._asking):
+            each.close()
+
+
+@contextmanager
+def held(api: KubernetesApi, plural: str) -> Iterator[Hold]:
+    """The API server creates no object of this kind until the hold is released, or for 30 seconds."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         group = "kafka.strimzi.io"
         creation = {"apiGroups": [group], "apiVersions": ["*"], "operations": ["CREATE"], "resources": [plural]}
@@ -120,9 +134,11 @@ def held(api: KubernetesApi, plural: str) -> Iterator[Callable[[], None]]:
             "webhooks": [webhook],
         }
         api.create(hook)
+        hold = Hold(silent)
         try:
-            yield silent.close
+            yield hold
         finally:
+            hold.release()
             api.delete(reference(hook))
 
 

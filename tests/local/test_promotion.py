@@ -97,8 +97,8 @@ def test_interrupted_while_the_engine_runs_it_leaves_a_deployment_to_go_on_with(
     """The engine is told once, ends what it has begun and gives its lock back; `diff` tells what is left to do."""
     settings = regions.settings(FIRST)
     api = api_client(settings, stack_environment(settings).kubernetes_access())
-    with held(api, "kafkaconnects") as release:
-        code, printed = interrupted_at(f"KafkaConnect {FLOW}-connect creating", regions.stacks, release)
+    with held(api, "kafkaconnects") as hold:
+        code, printed = interrupted_at(f"KafkaConnect {FLOW}-connect creating", regions.stacks, hold.release)
     backend = paths.pulumi() / "state"
     left = json.loads((backend / ".pulumi" / "stacks" / PROJECT / f"{FIRST}.json").read_text())["checkpoint"]["latest"]
     locks = engine_locks(backend, PROJECT, FIRST)
