@@ -10,6 +10,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -18,6 +19,7 @@ from pulumi.automation import CommandResult
 from pulumi.automation.errors import create_command_error
 
 Say = Callable[[str], object]
+_LOOK_SECONDS = 1.0
 
 
 class EngineCommand(automation.PulumiCommand):
@@ -75,7 +77,8 @@ def _lines(stream: IO[str] | None, say: Say | None) -> str:
 def _wait_passing_interrupts(process: "subprocess.Popen[str]") -> bool:
     """Wait for a process and pass each Ctrl-C on to it; returns whether there was one.
 
-    A handler passes it on: as an exception, a second one could come while the first is handled, and be lost.
+    A handler passes it on: as an exception, a second one could come while the first is handled, and be lost. Python
+    runs it between two looks at the process: one that comes right before a wait without an end would have to wait, too.
     """
     interrupted = False
 
@@ -89,7 +92,9 @@ def _wait_passing_interrupts(process: "subprocess.Popen[str]") -> bool:
         return False
     before = signal.signal(signal.SIGINT, pass_on)
     try:
-        process.wait()
+        while process.returncode is None:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_LOOK_SECONDS)
     finally:
         signal.signal(signal.SIGINT, before)
     return interrupted
