@@ -42,6 +42,12 @@ class Facts:
     without_namespace: frozenset[str] = frozenset()
     not_served: frozenset[tuple[str, str]] = frozenset()
 
+    @property
+    def config_map_data(self) -> dict[tuple[str, str], dict[str, str]]:
+        """The data of ConfigMaps by namespace and name."""
+        places = (((each["metadata"]["namespace"], each["metadata"]["name"]), each) for each in self.config_maps)
+        return {place: dict(each.get("data") or {}) for place, each in places}
+
     def deployments(self) -> Iterator[tuple[str, Objects]]:
         """Every deployment with the objects that it declares, by role and part."""
         return ((name, self.declared.objects(name)) for name in self.declared.names)

@@ -118,10 +118,11 @@ def _of_other_mirrors(facts: Facts, move: Move, moves: Moves) -> Iterator[Proble
             yield Problem(
                 str(move.resource),
                 "mirrors-share-flow",
-                f"{move.title} and {other.title} would both become flow `{move.flows[0].name}`",
-                "A flow goes on where one mirror has stopped. What the other has copied, it would copy again.",
-                "move the one that copies the topics of the flow, and stop the other one; or give each a stack of its "
-                "own.",
+                f"{move.title} and {other.title} would both become flow `{_shared(move, other)}`",
+                "Both copy topics of it, and a flow goes on where one mirror has stopped. What the other has copied, "
+                "it would copy again.",
+                "declare a flow for each mirror, with the topics that only this one copies, as `replicate import "
+                "--as-flows` does. If both copy the same topics, stop one of them, and move the other.",
             )
     for place in move.waiting:
         live = facts.live.get((place.resource.kind, place.resource.namespace or "", place.resource.name))
@@ -135,6 +136,10 @@ def _of_other_mirrors(facts: Facts, move: Move, moves: Moves) -> Iterator[Proble
                 f"go on with `replicate adopt {facts.stack} --from {mirror.split()[-1]}`, or give that move up with "
                 f"`replicate destroy {facts.stack}`.",
             )
+
+
+def _shared(move: Move, other: Move) -> str:
+    return next(flow.name for flow in move.flows if flow in other.flows)
 
 
 def _runs(live: Manifest) -> bool:

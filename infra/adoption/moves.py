@@ -12,8 +12,10 @@ from components.properties.definitions import nearest
 from components.render.held_back import is_held_back
 from components.render.planned_objects import Manifest
 from infra.adoption.facts import Facts
+from infra.adoption.mirror_topics import flows_of_mirror
 from infra.importing.effective import group_names
 from infra.importing.mirrors import ends_of_mirrors
+from infra.importing.placeholders import Placeholders, providers_of
 from infra.importing.reading import ReadObject
 from infra.kubernetes.api import Reference, reference
 from infra.operations.flow_connectors import ConnectorPlace, connector_places
@@ -134,14 +136,20 @@ def _moves(facts: Facts, live: Manifest) -> Iterator[Move | Problem | str]:
     flows = [flow for flow in flows if flow.expanded.shape is not Shape.MIRROR_MAKER2]
     for index, mirror, source in mirrors:
         ends = str(source.get("alias")), str(target.get("alias"))
-        same = tuple(flow for flow in flows if (flow.alias("source"), flow.alias("target")) == ends)
+        same = [flow for flow in flows if (flow.alias("source"), flow.alias("target")) == ends]
+        chosen = flows_of_mirror(mirror, source, same, _placeholders(facts, live, target))
         beside = [flow for flow in flows if _addresses(flow) == (_address(source), _address(target))]
-        if same and "sourceConnector" in mirror:
-            yield _move(facts, live, index, ends, same)
-        elif beside:
+        if chosen and "sourceConnector" in mirror:
+            yield _move(facts, live, index, ends, chosen)
+        elif beside and not same:
             yield _other_alias(live, ends, beside[0])
         else:
             yield "->".join(ends)
+
+
+def _placeholders(facts: Facts, live: Manifest, target: Part) -> Placeholders:
+    providers = providers_of(target.get("config") or {})
+    return Placeholders(live["metadata"]["namespace"], providers, facts.config_map_data)
 
 
 def _move(facts: Facts, live: Manifest, index: int, ends: tuple[str, str], flows: tuple[ResolvedFlow, ...]) -> Move:
@@ -183,6 +191,6 @@ def _nothing_to_move(facts: Facts, live: Manifest) -> Problem:
         str(reference(live)),
         "nothing-to-move",
         f"no flow of stack `{facts.stack}` copies what a mirror of it copies",
-        "A mirror becomes the flow that has its source and its target, by their aliases.",
+        "A mirror becomes the flow that has its source and its target, by their aliases, and topics of it.",
         "declare such a flow, of `kind: flow`: `replicate import --as-flows` writes the topology.",
     )

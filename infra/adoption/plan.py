@@ -95,9 +95,7 @@ def planned(facts: Facts, agreed: Collection[str], mirrors: Sequence[str] = ()) 
 def _effects_of(facts: Facts, move: Move) -> tuple[Effect, ...]:
     names = {flow.name for flow in move.flows}
     chosen = [each for each in facts.declared.deployments.values() if names & {flow.name for flow in each.flows}]
-    places = (((each["metadata"]["namespace"], each["metadata"]["name"]), each) for each in facts.config_maps)
-    data = {place: dict(each.get("data") or {}) for place, each in places}
-    return effects_of_move(move.live, move.index, chosen, data)
+    return effects_of_move(move.live, move.index, chosen, facts.config_map_data)
 
 
 def _planned(declared: Manifest, live: Manifest | None, facts: Facts) -> PlannedTakeOver:

@@ -66,7 +66,7 @@ def _copied_elsewhere(facts: Facts, moved: Collection[Reference]) -> Iterator[Re
             continue
         state = deployment_state(name, objects, facts.declared.flows(name))
         ends = {each for connector in state.connectors if (each := _addresses(connector.config)) is not None}
-        for other in sorted({str(reference(running[each])) for each in ends & running.keys()}):
+        for other in sorted({reference(running[each]) for each in ends & running.keys()}, key=str):
             yield _beside(facts.stack, deployment.flows[0].name, other)
         for workers in state.workers:
             if (workers.target_address, workers.group) in groups:
@@ -76,16 +76,17 @@ def _copied_elsewhere(facts: Facts, moved: Collection[Reference]) -> Iterator[Re
 _RUNNING = ("KafkaConnect", "KafkaMirrorMaker2")
 
 
-def _beside(stack: str, flow: str, other: str) -> Refusal:
+def _beside(stack: str, flow: str, other: Reference) -> Refusal:
     agreement = f"{Severity.RE_READ}:{flow}"
+    mirror = f"{other.namespace}/{other.name}" if other.kind == _RUNNING[1] else "NAMESPACE/NAME"
     problem = Problem(
         flow,
         "other-kind-runs",
         f"{other} copies between the same clusters, and the stack declares something else for it",
         "Both would copy every record that both select, and the new one begins without the offsets of the other.",
         "declare it as the kind and with the names that run: `replicate import` writes that. A KafkaMirrorMaker2 "
-        f"becomes a flow with its offsets: `replicate adopt {stack} --from NAMESPACE/NAME`. If it copies other topics, "
-        f"pass `--agree {agreement}`.",
+        f"becomes a flow with its offsets: `replicate adopt {stack} --from {mirror}`, in one call with every other "
+        f"`--from` of the stack. If it copies other topics, pass `--agree {agreement}`.",
     )
     return Refusal(problem, agreement)
 

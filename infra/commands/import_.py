@@ -107,7 +107,8 @@ def import_(
     wrong = any(each.severity is Severity.ERROR for each in mistakes)
     runs = all(each.runs_as_read for each in topologies)
     if topologies:
-        _print_next(folder, environment, wrong, runs=runs, moved=_moved(topologies))
+        names = environments(environment, len(topologies))
+        _print_next(folder, names, wrong, runs=runs, moved=[_moved(each) for each in topologies])
     refused = not topologies or wrong or not all(proven) or not all(each.harmless for each in left_out)
     code = 0
     if validate:
@@ -246,24 +247,28 @@ def _print_values(values: Sequence[str]) -> None:
         out.print(f"  {line}", markup=False, soft_wrap=True)
 
 
-def _moved(topologies: Sequence[ImportedTopology]) -> list[str]:
-    """The KafkaMirrorMaker2s whose mirrors become flows of the first stack."""
-    read = [each.read[0] for each in topologies[0].imported if each.moves_from is not None]
-    return [f"--from {each.namespace}/{each.name}" for each in {each.label: each for each in read}.values()]
+def _moved(topology: ImportedTopology) -> str:
+    """The options for the KafkaMirrorMaker2s whose mirrors become flows of a stack; "" if none do."""
+    read = [each.read[0] for each in topology.imported if each.moves_from is not None]
+    return " ".join(f"--from {each.namespace}/{each.name}" for each in {each.label: each for each in read}.values())
 
 
-def _print_next(folder: Path, stack: str, wrong: bool, *, runs: bool, moved: Sequence[str]) -> None:
+def _print_next(folder: Path, stacks: Sequence[str], wrong: bool, *, runs: bool, moved: Sequence[str]) -> None:
     """Print the commands that work now: with a mistake, only the one that shows it.
 
-    What `runs` with the names of the project can be validated before anything is deployed.
+    What `runs` with the names of the project can be validated before anything is deployed. `moved` has the options of
+    each stack that move mirrors to it.
     """
-    where = shown(folder)
+    where, stack = shown(folder), stacks[0]
+    adopted = [f"replicate adopt {each} {names}" for each, names in zip(stacks, moved, strict=True) if names]
     out.print("\nWhat to do next:")
     for line in (
         *([] if where == "." else [f"cd {shlex.quote(where)}"]),
         "replicate check",
         *([] if wrong or not runs else [f"replicate validate {stack} --declared", f"replicate adopt {stack}"]),
-        *([] if wrong or not moved else [f"replicate adopt {stack} {' '.join(moved)}"]),
+        *([] if wrong else adopted),
         *([] if wrong else [f"replicate render {stack} --out rendered/{stack}", f"replicate runbook {stack}"]),
     ):
         out.print(f"  {line}", markup=False, soft_wrap=True)
+    if len(stacks) > 1 and not wrong:
+        out.print(f"The other stacks need the same commands: {escape(', '.join(stacks[1:]))}.", soft_wrap=True)

@@ -275,3 +275,67 @@ def test_the_plan_that_the_page_shows_is_what_the_command_prints(tmp_path: Path)
     said = " ".join(printed.getvalue().split())
     for part in filter(None, (each.strip() for each in " ".join(shown.split()).split("…"))):
         assert part in said
+
+
+def several(folder: Path, **topics: str | None) -> tuple[Plan, str]:
+    """The plan of the command that `import --as-flows` prints for resources of these topics, and what it says."""
+    blocks = list(Readme(ROOT / "infra" / "README.md").blocks())
+    (resource,) = [each.text for each in blocks if "name: mm2, namespace: kafka" in each.text]
+    mirrors = []
+    for name, selected in topics.items():
+        body = yaml.safe_load(resource)
+        body["metadata"] |= {"name": name, "generation": 1}
+        body["spec"]["target"] |= {
+            "groupId": name,
+            **{f"{of}StorageTopic": f"{name}-{of}" for of in ("config", "offset", "status")},
+        }
+        if selected is None:
+            del body["spec"]["mirrors"][0]["topicsPattern"]
+        else:
+            body["spec"]["mirrors"][0]["topicsPattern"] = selected
+        mirrors.append({**body, "status": {"observedGeneration": 1}})
+    (folder / "running.yaml").write_text(yaml.safe_dump_all(mirrors))
+    words = ["import", str(folder / "running.yaml"), "--out", str(folder / "mirrors"), "--as-flows"]
+    said = CliRunner().invoke(app, words).output
+    (command,) = [each for each in said.splitlines() if "replicate adopt" in each]
+    names = [each for each in command.split() if "/" in each]
+    stack = current_snapshot("prod", folder / "mirrors" / "stacks")
+    return planned(Facts("prod", stack, {}, frozenset(), mirrors), (), names), said
+
+
+def test_each_of_several_resources_becomes_the_flow_of_its_topics(tmp_path: Path) -> None:
+    plan, said = several(tmp_path, first="orders, payments-.*", second="clicks|views")
+    assert "replicate adopt prod --from kafka/first --from kafka/second" in said
+    assert codes(plan) == []
+    moved = {move.resource.name: [flow.name for flow in move.flows] for move in plan.moves.found}
+    assert moved == {"first": ["first"], "second": ["second"]}
+    assert {each.severity for each in plan.effects} <= {Severity.NONE}, plan.effects
+
+
+def test_one_of_several_resources_does_not_move_while_the_other_copies(tmp_path: Path) -> None:
+    """Its stack would start the flow of the other one without offsets."""
+    seen, _ = several(tmp_path, first="orders", second="clicks")
+    stack = current_snapshot("prod", tmp_path / "mirrors" / "stacks")
+    live = [move.live for move in seen.moves.found]
+    plan = planned(Facts("prod", stack, {}, frozenset(), live), (), ["kafka/first"])
+    assert set(codes(plan)) == {"other-kind-runs"}
+    assert "replicate adopt prod --from kafka/second" in plan.problems[0].remedy
+
+
+@pytest.mark.parametrize("selected", ["logs", "logs-.*"])
+def test_a_mirror_of_other_topics_stays(tmp_path: Path, selected: str) -> None:
+    def narrowed(body: Manifest) -> None:
+        body["spec"]["mirrors"][0]["topicsPattern"] = selected
+
+    assert codes(plan_of(tmp_path, narrowed)) == ["nothing-to-move"]
+
+
+@pytest.mark.parametrize("selected", [None, "${maps:kafka/names:topics}", "(?=orders).*"])
+def test_a_mirror_whose_topics_cannot_be_compared_is_moved(tmp_path: Path, selected: str | None) -> None:
+    def edited(body: Manifest) -> None:
+        mirror = body["spec"]["mirrors"][0]
+        mirror.pop("topicsPattern")
+        mirror |= {} if selected is None else {"topicsPattern": selected}
+
+    (move,) = plan_of(tmp_path, edited).moves.found
+    assert [flow.name for flow in move.flows] == ["orders"]
