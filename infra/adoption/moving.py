@@ -25,6 +25,7 @@ from infra.engine import deployment
 from infra.engine.changed_objects import Change
 from infra.engine.command import Say
 from infra.kubernetes.api import KubernetesApi, reference
+from infra.operations.ended_tasks import wait_until_ended
 from infra.operations.facts import UnaskedError
 from infra.operations.intervening import carry_out, cluster_of, patch_live, read_live
 from infra.operations.interventions import Change as StateChange
@@ -106,13 +107,12 @@ class Moving:
         """Wait until the tasks have stored their last offsets: their connector is STOPPED before."""
         reader, agreement = next(iter(readers.values())), f"re-read:{move.flows[0].name}"
 
-        def probe() -> None:
+        def unended(connector: str) -> list[int]:
             read = _asked(reader, move.topic("status"))
-            if left := unended_tasks(((each.key, each.value) for each in read), move.connector):
-                raise NotYetError(f"tasks {', '.join(map(str, left))} of {move.connector} have not ended")
+            return unended_tasks(((each.key, each.value) for each in read), connector)
 
         try:
-            wait_for("the tasks of the mirror to end", probe, self.seconds, _POLL_SECONDS)
+            wait_until_ended(unended, [move.connector], self.seconds)
         except DeadlineError as error:
             if agreement in self.agreed:
                 return

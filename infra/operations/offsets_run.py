@@ -10,6 +10,7 @@ from itertools import groupby
 
 from components.contract.problems import CannotRunError
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from infra.operations.ended_tasks import wait_until_ended
 from infra.operations.flow_connectors import ConnectorPlace
 from infra.operations.intervening import Say, Seen, carry_out, disown, patch_live, read_live
 from infra.operations.interventions import Change, Request, planned, wanted_state
@@ -62,6 +63,7 @@ class Run:
         moves: Sequence[Move] | None = None
         try:
             self._stop(places, changes)
+            self._wait_ended(places)
             moves = self._change(places, plan())
         finally:
             seen = self._restore(restored, places, wait=moves is not None)
@@ -84,6 +86,22 @@ class Run:
             if error.code != "not-seen-yet":
                 raise
             raise _not_acting(places, error.what) from error
+
+    def _wait_ended(self, places: Sequence[ConnectorPlace]) -> None:
+        """Wait for the tasks: one that ends later would store its own offsets over those that are set."""
+        names = [place.name for place in places]
+        try:
+            wait_until_ended(self.reader.unended, names, self.seconds)
+        except DeadlineError as error:
+            raise CannotRunError(
+                "tasks-not-ended",
+                error.what,
+                ", ".join(names),
+                "A task stores its last offsets when it ends, perhaps over those that are to be set. Nothing was set.",
+                "read the log of its workers. A task whose worker has died never reports its end: start the connector "
+                f"with `replicate resume {self.request.stack} {self.request.flow}` if it is stopped, and once it runs, "
+                "run the command again.",
+            ) from error
 
     def _change(self, places: Sequence[ConnectorPlace], moves: Sequence[Move]) -> Sequence[Move]:
         by_connector = {name: list(found) for name, found in groupby(sorted(moves, key=_name), key=_name)}

@@ -119,6 +119,18 @@ def test_tasks_that_do_not_end_are_named(tmp_path: Path) -> None:
     agreed._wait_ended(move, going)
 
 
+def test_tasks_of_a_flow_are_looked_up_in_the_topic_of_its_workers(tmp_path: Path) -> None:
+    """So `replicate offsets` waits for them, too."""
+    _, move = a_moving(tmp_path)
+    key = b"status-task-orders-source-0"
+    seen = readers(move, {"mirror-orders-status-internal": [(key, {"state": "RUNNING"})]})["orders"]
+    reader = OffsetsReader(move.flows[0], seen.parameters, seen.readers)
+    assert (reader.unended("orders-source"), reader.unended("other")) == ([0], [])
+    silent = readers(move, UnaskedError("no broker answers"))["orders"]
+    with pytest.raises(CannotRunError, match="kafka-not-asked: no broker answers"):
+        replace(reader, readers=silent.readers).unended("orders-source")
+
+
 def test_a_target_that_does_not_answer_is_named(tmp_path: Path) -> None:
     moving, move = a_moving(tmp_path)
     with pytest.raises(CannotRunError, match="kafka-not-asked: no broker answers"):

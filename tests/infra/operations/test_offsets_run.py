@@ -59,7 +59,8 @@ class Cluster:
     """One resource with its ConfigMaps, Connect below it, and the operator, which works before each answer.
 
     Calls up to `left` are answered; then the caller is dead. `conflicts` patches are refused. `refuses` is what Connect
-    answers to a change of offsets.
+    answers to a change of offsets. `ending` are the tasks that have not ended, each time that it is asked; the last one
+    stores its own offset when it has.
     """
 
     place: ConnectorPlace
@@ -71,6 +72,7 @@ class Cluster:
     conflicts: int = 0
     refuses: int = 0
     calls: int = 0
+    ending: list[list[int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         resource = self.place.resource
@@ -171,11 +173,20 @@ class Cluster:
 
     def run(self, verb: str = "alter", seconds: float = 5, move: Move = BACK, by: str = "ann") -> list[str]:
         """Set the offset; returns what is reported of connectors that run again."""
-        reader = SimpleNamespace(source="useast", stored=self.read)
+        reader = SimpleNamespace(source="useast", stored=self.read, unended=self.unended)
         wanted = replace(move, connector=self.place.name)
         request = a_request("stopped", by=f"{by}{PURPOSE}")
         run = Run(cast(KubernetesApi, self), cast(OffsetsReader, reader), request, verb, seconds, lambda _: None)
         return [each.state for each in run.set([self.place], lambda: [wanted])[1]]
+
+    def unended(self, _: str) -> list[int]:
+        if not self.ending:
+            return []
+        assert self.connector["state"] == "stopped"
+        left = self.ending.pop(0)
+        if not self.ending:
+            self.stored[ORDERS] = 44
+        return left
 
     def read(self) -> Stored:
         return {(self.place.name, partition): offset for partition, offset in self.stored.items()}
@@ -200,6 +211,23 @@ def test_an_offset_is_set_and_nothing_of_it_stays(make: Callable[[], Cluster]) -
     assert cluster.run() == ["RUNNING"]
     assert cluster.stored == {ORDERS: 19}
     assert cluster.left_alone() == before
+
+
+@of_each_kind
+def test_offsets_are_set_once_the_tasks_have_stored_theirs(make: Callable[[], Cluster]) -> None:
+    cluster = make()
+    cluster.ending = [[0, 1], [1], []]
+    cluster.run()
+    assert (cluster.stored, cluster.ending) == ({ORDERS: 19}, [])
+
+
+def test_tasks_that_do_not_end_leave_the_offsets_and_the_connector_as_they_were() -> None:
+    cluster = Cluster(SOURCE, a_connector(), ending=[[0], [0], [0]])
+    before = cluster.left_alone()
+    cluster.reconcile()
+    with pytest.raises(CannotRunError, match="tasks 0 of orders-source have not ended") as caught:
+        cluster.run(seconds=0)
+    assert (caught.value.code, cluster.left_alone(), cluster.stored) == ("tasks-not-ended", before, {ORDERS: 41})
 
 
 @of_each_kind
