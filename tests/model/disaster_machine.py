@@ -60,6 +60,23 @@ class Disaster(RuleBasedStateMachine):
     def replicate(self, offsets: int) -> None:
         self.partition.replicate(offsets)
 
+    @rule(left_out=st.integers(0, 3), records=FEW, behind=st.integers(0, 12))
+    def go_on(self, left_out: int, records: int, behind: int) -> None:
+        """The time between two validations: a transaction ends, records arrive, and the group follows them."""
+        partition = self.partition
+        partition.leave_out(left_out)
+        partition.produce(records)
+        partition.replicate(len(partition.source))
+        self.here = max(self.here, len(partition.source) - behind)
+        partition.consume(self.here)
+        partition.translate()
+
+    @rule()
+    def catch_up_and_publish(self) -> None:
+        """A validation that finds both sides equal: by single steps that comes about once in hundreds of histories."""
+        self.partition.replicate(len(self.partition.source))
+        self.publish()
+
     @rule(again=st.integers(0, 8), offsets=st.integers(0, 12))
     def restart(self, again: int, offsets: int) -> None:
         self.partition.restart(again)
