@@ -40,10 +40,11 @@ class StackEnvironment(Protocol):
     def kubernetes_access(self) -> KubernetesAccess:
         """How to reach the stack's Kubernetes cluster. Raises CannotRunError if only Pulumi's engine can."""
 
-    def workspace(self, *, overwrite: bool = False) -> AbstractContextManager[Workspace]:
+    def workspace(self, *, overwrite: bool = False, deploys: bool = True) -> AbstractContextManager[Workspace]:
         """Where Pulumi's engine works on the stack, for as long as the context lasts.
 
-        With `overwrite`, the Kubernetes provider takes back fields that somebody else owns.
+        With `overwrite`, the Kubernetes provider takes back fields that somebody else owns. Unless it `deploys`, the
+        engine only reads the stack's state, and needs no provider.
         """
 
     def before_deploy(self, flows: Sequence[ResolvedFlow]) -> Sequence[str]:
@@ -92,7 +93,7 @@ class ClusterEnvironment:
         return KubernetesAccess(settings.kubeconfig, settings.context)
 
     @contextmanager
-    def workspace(self, *, overwrite: bool = False) -> Iterator[Workspace]:
+    def workspace(self, *, overwrite: bool = False, deploys: bool = True) -> Iterator[Workspace]:  # noqa: ARG002
         project = find_project(self.settings.stacks)
         if project.stacks != self.settings.stacks.resolve():
             raise CannotRunError(

@@ -50,7 +50,7 @@ def open_stack(
 
 @contextmanager
 def _opened(settings: StackSettings, *, create: bool, overwrite: bool, configured: bool) -> Iterator[automation.Stack]:
-    with stack_environment(settings).workspace(overwrite=overwrite) as place:
+    with stack_environment(settings).workspace(overwrite=overwrite, deploys=configured) as place:
         folder, variables, command = str(place.folder), {**_QUIET, **place.variables}, _pulumi_command()
         backend = chosen_backend(automation.LocalWorkspace(work_dir=folder, env_vars=variables, pulumi_command=command))
         if backend is not None:
@@ -68,6 +68,9 @@ def _opened(settings: StackSettings, *, create: bool, overwrite: bool, configure
                     for key, (value, secret) in place.configuration.items()
                 }
             )
+        if configured:
+            # A deployment would ask for them twice when it has ended, and nobody reads them there.
+            stack.outputs = dict  # type: ignore[method-assign]
         yield stack
 
 

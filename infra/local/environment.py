@@ -50,7 +50,7 @@ class LocalStackEnvironment:
         return KubernetesAccess(str(load_endpoints().kubeconfig))
 
     @contextmanager
-    def workspace(self, *, overwrite: bool = False) -> Iterator[Workspace]:
+    def workspace(self, *, overwrite: bool = False, deploys: bool = True) -> Iterator[Workspace]:
         endpoints = load_endpoints()
         folder, state = paths.pulumi() / "project", paths.pulumi() / "state"
         for each in (folder, state):
@@ -65,7 +65,7 @@ class LocalStackEnvironment:
             "PULUMI_CONFIG_PASSPHRASE": "",
             "KUBECONFIG": str(endpoints.kubeconfig),
         }
-        with _provider_variables(endpoints.kubeconfig, overwrite=overwrite) as provider:
+        with _provider_variables(endpoints.kubeconfig, overwrite=overwrite, deploys=deploys) as provider:
             yield Workspace(folder, PROJECT, {**variables, **provider}, stack_config(endpoints))
 
     def before_deploy(self, flows: Sequence[ResolvedFlow]) -> Sequence[str]:
@@ -86,13 +86,17 @@ class LocalStackEnvironment:
 
 
 @contextmanager
-def _provider_variables(kubeconfig: Path, *, overwrite: bool) -> Iterator[dict[str, str]]:
+def _provider_variables(kubeconfig: Path, *, overwrite: bool, deploys: bool) -> Iterator[dict[str, str]]:
     """Variables with which the engine finds a Kubernetes provider; the stand-in serves while the context lasts."""
     if _provider_plugin() is not None:
         yield provider_variables(overwrite=overwrite)
         return
+    home = {"PULUMI_HOME": str(paths.pulumi() / "home")}
+    if not deploys:
+        yield home
+        return
     with provider_process(kubeconfig, patch_force=overwrite) as port:
-        yield {"PULUMI_DEBUG_PROVIDERS": f"kubernetes:{port}", "PULUMI_HOME": str(paths.pulumi() / "home")}
+        yield {"PULUMI_DEBUG_PROVIDERS": f"kubernetes:{port}", **home}
 
 
 def _provider_plugin() -> str | None:

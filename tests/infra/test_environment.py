@@ -1,6 +1,7 @@
 """What differs between a real cluster and the local stack, as a stack's file chooses."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -66,6 +67,18 @@ def test_a_credential_that_the_local_stack_lacks_is_reported_before_the_engine_s
     del running["uswestMirrorPassword"]
     with pytest.raises(ReplicationError, match="uswestMirrorPassword"):
         resolved_flows(read_settings("local", STACKS))
+
+
+@pytest.mark.usefixtures("running")
+def test_state_is_read_without_a_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a process of its own, which takes longer to start than the engine takes to read."""
+    monkeypatch.setenv("REPLICATE_LOCAL", str(tmp_path))
+    monkeypatch.setattr(local_environment, "load_endpoints", lambda: SimpleNamespace(kubeconfig=tmp_path / "none"))
+    environment = stack_environment(read_settings("local", STACKS))
+    with environment.workspace(deploys=False) as place:
+        assert "PULUMI_DEBUG_PROVIDERS" not in place.variables
+    with pytest.raises(CannotRunError, match="provider ended"), environment.workspace():
+        raise AssertionError("a deployment has none either")
 
 
 def test_a_stack_file_outside_the_projects_folder_has_no_workspace(tmp_path: Path) -> None:

@@ -122,6 +122,8 @@ class Deployment:
     """One stack of the engine, of which a test changes the program."""
 
     def __init__(self, stack: automation.Stack, state: Path, kubeconfig: Path) -> None:
+        # Each deployment would ask for them twice.
+        stack.outputs = dict  # type: ignore[method-assign]
         self._stack = stack
         self._state = state
         self._kubeconfig = kubeconfig
