@@ -18,25 +18,28 @@ from infra.settings import ALLOW_UNPROVEN, PROJECT, StackSettings, deployed_sett
 from infra.stack_checks import check_configuration, raise_by_gitops, raise_mistakes
 
 
-def deploy(stacks: Path, allow_unproven: str | None = None) -> None:
+def deploy(stacks: Path, allow_unproven: str | None = None, *, moves_checked: bool = False) -> None:
     """Register every replication of the running stack and export its outputs.
 
     `allow_unproven` is the reason to deploy a model that earlier stacks have not proven; it replaces the stack's own.
+    `moves_checked`: the caller knows that no move from a KafkaMirrorMaker2 is unfinished, or carries one out.
     Raises RunError, which Pulumi shows without a trace.
     """
     try:
-        _deploy(stacks, allow_unproven)
+        _deploy(stacks, allow_unproven, moves_checked=moves_checked)
     except (ReplicationError, CannotRunError, OSError) as error:
         raise pulumi.RunError(str(error)) from error
 
 
-def _deploy(stacks: Path, allow_unproven: str | None) -> None:
+def _deploy(stacks: Path, allow_unproven: str | None, *, moves_checked: bool) -> None:
     settings = deployed_settings(stacks)
     if allow_unproven is not None:
         settings = replace(settings, values={**settings.values, ALLOW_UNPROVEN: allow_unproven})
     raise_mistakes(settings)
     raise_by_gitops(settings)
     _hold_to_promotion(settings)
+    if not moves_checked:
+        _hold_to_moves(settings)
     _await_registration()
     _register(settings)
 
@@ -57,6 +60,28 @@ def _hold_to_promotion(settings: StackSettings) -> None:
         return
     for problem in problems:
         pulumi.log.warn(f"`up` would refuse: {problem}")
+
+
+def _hold_to_moves(settings: StackSettings) -> None:
+    """Refuse to start a flow that waits for offsets; a preview only warns.
+
+    Pulumi's provider may have an access to the cluster that this program has not, so that is no reason to refuse.
+    """
+    # Loading it takes longer than the rest of the program, and `replicate` has asked already.
+    from infra.unfinished_move import unfinished_move
+
+    previews = pulumi.runtime.is_dry_run()
+    try:
+        found = unfinished_move(settings)
+    except CannotRunError as error:
+        if not previews:
+            pulumi.log.warn(f"it is unknown whether a flow waits for the offsets of a KafkaMirrorMaker2: {error}")
+        return
+    if found is None:
+        return
+    if not previews:
+        raise found
+    pulumi.log.warn(f"`up` would refuse: {found}")
 
 
 def _await_registration() -> None:

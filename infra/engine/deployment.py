@@ -77,7 +77,7 @@ def up(
 
 def program_of(settings: StackSettings, change: Change | None) -> Callable[[], None]:
     """The program of a stack; `change` is applied to each of its objects."""
-    program = partial(deploy, settings.stacks, settings.allow_unproven)
+    program = partial(deploy, settings.stacks, settings.allow_unproven, moves_checked=True)
     return partial(with_changed_objects, change, program) if change is not None else program
 
 

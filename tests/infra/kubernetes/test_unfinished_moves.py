@@ -9,7 +9,10 @@ from components.render.held_back import held_back
 from components.render.planned_objects import PART_OF
 from infra.kubernetes.api import KubernetesApi, Object
 from infra.kubernetes.unfinished_moves import require_no_unfinished_move
+from infra.settings import read_settings
+from infra.unfinished_move import unfinished_move
 from tests.builders import a_resolved_flow
+from tests.repository import STACKS
 
 
 def connector(namespace: str = "mirror-orders", flow: str = "orders") -> Object:
@@ -59,3 +62,17 @@ def test_a_flow_that_waits_for_offsets_is_named_with_the_command_that_goes_on() 
 )
 def test_nothing_else_is_refused(connectors: list[Object]) -> None:
     require_no_unfinished_move(_Holding(*connectors), "prod", [a_resolved_flow(strimzi="1.2")])
+
+
+def test_the_flows_of_a_stack_are_looked_up_in_its_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    class _Open(_Holding):
+        def __enter__(self) -> "_Open":
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+    held = held_back(connector(), "KafkaMirrorMaker2 kafka/mm2")
+    settings = read_settings("prod-us-west-2", STACKS)
+    for cluster, code in ((_Open(held), "move-unfinished"), (_Open(), None)):
+        monkeypatch.setattr("infra.unfinished_move.api_client", lambda *_, cluster=cluster: cluster)
+        assert getattr(unfinished_move(settings), "code", None) == code
