@@ -37,6 +37,7 @@ class Imported:
 
     `parts` names the parts of several source connectors, by the names of their KafkaConnectors. `moves_from` is the
     place in the KafkaMirrorMaker2 that was read of the mirror that becomes this flow; None if it is what was read.
+    `wanted` is the name that it would have if Kubernetes took it and nothing else had it.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Imported:
     needed: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
     moves_from: int | None = None
+    wanted: str = ""
 
 
 def role_of(connector: ReadObject) -> ConnectorRole | None:

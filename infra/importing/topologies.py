@@ -1,14 +1,13 @@
 """What was read -> topologies: each object in at most one replication, each alias with one meaning in a topology."""
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from components.contract.problems import ReplicationError
 from components.flows.kafka_version import kafka_version
 from components.flows.operators import strimzi
-from components.topology.kubernetes_names import is_label
 from components.topology.parsing import parse_topology
 from components.topology.workers import ConnectCluster
 from infra.importing.as_flows import as_flows
@@ -18,6 +17,7 @@ from infra.importing.dedicated import flows_of, imported_dedicated
 from infra.importing.flows import Imported, role_of
 from infra.importing.left_out import LeftOut
 from infra.importing.mirrors import imported_mirror_maker2
+from infra.importing.names import Names
 from infra.importing.read_properties import CLUSTER_LABEL, ReadProperties
 from infra.importing.reading import Found, ReadObject
 
@@ -77,8 +77,7 @@ def imported_topologies(
     """
     left_out = [*found.left_out, *attach_connectors(found)]
     topologies: list[ImportedTopology] = []
-    names: set[str] = set()
-    for made in _replications(found, operator, names, flows=flows):
+    for made in _replications(found, operator, Names(), flows=flows):
         if isinstance(made, LeftOut):
             left_out.append(made)
             continue
@@ -93,21 +92,23 @@ def imported_topologies(
     return topologies, list(dict.fromkeys([*left_out, *_config_maps(found)]))
 
 
-def _replications(found: Found, operator: str | None, names: set[str], *, flows: bool) -> Iterable[Imported | LeftOut]:
+def _replications(found: Found, operator: str | None, names: Names, *, flows: bool) -> Iterable[Imported | LeftOut]:
     config_maps = found.of("ConfigMap")
     for read in found.of("KafkaMirrorMaker2"):
         version = kafka_of(read, operator)
         made = version if isinstance(version, LeftOut) else imported_mirror_maker2(_name(read, names), read, version)
+        made = _wanting(made, read.name)
         if flows and isinstance(made, Imported):
-            yield from as_flows(made)
+            yield from as_flows(made, names)
         else:
             yield made
     for given in found.dedicated:
         kafka = kafka_version(ConnectCluster(version=None), strimzi(operator or "v1"))
-        wanted = {
-            pair: _free(f"{pair.source}-{pair.target}", given.namespace, names) for pair in flows_of(given, kafka)
-        }
-        yield from imported_dedicated(given, wanted, kafka)
+        wanted = {pair: f"{pair.source}-{pair.target}" for pair in flows_of(given, kafka)}
+        taken = {pair: names.free(name, given.namespace) for pair, name in wanted.items()}
+        of = {name: wanted[pair] for pair, name in taken.items()}
+        for made in imported_dedicated(given, taken, kafka):
+            yield made if isinstance(made, LeftOut) else _wanting(made, of[made.name])
     connectors = found.of("KafkaConnector")
     connects = {(each.namespace, each.name): each for each in found.of("KafkaConnect")}
     for place, connect in connects.items():
@@ -122,7 +123,8 @@ def _replications(found: Found, operator: str | None, names: set[str], *, flows:
         if isinstance(version, LeftOut):
             yield version
         else:
-            yield imported_flow(_name(connect, names), connect, mirrors, config_maps, version)
+            flow = imported_flow(_name(connect, names), connect, mirrors, config_maps, version)
+            yield _wanting(flow, connect.name)
     for each in connectors:
         if not workers_of(each):
             why = f"It has no label `{CLUSTER_LABEL}`, so the operator ignores it."
@@ -154,17 +156,14 @@ def kafka_of(read: ReadObject, operator: str | None) -> str | LeftOut:
     return kafka_version(ConnectCluster(version=version), strimzi(served))
 
 
-def _name(read: ReadObject, names: set[str]) -> str:
+def _name(read: ReadObject, names: Names) -> str:
     """Return a name for a replication that no other one has."""
-    return _free(read.name, read.namespace, names, read.kind.lower())
+    return names.free(read.name, read.namespace, read.kind.lower())
 
 
-def _free(given: str, namespace: str, names: set[str], kind: str = "mm2") -> str:
-    plain = given if is_label(given) else re.sub("[^a-z0-9-]+", "-", given.lower()).strip("-")
-    wanted: Sequence[str] = (plain, f"{namespace}-{plain}", f"{namespace}-{plain}-{kind}")
-    name = next((each for each in wanted if each not in names), f"{plain}-{len(names)}")
-    names.add(name)
-    return name
+def _wanting(made: Imported | LeftOut, name: str) -> Imported | LeftOut:
+    """Note the name that what was read would give the replication."""
+    return made if isinstance(made, LeftOut) else replace(made, wanted=name)
 
 
 def _config_maps(found: Found) -> Iterable[LeftOut]:
