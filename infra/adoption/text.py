@@ -10,6 +10,7 @@ from components.changes.effect import listed, number
 from infra.adoption.moves import Move
 from infra.adoption.moving import Moved
 from infra.adoption.plan import Fate, Plan, PlannedTakeOver
+from infra.importing.heartbeats import said_of, without_heartbeats
 from infra.kubernetes.managed_fields import Owner
 from infra.review.printed_lines import print_fact
 from infra.review.report_text import SEVERITY_COLORS, field_text
@@ -86,6 +87,8 @@ def _move_lines(move: Move) -> Iterator[str]:
         "Not carried, because Connect keeps none that they use: offsets of checkpoint and heartbeat connectors. The "
         "checkpoint connector goes on from the topics of checkpoints and offset syncs, which stay the same."
     )
+    if said := said_of(without_heartbeats(move.flows)):
+        yield said
 
 
 def _counts(objects: Sequence[PlannedTakeOver]) -> str:

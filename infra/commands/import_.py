@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,12 +13,11 @@ from components.contract.problems import CannotRunError, Problem, ReplicationErr
 from components.flows.operators import strimzi
 from components.topology.kubernetes_names import is_label
 from infra.commands.console import err, out, print_problems
+from infra.commands.import_text import print_found, print_heartbeats, print_left_out, print_names, print_proofs
 from infra.files.positions import shown
 from infra.importing.cluster import objects_of
-from infra.importing.left_out import LeftOut
-from infra.importing.proof import Proof
 from infra.importing.proving import proofs_of
-from infra.importing.reading import Found, read_documents, read_objects
+from infra.importing.reading import Found, ReadObject, read_documents, read_objects
 from infra.importing.topologies import ImportedTopology, imported_topologies
 from infra.importing.validation_logins import add_logins, read_logins
 from infra.importing.writing import environments, needed_values, project_files
@@ -99,10 +97,11 @@ def import_(
         add_logins(topologies, logins, validation_login)
     if topologies:
         _write(project_files(topologies, environment, folder, requirement(), context), folder)
-    _print_left_out(left_out)
+    print_names([each for topology in topologies for each in topology.imported])
+    print_left_out(left_out)
     stacks = folder / "stacks"
     mistakes = list(_checked(environments(environment, len(topologies)), stacks))
-    proven = [each for topology in topologies for each in _proven(topology, found.of("ConfigMap"))]
+    proven = [_proven(topology, found.of("ConfigMap")) for topology in topologies]
     _print_values(needed_values(topologies, environment))
     wrong = any(each.severity is Severity.ERROR for each in mistakes)
     runs = all(each.runs_as_read for each in topologies)
@@ -188,56 +187,30 @@ def _refuse_bad_names(environment: str, namespace: str, region: str) -> None:
         raise CannotRunError("bad-name", "the region is empty", "--region", "Clusters need one.", "name a region.")
 
 
-def _print_left_out(left_out: Sequence[LeftOut]) -> None:
-    if left_out:
-        out.print(f"\nNot taken over: {number(len(left_out), 'thing')}")
-    # One line for fields of an object that are left out for the same reason, such as its labels of Helm.
-    fields: dict[LeftOut, list[str]] = {}
-    for each in sorted(left_out):
-        fields.setdefault(replace(each, field=""), []).append(each.field)
-    for one, names in fields.items():
-        out.print(f"  {escape(str(replace(one, field=', '.join(filter(None, names)))))}", soft_wrap=True)
-
-
 def _checked(stacks: Sequence[str], folder: Path) -> Iterator[Problem]:
     for stack in stacks:
         found = problems_of_stack(stack, folder)
         out.print(f"\nWhat `replicate check {stack}` finds:")
-        # A line of the file may hold a credential that nothing shows to be one.
-        print_problems(found, out, excerpts=False)
+        print_found(found)
         errors = sum(each.severity is Severity.ERROR for each in found)
         mark = "[red]✗[/]" if errors else "[green]✓[/]"
         out.print(f"{mark} {stack}: {number(errors, 'error')}, {number(len(found) - errors, 'warning')}")
         yield from found
 
 
-def _proven(topology: ImportedTopology, config_maps: Sequence[object]) -> Iterator[bool]:
-    """Print what deploying each replication would change; yield whether records and offsets go on as they are."""
+def _proven(topology: ImportedTopology, config_maps: Sequence[ReadObject]) -> bool:
+    """Print what deploying each replication would change. Returns whether all records and offsets go on as they are."""
     try:
-        proofs = proofs_of(topology, config_maps)  # type: ignore[arg-type]
+        proofs = proofs_of(topology, config_maps)
     except ReplicationError as error:
         out.print("\n[red]✗[/] Not compared with what was read, because the topology cannot be rendered:")
         print_problems(error.problems, out)
-        yield False
-        return
-    doing = {each.name: "deploying" if each.moves_from is None else "moving" for each in topology.imported}
-    for proof in proofs:
-        _print_proof(proof, doing[proof.name])
-        yield not proof.changes_records and proof.properties == 0
-
-
-def _print_proof(proof: Proof, doing: str) -> None:
-    mark, words = "[green]✓[/]", "would change neither records nor offsets"
-    if proof.changes_records:
-        mark, words = "[red]✗[/]", "would change records or offsets"
-    elif proof.properties:
-        mark, values = "[yellow]![/]", number(proof.properties, "value")
-        words = f"is not known to lose or repeat records, but would change {values} that connectors depend on"
-    out.print(f"\n{mark} {escape(proof.name)}: {doing} it {words}", soft_wrap=True)
-    for effect in proof.effects:
-        out.print(f"  {effect.severity:<8}{escape(effect.what)} ({effect.code})", soft_wrap=True)
-    for difference in proof.differences:
-        out.print(f"  differs {escape(str(difference))}", soft_wrap=True)
+        return False
+    moving = {each.name for each in topology.imported if each.moves_from is not None}
+    print_proofs([each for each in proofs if each.name not in moving], "deploying")
+    print_proofs([each for each in proofs if each.name in moving], "moving")
+    print_heartbeats(proofs)
+    return not any(each.changes_records or each.properties for each in proofs)
 
 
 def _print_values(values: Sequence[str]) -> None:

@@ -49,11 +49,12 @@ class Difference:
 
 @dataclass(frozen=True)
 class Proof:
-    """What deploying an imported replication would change."""
+    """What deploying an imported replication would change, and which of its flows bring no heartbeats."""
 
     name: str
     effects: tuple[Effect, ...]
     differences: tuple[Difference, ...]
+    without_heartbeats: tuple[str, ...] = ()
 
     @property
     def changes_records(self) -> bool:

@@ -1,11 +1,13 @@
 """Renders an imported topology and compares each of its replications with what was read."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from components.flows.resolved import resolve_flows
 from components.render.deployments import deployments
 from components.topology.clusters import ConfigValue
 from components.topology.parsing import parse_topology
+from infra.importing.heartbeats import without_heartbeats
 from infra.importing.moved import effects_of_move
 from infra.importing.placeholders import Placeholders, providers_of
 from infra.importing.proof import Proof, prove
@@ -25,11 +27,12 @@ def proofs_of(imported: ImportedTopology, config_maps: Sequence[ReadObject]) -> 
     data = {(each.namespace, each.name): dict(each.body.get("data") or {}) for each in config_maps}
     proofs = []
     for each in imported.imported:
-        workers = each.read[0]
+        workers, silent = each.read[0], without_heartbeats(rendered[each.name].flows)
         if each.moves_from is not None:
             effects = effects_of_move(workers.body, each.moves_from, [rendered[each.name]], data)
-            proofs.append(Proof(each.name, effects, ()))
+            proofs.append(Proof(each.name, effects, (), silent))
             continue
         config = workers.spec.get("config") or {}
-        proofs.append(prove(each, rendered[each.name], Placeholders(workers.namespace, providers_of(config), data)))
+        proof = prove(each, rendered[each.name], Placeholders(workers.namespace, providers_of(config), data))
+        proofs.append(replace(proof, without_heartbeats=silent))
     return proofs

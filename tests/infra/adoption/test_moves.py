@@ -339,3 +339,12 @@ def test_a_mirror_whose_topics_cannot_be_compared_is_moved(tmp_path: Path, selec
 
     (move,) = plan_of(tmp_path, edited).moves.found
     assert [flow.name for flow in move.flows] == ["orders"]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_flow_that_brings_no_heartbeats_is_named_before_it_moves(tmp_path: Path, enabled: bool) -> None:
+    keys = {**KEYS, "connectors": {"heartbeat": {"enabled": enabled}}}
+    plan = plan_of(tmp_path, flow={"replications": {"orders": {"kind": "flow", **keys}}})
+    printed = StringIO()
+    print_plan(plan, Console(file=printed, width=1000))
+    assert ("No heartbeats: orders." in printed.getvalue()) != enabled

@@ -49,9 +49,27 @@ def test_each_mirror_of_a_resource_becomes_a_flow_of_its_own(tmp_path: Path) -> 
         "mm2-from-useast": ("useast", ["orders", "payments-.*"]),
         "mm2-from-eucentral": ("eucentral", ["clicks"]),
     }
-    assert said.count("would change neither records nor offsets") == 2
+    assert "✓ mm2-from-useast, mm2-from-eucentral: moving each would change neither records nor offsets" in said
 
 
 def test_what_runs_under_other_names_cannot_be_validated(tmp_path: Path) -> None:
     with pytest.raises(CannotRunError, match="not-validated"):
         imported(tmp_path, RESOURCE, "--validate")
+
+
+@pytest.mark.parametrize(("heartbeats", "said"), [(False, True), (True, False)], ids=["without", "with"])
+def test_who_would_not_be_called_is_said_with_what_to_do(tmp_path: Path, heartbeats: bool, said: bool) -> None:
+    """Nobody noticed that a flow from a mirror without heartbeats has no alert on them."""
+    body = yaml.safe_load(RESOURCE)
+    if heartbeats:
+        body["apiVersion"] = "kafka.strimzi.io/v1beta2"
+        target = body["spec"].pop("target")
+        (mirror,) = body["spec"]["mirrors"]
+        source = mirror.pop("source")
+        mirror |= {"sourceCluster": "useast", "targetCluster": "uswest", "heartbeatConnector": {}}
+        target = {key: each for key, each in target.items() if key in ("alias", "bootstrapServers")}
+        body["spec"] |= {"connectCluster": "uswest", "clusters": [source, target]}
+    _, output, replications = imported(tmp_path, yaml.safe_dump(body))
+    assert replications["mm2"]["kind"] == "flow"
+    assert ("No heartbeats: mm2." in output) == said
+    assert ("set `connectors.heartbeat.enabled: true`" in output) == said

@@ -1,0 +1,27 @@
+"""Flows that replicate no heartbeats, and what that means. Pure."""
+
+from collections.abc import Iterable
+
+from components.flows.resolved import ResolvedFlow
+from components.kafka.replication_policy import HEARTBEATS_TOPIC
+
+
+def without_heartbeats(flows: Iterable[ResolvedFlow]) -> tuple[str, ...]:
+    """The names of those that bring no heartbeats of their source."""
+    return tuple(
+        flow.name
+        for flow in flows
+        if HEARTBEATS_TOPIC not in flow.heartbeat_topics or not flow.settings.replicate_heartbeats
+    )
+
+
+def said_of(flows: Iterable[str]) -> str:
+    """What nobody sees of these flows, and how that is changed; "" if there are none."""
+    names = ", ".join(flows)
+    return names and (
+        f"No heartbeats: {names}. As in what runs, no heartbeats of the source are replicated, so there is no alert "
+        "MirrorHeartbeatSilent, and a validation has none to check: while no records are due, nothing shows that they "
+        "would cross. Remedy: once this project runs the flow, set `connectors.heartbeat.enabled: true` (and "
+        "`replicateHeartbeats: true`, if it is false), with the ACLs that `replicate acls` then adds. A "
+        "KafkaMirrorMaker2 of `v1beta2` writes heartbeats to the target only; a `flow` brings those of the source."
+    )

@@ -1,0 +1,79 @@
+"""What is so of several resources is said once, and no fact is lost. A dozen resources were pages before."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from infra.commands.app import app
+from infra.importing.said_once import Said, said_once
+from tests.infra.importing.test_command import RESOURCE
+
+COUNT = 12
+
+
+@pytest.fixture
+def said(tmp_path: Path) -> str:
+    """What an import of a dozen resources prints that differ in names and topics."""
+    bodies = []
+    for number in range(COUNT):
+        body: dict[str, Any] = yaml.safe_load(RESOURCE)
+        body["metadata"]["name"] = f"mm-{number}"
+        target, (mirror,) = body["spec"]["target"], body["spec"]["mirrors"]
+        for key in ("groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic"):
+            target[key] = f"own-{number}-{key.lower()}"
+        mirror["topicsPattern"] = f"topic-{number}"
+        mirror["sourceConnector"]["config"] |= {"replication.policy.separator": ""}
+        bodies.append(body)
+    (tmp_path / "running.yaml").write_text(yaml.safe_dump_all(bodies))
+    words = ["import", str(tmp_path / "running.yaml"), "--out", str(tmp_path / "mirrors")]
+    answer = CliRunner().invoke(app, words, catch_exceptions=False)
+    return " ".join(answer.output.split())
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It says which tool applied the object",
+        "A separator has at least one character in a topology.",
+        "Remote topics with the old names get no more records",
+        "No heartbeats: ",
+        "would change records or offsets",
+        "config.config.providers: not set",
+    ],
+)
+def test_a_sentence_about_a_dozen_resources_is_there_once(said: str, sentence: str) -> None:
+    assert said.count(sentence) == 1
+
+
+def test_every_resource_and_what_is_its_own_is_named(said: str) -> None:
+    for number in range(1, COUNT):
+        assert re.search(rf"also: .*KafkaMirrorMaker2 kafka/mm-{number}[; ]", said)
+        assert f"`useasttopic-{number} → useast.topic-{number}`" in said
+    assert f"✗ {', '.join(f'mm-{number}' for number in range(COUNT))}: deploying each" in said
+    assert f"Not taken over: {3 * COUNT} things" in said
+
+
+def test_texts_that_differ_in_what_they_quote_are_one_with_what_is_different() -> None:
+    texts = [("a", "`x` of `y` is 1"), ("b", "`x` of `z` is 1"), ("c", "`x` of `y` is 1"), ("d", "`x` of `y` is 2")]
+    assert said_once(texts) == [
+        Said("`x` of `y` is 1", "a", (("b", ("`z`",)), ("c", ()))),
+        Said("`x` of `y` is 2", "d"),
+    ]
+    assert said_once(texts)[0].others == "b (`z`); c"
+
+
+def test_what_only_one_resource_does_is_said_of_it_alone(tmp_path: Path) -> None:
+    first, second = yaml.safe_load(RESOURCE), yaml.safe_load(RESOURCE)
+    second["metadata"] = {"name": "other", "namespace": "kafka"}
+    second["spec"]["mirrors"][0] |= {"topicsPattern": "clicks"}
+    second["spec"]["target"] |= {"groupId": "own", "offsetStorageTopic": "own-offsets"}
+    second["spec"]["mirrors"][0]["sourceConnector"]["config"]["replication.policy.separator"] = "_"
+    (tmp_path / "running.yaml").write_text(yaml.safe_dump_all([first, second]))
+    words = ["import", str(tmp_path / "running.yaml"), "--out", str(tmp_path / "mirrors")]
+    said = " ".join(CliRunner().invoke(app, words, catch_exceptions=False).output.split())
+    assert re.search(r"[✓!✗] mm2: deploying it", said)
+    assert re.search(r"[✓!✗] other: deploying it", said)
