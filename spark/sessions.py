@@ -8,16 +8,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Thread
-from typing import Any
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
-from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from components.contract.problems import CannotRunError
+from spark.executor_pods import await_executors, executors_missing
+from spark.jvm import log_of_pods, refused, start_jvm
 from spark.kafka_errors import JavaObject
 
 HERE = Path(__file__).resolve().parent
@@ -27,11 +26,6 @@ _SHUFFLE = "spark.sql.shuffle.partitions"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _COLLECTOR = "-XX:+UseParallelGC"
 _ARCHIVE = re.compile(r"-XX:SharedArchiveFile=(\S+)")
-#: How the JVM says that Spark refuses a setting. A JVM that is too old says something else.
-_REFUSAL = re.compile(
-    r'Exception in thread "main" '
-    r"(?:org\.apache\.spark\.[\w.]+|java\.lang\.(?:IllegalArgument|NumberFormat)Exception): (.+)"
-)
 
 
 @dataclass(frozen=True)
@@ -51,6 +45,11 @@ class SessionOptions:
         """Whether driver and executors are one process."""
         return re.fullmatch(r"local(\[.*\])?", self.master) is not None
 
+    @property
+    def executor_pods(self) -> bool:
+        """Whether the session starts its executors itself, as pods."""
+        return self.master.startswith("k8s://")
+
     def jars(self) -> tuple[Path, ...]:
         """The jars that let Spark read Kafka; raises CannotRunError when the folder lacks them."""
         folder = self.jars_dir or Path(os.environ.get(JARS_VARIABLE) or HERE.parent / ".local" / "lib" / "spark")
@@ -66,11 +65,15 @@ class SessionOptions:
 
 
 class Spark:
-    """Spark's JVM, and the session in it, which starts when it is first asked for."""
+    """Spark's JVM, and the session in it, which starts when it is first asked for.
+
+    If that raises a CannotRunError, it does so each time: it may have taken minutes.
+    """
 
     def __init__(self, start: Callable[[], SparkSession]) -> None:
         self._start = start
         self._session: SparkSession | None = None
+        self._failure: CannotRunError | None = None
 
     @property
     def jvm(self) -> JavaObject:
@@ -86,8 +89,14 @@ class Spark:
 
     @property
     def session(self) -> SparkSession:
+        if self._failure is not None:
+            raise self._failure
         if self._session is None:
-            self._session = self._start()
+            try:
+                self._session = self._start()
+            except CannotRunError as error:
+                self._failure = error
+                raise
         return self._session
 
 
@@ -95,8 +104,8 @@ class Spark:
 def spark_jvm(options: SessionOptions, starting: Callable[[], None] = lambda: None) -> Iterator[Spark]:
     """The JVM that is running, or a new one. A session that starts in it is stopped at the end.
 
-    It starts at once where it reaches other machines, and where the JVM keeps its classes for the next one: that one
-    may need those of Spark. `starting` is called before it starts.
+    It starts at once where executors wait for it, and where the JVM keeps its classes for the next one: that one may
+    need those of Spark. Executor pods would be started for nothing. `starting` is called before it starts.
     """
     running = SparkSession.getActiveSession()
     if running is not None:
@@ -112,7 +121,7 @@ def spark_jvm(options: SessionOptions, starting: Callable[[], None] = lambda: No
 
     with ExitStack() as started:
         spark = Spark(start)
-        if _submitted() or not options.local or _keeps_classes():
+        if _submitted() or not (options.local or options.executor_pods) or (options.local and _keeps_classes()):
             _ = spark.session
         else:
             _start_own_jvm(options)
@@ -133,10 +142,14 @@ def session(options: SessionOptions) -> Iterator[SparkSession]:
             spark = builder.getOrCreate()
     except Py4JJavaError as error:
         what = str(error.java_exception.getMessage()).splitlines()[0]
-        raise _refused(what, options.master, "Spark's JVM runs, but no session starts in it.") from None
+        if options.executor_pods:
+            raise executors_missing(next(iter(log_of_pods), what), options.conf) from None
+        raise refused(what, options.master, "Spark's JVM runs, but no session starts in it.") from None
     try:
         if not spark.sparkContext.getConf().contains(_SHUFFLE):
             spark.conf.set(_SHUFFLE, str(max(2, spark.sparkContext.defaultParallelism)))
+        if options.executor_pods:
+            await_executors(spark, options.conf)
         yield spark
     finally:
         spark.stop()
@@ -232,52 +245,3 @@ def _own_jvm(options: SessionOptions) -> dict[str, str]:
     else:
         settings["spark.jars"] = ",".join(str(jar) for jar in jars)
     return settings
-
-
-_STDERR = 2
-_WARNING = "WARNING: "
-"""How the JVM begins each warning about modules, which Spark's launcher chooses. Spark's own log begins with a time."""
-
-
-def start_jvm(settings: Mapping[str, str]) -> None:
-    """Start the JVM with the session's settings, unless this process has one already."""
-    if SparkContext._gateway is not None:
-        return
-    read_end, write_end = os.pipe()
-    refusals: list[str] = []
-    relay = Thread(target=_relay, args=(read_end, refusals), name="spark-stderr", daemon=True)
-    relay.start()
-    try:
-        gateway = _launched(settings, write_end)
-    except PySparkException:
-        # It ends with the JVM.
-        relay.join()
-        if refusals:
-            raise _refused(
-                refusals[0], settings.get("spark.master", ""), "Spark's JVM ended before a session began."
-            ) from None
-        raise
-    SparkContext._ensure_initialized(gateway=gateway)
-
-
-def _launched(settings: Mapping[str, str], stderr: int) -> Any:
-    try:
-        conf = SparkConf().setAll(list(settings.items()))
-        return launch_gateway(conf, {"stderr": stderr})  # type: ignore[no-untyped-call]
-    finally:
-        os.close(stderr)
-
-
-def _refused(what: str, master: str, why: str) -> CannotRunError:
-    remedy = "correct --master, --driver-memory or --spark-conf, or what the stack file says of them."
-    return CannotRunError("spark-refused", what, f"Spark master {master}", why, remedy)
-
-
-def _relay(read_end: int, refusals: list[str]) -> None:
-    """Copy what the JVM writes to stderr, without its warnings, until it ends; `refusals` gets why Spark ended it."""
-    with os.fdopen(read_end, errors="replace") as lines:
-        for line in lines:
-            if refusal := _REFUSAL.match(line):
-                refusals.append(refusal[1].strip())
-            if not line.startswith(_WARNING):
-                os.write(_STDERR, line.encode())

@@ -63,6 +63,34 @@ def options(jars: Path, master: str = "local[*]", **conf: str) -> SessionOptions
     return SessionOptions(master, jars, "4g", conf)
 
 
+_ASK_PODS = """
+from components.contract.problems import CannotRunError
+from spark.sessions import SessionOptions, spark_jvm
+conf = {"spark.kubernetes.container.image": "one", "spark.kubernetes.namespace": "mirror-orders"}
+with spark_jvm(SessionOptions("k8s://https://127.0.0.1:1", None, "512m", conf)) as spark:
+    print(spark.running, spark.jvm.java.lang.Math.max(1, 2))
+    failures = []
+    for _ in range(2):
+        try:
+            spark.session
+        except CannotRunError as error:
+            failures.append(error)
+    print(failures[0] is failures[1], failures[0])
+"""
+
+
+def test_executor_pods_are_not_asked_for_before_a_task_needs_them(jars: Path) -> None:
+    """And not a second time, if there are none: each check would wait for them anew."""
+    variables = {**os.environ, JARS_VARIABLE: str(jars), "JAVA_HOME": str(find_jdk().home)}
+    command = [sys.executable, "-c", _ASK_PODS]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, cwd=ROOT, env=variables)
+    assert answer.returncode == 0, answer.stderr
+    before, failure = answer.stdout.splitlines()
+    assert before == "False 2"
+    assert failure.startswith("True executors-missing: no executor has joined: ")
+    assert "at namespace mirror-orders. " in failure
+
+
 def test_the_users_settings_come_before_the_jobs(tmp_path: Path) -> None:
     conf = {"spark.sql.adaptive.enabled": "true", "spark.ui.enabled": "true"}
     settings = settings_of(options(tmp_path, **conf), submitted=False)

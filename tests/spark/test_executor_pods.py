@@ -1,0 +1,109 @@
+"""Why a session has no executors, from what Kubernetes and Spark say of their pods."""
+
+import os
+from typing import Any, cast
+
+import pytest
+from pyspark.sql import SparkSession
+
+from components.contract.problems import CannotRunError
+from spark import executor_pods, jvm
+from spark.executor_pods import await_executors
+
+CONF = {"spark.kubernetes.namespace": "mirror-orders"}
+
+
+class Session:
+    """A session with so many block managers, of which one is the driver's."""
+
+    applicationId = "spark-1"  # noqa: N815  # Spark's name
+
+    def __init__(self, members: int) -> None:
+        self.sparkContext = self._jsc = self
+        self.members = members
+
+    def sc(self) -> "Session":
+        return self
+
+    def getExecutorMemoryStatus(self) -> "Session":  # noqa: N802  # Spark's name
+        return self
+
+    def size(self) -> int:
+        return self.members
+
+
+def missing(pods: list[Any], monkeypatch: pytest.MonkeyPatch) -> str:
+    """What is said if Kubernetes has these pods and none has joined."""
+    asked: list[tuple[str, str]] = []
+
+    def answer(namespace: str, application: str) -> list[Any]:
+        asked.append((namespace, application))
+        return pods
+
+    monkeypatch.setattr(executor_pods, "_pods", answer)
+    with pytest.raises(CannotRunError) as error:
+        await_executors(cast(SparkSession, Session(1)), CONF, 0)
+    assert asked == [("mirror-orders", "spark-1")]
+    assert (error.value.code, error.value.where) == ("executors-missing", "namespace mirror-orders")
+    return error.value.what.removeprefix("no executor has joined: ")
+
+
+def test_one_executor_is_enough_to_begin() -> None:
+    await_executors(cast(SparkSession, Session(2)), CONF, 0)
+
+
+UNSCHEDULABLE = {
+    "status": {
+        "phase": "Pending",
+        "conditions": [
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "reason": "Unschedulable",
+                "message": "0/3 nodes: Insufficient cpu",
+            }
+        ],
+    }
+}
+WAITING = {"reason": "ImagePullBackOff", "message": "Back-off pulling image"}
+UNPULLED = {"status": {"phase": "Pending", "containerStatuses": [{"state": {"waiting": WAITING}}]}}
+
+
+@pytest.mark.parametrize(
+    ("pods", "said"),
+    [
+        ([], "Kubernetes has no pod of one"),
+        ([UNSCHEDULABLE, UNSCHEDULABLE], "Unschedulable 0/3 nodes: Insufficient cpu"),
+        ([UNPULLED], "ImagePullBackOff Back-off pulling image"),
+        (
+            [UNSCHEDULABLE, UNPULLED],
+            "Unschedulable 0/3 nodes: Insufficient cpu; ImagePullBackOff Back-off pulling image",
+        ),
+        ([{"status": {"phase": "Running", "containerStatuses": [{"state": {"running": {}}}]}}], "a pod is Running"),
+        ([{}], "a pod is Pending"),
+    ],
+)
+def test_a_pod_that_does_not_run_says_why(pods: list[Any], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert missing(pods, monkeypatch) == said
+
+
+#: As Spark 4.2 writes it on the local stack.
+LOG = """03:09:12 ERROR ExecutorPodsAllocator: Failed to create executor pod 1. Total failures: 1
+io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: POST at: https://a/api/v1/pods. \
+Message: pods "exec-1" is forbidden: exceeded quota: q. Received status: Status(apiVersion=v1, code=403).
+\tat io.fabric8.kubernetes.client.KubernetesClientException.copyAsCause(KubernetesClientException.java:205)
+03:09:14 ERROR ExecutorPodsLifecycleManager: Max number of executor failures (4) reached
+03:09:14 ERROR SparkContext: Error initializing SparkContext.
+"""
+
+
+def test_the_log_of_spark_says_why_a_pod_was_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jvm, "log_of_pods", [])
+    read_end, write_end = os.pipe()
+    os.write(write_end, LOG.encode())
+    os.close(write_end)
+    jvm._relay(read_end, [])
+    assert jvm.log_of_pods == [
+        'pods "exec-1" is forbidden: exceeded quota: q',
+        "Max number of executor failures (4) reached",
+    ]
