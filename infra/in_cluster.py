@@ -22,6 +22,8 @@ _WHERE = f"{WHERE}.{IN_CLUSTER}"
 _LONGEST_CRON_JOB = 52
 #: The heap of the job's driver without a setting, in spark/sessions.py, and what its JVM and Python need beside it.
 _HEAP, _BESIDE_HEAP = "1g", 384 * 1024**2
+#: Spark starts no executor with less: one and a half times what it keeps for itself. Source: UnifiedMemoryManager.
+_SMALLEST_EXECUTOR = 450 * 1024**2
 _SIZE = re.compile(r"([0-9.]+)(.*)")
 _UNITS = {
     "": 1.0,
@@ -41,7 +43,7 @@ def in_cluster(validation: object) -> InCluster | None:
 
 
 def spark_of_the_job(validation: object) -> Sequence[str]:
-    """The job's arguments about Spark. Driver and executors are one process in its pod, whatever master others use."""
+    """The job's arguments about Spark. Its pod is the driver, and `inCluster` says where the executors are."""
     return replace(spark_settings(validation), master=None).arguments
 
 
@@ -75,6 +77,7 @@ def in_cluster_problems(settings: StackSettings) -> Iterator[Problem]:
     yield from _when(asked)
     yield from _requests(asked)
     yield from _memory(asked, spark_settings(validation).driver_memory or _HEAP)
+    yield from _executors(asked)
     for flow in expand(settings.topology):
         yield from _name(flow)
 
@@ -137,9 +140,7 @@ def _requests(asked: InCluster) -> Iterator[Problem]:
 
 def _memory(asked: InCluster, heap: str) -> Iterator[Problem]:
     limit = asked.resources.limits.get("memory")
-    # Spark's units are powers of two: its `g` is Kubernetes' `Gi`.
-    size = heap.lower().removesuffix("b")
-    needed = _bytes(f"{size[:-1]}{size[-1].upper()}i") + _BESIDE_HEAP
+    needed = _heap_bytes(heap) + _BESIDE_HEAP
     if limit is not None and _bytes(str(limit)) < needed:
         yield Problem(
             f"{_WHERE}.resources.limits.memory",
@@ -148,6 +149,23 @@ def _memory(asked: InCluster, heap: str) -> Iterator[Problem]:
             "Python and the JVM need about 384 MiB besides the heap; Kubernetes kills a job that exceeds its limit.",
             f"set the limit to {-(-int(needed) // 1024**2)}Mi or more, or lower `spark.driverMemory`.",
         )
+
+
+def _executors(asked: InCluster) -> Iterator[Problem]:
+    if asked.executors is not None and _heap_bytes(asked.executors.memory) < _SMALLEST_EXECUTOR:
+        yield Problem(
+            f"{_WHERE}.executors.memory",
+            "out-of-range",
+            f"`memory` is {asked.executors.memory}",
+            "Spark starts no executor with a heap of less than 450 MiB.",
+            "set it to `512m` or more.",
+        )
+
+
+def _heap_bytes(heap: str) -> float:
+    """A size as Spark reads it: its units are powers of two, so its `g` is Kubernetes' `Gi`."""
+    size = heap.lower().removesuffix("b")
+    return _bytes(f"{size[:-1]}{size[-1].upper()}i")
 
 
 def _bytes(quantity: str) -> float:

@@ -15,19 +15,24 @@ from components.flows.digest import flow_digest
 from components.flows.naming import config_map_name, validation_job_name, validation_run_name
 from components.flows.resolved import ResolvedFlow
 from components.render.deployments import deployments
+from components.render.executor_pods import OWN_POD, RULE, TEMPLATE, executor_arguments, executor_template
 from components.render.job_parameters import job_parameters
-from components.render.planned_objects import PART_OF, Manifest, ObjectRole, PlannedObject, manifest
+from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
+from components.render.validation_pods import (
+    COMMAND,
+    CONTAINER_SECURITY,
+    PARAMETERS_FOLDER,
+    POD_SECURITY,
+    VALIDATION,
+    pull_secrets,
+    run_labels,
+)
 from components.topology.in_cluster import InCluster
 
-#: The label of the pods, and of the Jobs that the CronJob makes, which do not have the label of our objects: nobody
-#: declares them.
-COMPONENT, VALIDATION = "app.kubernetes.io/component", "validation"
 #: The annotation of a Job with the digest of the model that it validates.
 MODEL_DIGEST = "kafka-replication/model-digest"
-#: How the image starts the job.
-COMMAND = ("python", "-m", "spark.validate")
 PARAMETERS = "parameters.json"
-_PARAMETERS_FOLDER, _SECRETS_FOLDER = "/etc/replication/parameters", "/etc/replication/secrets"
+_SECRETS_FOLDER = "/etc/replication/secrets"
 #: Kubernetes accepts 1 MiB of data in a ConfigMap.
 _LARGEST = 1024 * 1024
 _RBAC = "rbac.authorization.k8s.io"
@@ -65,12 +70,12 @@ def flow_validation(
     """
     name, namespace = validation_run_name(flow.name), flow.namespace
     (own,) = (each for each in document.flows if each.name == flow.name)
-    parameters = _parameters(flow, document)
+    parameters = _parameters(flow, document, asked)
     binding = {
         "roleRef": {"apiGroup": _RBAC, "kind": "Role", "name": name},
         "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
     }
-    rules = list(_rules(own))
+    rules = [*_rules(own), *([RULE] if asked.executors is not None else [])]
     job = _job(flow, deployed, own, parameters["metadata"]["name"], asked, spark)
     cron_job = _cron_job(flow, own, parameters["metadata"]["name"], asked, spark)
     account = manifest("v1", "ServiceAccount", name, namespace, flow.name)
@@ -88,11 +93,13 @@ def flow_validation(
         yield PlannedObject(kind, body, after=after, part=flow.name)
 
 
-def _parameters(flow: ResolvedFlow, document: Parameters) -> Manifest:
+def _parameters(flow: ResolvedFlow, document: Parameters, asked: InCluster) -> Manifest:
     """Return the ConfigMap with the whole document, because what a flow is judged by depends on the others, too."""
     data = {PARAMETERS: json.dumps(document.document(), separators=(",", ":"))}
     if (size := len(data[PARAMETERS])) > _LARGEST:
         raise _too_large(len(document.flows), size)
+    if asked.executors is not None:
+        data[TEMPLATE] = json.dumps(executor_template(flow.name, asked), separators=(",", ":"))
     name = config_map_name(flow.name, "validation-parameters", data)
     return manifest("v1", "ConfigMap", name, flow.namespace, flow.name, immutable=True, data=data)
 
@@ -111,7 +118,7 @@ def _rules(flow: FlowParameters) -> Iterator[dict[str, Any]]:
     """Yield what the job may do: read the flow's connectors, and read and write its one verdict.
 
     The API server honours the name for a creation, too, because the job applies the ConfigMap under its name. The job
-    reads no Secret: they are mounted.
+    reads no Secret: they are mounted. Executors need one more rule.
     """
     kinds: dict[str, list[str]] = {}
     for each in flow.connectors or ():
@@ -159,16 +166,11 @@ def _cron_job(
         "successfulJobsHistoryLimit": asked.history.successful,
         "failedJobsHistoryLimit": asked.history.failed,
         "jobTemplate": {
-            # A selector for the flow finds its runs, too.
-            "metadata": {"labels": _run_labels(flow.name)},
+            "metadata": {"labels": run_labels(flow.name)},
             "spec": _job_spec(own, parameters, asked, "incremental", spark),
         },
     }
     return manifest("batch/v1", "CronJob", validation_run_name(flow.name), flow.namespace, flow.name, spec=spec)
-
-
-def _run_labels(flow: str) -> dict[str, str]:
-    return {PART_OF: flow, COMPONENT: VALIDATION}
 
 
 def _job_spec(
@@ -178,7 +180,7 @@ def _job_spec(
         "backoffLimit": asked.retries,
         "activeDeadlineSeconds": asked.deadline_seconds,
         "template": {
-            "metadata": {"labels": _run_labels(flow.name)},
+            "metadata": {"labels": run_labels(flow.name)},
             "spec": _pod_spec(flow, parameters, asked, depth, spark),
         },
     }
@@ -189,7 +191,7 @@ def _pod_spec(
 ) -> dict[str, Any]:
     secrets = _mounted_secrets(flow)
     arguments = [
-        *("--parameters", f"{_PARAMETERS_FOLDER}/{PARAMETERS}"),
+        *("--parameters", f"{PARAMETERS_FOLDER}/{PARAMETERS}"),
         *(("--secrets", _SECRETS_FOLDER) if secrets else ()),
         *("--flow", flow.name),
         *("--depth", depth),
@@ -197,9 +199,10 @@ def _pod_spec(
         f"--ready-seconds={asked.ready_seconds}",
         f"--catch-up-seconds={asked.catch_up_seconds}",
         *spark,
+        *(executor_arguments(flow.namespace, asked.image, asked.executors) if asked.executors else ()),
     ]
     mounts = [
-        {"name": "parameters", "mountPath": _PARAMETERS_FOLDER, "readOnly": True},
+        {"name": "parameters", "mountPath": PARAMETERS_FOLDER, "readOnly": True},
         *([{"name": "secrets", "mountPath": _SECRETS_FOLDER, "readOnly": True}] if secrets else []),
         {"name": "tmp", "mountPath": "/tmp"},
     ]
@@ -214,27 +217,26 @@ def _pod_spec(
         "command": list(COMMAND),
         "args": arguments,
         # The root file system is read-only.
-        "env": [{"name": "HOME", "value": "/tmp"}, {"name": "SPARK_LOCAL_DIRS", "value": "/tmp"}],
+        "env": [
+            {"name": "HOME", "value": "/tmp"},
+            {"name": "SPARK_LOCAL_DIRS", "value": "/tmp"},
+            *(OWN_POD if asked.executors else ()),
+        ],
         "resources": {
             kind: {key: str(value) for key, value in values.items()}
             for kind, values in (("requests", asked.resources.requests), ("limits", asked.resources.limits))
             if values
         },
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-            "readOnlyRootFilesystem": True,
-        },
+        "securityContext": CONTAINER_SECURITY,
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": mounts,
     }
-    pull = {"imagePullSecrets": [{"name": asked.image_pull_secret}]} if asked.image_pull_secret else {}
     return {
         "serviceAccountName": validation_run_name(flow.name),
         "restartPolicy": "Never",
         "enableServiceLinks": False,
-        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
-        **pull,
+        "securityContext": POD_SECURITY,
+        **pull_secrets(asked.image_pull_secret),
         "containers": [container],
         "volumes": volumes,
     }

@@ -1,14 +1,17 @@
 """The settings by which a stack runs the validation job in its cluster: `replication:validation: {inCluster: …}`.
 
 Frozen pydantic models, camelCase in YAML. They are in the stack file, because image, resources and schedule differ by
-stack. Imports `clusters` and `workers` only.
+stack. Imports `clusters`, `workers` and the contract only.
 """
 
 import re
 from collections.abc import Mapping
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
+from components.contract.spark_conf import why_not_memory
 from components.topology.clusters import Model, NonNegativeInt, PositiveInt, SecretName
 from components.topology.workers import Quantity
 
@@ -21,6 +24,27 @@ class JobResources(Model):
 
     requests: Mapping[str, Quantity] = Field(default={"cpu": "500m", "memory": "2Gi"})
     limits: Mapping[str, Quantity] = Field(default={"memory": "2Gi"})
+
+
+def _heap(value: Any) -> Any:
+    if not isinstance(value, str) or why_not_memory(value):
+        raise PydanticCustomError(
+            "heap", "Input should be a size of a heap", {"expected": "a number with its unit, such as `512m`, `4g`"}
+        )
+    return value
+
+
+class Executors(Model):
+    """Pods in which Spark reads and compares, besides the job's, which is the driver."""
+
+    instances: PositiveInt = Field(default=2, description="How many executors a run starts.")
+    cores: PositiveInt = Field(default=1, description="How many tasks an executor runs at the same time.")
+    memory: Annotated[str, BeforeValidator(_heap)] = Field(
+        default="1g", description="Heap of an executor; its pod gets a tenth more, at least 384 MiB."
+    )
+    cpu: Quantity | None = Field(
+        default=None, description="CPU that an executor requests. Default: as many as `cores`."
+    )
 
 
 class JobHistory(Model):
@@ -47,3 +71,6 @@ class InCluster(Model):
     )
     catch_up_seconds: NonNegativeInt = Field(default=30, description="How long a target that is behind may take.")
     history: JobHistory = Field(default=JobHistory())
+    executors: Executors | None = Field(
+        default=None, description="Executors as pods. Default: driver and executors are one process in the job's pod."
+    )

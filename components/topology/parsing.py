@@ -144,7 +144,7 @@ def _problem(detail: ErrorDetails, data: object, model: type[Model], wanted: str
             return _unknown_key(path, data, model)
         case "greater_than_equal" | "less_than_equal" | "finite_number" | "string_too_short" | "string_too_long":
             return _out_of_range(where, name, detail)
-        case "enum" | "literal_error" | "union_tag_invalid" | "string_pattern_mismatch" | "quantity":
+        case "enum" | "literal_error" | "union_tag_invalid" | "string_pattern_mismatch" | "quantity" | "heap":
             return _not_accepted(where, name, detail)
     if name == "bootstrapServers" and isinstance(detail["input"], list):
         what, remedy = f"`{name}` is a list", f"write one text with commas: `{name}: HOST:PORT,HOST:PORT`."

@@ -29,6 +29,11 @@ def test_an_image_by_digest_is_all_that_is_needed(tmp_path: Path) -> None:
     assert problems(settings(tmp_path)) == []
 
 
+@pytest.mark.parametrize("executors", [{}, {"instances": 8, "cores": 4, "memory": "450m", "cpu": "500m"}])
+def test_executors_have_defaults(tmp_path: Path, executors: dict[str, Any]) -> None:
+    assert problems(settings(tmp_path, executors=executors)) == []
+
+
 def test_without_it_nothing_is_rendered(tmp_path: Path) -> None:
     read = read_settings("test", write_stack(tmp_path, a_topology(a_flow()), validation={"spark": {"master": "yarn"}}))
     assert in_cluster(read.validation) is None
@@ -85,6 +90,19 @@ def test_the_pod_is_its_own_spark_whatever_master_the_commands_use() -> None:
             ".resources.limits.memory",
             "not-accepted",
             id="no-quantity",
+        ),
+        *(
+            pytest.param({"image": IMAGE, "executors": asked}, f".executors{where}", code, id=f"executors-{name}")
+            for name, asked, where, code in (
+                ("none", {"instances": 0}, ".instances", "out-of-range"),
+                ("half-a-core", {"cores": 0.5}, ".cores", "wrong-type"),
+                ("memory-of-kubernetes", {"memory": "1Gi"}, ".memory", "not-accepted"),
+                ("memory-without-unit", {"memory": 1073741824}, ".memory", "not-accepted"),
+                ("memory-below-sparks-least", {"memory": "449m"}, ".memory", "out-of-range"),
+                ("cpu-of-spark", {"cpu": "2 cores"}, ".cpu", "not-accepted"),
+                ("misspelt", {"instance": 2}, ".instance", "unknown-key"),
+                ("a-number", 2, "", "wrong-type"),
+            )
         ),
         pytest.param(
             {"image": IMAGE, "imagePullSecret": "Not_A_Name"}, ".imagePullSecret", "not-accepted", id="no-secret-name"

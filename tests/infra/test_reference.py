@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from components.topology.clusters import Cluster, KafkaUserDeclaration
-from components.topology.in_cluster import InCluster
+from components.topology.in_cluster import Executors, InCluster
 from components.topology.model import Flow, Monitoring, PrefixlessPair, Topology
 from infra.promotion.rule.plan import Plan, Wave
 from infra.settings import SETTINGS
@@ -26,6 +26,7 @@ MODELS: dict[str, BaseModel] = {
     "plan": Plan(environments=()),
     "wave": Wave(stacks=()),
     "inCluster": InCluster(image="one"),
+    "executors": Executors(),
 }
 DEFAULTS: dict[str, Any] = {
     name: model.model_dump(mode="json", by_alias=True, exclude_none=True) for name, model in MODELS.items()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from components.render.validation_jobs import COMMAND
+from components.render.validation_pods import COMMAND, EXECUTOR_COMMAND
 from infra.machine.jars import SPARK, ensure_jars
 from infra.machine.jdk import find_jdk
 from tests import job_image
@@ -42,6 +42,7 @@ def test_the_jars_have_the_sums_that_the_image_checks() -> None:
 
 def test_the_image_starts_what_the_pod_starts() -> None:
     assert " ".join(COMMAND) in DOCKERFILE
+    assert " ".join(EXECUTOR_COMMAND) in DOCKERFILE
     assert re.search(r"^USER [1-9][0-9]*$", DOCKERFILE, re.MULTILINE), "Kubernetes cannot see that a name is not root"
 
 

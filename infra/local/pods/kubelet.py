@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from components.render.validation_jobs import COMPONENT, VALIDATION
+from components.render.validation_pods import COMPONENT, EXECUTOR, VALIDATION
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
 from infra.local.operator.service_account import TOKEN_LIFETIME_SECONDS, cluster_entry, worker_kubeconfig
 from infra.local.parts.processes import last_lines
-from infra.local.pods.pod_plan import NotRunError, PodPlan, container_status, pod_plan
+from infra.local.pods.pod_plan import POD_IP, NotRunError, PodPlan, container_status, pod_plan
 from infra.local.pods.pod_processes import PodProcesses, PodRecord
 from infra.machine.class_archives import class_archive
 from infra.machine.jdk import Jdk
@@ -23,6 +23,7 @@ from infra.machine.paths import PACKAGES
 
 log = logging.getLogger(__name__)
 
+_OURS = f"{COMPONENT} in ({VALIDATION},{EXECUTOR})"
 _ENDED = ("Succeeded", "Failed")
 #: As much of a log as a kubelet writes into the status of a container that failed. Source: FallbackToLogsOnError.
 _SAID = 2048
@@ -42,7 +43,7 @@ class Kubelet:
     def round(self) -> None:
         """Do one round. If the API server does not answer, the round ends and the processes go on."""
         try:
-            pods = self.api.list_all("v1", "Pod", label_selector=f"{COMPONENT}={VALIDATION}")
+            pods = self.api.list_all("v1", "Pod", label_selector=_OURS)
         except ApiError as error:
             self._complain("", str(error))
             return
@@ -88,14 +89,17 @@ class Kubelet:
         folder = self.processes.folder(plan.namespace, plan.name)
         for path in plan.mounts:
             Path(f"{folder}{path}").mkdir(parents=True, exist_ok=True, mode=0o700)
-        token = self.api.service_account_token(plan.namespace, plan.account, TOKEN_LIFETIME_SECONDS)
-        access = worker_kubeconfig(cluster_entry(self.kubeconfig), plan.namespace, token)
-        variables = {**self._image(), **plan.environment(folder), "KUBECONFIG": f"{folder}/kubeconfig"}
+        cluster = cluster_entry(self.kubeconfig)
+        variables = {**self._image(), **plan.environment(folder)}
+        if plan.account is not None:
+            token = self.api.service_account_token(plan.namespace, plan.account, TOKEN_LIFETIME_SECONDS)
+            files["/kubeconfig"] = worker_kubeconfig(cluster, plan.namespace, token).encode()
+            variables["KUBECONFIG"] = f"{folder}/kubeconfig"
         self.processes.start(
             (plan.namespace, plan.name, plan.uid),
-            plan.command(sys.executable, folder),
+            plan.command(sys.executable, folder, cluster["server"]),
             variables,
-            {**files, "/kubeconfig": access.encode()},
+            files,
         )
         log.info("pod %s/%s started", plan.namespace, plan.name)
         self._write(pod, plan, "Running", {"running": {"startedAt": _text(time.time())}})
@@ -128,6 +132,8 @@ class Kubelet:
         status = {"phase": phase, "containerStatuses": [container_status(plan, state)]}
         if phase != "Pending":
             status["startTime"] = pod["metadata"]["creationTimestamp"]
+            status |= {"podIP": POD_IP, "podIPs": [{"ip": POD_IP}]}
+            status["conditions"] = [{"type": "Ready", "status": str(phase == "Running")}]
         self.api.apply_status(Reference("v1", "Pod", plan.namespace, plan.name), status)
 
     def _complain(self, about: str, complaint: str) -> None:

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from components.render.validation_jobs import COMMAND
+from components.render.executor_pods import API_SERVER
+from components.render.validation_pods import COMMAND, EXECUTOR_COMMAND
 from infra.kubernetes.api import Object, Reference
 
 #: Volumes that need nothing here: an empty folder, and the token, which the process gets in a kubeconfig.
 _NO_FILES = frozenset({"emptyDir"})
 _TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
+#: Every process of this machine is reached here.
+POD_IP = "127.0.0.1"
 
 
 class NotRunError(Exception):
@@ -25,12 +28,15 @@ class NotRunError(Exception):
 
 @dataclass(frozen=True)
 class PodPlan:
-    """A Pod with one container. `mounts` maps each path in the container to the name of its volume."""
+    """A Pod with one container. `mounts` maps each path in the container to the name of its volume.
+
+    `account` is None if the container gets no token.
+    """
 
     namespace: str
     name: str
     uid: str
-    account: str
+    account: str | None
     container: Object
     volumes: Mapping[str, Object]
     mounts: Mapping[str, str]
@@ -38,9 +44,10 @@ class PodPlan:
     @property
     def refused(self) -> NotRunError | None:
         """Why the stand-in does not run it; None if it does."""
-        if tuple(self.container.get("command") or ()) != COMMAND:
-            return NotRunError("CreateContainerError", f"this stand-in for a kubelet runs only `{' '.join(COMMAND)}`")
-        return None
+        if tuple(self.container.get("command") or ()) in (COMMAND, EXECUTOR_COMMAND):
+            return None
+        known = " and ".join(f"`{' '.join(each)}`" for each in (COMMAND, EXECUTOR_COMMAND))
+        return NotRunError("CreateContainerError", f"this stand-in for a kubelet runs only {known}")
 
     @property
     def needed(self) -> tuple[Reference, ...]:
@@ -63,19 +70,32 @@ class PodPlan:
                     name = source[key].get(named) or source[key]["name"]
                     yield Reference("v1", kind, self.namespace, name), source[key].get("items")
 
-    def command(self, python: str, folder: Path) -> list[str]:
-        """The container's command here; `folder` holds what is mounted."""
-        module = list(COMMAND[1:])
-        return [python, *module, *(self.here(each, folder) for each in self.container.get("args") or ())]
+    def command(self, python: str, folder: Path, server: str) -> list[str]:
+        """The container's command here; `folder` holds what is mounted, `server` is the API server."""
+        module = self.container["command"][1:]
+        known = self.environment(folder)
+        arguments = (_expanded(each, known) for each in self.container.get("args") or ())
+        # There is no DNS of a cluster here.
+        return [python, *module, *(self.here(each, folder).replace(API_SERVER, server) for each in arguments)]
 
     def environment(self, folder: Path) -> dict[str, str]:
         """The container's own variables."""
-        return {each["name"]: self.here(each.get("value", ""), folder) for each in self.container.get("env") or ()}
+        return {each["name"]: self.here(self._value(each), folder) for each in self.container.get("env") or ()}
+
+    def _value(self, variable: Mapping[str, Any]) -> str:
+        field = variable.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
+        known = {"metadata.name": self.name, "metadata.namespace": self.namespace, "status.podIP": POD_IP}
+        return str(variable.get("value", "") if field is None else known[field])
 
     def here(self, text: str, folder: Path) -> str:
         """A text with each path below a mount replaced by where its files are on this machine."""
         paths = "|".join(re.escape(path) for path in sorted(self.mounts, key=len, reverse=True))
         return re.sub(rf"(^|=)({paths})(?=/|$)", lambda found: f"{found[1]}{folder}{found[2]}", text) if paths else text
+
+
+def _expanded(text: str, variables: Mapping[str, str]) -> str:
+    """A text with each $(NAME) of a known variable replaced. Source: k8s.io/kubernetes/third_party/forked/golang."""
+    return re.sub(r"\$\((\w+)\)", lambda found: variables.get(found[1], found[0]), text)
 
 
 def pod_plan(pod: Object) -> PodPlan:
@@ -87,7 +107,7 @@ def pod_plan(pod: Object) -> PodPlan:
         metadata["namespace"],
         metadata["name"],
         metadata["uid"],
-        spec.get("serviceAccountName", "default"),
+        spec.get("serviceAccountName", "default") if spec.get("automountServiceAccountToken", True) else None,
         container,
         {each["name"]: each for each in spec.get("volumes") or ()},
         {path: name for path, name in mounts.items() if path != _TOKEN},

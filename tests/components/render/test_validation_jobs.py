@@ -1,5 +1,6 @@
 """What validates a flow in the cluster: the whole objects, and which change makes a new Job."""
 
+import json
 from typing import Any
 
 import pytest
@@ -10,15 +11,18 @@ from components.contract.problems import CannotRunError
 from components.flows.digest import flow_digest
 from components.flows.resolved import resolve_flows
 from components.render import validation_jobs
+from components.render.executor_pods import OWN_POD, RULE, TEMPLATE
 from components.render.job_parameters import job_parameters
 from components.render.planned_objects import PART_OF, Manifest, PlannedObject
 from components.render.validation_jobs import MODEL_DIGEST, PARAMETERS, validation_objects
 from components.topology.in_cluster import InCluster
 from components.topology.parsing import parse_model, parse_topology
+from spark.command_line import parser
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.repository import ROOT
 
 GOLDEN = ROOT / "tests" / "components" / "render" / "validation_jobs.yaml"
+TEMPLATE_GOLDEN = ROOT / "tests" / "components" / "render" / "executor_pod.yaml"
 IMAGE = f"registry.example.com/validation@sha256:{'0' * 64}"
 SPARK = ("--driver-memory=1536m",)
 
@@ -42,6 +46,48 @@ def test_the_objects_of_a_flow_are_these() -> None:
     assert list(yaml.safe_load_all(text)) == list(yaml.safe_load_all(GOLDEN.read_text()))
 
 
+def test_the_pod_of_an_executor_is_this_one() -> None:
+    (config_map,) = of_kind(planned(imagePullSecret="registry", executors={}), "ConfigMap")
+    assert json.loads(config_map["data"][TEMPLATE]) == yaml.safe_load(TEMPLATE_GOLDEN.read_text())
+
+
+def test_executors_change_the_arguments_the_variables_and_the_role_only() -> None:
+    """Without them the Role allows nothing about pods."""
+    asked = {"instances": 3, "cores": 2, "memory": "3g", "cpu": "500m"}
+    before, after = planned(), planned(executors=asked)
+    (role_before,), (role,) = of_kind(before, "Role"), of_kind(after, "Role")
+    assert role["rules"] == [*role_before["rules"], RULE]
+    pods = [of_kind(each, "Job")[0]["spec"]["template"]["spec"] for each in (before, after)]
+    (plain,), (driver,) = pods[0].pop("containers"), pods[1].pop("containers")
+    assert driver["env"] == [*plain["env"], *OWN_POD]
+    added = driver["args"][len(plain["args"]) :]
+    assert driver["args"] == [*plain["args"], *added]
+    assert {
+        "--master=k8s://https://kubernetes.default.svc",
+        "--spark-conf=spark.executor.instances=3",
+        "--spark-conf=spark.executor.cores=2",
+        "--spark-conf=spark.executor.memory=3g",
+        "--spark-conf=spark.kubernetes.executor.request.cores=500m",
+        "--spark-conf=spark.kubernetes.namespace=mirror-orders",
+        f"--spark-conf=spark.kubernetes.container.image={IMAGE}",
+        # A task has the logins of both clusters in it.
+        "--spark-conf=spark.authenticate=true",
+        "--spark-conf=spark.network.crypto.enabled=true",
+    } <= set(added)
+    assert {key for key in driver if driver[key] != plain.get(key)} == {"args", "env"}
+
+
+def test_an_executor_requests_its_cores_unless_the_stack_says_otherwise() -> None:
+    (container,) = job_of(executors={})["spec"]["template"]["spec"]["containers"]
+    assert [each for each in container["args"] if "request.cores" in each] == []
+
+
+def test_the_job_takes_every_argument() -> None:
+    (container,) = job_of(executors={})["spec"]["template"]["spec"]["containers"]
+    given = parser().parse_args(container["args"])
+    assert dict(given.spark_conf)["spark.driver.host"] == "$(POD_IP)"
+
+
 def test_the_parameters_are_those_that_every_validation_of_the_stack_gets() -> None:
     topology = a_topology(a_flow())
     (config_map,) = of_kind(planned(topology), "ConfigMap")
@@ -60,6 +106,7 @@ def job_of(topology: Any = None, **asked: Any) -> Manifest:
     [
         pytest.param({"topics": ["orders"]}, {}, id="model"),
         pytest.param({"connect": {"replicas": 5}}, {}, id="size, which makes the proof too old"),
+        pytest.param({}, {"executors": {}}, id="executors"),
         pytest.param({}, {"image": IMAGE.replace("0", "1")}, id="image"),
         pytest.param({}, {"deadlineSeconds": 60}, id="deadline"),
         pytest.param({}, {"catchUpSeconds": 60}, id="arguments"),

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from components.render.validation_pods import EXECUTOR_COMMAND
 from infra.kubernetes.api import KubernetesApi, Object, Reference
 from infra.local.pods.kubelet import Kubelet
 from infra.local.pods.pod_processes import PodProcesses
@@ -30,7 +31,7 @@ class Cluster:
         self.objects = objects_of(pod)
 
     def list_all(self, *_: str, label_selector: str) -> list[Object]:
-        assert label_selector == "app.kubernetes.io/component=validation"
+        assert label_selector == "app.kubernetes.io/component in (validation,validation-executor)"
         return self.pods
 
     def get(self, target: Reference) -> Object | None:
@@ -93,6 +94,20 @@ def test_a_pod_waits_until_what_it_mounts_exists(kubelet: Kubelet, cluster: Clus
 def test_a_pod_that_is_no_validation_is_refused(kubelet: Kubelet, cluster: Cluster) -> None:
     kubelet.round()
     assert cluster.status[1]["reason"] == "CreateContainerError"
+
+
+@pytest.mark.parametrize("cluster", [{"command": list(EXECUTOR_COMMAND), "args": ["executor"]}], indirect=True)
+def test_an_executor_is_run_as_the_job_is(kubelet: Kubelet, cluster: Cluster) -> None:
+    phase, about = ended(kubelet, cluster)
+    assert (phase, about["exitCode"]) == ("Failed", 2)
+    assert "Spark did not set the variable" in about["message"]
+
+
+def test_a_running_pod_has_an_address_and_is_ready(kubelet: Kubelet, cluster: Cluster) -> None:
+    """Spark waits for both before it makes executors."""
+    kubelet.round()
+    status = cluster.pods[0]["status"]
+    assert (status["podIP"], status["conditions"]) == ("127.0.0.1", [{"type": "Ready", "status": "True"}])
 
 
 @pytest.mark.parametrize("cluster", [{"args": ["--help"]}], indirect=True)

@@ -11,11 +11,12 @@ from infra.local.pods.pod_plan import NotRunError, pod_plan
 from tests.components.render.test_validation_jobs import job_of
 
 FOLDER = Path("/state/pods/mirror-orders/a")
+SERVER = "https://127.0.0.1:6443"
 
 
-def a_pod(**spec: Any) -> Object:
+def a_pod(executors: Any = None, **spec: Any) -> Object:
     """A Pod of the Job of a flow, as the Job controller and the API server make it."""
-    template = job_of()["spec"]["template"]["spec"] | spec
+    template = job_of(executors=executors)["spec"]["template"]["spec"] | spec
     (container,) = template["containers"]
     token = {"name": "kube-api-access", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}
     template["containers"] = [container | {"volumeMounts": [*container["volumeMounts"], token]}]
@@ -52,7 +53,7 @@ def test_the_mounted_files_are_the_named_keys_and_no_others() -> None:
 
 def test_paths_below_a_mount_are_those_of_this_machine() -> None:
     plan = pod_plan(a_pod())
-    command = plan.command("python3", FOLDER)
+    command = plan.command("python3", FOLDER, SERVER)
     assert command[:5] == [
         *("python3", "-m", "spark.validate"),
         *("--parameters", f"{FOLDER}/etc/replication/parameters/parameters.json"),
@@ -61,6 +62,28 @@ def test_paths_below_a_mount_are_those_of_this_machine() -> None:
     assert plan.environment(FOLDER) == {"HOME": f"{FOLDER}/tmp", "SPARK_LOCAL_DIRS": f"{FOLDER}/tmp"}
     assert plan.here("--report=/tmp/report.json", FOLDER) == f"--report={FOLDER}/tmp/report.json"
     assert plan.here("/tmpfs/tmp", FOLDER) == "/tmpfs/tmp"
+
+
+def test_a_driver_learns_its_own_pod_and_where_the_api_server_is() -> None:
+    plan = pod_plan(a_pod(executors={}))
+    variables, command = plan.environment(FOLDER), plan.command("python3", FOLDER, SERVER)
+    assert (variables["POD_NAME"], variables["POD_IP"]) == ("a", "127.0.0.1")
+    assert {f"--master=k8s://{SERVER}", "--spark-conf=spark.kubernetes.driver.pod.name=a"} <= set(command)
+    assert "--spark-conf=spark.driver.host=127.0.0.1" in command
+    template = f"{FOLDER}/etc/replication/parameters/executor.json"
+    assert f"--spark-conf=spark.kubernetes.executor.podTemplateFile={template}" in command
+
+
+def test_a_variable_that_the_container_does_not_have_stays_as_it_is() -> None:
+    """As a kubelet does it."""
+    (container,) = a_pod(executors={})["spec"]["containers"]
+    plan = pod_plan(a_pod(containers=[container | {"args": ["$(POD_NAME) $(OTHER)"]}]))
+    assert plan.command("python3", FOLDER, SERVER)[-1] == "a $(OTHER)"
+
+
+@pytest.mark.parametrize(("mounted", "account"), [(True, "orders-validation"), (False, None)])
+def test_a_pod_gets_a_token_unless_it_wants_none(mounted: bool, account: str | None) -> None:
+    assert pod_plan(a_pod(automountServiceAccountToken=mounted)).account == account
 
 
 @pytest.mark.parametrize("missing", ["ConfigMap", "Secret"])
@@ -79,9 +102,11 @@ def test_a_pod_waits_for_the_key_of_a_secret() -> None:
         dict(pod_plan(pod).files(objects))
 
 
-def test_only_the_validation_job_is_run() -> None:
+def test_only_the_validation_and_its_executors_are_run() -> None:
     assert pod_plan(a_pod()).refused is None
     (container,) = a_pod()["spec"]["containers"]
     other = pod_plan(a_pod(containers=[container | {"command": ["sh", "-c", "true"]}]))
     assert other.refused is not None
-    assert str(other.refused) == "this stand-in for a kubelet runs only `python -m spark.validate`"
+    assert str(other.refused) == (
+        "this stand-in for a kubelet runs only `python -m spark.validate` and `python -m spark.executor`"
+    )

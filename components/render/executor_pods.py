@@ -1,0 +1,91 @@
+"""What the job needs to run Spark's executors as pods: its arguments and rights, and the template of those pods.
+
+The job's pod is the driver, in client mode. Spark 4.2 makes the executors itself, as its class BasicExecutorFeatureStep
+has them: that adds the image, the resources and the argument `executor` to the template.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from components.render.validation_pods import (
+    CONTAINER_SECURITY,
+    EXECUTOR,
+    EXECUTOR_COMMAND,
+    PARAMETERS_FOLDER,
+    POD_SECURITY,
+    pull_secrets,
+    run_labels,
+)
+from components.topology.in_cluster import Executors, InCluster
+
+#: The template's key in the ConfigMap of the parameters.
+TEMPLATE = "executor.json"
+#: The name that a pod reaches its API server by, in every cluster.
+API_SERVER = "https://kubernetes.default.svc"
+#: Spark keeps its files in a volume of this name. Without one it would add its own, at the driver's SPARK_LOCAL_DIRS,
+#: which is where this one is, and Kubernetes would refuse the pod. Source: LocalDirsFeatureStep.
+LOCAL_VOLUME = "spark-local-dir-1"
+#: What the job's container learns of its own pod.
+OWN_POD = [
+    {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+    {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+]
+#: All that Spark does with these settings: it deletes its pods by their label when it ends.
+RULE = {
+    "apiGroups": [""],
+    "resources": ["pods"],
+    "verbs": ["get", "list", "watch", "create", "delete", "deletecollection"],
+}
+
+
+def executor_template(flow: str, asked: InCluster) -> Mapping[str, Any]:
+    """The pod that Spark completes for each executor.
+
+    It has no account of the API and no Secret: a task brings the logins that it needs, encrypted on its way.
+    """
+    container = {
+        "name": EXECUTOR,
+        "command": list(EXECUTOR_COMMAND),
+        "env": [{"name": "HOME", "value": "/tmp"}],
+        "securityContext": CONTAINER_SECURITY,
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [{"name": LOCAL_VOLUME, "mountPath": "/tmp"}],
+    }
+    spec = {
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "securityContext": POD_SECURITY,
+        **pull_secrets(asked.image_pull_secret),
+        "containers": [container],
+        "volumes": [{"name": LOCAL_VOLUME, "emptyDir": {}}],
+    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": run_labels(flow, EXECUTOR)}, "spec": spec}
+
+
+def executor_arguments(namespace: str, image: str, asked: Executors) -> Iterator[str]:
+    """Yield the job's arguments. A kubelet replaces $(POD_NAME) and $(POD_IP)."""
+    yield f"--master=k8s://{API_SERVER}"
+    settings = {
+        "spark.executor.instances": asked.instances,
+        "spark.executor.cores": asked.cores,
+        "spark.executor.memory": asked.memory,
+        "spark.kubernetes.namespace": namespace,
+        "spark.kubernetes.container.image": image,
+        # The executors belong to this pod, so they go with it.
+        "spark.kubernetes.driver.pod.name": "$(POD_NAME)",
+        "spark.driver.host": "$(POD_IP)",
+        "spark.driver.bindAddress": "$(POD_IP)",
+        "spark.kubernetes.executor.podTemplateFile": f"{PARAMETERS_FOLDER}/{TEMPLATE}",
+        "spark.kubernetes.executor.podTemplateContainerName": EXECUTOR,
+        # Tasks carry the logins of both clusters.
+        "spark.authenticate": "true",
+        "spark.network.crypto.enabled": "true",
+        # Each would need a right to more than pods.
+        "spark.kubernetes.executor.disableConfigMap": "true",
+        "spark.kubernetes.driver.ownPersistentVolumeClaim": "false",
+        "spark.kubernetes.driver.reusePersistentVolumeClaim": "false",
+        "spark.kubernetes.driver.service.deleteOnTermination": "false",
+    }
+    if asked.cpu is not None:
+        settings["spark.kubernetes.executor.request.cores"] = asked.cpu
+    yield from (f"--spark-conf={key}={value}" for key, value in settings.items())

@@ -1,0 +1,31 @@
+"""What the pods of a validation have in common: the labels by which they are found, and what they may not do."""
+
+from typing import Any
+
+from components.render.planned_objects import PART_OF
+
+#: The label of the pods, and of the Jobs that the CronJob makes, which do not have the label of our objects: nobody
+#: declares them.
+COMPONENT = "app.kubernetes.io/component"
+VALIDATION, EXECUTOR = "validation", "validation-executor"
+#: How the image starts the job, and how it starts an executor of Spark.
+COMMAND, EXECUTOR_COMMAND = ("python", "-m", "spark.validate"), ("python", "-m", "spark.executor")
+#: Where the volume `parameters` is in the job's pod.
+PARAMETERS_FOLDER = "/etc/replication/parameters"
+#: The Pod Security Standard `restricted`. The root file system is read-only.
+POD_SECURITY = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+CONTAINER_SECURITY = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "readOnlyRootFilesystem": True,
+}
+
+
+def run_labels(flow: str, component: str = VALIDATION) -> dict[str, str]:
+    """The labels of a pod of a flow's validation; a selector for the flow finds its runs, too."""
+    return {PART_OF: flow, COMPONENT: component}
+
+
+def pull_secrets(name: str | None) -> dict[str, Any]:
+    """What a pod says of the login of the image's registry."""
+    return {"imagePullSecrets": [{"name": name}]} if name else {}
