@@ -3,11 +3,10 @@
 kube-controller-manager makes the Pods of Job and CronJob; the stand-in for a kubelet runs them.
 """
 
-import base64
 import io
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,9 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from components.contract.problems import CannotRunError
-from components.contract.published_verdict import entries
 from components.contract.report import Verdict
 from infra.engine import deployment
-from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from infra.kubernetes.api import ApiError, KubernetesApi, Reference
 from infra.local import paths
 from infra.local.endpoints import Endpoints
 from infra.local.operator.service_account import cluster_entry, worker_kubeconfig
@@ -31,77 +29,30 @@ from infra.promotion.rule.plan import required_plan
 from infra.promotion.run import promotion
 from infra.promotion.run.jobs_in_cluster import await_jobs
 from infra.promotion.run.promotion import Promotion, Request
-from infra.settings import StackSettings, read_settings, stack_file
+from infra.settings import read_settings
 from infra.waiting import NotYetError, wait_for
+from spark.checks.few_records import AT_MOST_RECORDS
 from tests.commits import commit
-from tests.local.flows import Deployed, told, write_edited
+from tests.local.cluster_validation import (
+    CRON_JOB,
+    EVIDENCE,
+    FLOW,
+    JOB_SECONDS,
+    NAMESPACE,
+    STACK,
+    VERDICT,
+    Promoted,
+    configure,
+    log,
+)
+from tests.local.flows import told, write_edited
 from tests.repository import STACKS
 
 pytestmark = pytest.mark.usefixtures("stopped_programs")
 
-STACK, FLOW = "local-pair", "depot"
-NAMESPACE, EVIDENCE = f"mirror-{FLOW}", "depot-evidence"
-VERDICT = Reference("v1", "ConfigMap", NAMESPACE, f"{FLOW}-validation")
-CRON_JOB = Reference("batch/v1", "CronJob", NAMESPACE, f"{FLOW}-validation")
-ASKED: dict[str, Any] = {
-    "image": f"registry.example.com/validation@sha256:{'0' * 64}",
-    "catchUpSeconds": 60,
-    "retries": 0,
-}
-JOB_SECONDS = 300
 RECORDS = 2000
-
-
-@dataclass(frozen=True)
-class Promoted:
-    """A stack that validates in its cluster, and what its promotion printed."""
-
-    stacks: Path
-    endpoints: Endpoints
-    api: KubernetesApi
-    code: int
-    printed: str
-
-    @property
-    def settings(self) -> StackSettings:
-        return read_settings(STACK, self.stacks)
-
-    @property
-    def deployed(self) -> Deployed:
-        return Deployed(self.settings, self.endpoints)
-
-    def verdict(self) -> dict[str, str]:
-        found = self.api.get(VERDICT)
-        return {} if found is None else entries(found)
-
-    def of_kind(self, api_version: str, kind: str) -> list[Object]:
-        return self.api.list_all(api_version, kind, namespace=NAMESPACE)
-
-    def job(self) -> Object:
-        """The Job of the stack, without those that a CronJob made."""
-        (job,) = [each for each in self.of_kind("batch/v1", "Job") if not each["metadata"].get("ownerReferences")]
-        return job
-
-    def end_of(self, name: str) -> str:
-        """`Complete` or `Failed`, and why."""
-
-        def ended() -> str:
-            live = self.api.get(Reference("batch/v1", "Job", NAMESPACE, name))
-            status = (live or {}).get("status", {})
-            for each in status.get("conditions", ()):
-                if each["status"] == "True" and each["type"] in ("Complete", "Failed"):
-                    return f"{each['type']} {each.get('reason', '')}"
-            raise NotYetError(str(status))
-
-        return wait_for(f"Job {name}", ended, JOB_SECONDS, interval_seconds=0.5)
-
-
-def configure(stacks: Path, **asked: Any) -> None:
-    """Ask for the job in the cluster in the stack's file."""
-    file = stack_file(STACK, STACKS)
-    config = yaml.safe_load(file.read_text())
-    config["config"]["replication:validation"] = {"inCluster": {**ASKED, **asked}}
-    stack_file(STACK, stacks).write_text(yaml.safe_dump(config))
+#: So many more that both sides are no longer compared without Spark.
+MANY = AT_MOST_RECORDS // 2
 
 
 def promote(stacks: Path) -> tuple[int, str]:
@@ -152,16 +103,18 @@ def test_the_same_document_and_verdict_here_and_in_the_job(promoted: Promoted, s
     (mounted,) = [promoted.api.get(Reference("v1", "ConfigMap", NAMESPACE, name)) for name in names]
     assert mounted is not None
     here = promoted.deployed.validate(FLOW, catch_up_seconds=60)
-    published = json.loads(promoted.verdict()["report.json"])
+    published = promoted.report()
     assert json.loads(mounted["data"]["parameters.json"]) == promoted.deployed.document
     assert here.verdict is Verdict.PASS, told(here)
-    assert {each["name"]: each["verdict"] for each in published["checks"]} == {
-        check.name: check.verdict.value for check in here.checks
-    }
+    assert verdicts(published) == {check.name: check.verdict.value for check in here.checks}
     (parity,) = [each for each in published["checks"] if each["name"] == "parity"]
     (same,) = [check for check in here.checks if check.name == "parity"]
     assert counted(parity["counts"]) == counted(same.counts)
     assert counted(same.counts)["sourceRecords"] == RECORDS
+
+
+def verdicts(report: Mapping[str, Any]) -> dict[str, str]:
+    return {each["name"]: each["verdict"] for each in report["checks"]}
 
 
 def counted(counts: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,20 +127,13 @@ def volumes(promoted: Promoted) -> list[Mapping[str, Any]]:
 
 
 def test_no_credential_stays_in_an_object_a_log_or_a_file(promoted: Promoted) -> None:
-    secrets = [
-        base64.b64decode(value).decode()
-        for each in promoted.of_kind("v1", "Secret")
-        for key, value in each.get("data", {}).items()
-        if "password" in key
-    ]
-    assert secrets
     folder = paths.operator() / "pods" / NAMESPACE
     files = [each for each in folder.rglob("*") if each.is_file()]
     assert {each.name for each in files} == {"log"}
     shown = "".join(each.read_text() for each in files)
     shown += json.dumps([promoted.of_kind("batch/v1", "Job"), promoted.of_kind("v1", "Pod")])
     assert f"published configmap {NAMESPACE}/{FLOW}-validation" in shown
-    assert [value for value in secrets if value in shown] == []
+    assert [value for value in promoted.passwords() if value in shown] == []
 
 
 @pytest.fixture
@@ -291,3 +237,46 @@ def test_a_deleted_job_is_missed(promoted: Promoted) -> None:
     wait_for("the process to end", expect_no_process, 60)
     with pytest.raises(CannotRunError, match="job-missing"):
         await_jobs(promoted.settings, [promoted.deployed.flow(FLOW)], lambda _: None)
+
+
+def test_executors_in_pods_give_the_same_verdict_and_leave_nothing(promoted: Promoted, spark: SparkSession) -> None:
+    """So many records are not compared without Spark, and the driver of such a session runs no task itself."""
+    produce(promoted.endpoints.regions["useast"], FLOW, MANY, seed=2, first=RECORDS)
+    configure(promoted.stacks, executors={"instances": 2, "memory": "512m", "cpu": "250m"})
+    deployment.up(promoted.settings, lambda _: None)
+    executors = wait_for("the executors", lambda: promoted.running_executors(2), JOB_SECONDS, interval_seconds=0.5)
+    shown = json.dumps(executors) + "".join(log(each) for each in executors)
+    name = promoted.job()["metadata"]["name"]
+    assert promoted.end_of(name).startswith("Complete"), promoted.verdict()
+    assert [value for value in promoted.passwords() if value in shown] == []
+    for each in executors:
+        assert each["metadata"]["ownerReferences"][0]["name"].startswith(name), "they do not end with the driver"
+        assert [mount["mountPath"] for mount in each["spec"]["containers"][0]["volumeMounts"]] == ["/tmp"]
+        assert each["spec"]["automountServiceAccountToken"] is False
+    wait_for("no executor", lambda: expect_no_executor(promoted), 60)
+    here, published = promoted.deployed.validate(FLOW, catch_up_seconds=60), promoted.report()
+    assert spark.sparkContext.master == "local[2]"
+    assert verdicts(published) == {check.name: check.verdict.value for check in here.checks}
+    (parity,) = [each for each in published["checks"] if each["name"] == "parity"]
+    (same,) = [check for check in here.checks if check.name == "parity"]
+    assert counted(parity["counts"]) == counted(same.counts)
+    assert counted(same.counts)["sourceRecords"] == RECORDS + MANY
+
+
+def expect_no_executor(promoted: Promoted) -> None:
+    processes = [each.name for each in pods() if alive(each) and "-exec-" in each.name]
+    if found := [*promoted.executors(), *processes]:
+        raise NotYetError(str(found))
+
+
+def test_for_executors_the_job_may_make_pods_of_its_namespace_and_nothing_else(job_account: KubernetesApi) -> None:
+    assert job_account.list_all("v1", "Pod", namespace=NAMESPACE)
+    others = [(kind, NAMESPACE) for kind in ("Secret", "ConfigMap", "Service", "PersistentVolumeClaim")]
+    for kind, namespace in (*others, ("Pod", "default")):
+        body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "other", "namespace": namespace}}
+        for forbidden in (
+            partial(job_account.list_all, "v1", kind, namespace=namespace),
+            partial(job_account.create, body),
+        ):
+            with pytest.raises(ApiError, match="forbidden"):
+                forbidden()

@@ -1,0 +1,112 @@
+"""A stack of the local stack that validates in its cluster, and what its Jobs leave there."""
+
+import base64
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from components.contract.published_verdict import entries
+from infra.kubernetes.api import KubernetesApi, Object, Reference
+from infra.local import paths
+from infra.local.endpoints import Endpoints
+from infra.settings import StackSettings, read_settings, stack_file
+from infra.waiting import NotYetError, wait_for
+from tests.local.flows import Deployed
+from tests.repository import STACKS
+
+STACK, FLOW = "local-pair", "depot"
+NAMESPACE, EVIDENCE = f"mirror-{FLOW}", "depot-evidence"
+VERDICT = Reference("v1", "ConfigMap", NAMESPACE, f"{FLOW}-validation")
+CRON_JOB = Reference("batch/v1", "CronJob", NAMESPACE, f"{FLOW}-validation")
+ASKED: dict[str, Any] = {
+    "image": f"registry.example.com/validation@sha256:{'0' * 64}",
+    "catchUpSeconds": 60,
+    "retries": 0,
+}
+JOB_SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Promoted:
+    """A stack that validates in its cluster, and what its promotion printed."""
+
+    stacks: Path
+    endpoints: Endpoints
+    api: KubernetesApi
+    code: int
+    printed: str
+
+    @property
+    def settings(self) -> StackSettings:
+        return read_settings(STACK, self.stacks)
+
+    @property
+    def deployed(self) -> Deployed:
+        return Deployed(self.settings, self.endpoints)
+
+    def verdict(self) -> dict[str, str]:
+        found = self.api.get(VERDICT)
+        return {} if found is None else entries(found)
+
+    def report(self) -> dict[str, Any]:
+        return dict(json.loads(self.verdict()["report.json"]))
+
+    def of_kind(self, api_version: str, kind: str) -> list[Object]:
+        return self.api.list_all(api_version, kind, namespace=NAMESPACE)
+
+    def job(self) -> Object:
+        """The Job of the stack, without those that a CronJob made."""
+        (job,) = [each for each in self.of_kind("batch/v1", "Job") if not each["metadata"].get("ownerReferences")]
+        return job
+
+    def passwords(self) -> list[str]:
+        """The values of its Secrets; at least one."""
+        found = [
+            base64.b64decode(value).decode()
+            for each in self.of_kind("v1", "Secret")
+            for key, value in each.get("data", {}).items()
+            if "password" in key
+        ]
+        assert found
+        return found
+
+    def executors(self) -> list[Object]:
+        selector = "app.kubernetes.io/component=validation-executor"
+        return self.api.list_all("v1", "Pod", namespace=NAMESPACE, label_selector=selector)
+
+    def running_executors(self, count: int) -> list[Object]:
+        """The pods of executors once so many run; raises NotYetError before."""
+        found = self.executors()
+        if len([each for each in found if each.get("status", {}).get("phase") == "Running"]) < count:
+            raise NotYetError(f"{len(found)} pods; {self.job().get('status')}")
+        return found
+
+    def end_of(self, name: str) -> str:
+        """`Complete` or `Failed`, and why."""
+
+        def ended() -> str:
+            live = self.api.get(Reference("batch/v1", "Job", NAMESPACE, name))
+            status = (live or {}).get("status", {})
+            for each in status.get("conditions", ()):
+                if each["status"] == "True" and each["type"] in ("Complete", "Failed"):
+                    return f"{each['type']} {each.get('reason', '')}"
+            raise NotYetError(str(status))
+
+        return wait_for(f"Job {name}", ended, JOB_SECONDS, interval_seconds=0.5)
+
+
+def configure(stacks: Path, **asked: Any) -> None:
+    """Ask for the job in the cluster in the stack's file."""
+    file = stack_file(STACK, STACKS)
+    config = yaml.safe_load(file.read_text())
+    config["config"]["replication:validation"] = {"inCluster": {**ASKED, **asked}}
+    stack_file(STACK, stacks).write_text(yaml.safe_dump(config))
+
+
+def log(pod: Object) -> str:
+    """What a pod has written; nothing is left of it once the pod is deleted."""
+    name: str = pod["metadata"]["name"]
+    return (paths.operator() / "pods" / NAMESPACE / name / "log").read_text()
