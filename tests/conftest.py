@@ -1,8 +1,8 @@
 """Fixtures that tests share: each process of a run has a local stack and a Spark session of its own.
 
 With `-n 3` three processes run units of tests side by side: a unit is a folder, or a file of a folder whose files share
-nothing but these fixtures. Two of the processes have a local stack, which is as many as two cores bear. The third runs
-units that need none, in the time that the others spend waiting.
+nothing but these fixtures. Two of the processes have a local stack, which is as many as two cores bear. The last one
+runs units that need none, in the time that the others spend waiting; these take what is left of them in the end.
 """
 
 import asyncio
@@ -58,20 +58,37 @@ _LONGEST = (
     "local/test_api_switch.py",
     "infra/provider/test_deployment.py",
     "local/",
+    "spark/test_standalone.py",
     "infra/operator/test_running_v1beta2.py",
     "infra/operator/test_worker_pods.py",
+    "spark/test_incremental.py",
+    "spark/test_forged_flows.py",
     "infra/operator/test_running_mirror_maker2.py",
-    "spark/",
+    "contract/test_adoption.py",
+    "model",
     "contract/",
-    "infra/local",
+    "spark/",
     "infra/",
 )
 """Beginnings of the names of units, the longest unit first."""
 
-_ON_A_STACK = ("local/", "spark/", "contract/", "infra/operator/", "infra/provider/", "infra/local")
-"""Beginnings of the names of units that start a local stack, a part of one, or Spark."""
+_SPARK_ON_A_STACK = (
+    "arriving_heartbeats changed_headers checkpoint_reading deleted_topics few_records filtered forged_flows "
+    "forged_shapes forged_starts forged_transactions heartbeats incremental kept_on_clusters movement "
+    "open_transactions quick recreated refusals short_partitions small_reads standalone submitted sync_reading "
+    "timeouts topic_settings"
+)
 
-_STACKS = 2
+_ON_A_STACK = (
+    "local/",
+    "contract/test_running_connect.py",
+    "infra/operator/test_running",
+    "infra/operator/test_worker_pods.py",
+    "infra/provider/test_deployment.py",
+    "infra/provider/test_own_process.py",
+    *(f"spark/test_{name}.py" for name in _SPARK_ON_A_STACK.split()),
+)
+"""Beginnings of the names of units whose tests ask for `endpoints`."""
 
 _workers: list[Any] = []
 
@@ -83,7 +100,7 @@ class UnitScheduling(LoadScopeScheduling):  # type: ignore[misc]
         return _unit(nodeid)
 
     def _assign_work_unit(self, node: Any) -> None:
-        if _without_stack(node.gateway.id):
+        if _without_stack(node.gateway.id, self.numnodes):
             unit = next((each for each in self.workqueue if not each.startswith(_ON_A_STACK)), None)
             if unit is None:
                 node.shutdown()
@@ -92,9 +109,9 @@ class UnitScheduling(LoadScopeScheduling):  # type: ignore[misc]
         super()._assign_work_unit(node)
 
 
-def _without_stack(worker: str) -> bool:
-    """Whether this process, such as gw2, only runs units that need no local stack."""
-    return int(worker.removeprefix("gw")) >= _STACKS
+def _without_stack(worker: str, workers: int) -> bool:
+    """Whether this process, such as gw2 of 3, only runs units that need no local stack: the last of three or more."""
+    return workers > 2 and int(worker.removeprefix("gw")) == workers - 1
 
 
 def _unit(nodeid: str) -> str:
@@ -104,8 +121,10 @@ def _unit(nodeid: str) -> str:
     return file if folder in _APART else folder
 
 
-def _place(unit: str) -> int:
-    return next((place for place, name in enumerate(_LONGEST) if unit.startswith(name)), len(_LONGEST))
+def _place(unit: str) -> tuple[bool, int]:
+    """Units on a stack come first, so that none of them waits for a process that runs anything else."""
+    longest = next((place for place, name in enumerate(_LONGEST) if unit.startswith(name)), len(_LONGEST))
+    return not unit.startswith(_ON_A_STACK), longest
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> UnitScheduling:
@@ -114,7 +133,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> UnitScheduli
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the longest units first, so that both processes end at about the same time."""
+    """Run the longest units first, so that all processes end at about the same time."""
+    asking = {_unit(item.nodeid) for item in items if "endpoints" in getattr(item, "fixturenames", ())}
+    if unknown := sorted(unit for unit in asking if not unit.startswith(_ON_A_STACK)):
+        raise pytest.UsageError(f"tests/conftest.py: _ON_A_STACK lacks {', '.join(unknown)}")
     items.sort(key=lambda item: _place(_unit(item.nodeid)))
 
 
@@ -122,7 +144,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         # A terminal's Ctrl-C would reach it beside the signal that it gets below, and interrupt its tearing down.
         os.setpgrp()
-        if _without_stack(_WORKER):
+        if _without_stack(_WORKER, int(os.environ["PYTEST_XDIST_WORKER_COUNT"])):
             # Those that wait for a stack have deadlines.
             os.nice(10)
 
