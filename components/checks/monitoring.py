@@ -6,11 +6,17 @@ from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
 from components.kafka.patterns import matches_any
 from components.render.alerts import translates
-from components.render.metrics import FAILED_TASKS, NEW_NAMES, RUNNING_TASKS, allow_list
+from components.render.metrics import (
+    FAILED_TASKS,
+    FORMS,
+    NEW_NAMES,
+    RUNNING_TASKS,
+    allow_list,
+    reports_both,
+    reports_new,
+)
 from components.topology.model import Topology
 from components.topology.workers import JmxMetrics, ReporterMetrics
-
-_FORMS = "metric.names.formats"
 
 
 def check_monitoring(topology: Topology, flows: Iterable[ExpandedFlow]) -> Iterator[Problem]:
@@ -91,11 +97,11 @@ def _check_own_rules(flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def _of_workers(flow: ExpandedFlow) -> tuple[str, ...]:
-    """The metrics that the workers' own reporter must report; those of the form `new` are among them."""
+    """The metrics that the workers' own reporter must report: also those of the form `new`, if it is the only one."""
     names = (FAILED_TASKS, RUNNING_TASKS)
     connectors = flow.settings.connectors
     configs = [connectors.source.config, *(source.config for source in connectors.sources.values())]
-    if not any("new" in str(config.get(_FORMS)) for config in configs):
+    if not any(reports_new(config) and not reports_both(config) for config in configs):
         return names
     return (*names, *NEW_NAMES)
 
@@ -103,12 +109,12 @@ def _of_workers(flow: ExpandedFlow) -> tuple[str, ...]:
 def _check_checkpoint_metrics(flow: ExpandedFlow) -> Iterator[Problem]:
     """Source: MirrorCheckpointMetrics of Kafka 4.3, one sensor for all groups of a task."""
     checkpoint = flow.settings.connectors.checkpoint
-    if checkpoint.enabled and "new" in str(checkpoint.config.get(_FORMS)):
+    if checkpoint.enabled and reports_new(checkpoint.config):
         yield Problem(
-            flow.where(f"connectors.checkpoint.config.{_FORMS}"),
+            flow.where(f"connectors.checkpoint.config.{FORMS}"),
             "checkpoint-metrics-refused",
-            f"`{_FORMS}` of the checkpoint connector is `{checkpoint.config[_FORMS]}`",
+            f"`{FORMS}` of the checkpoint connector is `{checkpoint.config[FORMS]}`",
             "Under its new names Kafka 4.3 refuses the metrics of every group of a task but the first.",
-            f"remove `{_FORMS}` from the checkpoint connector; the source connector can keep it.",
+            f"remove `{FORMS}` from the checkpoint connector; the source connector can keep it.",
             Severity.WARNING,
         )

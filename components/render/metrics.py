@@ -5,6 +5,8 @@ Both report a metric under the same name: Kafka's domain, type and attribute, su
 type is `plugins`. `tests/contract/test_metrics.py` compares the names with what Kafka registers.
 """
 
+from collections.abc import Mapping
+
 import yaml
 
 from components.flows.expansion import Shape
@@ -12,6 +14,7 @@ from components.flows.naming import config_map_name
 from components.flows.resolved import ResolvedFlow
 from components.kafka.mirror_connectors import ConnectorRole
 from components.properties.definitions import Owner, definitions
+from components.properties.values import Value
 from components.render.config_layers import Config
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
 from components.topology.workers import JmxMetrics, Metrics, ReporterMetrics
@@ -37,6 +40,8 @@ LEGACY_NAMES = {
     f"{_NEW}((record|byte|replication)_.+)": f"{_SOURCE}$1",
     f"{_NEW}(checkpoint_latency_.+)": f"{_CHECKPOINT}$1",
 }
+#: Property of source and checkpoint connectors with the forms in which they report.
+FORMS = "metric.names.formats"
 #: Patterns of whole names. The operator's own list for a KafkaConnect has no metric of MirrorMaker's.
 #: Source: Strimzi KafkaConnectCluster.DEFAULT_METRICS_ALLOW_LIST.
 ALLOW_LIST = ("kafka_connect_.*", RECORDS_LAG, "jvm_.*", "process_.*")
@@ -134,6 +139,20 @@ def _reporter(prefix: str, own: Config) -> Config:
     given = [each for each in str(own.get(f"{prefix}metric.reporters", "")).split(",") if each.strip()]
     joined = ",".join(given if _REPORTER in given else [*given, _REPORTER])
     return {f"{prefix}metric.reporters": joined, f"{prefix}prometheus.metrics.reporter.listener.enable": False}
+
+
+def reports_new(config: Mapping[str, Value]) -> bool:
+    """Whether a connector with this configuration reports under the names of the form `new`."""
+    return "new" in _forms(config)
+
+
+def reports_both(config: Mapping[str, Value]) -> bool:
+    """Whether a connector with this configuration reports each metric twice, once in each form."""
+    return {"legacy", "new"} <= _forms(config)
+
+
+def _forms(config: Mapping[str, Value]) -> set[str]:
+    return {each.strip() for each in str(config.get(FORMS, "legacy")).split(",")}
 
 
 def label_defaults(flow: ResolvedFlow, role: ConnectorRole) -> Config:

@@ -1,21 +1,28 @@
 """What the Prometheus operator and Grafana need to watch the flows of a stack: scraping, alerts, a dashboard.
 
 Every series gets the labels `stack` and `flow`, which Kafka does not know. Names of the form `new` become those of
-`legacy`, so that one alert fits both. Source: Prometheus operator, PodMonitor and PrometheusRule.
+`legacy`, so that one alert fits both; but not those of a connector that reports both, which would count twice.
+Source: Prometheus operator, PodMonitor and PrometheusRule.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from components.flows.expansion import Shape
+from components.flows.naming import connector_name, mirror_connector_name
 from components.flows.resolved import ResolvedFlow
+from components.kafka.mirror_connectors import CONNECTOR_CLASSES
 from components.render.acls import flows_without_addresses
 from components.render.alerts import alert_rule, flow_alerts, of_flow
+from components.render.config_layers import Config, values
+from components.render.connector_config import changeable_layers
 from components.render.dashboard import dashboard
 from components.render.deployments import Deployment, declared_connectors, deployments
 from components.render.exporter_alerts import exporter_alerts
+from components.render.kafka_connectors import connector_roles
 from components.render.login_alerts import explained
-from components.render.metrics import LEGACY_NAMES, RECORDS_LAG
+from components.render.metrics import LEGACY_NAMES, RECORDS_LAG, reports_both
 from components.render.pair_alerts import pair_alerts
 from components.render.planned_objects import ObjectRole, PlannedObject, manifest, with_own_labels
 from components.topology.model import Monitoring, Topology
@@ -79,16 +86,39 @@ def _in(key: str, values: list[str]) -> dict[str, Any]:
 
 def relabelings(flows: Sequence[ResolvedFlow], stack: str) -> list[Relabeling]:
     """Return what Prometheus does with each series of these workers: one name for a metric, its stack, its flow."""
-    names: list[Relabeling] = [
-        {"sourceLabels": ["__name__"], "regex": pattern, "targetLabel": "__name__", "replacement": name}
-        for pattern, name in LEGACY_NAMES.items()
-    ]
+    names = [*_legacy_names(flows)]
     # Consumers write `_` for the dots of a topic; from Kafka 4.1 on they report the real name as well (KIP-1109).
     names.append({"sourceLabels": ["__name__", "topic"], "regex": rf"{RECORDS_LAG};.*\..*", "action": "drop"})
     names.append({"targetLabel": "stack", "replacement": stack})
     if len(flows) == 1:
         return [*names, {"targetLabel": "flow", "replacement": flows[0].name}]
     return [*names, *(each for flow in flows for each in _of_flow(flow))]
+
+
+def _legacy_names(flows: Sequence[ResolvedFlow]) -> Iterator[Relabeling]:
+    """Yield how names of the form `new` become those of `legacy`."""
+    configs = {name: config for flow in flows for name, config in _configs(flow)}
+    renamed = [re.escape(name) for name, config in configs.items() if not reports_both(config)]
+    for pattern, name in LEGACY_NAMES.items():
+        if len(renamed) == len(configs):
+            yield {"sourceLabels": ["__name__"], "regex": pattern, "targetLabel": "__name__", "replacement": name}
+        elif renamed:
+            yield {
+                "sourceLabels": ["__name__", "connector"],
+                "regex": f'{pattern};"?({"|".join(renamed)})"?',
+                "targetLabel": "__name__",
+                "replacement": name,
+            }
+
+
+def _configs(flow: ResolvedFlow) -> Iterator[tuple[str, Config]]:
+    """Yield the name in Connect of each connector with metrics of its own, and what the user configures for it."""
+    mirror = flow.expanded.shape is Shape.MIRROR_MAKER2
+    for role, part in connector_roles(flow):
+        if role != "heartbeat":
+            named = mirror_connector_name(flow.settings, CONNECTOR_CLASSES[role])
+            own = named if mirror else connector_name(flow.name, flow.settings, role, part)
+            yield own, values(changeable_layers(flow.expanded, role, part))
 
 
 def _of_flow(flow: ResolvedFlow) -> Iterator[Relabeling]:

@@ -31,6 +31,8 @@ EXPORTERS = JarSet("exporters", PROGRAM.with_name("pom.xml"), "the exporters of 
 
 #: Every Kafka with the forms of its metrics' names.
 FORMS = {"3.9": ("legacy",), "4.2": ("legacy",), "4.3": ("legacy", "new")}
+#: The value of `metric.names.formats` with which Kafka 4.3 reports every metric twice.
+BOTH = "legacy,new"
 EXPORTED_BY = ("jmxPrometheusExporter", "strimziMetricsReporter")
 #: What refused the second group of a task, in place of an exporter's name.
 REFUSED = "second group"
@@ -84,7 +86,8 @@ def exported(kafka: str) -> dict[str, dict[str, Any]]:
         "prometheus.metrics.reporter.listener.enable": "false",
         "prometheus.metrics.reporter.allowlist": ",".join(ALLOW_LIST),
     }
-    asked = {"rules": jmx_rules(), "forms": FORMS[kafka], "worker": worker, "source": source}
+    forms = [*FORMS[kafka], *([BOTH] if "new" in FORMS[kafka] else [])]
+    asked = {"rules": jmx_rules(), "forms": forms, "worker": worker, "source": source}
     printed = _run(kafka, asked | {"connector": "useast->uswest.MirrorSourceConnector"})
     return {
         form: {by: _series(text) if by in EXPORTED_BY else text for by, text in said.items()}

@@ -4,17 +4,18 @@ Without it an alert on a name that nobody reports would stay silent, and look li
 """
 
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from components.flows.resolved import resolve_flows
 from components.render.deployments import deployments
-from components.render.metrics import READ
+from components.render.metrics import CHECKPOINT_LATENCY, LATENCY_MAX, READ, RECORD_COUNT
 from components.render.monitoring import Relabeling, relabelings
 from components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_flow, a_topology
-from tests.contract.exporters import EXPORTED_BY, FORMS, REFUSED, Series, exported
+from tests.contract.exporters import BOTH, EXPORTED_BY, FORMS, REFUSED, Series, exported
 
 CASES = [
     pytest.param(kafka, form, by, id=f"{kafka}-{form}-{by}")
@@ -85,6 +86,26 @@ def test_prometheus_sees_every_metric_under_one_name_with_its_flow(
     steps = relabelings(deployment.flows, "prod")
     seen = [relabelled(each, steps) for each in exported(kafka)[form][by]]
     assert {each.name for each in seen if each.labels.get("flow") == flow} >= set(READ)
+
+
+def counted(by: str, replication: dict[str, Any]) -> dict[str, int]:
+    """How many series Prometheus has of each metric that is read, if workers report it in both forms."""
+    (deployment,) = deployments(resolve_flows(parse_topology(a_topology(replication, clusters=CLUSTERS)), None, {}))
+    steps = relabelings(deployment.flows, "prod")
+    seen = Counter(relabelled(each, steps).name for each in exported("4.3")[BOTH][by])
+    return {name: seen[name] for name in (RECORD_COUNT, LATENCY_MAX, CHECKPOINT_LATENCY)}
+
+
+@pytest.mark.parametrize("by", EXPORTED_BY)
+@pytest.mark.parametrize("replication", [a_flow(), {**a_flow(), "kind": "mirrorMaker2"}], ids=["flow", "mirror"])
+def test_a_metric_in_both_forms_is_counted_once(by: str, replication: dict[str, Any]) -> None:
+    """Each sum of an alert or a panel would be twice what it is. Checkpoints have a series for each of two groups."""
+    once = {RECORD_COUNT: 1, LATENCY_MAX: 1, CHECKPOINT_LATENCY: 2}
+    assert counted(by, replication) == {RECORD_COUNT: 2, LATENCY_MAX: 2, CHECKPOINT_LATENCY: 3}, (
+        "Kafka reports it twice"
+    )
+    config = {"config": {"metric.names.formats": "legacy, new"}}
+    assert counted(by, {**replication, "connectors": {"source": config, "checkpoint": config}}) == once
 
 
 def relabelled(series: Series, steps: list[Relabeling]) -> Series:

@@ -7,6 +7,7 @@ import pulumi
 import pytest
 
 from components import Monitoring, MonitoringArgs, ReplicationError
+from components.checks import check_topology
 from components.flows.resolved import resolve_flows
 from components.render.monitoring import monitoring_objects, relabelings
 from components.render.planned_objects import Manifest
@@ -261,3 +262,50 @@ def test_the_component_refuses_flows_that_report_nothing() -> None:
 
 def _discard(component: pulumi.ComponentResource) -> None:
     del component
+
+
+def legacy_name(name: str, connector: str, **flow: Any) -> str:
+    """The name that Prometheus keeps for a metric that the connector reports."""
+    for step in relabelings(resolve_flows(topology(**flow), None, {}), "prod"):
+        if step.get("targetLabel") == "__name__":
+            labels = {"__name__": name, "connector": connector}
+            given = ";".join(labels[each] for each in step["sourceLabels"])
+            if found := re.fullmatch(step["regex"], given):
+                return str(found.expand(step["replacement"].replace("$1", r"\1")))
+    return name
+
+
+NEW, LEGACY = "kafka_connect_plugins_record_count", "kafka_connect_mirror_mirrorsourceconnector_record_count"
+FORMS = {"legacy": "legacy", "new": "new", "both": "new,legacy"}
+
+
+@pytest.mark.parametrize(("of_bulk", "name"), [("legacy", LEGACY), ("new", LEGACY), ("both", NEW)])
+def test_each_source_connector_has_one_series_of_a_metric_whatever_the_others_report(of_bulk: str, name: str) -> None:
+    """Only that of both forms keeps the new name, and is counted by its legacy one."""
+    sources = {
+        "fast": {"topics": ["orders"], "config": {"metric.names.formats": "legacy,new"}},
+        "bulk": {"topics": ["archive"], "config": {"metric.names.formats": FORMS[of_bulk]}},
+    }
+    flow = {"topics": ["orders", "archive"], "connectors": {"sources": sources}}
+    assert legacy_name(NEW, "orders-source-fast", **flow) == NEW
+    assert legacy_name(NEW, "orders-source-bulk", **flow) == name
+    assert legacy_name(NEW, '"orders-source-bulk"', **flow) == name
+    assert legacy_name(LEGACY, "orders-source-fast", **flow) == LEGACY
+
+
+def test_a_mirror_that_reports_both_forms_is_told_from_its_checkpoints() -> None:
+    flow = {"kind": "mirrorMaker2", "connectors": {"source": {"config": {"metric.names.formats": "legacy,new"}}}}
+    assert legacy_name(NEW, '"useast->uswest.MirrorSourceConnector"', **flow) == NEW
+    checkpoints = "kafka_connect_plugins_checkpoint_latency_ms"
+    of_legacy = "kafka_connect_mirror_mirrorcheckpointconnector_checkpoint_latency_ms"
+    assert legacy_name(checkpoints, '"useast->uswest.MirrorCheckpointConnector"', **flow) == of_legacy
+
+
+@pytest.mark.parametrize(("forms", "found"), [("legacy", False), ("new", True), ("legacy,new", False)])
+def test_an_allow_list_needs_the_new_names_only_if_there_are_no_others(forms: str, found: bool) -> None:
+    listed = {"type": "strimziMetricsReporter", "allowList": ["kafka_connect_(connect|mirror)_.*"]}
+    asked = topology(
+        connect={"metrics": listed, "version": "4.3.0"},
+        connectors={"source": {"config": {"metric.names.formats": forms}}},
+    )
+    assert ("metrics-left-out" in {each.code for each in check_topology(asked)}) == found
