@@ -46,8 +46,11 @@ from spark.sessions import SessionOptions, Spark, session, spark_jvm
 
 _OTHER_RUN_SECONDS = 3600
 _TEAR_DOWN_SECONDS = 300
-_APART = {"local", "spark", "infra/operator", "infra/provider", "contract"}
+_APART = {"local", "spark", "infra/operator", "infra/provider"}
 """Folders of which each file is a unit."""
+
+_ALONE = {"contract/test_running_connect.py"}
+"""Files that are a unit of their own, although the rest of their folder is one: that shares three API servers."""
 
 _LONGEST = (
     "local/example",
@@ -64,9 +67,8 @@ _LONGEST = (
     "spark/test_incremental.py",
     "spark/test_forged_flows.py",
     "infra/operator/test_running_mirror_maker2.py",
-    "contract/test_adoption.py",
+    "contract",
     "model",
-    "contract/",
     "spark/",
     "infra/",
 )
@@ -118,7 +120,7 @@ def _unit(nodeid: str) -> str:
     """The file of a test, or its folder if the tests of the folder share more."""
     file = nodeid.split("::")[0].removeprefix("tests/")
     folder = file.rpartition("/")[0]
-    return file if folder in _APART else folder
+    return file if folder in _APART or file in _ALONE else folder
 
 
 def _place(unit: str) -> tuple[bool, int]:
