@@ -76,8 +76,8 @@ class OpenFlow:
     def read_uncommitted(self, cluster: Cluster, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
         return self.read(cluster, ranges, "read_uncommitted")
 
-    def digests(self, records: DataFrame, side: str) -> DataFrame:
-        """`transforms.digests` of one side's records, with the topics named as on the source."""
+    def digests(self, records: DataFrame, side: str, *, own_names: bool = False) -> DataFrame:
+        """`transforms.digests` of one side's records, with the topics named as on the source, unless `own_names`."""
         return transforms.digests(
             records,
             side,
@@ -86,6 +86,7 @@ class OpenFlow:
             self.policy.prefixed_ending,
             self.parameters.changed_headers,
             self.parameters.drops,
+            own_names=own_names,
         )
 
     def replicated_partitions(self) -> list[TopicPartition]:

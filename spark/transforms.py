@@ -1,6 +1,7 @@
 """Transforms from one frame to one frame. The results that checks collect are small enough for the driver."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -37,9 +38,11 @@ def digests(
     prefixed: str = "",
     changed_headers: Sequence[str] = (),
     drops: Sequence[DropsParameters] = (),
+    *,
+    own_names: bool = False,
 ) -> DataFrame:
-    """Records as side, role (see `guards`), topic (the source's name), partition, offset, time_ms, digest, key_digest
-    (null without a key) and tombstone (whether there is no value).
+    """Records as side, role (see `guards`), topic (the source's name; with `own_names` that of the cluster), partition,
+    offset, time_ms, digest, key_digest (null without a key) and tombstone (whether there is no value).
 
     On the target, topics that end in `prefixed` have `prefix` before the source's name. `changed_headers` are not
     compared, nor is any record that a filter `drops`.
@@ -50,7 +53,7 @@ def digests(
     return records.withColumn("compared", headers).select(
         F.lit(side).alias("side"),
         _role(side, guard, drops, prefix, prefixed).alias("role"),
-        (_source_topic(prefix, prefixed) if side == TARGET else F.col("topic")).alias("topic"),
+        (_source_topic(prefix, prefixed) if side == TARGET and not own_names else F.col("topic")).alias("topic"),
         *columns,
         record_digest(F.col("compared")).alias("digest"),
         F.when(F.col("key").isNotNull(), F.xxhash64("key")).alias("key_digest"),
@@ -87,8 +90,17 @@ def _source_topic(prefix: str, prefixed: str) -> Column:
     return F.when(topic.endswith(prefixed), stripped).otherwise(topic) if prefixed else stripped
 
 
+def sums_by_side(digests: Mapping[str, DataFrame]) -> DataFrame:
+    """The `partition_sums` of each side, with the column side.
+
+    Each side is added up apart: with the side in the key of each record, the sums cost half as much again.
+    """
+    found = [partition_sums(each).withColumn("side", F.lit(side)) for side, each in digests.items()]
+    return reduce(DataFrame.unionByName, found)
+
+
 def partition_sums(digests: DataFrame) -> DataFrame:
-    """Count and order-free digest of every partition: columns records, low, high; key side, topic, partition.
+    """Count and order-free digest of every partition of one side: columns records, low, high; key topic, partition.
 
     The digest is the sum of the records' digests, kept as sums of 32-bit halves, which 2^31 records cannot overflow.
     low_placed and high_placed add up each half times the record's offset, both modulo PLACED_MODULUS, and first is the
@@ -103,7 +115,7 @@ def partition_sums(digests: DataFrame) -> DataFrame:
     offset = F.when(compared, F.col("offset"))
     return (
         digests.select(
-            *("side", "topic", "partition", "role"),
+            *("topic", "partition", "role"),
             low.alias("low"),
             high.alias("high"),
             F.when(aside, low_half).otherwise(0).alias("low_aside"),
@@ -113,7 +125,7 @@ def partition_sums(digests: DataFrame) -> DataFrame:
             _placed(low, offset).alias("low_placed"),
             _placed(high, offset).alias("high_placed"),
         )
-        .groupBy("side", "topic", "partition")
+        .groupBy("topic", "partition")
         .agg(
             F.count(F.when(compared, 1)).alias("records"),
             F.sum("low").alias("low"),
@@ -133,9 +145,12 @@ def partition_sums(digests: DataFrame) -> DataFrame:
 
 
 def _placed(half: Column, offset: Column) -> Column:
-    """A half of a digest times an offset, modulo PLACED_MODULUS; null without an offset."""
+    """A half of a digest times an offset, modulo PLACED_MODULUS; null without an offset.
+
+    32 bits times 31 bits fit a bigint.
+    """
     modulus = F.lit(PLACED_MODULUS)
-    return (half % modulus) * (offset % modulus) % modulus
+    return half * (offset % modulus) % modulus
 
 
 def returned(digests: DataFrame, seen: DataFrame) -> DataFrame:

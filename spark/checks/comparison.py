@@ -10,9 +10,10 @@ from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark import pairing, readers, transforms
 from spark.checks.beginnings import known_starts, owed_ends, without_start
+from spark.checks.both_sides import both_clusters, both_sides
 from spark.checks.causes import by_newest, made_anew, times_sent_again, with_expired, with_late, with_replaced
 from spark.checks.evidence import OVERLAP
-from spark.checks.first_pass import STILL_SECONDS, FirstPass, both_clusters, both_sides, logs_on_target
+from spark.checks.first_pass import STILL_SECONDS, FirstPass, logs_on_target
 from spark.checks.meanings import Difference, Sides
 from spark.checks.open_transactions import settled, unread
 from spark.checks.translation import SyncHistory

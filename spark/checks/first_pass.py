@@ -13,24 +13,19 @@ Source records after the first end may still be on their way: that they are miss
 
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
-
-from pyspark.sql import DataFrame
 
 from components.contract.evidence import Proven
 from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark import readers, transforms
 from spark.checks.beginnings import arrived
+from spark.checks.both_sides import sums_of_both
 from spark.checks.evidence import NOTHING_EARLIER, Earlier, still_hold
-from spark.checks.few_records import BySide, LeftToSparkError, Ranges, are_few, sums_of_few
 from spark.checks.open_transactions import settled
 from spark.checks.sums import Sums, same_places
 from spark.checks.topic_identity import topics_now
 from spark.checks.translation import SyncHistory
-from spark.estimates import estimates
 from spark.flows import OpenFlow
 from spark.guards import SOURCE, TARGET
 from spark.waiting import wait_until
@@ -180,38 +175,8 @@ def _read(
     flow.progress(
         f"{flow.name}: comparing {numbered(len(partitions), 'partition[|s]')}, about {numbered(records, 'record[|s]')}"
     )
-    found = {side: dict.fromkeys(partitions, Sums()) | sums for side, sums in _sums(flow, read, there).items()}
+    found = {side: dict.fromkeys(partitions, Sums()) | sums for side, sums in sums_of_both(flow, read, there).items()}
     return _Read(read, found[SOURCE], found[TARGET])
-
-
-def _sums(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
-    """The sums of both sides by source partition, as `target` is; none for what holds no record."""
-    if not flow.spark.running and are_few(flow.parameters, source, target):
-        with suppress(LeftToSparkError):
-            return sums_of_few(flow, source, target)
-    frame = transforms.partition_sums(both_sides(flow, source, target))
-    found: BySide = {SOURCE: {}, TARGET: {}}
-    with estimates(
-        flow.spark.session, flow.progress, f"{flow.name}: comparing {numbered(len(source), 'partition[|s]')}"
-    ):
-        rows = readers.rows(frame, both_clusters(flow), "reading the records of both sides")
-    for row in rows:
-        found[row.side][TopicPartition(row.topic, row.partition)] = Sums(
-            row.records,
-            row.low,
-            row.high,
-            row.aside,
-            row.looped,
-            row.oldest_ms,
-            row.newest_ms,
-            row.low_placed,
-            row.high_placed,
-            row.first,
-            row.low_aside,
-            row.high_aside,
-            row.filtered,
-        )
-    return found
 
 
 def _read_further(
@@ -232,18 +197,6 @@ def _read_further(
 def read_as_far(source: OffsetRange, target: OffsetRange, source_end: int) -> OffsetRange:
     """The source's log up to as many offsets as the target has; the source ends at `source_end` now."""
     return OffsetRange(source.start, max(source.end, min(source_end, source.start + target.size)))
-
-
-def both_sides(
-    flow: OpenFlow,
-    source_logs: Mapping[TopicPartition, OffsetRange],
-    target_logs: Mapping[TopicPartition, OffsetRange],
-) -> DataFrame:
-    """The digests of both sides' records in one frame, so that one Spark job reads them. `target_logs` is by source
-    partition."""
-    remote = {flow.policy.remote_partition(each): offsets for each, offsets in target_logs.items()}
-    source = flow.digests(flow.read(flow.source, source_logs), SOURCE)
-    return source.unionByName(flow.digests(flow.read(flow.target, remote), TARGET))
 
 
 def wait_while_moving(
@@ -282,7 +235,3 @@ def logs_on_target(flow: OpenFlow, partitions: list[TopicPartition]) -> dict[Top
     remote = flow.policy.remote_partition
     logs = flow.target.offsets([remote(each) for each in partitions])
     return {each: logs[remote(each)] for each in partitions}
-
-
-def both_clusters(flow: OpenFlow) -> str:
-    return f"{flow.source.where} and {flow.target.where}"

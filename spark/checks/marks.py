@@ -7,7 +7,8 @@ from components.contract.report import SAMPLES, Finding, Severity
 from components.contract.wording import numbered
 from components.kafka.positions import TopicPartition
 from spark import readers
-from spark.checks.first_pass import FirstPass, both_clusters, both_sides
+from spark.checks.both_sides import both_clusters, both_sides
+from spark.checks.first_pass import FirstPass
 from spark.checks.meanings import Difference
 from spark.checks.words import Meaning
 from spark.flows import OpenFlow

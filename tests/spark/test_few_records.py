@@ -97,7 +97,7 @@ def two_logs(draw: random.Random, scene: int, *, guarded: bool) -> dict[str, lis
 def of_spark(
     spark: SparkSession, logs: Mapping[str, Sequence[KafkaRecord]], guard: GuardParameters | None, apart: Sequence[str]
 ) -> BySide:
-    frames = []
+    frames = {}
     for side, records in logs.items():
         rows = [
             (each.key, each.value, *each.partition, each.offset, BEGAN + timedelta(milliseconds=each.time_ms),
@@ -105,9 +105,9 @@ def of_spark(
             for each in records
         ]  # fmt: skip
         frame = spark.createDataFrame(rows, _RECORDS)
-        frames.append(transforms.digests(frame, side, "", guard, changed_headers=apart))
+        frames[side] = transforms.digests(frame, side, "", guard, changed_headers=apart)
     found: BySide = {SOURCE: {}, TARGET: {}}
-    for row in transforms.partition_sums(frames[0].unionByName(frames[1])).collect():
+    for row in transforms.sums_by_side(frames).collect():
         values = row.asDict()
         side, place = values.pop("side"), TopicPartition(values.pop("topic"), values.pop("partition"))
         found[side][place] = Sums(**values)

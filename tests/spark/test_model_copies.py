@@ -15,6 +15,7 @@ from spark.transforms import PLACED_MODULUS
 from tests.model import pair_machine
 from tests.model.logs import APART_MS, Log, by_key, differences, digest, is_tombstone, key_of, sums
 from tests.model.pair_machine import MARKS, OTHER, REGIONS, Pair
+from tests.spark.summed import sums_of_sides
 
 SCENES = 300
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -72,7 +73,7 @@ def test_the_machine_of_records_compares_as_spark_does(spark: SparkSession) -> N
     pairs = pairing.paired(frame)
     compared = kinds_of(pairing.differences(pairs, judged).unionByName(pairing.reordered(pairs)).collect())
     newest = kinds_of(newest_by_key(frame, judged).collect())
-    summed = {(row.side, row.partition): row for row in transforms.partition_sums(frame).collect()}
+    summed = {(row.side, row.partition): row for row in sums_of_sides(frame)}
     assert {kind for each in compared.values() for kind in each} == {
         *("missing", "missing-head", "missing-hole", "missing-tail"),
         *("duplicated", "extra", "extra-head", "reordered"),

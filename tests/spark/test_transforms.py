@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark import pairing, transforms
 from spark.checks.sums import Sums, same_places
 from spark.guards import SOURCE, TARGET
+from tests.spark.summed import sums_of_sides
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 _RECORDS = (
@@ -80,9 +81,9 @@ def digests(spark: SparkSession, source: list[tuple[int, int]], target: list[tup
 def test_sums_ignore_the_order_and_count_every_copy(spark: SparkSession) -> None:
     big = -(2**63)
     frame = digests(spark, [(0, 5), (1, -1), (2, big)], [(7, big), (8, 5), (9, -1)])
-    source, target = sorted(transforms.partition_sums(frame).collect(), key=lambda row: str(row.side))
+    source, target = sums_of_sides(frame)
     assert (source.records, source.low, source.high) == (target.records, target.low, target.high)
-    twice = transforms.partition_sums(digests(spark, [(0, 5), (1, 5)], [(0, 5), (1, 6)])).collect()
+    twice = sums_of_sides(digests(spark, [(0, 5), (1, 5)], [(0, 5), (1, 6)]))
     assert len({(row.low, row.high) for row in twice}) == 2
 
 
@@ -111,7 +112,7 @@ def test_the_places_of_equal_records_show_their_order(spark: SparkSession) -> No
     big = -(2**63)
     there, turned = [(7, big), (8, -1), (9, 5)], [(7, 5), (8, -1), (9, big)]
     for target, same in ((there, True), (turned, False)):
-        rows = transforms.partition_sums(digests(spark, [(0, big), (1, -1), (2, 5)], target)).collect()
+        rows = sums_of_sides(digests(spark, [(0, big), (1, -1), (2, 5)], target))
         by_side = {
             row.side: Sums(row.records, row.low, row.high, 0, 0, 0, 0, row.low_placed, row.high_placed, row.first)
             for row in rows
@@ -209,7 +210,7 @@ def test_the_times_of_a_side_are_those_of_its_compared_records(spark: SparkSessi
     frame = digests(spark, [(3, 5), (4, 6)], []).selectExpr(
         "* except (role)", "if(offset = 3, 'aside', 'compared') as role"
     )
-    (row,) = transforms.partition_sums(frame).collect()
+    (row,) = sums_of_sides(frame)
     assert (row.oldest_ms, row.newest_ms) == (40, 40)
 
 
