@@ -27,7 +27,8 @@ _SPLIT_FROM_RECORDS = 50_000
 #: At most this many offsets in a task, so that a long read can say how much of it is done.
 _RECORDS_IN_A_TASK = 250_000
 _CONSUMER = {
-    "kafka.max.poll.records": "4000",
+    # After each poll Spark asks the broker twice for the ends of the partition, and reads nothing meanwhile.
+    "kafka.max.poll.records": "10000",
     "kafka.max.partition.fetch.bytes": str(8 * 1024 * 1024),
     "kafka.receive.buffer.bytes": str(1024 * 1024),
 }

@@ -19,10 +19,10 @@ from spark.transforms import PLACED_MODULUS
 
 Ranges = Mapping[TopicPartition, OffsetRange]
 BySide = dict[str, dict[TopicPartition, Sums]]
-#: Of both sides. To read and add them up takes a third of the time in which Spark starts and plans its first query.
-AT_MOST_RECORDS = 250_000
+#: Of both sides. To read and add them up takes two thirds of the time in which Spark starts and plans its first query.
+AT_MOST_RECORDS = 500_000
 #: Of keys, values and headers of a side: they cross from the JVM to Python as text.
-AT_MOST_BYTES = 48 * 1024 * 1024
+AT_MOST_BYTES = 64 * 1024 * 1024
 _LOW_HALF = 0xFFFFFFFF
 _NOT_UTF_8 = "\N{REPLACEMENT CHARACTER}"
 

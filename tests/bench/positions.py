@@ -1,4 +1,4 @@
-"""`make bench`: what exact positions cost: 1,000 groups in each of 100 partitions, read from two brokers.
+"""`make bench`: what exact positions cost: 1,000 groups in each of 100 partitions, and half of each, from two brokers.
 
 The brokers are those of librdkafka, in processes of their own, so time and memory are those of reading and comparing.
 Nothing is asserted about time.
@@ -8,6 +8,7 @@ import multiprocessing
 import random
 import resource
 import time
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from components.kafka.exact_positions import PartitionPositions
@@ -31,30 +32,57 @@ class Reader(KafkaReader):
         return time_ms - FIRST_MS
 
 
+@dataclass(frozen=True)
+class Cost:
+    """Positions that were found, records read, seconds of the processor, and MiB more at the peak."""
+
+    positions: int
+    records: int
+    processor: float
+    peak_mib: float
+
+
 def main() -> None:
-    topics = [f"orders-{number}" for number in range(PARTITIONS)]
+    shapes = ((GROUPS, PARTITIONS), (GROUPS // 2, PARTITIONS), (GROUPS, PARTITIONS // 2))
+    costs = [_alone(*shape) for shape in shapes]
+    whole = costs[0]
+    for (groups, partitions), cost in zip(shapes, costs, strict=True):
+        print(
+            f"{groups} groups in {partitions} partitions, {cost.positions} positions: {cost.processor:.1f} s of "
+            f"processor time, {cost.records} records read, {cost.peak_mib:.0f} MiB more at the peak; beside it, "
+            f"{GROUPS} in {PARTITIONS} take {whole.processor / cost.processor:.2f} times the time, "
+            f"{whole.records / cost.records:.2f} times the records and {whole.peak_mib / cost.peak_mib:.2f} times the "
+            "memory"
+        )
+
+
+def _alone(groups: int, partitions: int) -> Cost:
+    """What it costs in a process of its own, whose peak is that of this shape."""
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.Process(target=_measured, args=(theirs, groups, partitions))
+    process.start()
+    cost: Cost = ours.recv()
+    process.join()
+    return cost
+
+
+def _measured(pipe: Connection, groups: int, partitions: int) -> None:
+    topics = [f"orders-{number}" for number in range(partitions)]
     once = list(range(RECORDS))
     twice = [*once[: RECORDS // 2], *once[RECORDS // 2 - SENT_AGAIN :]]
     source = _serving(topics, once)
     target = _serving([f"useast.{topic}" for topic in topics], twice)
     chance = random.Random(1)
     committed = {
-        TopicPartition(topic, 0): {chance.randrange(RECORDS) for _ in range(GROUPS)} | {0, RECORDS} for topic in topics
+        TopicPartition(topic, 0): {chance.randrange(RECORDS) for _ in range(groups)} | {0, RECORDS} for topic in topics
     }
-    before, began, worked = _peak_mib(), time.monotonic(), time.process_time()
+    before, worked = _peak_mib(), time.process_time()
     readers = Reader("useast", source), Reader("uswest", target)
     found = read_positions(flow_parameters(a_resolved_flow()), *readers, committed, lambda _: None)
-    seconds, processor = time.monotonic() - began, time.process_time() - worked
     walks = [each for each in found.values() if isinstance(each, PartitionPositions)]
-    assert len(walks) == PARTITIONS
-    positions, read = (
-        sum(map(len, committed.values())),
-        sum(each.source_records + each.target_records for each in walks),
-    )
-    print(
-        f"{positions} positions of {GROUPS} groups in {PARTITIONS} partitions: {seconds:.0f} s, {processor:.0f} s of "
-        f"processor time, {read} records read, {_peak_mib() - before:.0f} MiB more at the peak"
-    )
+    assert len(walks) == partitions
+    read = sum(each.source_records + each.target_records for each in walks)
+    pipe.send(Cost(sum(map(len, committed.values())), read, time.process_time() - worked, _peak_mib() - before))
 
 
 def _serving(topics: list[str], numbers: list[int]) -> ClientConfig:

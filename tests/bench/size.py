@@ -8,6 +8,9 @@
 
 Nothing is asserted about time: seconds of processors and the machine's load are printed beside the ratios. Flows are
 forged, so nothing of Connect runs beside the job.
+
+The local stack's brokers start quickly because their JVM has the first compiler only; they then need several times the
+processor time for TLS. With `--compiled`, they run as brokers do elsewhere.
 """
 
 import argparse
@@ -17,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from kubernetes import client, config
@@ -27,6 +31,7 @@ from infra.local import stack
 from infra.local.build import artifacts
 from infra.local.endpoints import Endpoints, endpoints_of
 from infra.local.parts.kafka import KAFKA_PARTS
+from infra.local.parts.part import Launch, Part, Site
 from tests.bench import size_page
 from tests.bench.size_fill import Large, Wide
 from tests.bench.size_perf import perf_test
@@ -45,7 +50,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     console = Console()
     try:
-        with brokers(console) as endpoints:
+        with brokers(console, compiled=arguments.compiled) as endpoints:
             bench = Bench(endpoints, artifacts.ensure(console), console)
             run_id = f"{int(time.time()) % 100_000}"
             if {"long", "depths", "workers"} & set(arguments.shows):
@@ -69,20 +74,30 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("--bytes", type=int, default=200, help="of each of them (default: 200)")
     arguments.add_argument("--partitions", type=int, default=2_000, help="of a wide flow (default: 2,000)")
     arguments.add_argument("--groups", type=int, default=500, help="of a wide flow (default: 500)")
+    arguments.add_argument("--compiled", action="store_true", help="brokers with both compilers of the JVM")
     return arguments
 
 
 @contextmanager
-def brokers(console: Console) -> Iterator[Endpoints]:
+def brokers(console: Console, *, compiled: bool) -> Iterator[Endpoints]:
     """An API server, which keeps published verdicts, and two brokers; with all their data they are gone at the end."""
+    parts = [_compiled(each) for each in KAFKA_PARTS] if compiled else KAFKA_PARTS
     try:
-        endpoints = endpoints_of(stack.start(console, (*stack.CONTROL_PLANE, *KAFKA_PARTS)))
+        endpoints = endpoints_of(stack.start(console, (*stack.CONTROL_PLANE, *parts)))
         core = client.CoreV1Api(config.new_client_from_config(str(endpoints.kubeconfig)))  # type: ignore[no-untyped-call]
         named = client.V1Namespace(metadata=client.V1ObjectMeta(name=NAMESPACE))
         core.create_namespace(named, _request_timeout=_CALL_SECONDS)
         yield endpoints
     finally:
         stack.down(Console(quiet=True), purge=True)
+
+
+def _compiled(part: Part) -> Part:
+    def prepare(site: Site) -> Launch:
+        launch = part.prepare(site)
+        return replace(launch, command=tuple(each for each in launch.command if each != "-XX:TieredStopAtLevel=1"))
+
+    return replace(part, prepare=prepare)
 
 
 def long(bench: Bench, name: str, arguments: argparse.Namespace) -> None:
@@ -104,6 +119,8 @@ def long(bench: Bench, name: str, arguments: argparse.Namespace) -> None:
             rates.append(perf_test(flow.scene.target, flow.scene.remote(name), flow.records, bench))
     size_page.print_long(bench.console, rates, costs)
     if "depths" in arguments.shows:
+        # Takes in what arrived while the full one ran.
+        bench.validated(flow.scene, ["--depth", "incremental", "--publish"])
         flow.grow(arguments.records // 100)
         costs["incremental"] = bench.validated(flow.scene, ["--depth", "incremental"])
         size_page.print_depths(bench.console, costs)
@@ -115,10 +132,14 @@ def long(bench: Bench, name: str, arguments: argparse.Namespace) -> None:
 
 
 def wide(bench: Bench, name: str, arguments: argparse.Namespace) -> None:
-    flow = Wide(Scene(bench.endpoints, name), arguments.partitions, arguments.groups)
-    bench.console.print(f"writing {arguments.partitions:,} partitions and {arguments.groups:,} groups to both sides")
-    flow.fill()
-    costs = {depth: bench.validated(flow.scene, ["--depth", depth]) for depth in ("full", "quick")}
+    """A flow of half as many partitions and groups, and then all of them."""
+    costs: dict[str, Cost] = {}
+    for size, share in {"half": 2, "all": 1}.items():
+        partitions, groups = arguments.partitions // share, arguments.groups // share
+        flow = Wide(Scene(bench.endpoints, f"{name}-{size}"), partitions, groups)
+        bench.console.print(f"writing {partitions:,} partitions and {groups:,} groups to both sides")
+        flow.fill()
+        costs |= {f"{size} {depth}": bench.validated(flow.scene, ["--depth", depth]) for depth in ("full", "quick")}
     size_page.print_wide(bench.console, arguments.partitions, arguments.groups, costs)
 
 

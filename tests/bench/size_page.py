@@ -61,9 +61,15 @@ def print_workers(console: Console, one: Cost, two: Cost) -> None:
 
 
 def print_wide(console: Console, partitions: int, groups: int, costs: Mapping[str, Cost]) -> None:
-    console.print(f"{partitions:,} partitions, {groups:,} groups, a driver of {DRIVER_MEMORY}")
+    console.print(f"{partitions:,} partitions, {groups:,} groups, a driver of {DRIVER_MEMORY}; and half of each")
+    shown = table("All beside half", "depth", "seconds", "processor seconds", "peak memory")
+    for depth in ("full", "quick"):
+        half, whole = costs[f"half {depth}"], costs[f"all {depth}"]
+        ratios = whole.seconds / half.seconds, whole.processor / half.processor, whole.peak_mib / half.peak_mib
+        shown.add_row(depth, *(f"{ratio:.2f}" for ratio in ratios))
+    console.print(shown)
     _costs(console, costs)
-    _steps(console, costs["full"])
+    _steps(console, costs["all full"])
 
 
 def print_example(console: Console, costs: Sequence[Cost]) -> None:
