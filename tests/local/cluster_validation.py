@@ -47,6 +47,13 @@ class Promoted:
     def deployed(self) -> Deployed:
         return Deployed(self.settings, self.endpoints)
 
+    def edit_flow(self, **changes: Any) -> None:
+        """Change the flow in the stack's topology."""
+        file = self.stacks / "topologies" / f"{STACK}.yaml"
+        topology = yaml.safe_load(file.read_text())
+        topology["replications"][FLOW] |= changes
+        file.write_text(yaml.safe_dump(topology))
+
     def verdict(self) -> dict[str, str]:
         found = self.api.get(VERDICT)
         return {} if found is None else entries(found)
