@@ -40,9 +40,9 @@ $(READY): requirements.txt pyproject.toml
 demo: $(READY)
 	@$(BIN)/replicate local demo
 
-# Two processes with a local stack each, because their tests mostly wait, and one for tests that need none.
+# Three processes with a local stack each, because their tests mostly wait, and one for tests that need none.
 test: $(READY)
-	$(BIN)/python -m pytest -v -n 3 --durations=40
+	$(BIN)/python -m pytest -v -n 4 --durations=40
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -1,8 +1,8 @@
 """Fixtures that tests share: each process of a run has a local stack and a Spark session of its own.
 
-With `-n 3` three processes run units of tests side by side: a unit is a folder, or a file of a folder whose files share
-nothing but these fixtures. Two of the processes have a local stack, which is as many as two cores bear. The last one
-runs units that need none, in the time that the others spend waiting; these take what is left of them in the end.
+With `-n 4` four processes run units of tests side by side: a unit is a folder, or a file of a folder whose files share
+nothing but these fixtures. Three of the processes have a local stack: they mostly wait. The last one runs units that
+need none; the others take what is left of them in the end.
 """
 
 import asyncio
