@@ -9,11 +9,12 @@ from components.flows.expansion import ExpandedFlow, expand
 from components.flows.naming import validation_run_name
 from components.flows.resolved import ResolvedFlow
 from components.properties.definitions import nearest
+from components.render.executor_pods import executor_settings
 from components.render.planned_objects import PlannedObject
 from components.render.validation_jobs import validation_objects
 from components.topology.in_cluster import IMAGE_BY_DIGEST, InCluster
 from components.topology.parsing import parse_model
-from infra.job_settings import IN_CLUSTER, WHERE, spark_settings
+from infra.job_settings import IN_CLUSTER, WHERE, spark_problems, spark_settings
 from infra.schedules import known_time_zones, why_no_schedule
 from infra.settings import StackSettings
 
@@ -22,8 +23,17 @@ _WHERE = f"{WHERE}.{IN_CLUSTER}"
 _LONGEST_CRON_JOB = 52
 #: The heap of the job's driver without a setting, in spark/sessions.py, and what its JVM and Python need beside it.
 _HEAP, _BESIDE_HEAP = "1g", 384 * 1024**2
-#: Spark starts no executor with less: one and a half times what it keeps for itself. Source: UnifiedMemoryManager.
-_SMALLEST_EXECUTOR = 450 * 1024**2
+#: An executor ends at once if its JVM has less than 450 MiB, one and a half times what Spark keeps for itself. Of a
+#: heap of 450 MiB it has 400 to 450, as its collector wants; of this one at least 455. Source: UnifiedMemoryManager.
+_SMALLEST_EXECUTOR = 512 * 1024**2
+#: What sets for executors what Spark calls so. The job sets the others itself.
+_KEYS_OF_EXECUTORS = {
+    "spark.executor.instances": "executors.instances",
+    "spark.executor.cores": "executors.cores",
+    "spark.executor.memory": "executors.memory",
+    "spark.kubernetes.executor.request.cores": "executors.cpu",
+    "spark.kubernetes.container.image": "image",
+}
 _SIZE = re.compile(r"([0-9.]+)(.*)")
 _UNITS = {
     "": 1.0,
@@ -76,8 +86,11 @@ def in_cluster_problems(settings: StackSettings) -> Iterator[Problem]:
     yield from _image(asked)
     yield from _when(asked)
     yield from _requests(asked)
-    yield from _memory(asked, spark_settings(validation).driver_memory or _HEAP)
     yield from _executors(asked)
+    if not any(spark_problems(validation)):
+        spark = spark_settings(validation)
+        yield from _memory(asked, spark.driver_memory or _HEAP)
+        yield from _replaced_settings(asked, spark.conf)
     for flow in expand(settings.topology):
         yield from _name(flow)
 
@@ -157,8 +170,21 @@ def _executors(asked: InCluster) -> Iterator[Problem]:
             f"{_WHERE}.executors.memory",
             "out-of-range",
             f"`memory` is {asked.executors.memory}",
-            "Spark starts no executor with a heap of less than 450 MiB.",
+            "Its JVM keeps a part for itself, and an executor with less than 450 MiB left ends at once.",
             "set it to `512m` or more.",
+        )
+
+
+def _replaced_settings(asked: InCluster, conf: Mapping[str, str]) -> Iterator[Problem]:
+    settings = {} if asked.executors is None else executor_settings("", asked.image, asked.executors)
+    for key in (each for each in conf if each in settings):
+        own = _KEYS_OF_EXECUTORS.get(key)
+        yield Problem(
+            f"{WHERE}.spark.conf",
+            "bad-spark-setting",
+            f"`{key}` is `{conf[key]}`, and `{IN_CLUSTER}.executors` replaces it",
+            "The job in the cluster would run with another value than this one.",
+            f"remove it; use `{IN_CLUSTER}.{own}`." if own else "remove it: the job sets it itself.",
         )
 
 

@@ -63,11 +63,16 @@ def executor_template(flow: str, asked: InCluster) -> Mapping[str, Any]:
 
 
 def executor_arguments(namespace: str, image: str, asked: Executors) -> Iterator[str]:
-    """Yield the job's arguments. A kubelet replaces $(POD_NAME) and $(POD_IP)."""
+    """Yield the job's arguments."""
     yield f"--master=k8s://{API_SERVER}"
-    settings = {
-        "spark.executor.instances": asked.instances,
-        "spark.executor.cores": asked.cores,
+    yield from (f"--spark-conf={key}={value}" for key, value in executor_settings(namespace, image, asked).items())
+
+
+def executor_settings(namespace: str, image: str, asked: Executors) -> Mapping[str, str]:
+    """The settings of Spark that the job gets. A kubelet replaces $(POD_NAME) and $(POD_IP)."""
+    settings: dict[str, str] = {
+        "spark.executor.instances": str(asked.instances),
+        "spark.executor.cores": str(asked.cores),
         "spark.executor.memory": asked.memory,
         "spark.kubernetes.namespace": namespace,
         "spark.kubernetes.container.image": image,
@@ -87,5 +92,5 @@ def executor_arguments(namespace: str, image: str, asked: Executors) -> Iterator
         "spark.kubernetes.driver.service.deleteOnTermination": "false",
     }
     if asked.cpu is not None:
-        settings["spark.kubernetes.executor.request.cores"] = asked.cpu
-    yield from (f"--spark-conf={key}={value}" for key, value in settings.items())
+        settings["spark.kubernetes.executor.request.cores"] = str(asked.cpu)
+    return settings

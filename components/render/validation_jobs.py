@@ -96,10 +96,10 @@ def flow_validation(
 def _parameters(flow: ResolvedFlow, document: Parameters, asked: InCluster) -> Manifest:
     """Return the ConfigMap with the whole document, because what a flow is judged by depends on the others, too."""
     data = {PARAMETERS: json.dumps(document.document(), separators=(",", ":"))}
-    if (size := len(data[PARAMETERS])) > _LARGEST:
-        raise _too_large(len(document.flows), size)
     if asked.executors is not None:
         data[TEMPLATE] = json.dumps(executor_template(flow.name, asked), separators=(",", ":"))
+    if (size := sum(len(key) + len(value) for key, value in data.items())) > _LARGEST:
+        raise _too_large(len(document.flows), size)
     name = config_map_name(flow.name, "validation-parameters", data)
     return manifest("v1", "ConfigMap", name, flow.namespace, flow.name, immutable=True, data=data)
 

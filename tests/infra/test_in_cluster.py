@@ -29,7 +29,7 @@ def test_an_image_by_digest_is_all_that_is_needed(tmp_path: Path) -> None:
     assert problems(settings(tmp_path)) == []
 
 
-@pytest.mark.parametrize("executors", [{}, {"instances": 8, "cores": 4, "memory": "450m", "cpu": "500m"}])
+@pytest.mark.parametrize("executors", [{}, {"instances": 8, "cores": 4, "memory": "512m", "cpu": "500m"}])
 def test_executors_have_defaults(tmp_path: Path, executors: dict[str, Any]) -> None:
     assert problems(settings(tmp_path, executors=executors)) == []
 
@@ -98,7 +98,7 @@ def test_the_pod_is_its_own_spark_whatever_master_the_commands_use() -> None:
                 ("half-a-core", {"cores": 0.5}, ".cores", "wrong-type"),
                 ("memory-of-kubernetes", {"memory": "1Gi"}, ".memory", "not-accepted"),
                 ("memory-without-unit", {"memory": 1073741824}, ".memory", "not-accepted"),
-                ("memory-below-sparks-least", {"memory": "449m"}, ".memory", "out-of-range"),
+                ("memory-below-sparks-least", {"memory": "511m"}, ".memory", "out-of-range"),
                 ("cpu-of-spark", {"cpu": "2 cores"}, ".cpu", "not-accepted"),
                 ("misspelt", {"instance": 2}, ".instance", "unknown-key"),
                 ("a-number", 2, "", "wrong-type"),
@@ -138,3 +138,34 @@ def test_the_heap_has_to_fit_into_the_memory(tmp_path: Path, heap: str | None, l
 
 def test_without_a_limit_any_heap_fits(tmp_path: Path) -> None:
     assert problems(settings(tmp_path, {"driverMemory": "64g"}, resources={"limits": {}})) == []
+
+
+@pytest.mark.parametrize("spark", ["local[*]", {"driverMemory": 4}, {"driverMemory": "lots"}, {"conf": ["spark.a"]}])
+def test_what_is_wrong_with_spark_is_said_once(tmp_path: Path, spark: Any) -> None:
+    assert [each.code for each in problems(settings(tmp_path, spark, executors={}))] == ["bad-spark-setting"]
+
+
+@pytest.mark.parametrize(
+    ("key", "remedy"),
+    [
+        ("spark.executor.instances", "remove it; use `inCluster.executors.instances`."),
+        ("spark.executor.cores", "remove it; use `inCluster.executors.cores`."),
+        ("spark.executor.memory", "remove it; use `inCluster.executors.memory`."),
+        ("spark.kubernetes.executor.request.cores", "remove it; use `inCluster.executors.cpu`."),
+        ("spark.kubernetes.container.image", "remove it; use `inCluster.image`."),
+        ("spark.kubernetes.namespace", "remove it: the job sets it itself."),
+        ("spark.authenticate", "remove it: the job sets it itself."),
+    ],
+)
+def test_a_setting_that_executors_replace_is_a_problem(tmp_path: Path, key: str, remedy: str) -> None:
+    spark = {"conf": {key: "7", "spark.kubernetes.node.selector.pool": "batch"}}
+    (problem,) = problems(settings(tmp_path, spark, executors={"cpu": "500m"}))
+    assert (problem.where, problem.code) == ("config.replication:validation.spark.conf", "bad-spark-setting")
+    assert problem.what == f"`{key}` is `7`, and `inCluster.executors` replaces it"
+    assert problem.remedy == remedy
+
+
+def test_without_executors_or_their_key_a_setting_of_executors_holds(tmp_path: Path) -> None:
+    assert problems(settings(tmp_path, {"conf": {"spark.executor.memory": "4g"}})) == []
+    spark = {"conf": {"spark.kubernetes.executor.request.cores": "500m"}}
+    assert problems(settings(tmp_path, spark, executors={})) == []

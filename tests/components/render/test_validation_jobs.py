@@ -182,3 +182,15 @@ def test_parameters_that_no_config_map_can_hold_are_a_problem(monkeypatch: pytes
     monkeypatch.setattr(validation_jobs, "_LARGEST", 100)
     with pytest.raises(CannotRunError, match="parameters-too-large: the job's parameters for 1 flows have"):
         planned()
+
+
+def test_the_template_of_executors_counts_against_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise Kubernetes refuses the ConfigMap in the middle of a deployment."""
+    (config_map,) = of_kind(planned(executors={}), "ConfigMap")
+    size = sum(len(key) + len(value) for key, value in config_map["data"].items())
+    monkeypatch.setattr(validation_jobs, "_LARGEST", size)
+    assert of_kind(planned(executors={}), "ConfigMap") == [config_map]
+    monkeypatch.setattr(validation_jobs, "_LARGEST", size - 1)
+    planned()
+    with pytest.raises(CannotRunError, match=f"have {size} bytes"):
+        planned(executors={})
