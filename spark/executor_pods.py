@@ -6,6 +6,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from components.contract.problems import CannotRunError
+from spark.jvm import log_of_pods
 from spark.waiting import wait_until
 
 #: As long as a node may take to start, and to pull the image.
@@ -15,7 +16,12 @@ _NO_POD = "Kubernetes has no pod of one"
 
 
 def await_executors(spark: SparkSession, conf: Mapping[str, str], deadline_seconds: float = JOIN_SECONDS) -> None:
-    """Return once an executor has joined; raises CannotRunError if none does before the deadline."""
+    """Return once an executor has joined; raises CannotRunError if none does before the deadline.
+
+    `conf` is the session's. If Spark is to start executors as tasks need them, there is nothing to wait for.
+    """
+    if _on_demand(conf):
+        return
     context = spark.sparkContext
 
     def joined() -> bool:
@@ -24,19 +30,30 @@ def await_executors(spark: SparkSession, conf: Mapping[str, str], deadline_secon
 
     if not wait_until(joined, deadline_seconds):
         reasons = dict.fromkeys(_reasons(_pods(_namespace(conf), str(context.applicationId))))
-        raise executors_missing("; ".join(reasons) or _NO_POD, conf)
+        raise executors_missing("; ".join(reasons or log_of_pods[-1:]) or _NO_POD, conf)
 
 
 def executors_missing(why: str, conf: Mapping[str, str]) -> CannotRunError:
     """The error of a session that has no executor."""
     return CannotRunError(
         "executors-missing",
-        f"no executor has joined: {why}",
+        f"Spark has no executor: {why}",
         f"namespace {_namespace(conf)}",
-        "Spark has nobody to give a task to.",
+        "It has nobody to give a task to.",
         "see the log of the job. If the namespace has no room, raise its quota, or ask for fewer or smaller executors "
         "in `inCluster.executors` of the stack file; if they end at once, build the image from this version.",
     )
+
+
+def lost_executors(conf: Mapping[str, str]) -> CannotRunError:
+    """The error of a session that Spark ended, or did not start, after `log_of_pods` said why."""
+    # Kubernetes' first refusal tells more than the count that Spark gives up with.
+    return executors_missing("; ".join(dict.fromkeys((log_of_pods[0], log_of_pods[-1]))), conf)
+
+
+def _on_demand(conf: Mapping[str, str]) -> bool:
+    dynamic = conf.get("spark.dynamicAllocation.enabled", "false").strip().lower() == "true"
+    return dynamic and "spark.executor.instances" not in conf
 
 
 def _namespace(conf: Mapping[str, str]) -> str:

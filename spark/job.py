@@ -16,7 +16,9 @@ from components.contract.report import CheckName, CheckOutcome, Finding, FlowOut
 from spark.checks.all_checks import CHECKS, Check, SharedReadings, shared_readings
 from spark.checks.kept import kept_positions
 from spark.credentials import Resolve, resolver
+from spark.executor_pods import lost_executors
 from spark.flows import Progress, open_flow
+from spark.jvm import log_of_pods
 from spark.report.advice import advice
 from spark.report.remedies import with_remedies
 from spark.sessions import SessionOptions, Spark, spark_jvm
@@ -58,7 +60,7 @@ def run(document: Parameters, flows: Sequence[FlowParameters], options: Options)
     except CannotRunError as error:
         failure = _finding(error)
     except (Py4JError, ConnectionError) as error:
-        failure = _finding(_spark_lost(error, options.session.master))
+        failure = _finding(_spark_lost(error, options.session))
     others = tuple(flow.name for flow in document.flows if flow not in flows)
     return Report(document.stack, _now(), time.monotonic() - began, () if failure else outcomes, failure, others)
 
@@ -125,11 +127,14 @@ def _outcome(check: Check, readings: SharedReadings) -> CheckOutcome:
         return CheckOutcome(check.name, error.what, {}, (_finding(error),))
 
 
-def _spark_lost(error: Exception, master: str) -> CannotRunError:
+def _spark_lost(error: Exception, session: SessionOptions) -> CannotRunError:
+    if session.executor_pods and log_of_pods:
+        # Spark ends its JVM when too many of its pods fail.
+        return lost_executors(session.conf)
     return CannotRunError(
         "spark-lost",
         f"Spark's JVM ended or no longer answers ({type(error).__name__})",
-        f"Spark master {master}",
+        f"Spark master {session.master}",
         "It may have run out of memory, or somebody stopped it.",
         "see Spark's log on the terminal; raise --driver-memory if it ran out of memory.",
     )

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from components.contract.problems import CannotRunError
-from spark.executor_pods import await_executors, executors_missing
+from spark.executor_pods import await_executors, lost_executors
 from spark.jvm import log_of_pods, refused, start_jvm
 from spark.kafka_errors import JavaObject
 
@@ -142,14 +142,14 @@ def session(options: SessionOptions) -> Iterator[SparkSession]:
             spark = builder.getOrCreate()
     except Py4JJavaError as error:
         what = str(error.java_exception.getMessage()).splitlines()[0]
-        if options.executor_pods:
-            raise executors_missing(next(iter(log_of_pods), what), options.conf) from None
+        if options.executor_pods and log_of_pods:
+            raise lost_executors(options.conf) from None
         raise refused(what, options.master, "Spark's JVM runs, but no session starts in it.") from None
     try:
         if not spark.sparkContext.getConf().contains(_SHUFFLE):
             spark.conf.set(_SHUFFLE, str(max(2, spark.sparkContext.defaultParallelism)))
         if options.executor_pods:
-            await_executors(spark, options.conf)
+            await_executors(spark, dict(spark.sparkContext.getConf().getAll()))
         yield spark
     finally:
         spark.stop()

@@ -1,14 +1,19 @@
 """Why a session has no executors, from what Kubernetes and Spark say of their pods."""
 
 import os
+from contextlib import nullcontext
 from typing import Any, cast
 
 import pytest
+from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
+from components.contract.parameters import Parameters
 from components.contract.problems import CannotRunError
-from spark import executor_pods, jvm
+from spark import executor_pods, job, jvm
 from spark.executor_pods import await_executors
+from spark.sessions import SessionOptions
+from tests.spark.documents import a_document
 
 CONF = {"spark.kubernetes.namespace": "mirror-orders"}
 
@@ -45,11 +50,40 @@ def missing(pods: list[Any], monkeypatch: pytest.MonkeyPatch) -> str:
         await_executors(cast(SparkSession, Session(1)), CONF, 0)
     assert asked == [("mirror-orders", "spark-1")]
     assert (error.value.code, error.value.where) == ("executors-missing", "namespace mirror-orders")
-    return error.value.what.removeprefix("no executor has joined: ")
+    return error.value.what.removeprefix("Spark has no executor: ")
+
+
+@pytest.fixture(autouse=True)
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What Spark's log said of pods: nothing, unless the test adds it."""
+    lines: list[str] = []
+    for module in (executor_pods, job):
+        monkeypatch.setattr(module, "log_of_pods", lines)
+    return lines
 
 
 def test_one_executor_is_enough_to_begin() -> None:
     await_executors(cast(SparkSession, Session(2)), CONF, 0)
+
+
+@pytest.mark.parametrize(
+    ("conf", "waits"),
+    [
+        ({"enabled": "true"}, False),
+        ({"enabled": "TRUE "}, False),
+        ({"enabled": "false"}, True),
+        ({"enabled": "true", "instances": "2"}, True),
+        ({"instances": "2"}, True),
+    ],
+)
+def test_executors_that_tasks_will_ask_for_are_not_awaited(
+    conf: dict[str, str], waits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor_pods, "_pods", lambda *_: [])
+    names = {"enabled": "spark.dynamicAllocation.enabled", "instances": "spark.executor.instances"}
+    settings = {**CONF, **{names[key]: value for key, value in conf.items()}}
+    with pytest.raises(CannotRunError) if waits else nullcontext():
+        await_executors(cast(SparkSession, Session(1)), settings, 0)
 
 
 UNSCHEDULABLE = {
@@ -85,6 +119,46 @@ UNPULLED = {"status": {"phase": "Pending", "containerStatuses": [{"state": {"wai
 )
 def test_a_pod_that_does_not_run_says_why(pods: list[Any], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert missing(pods, monkeypatch) == said
+
+
+QUOTA, GIVEN_UP = 'pods "exec-1" is forbidden: exceeded quota: q', "Max number of executor failures (4) reached"
+
+
+@pytest.mark.parametrize(
+    ("pods", "shown"), [([], GIVEN_UP), ([UNPULLED], "ImagePullBackOff Back-off pulling image")], ids=["log", "pods"]
+)
+def test_without_pods_the_log_says_why_nobody_joins(
+    pods: list[Any], shown: str, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kubernetes has a pod that it refused in no list."""
+    said += [QUOTA, GIVEN_UP]
+    assert missing(pods, monkeypatch) == shown
+
+
+@pytest.mark.parametrize(
+    ("master", "log", "shown"),
+    [
+        ("k8s://https://a", [GIVEN_UP], f"Spark has no executor: {GIVEN_UP}, at namespace mirror-orders. "),
+        ("k8s://https://a", [QUOTA, QUOTA, GIVEN_UP], f"Spark has no executor: {QUOTA}; {GIVEN_UP}, at namespace "),
+        ("k8s://https://a", [], "Spark's JVM ended or no longer answers (Py4JNetworkError), at Spark master k8s://"),
+        ("local[*]", [GIVEN_UP], "Spark's JVM ended or no longer answers (Py4JNetworkError), at Spark master local"),
+    ],
+)
+def test_a_spark_that_ended_for_its_executors_says_so(
+    master: str, log: list[str], shown: str, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More memory for the driver would not help."""
+
+    def dying(*_: object) -> None:
+        raise Py4JNetworkError("answer is empty")
+
+    said += log
+    monkeypatch.setattr(job, "spark_jvm", dying)
+    document = Parameters.model_validate(a_document())
+    report = job.run(document, document.flows, job.Options(SessionOptions(master, conf=CONF)))
+    assert report.error is not None
+    assert report.error.code == ("executors-missing" if shown.startswith("Spark has") else "spark-lost")
+    assert report.error.message.startswith(shown)
 
 
 #: As Spark 4.2 writes it on the local stack.

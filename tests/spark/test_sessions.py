@@ -65,7 +65,8 @@ def options(jars: Path, master: str = "local[*]", **conf: str) -> SessionOptions
 
 _ASK_PODS = """
 from components.contract.problems import CannotRunError
-from spark.sessions import SessionOptions, spark_jvm
+from spark.jvm import log_of_pods
+from spark.sessions import SessionOptions, session, spark_jvm
 conf = {"spark.kubernetes.container.image": "one", "spark.kubernetes.namespace": "mirror-orders"}
 with spark_jvm(SessionOptions("k8s://https://127.0.0.1:1", None, "512m", conf)) as spark:
     print(spark.running, spark.jvm.java.lang.Math.max(1, 2))
@@ -76,6 +77,12 @@ with spark_jvm(SessionOptions("k8s://https://127.0.0.1:1", None, "512m", conf)) 
         except CannotRunError as error:
             failures.append(error)
     print(failures[0] is failures[1], failures[0])
+log_of_pods += ["pods is forbidden"]
+try:
+    with session(SessionOptions("k8s://https://127.0.0.1:1", None, "512m", conf)):
+        pass
+except CannotRunError as error:
+    print(error)
 """
 
 
@@ -85,10 +92,13 @@ def test_executor_pods_are_not_asked_for_before_a_task_needs_them(jars: Path) ->
     command = [sys.executable, "-c", _ASK_PODS]
     answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, cwd=ROOT, env=variables)
     assert answer.returncode == 0, answer.stderr
-    before, failure = answer.stdout.splitlines()
+    before, failure, missing = answer.stdout.splitlines()
     assert before == "False 2"
-    assert failure.startswith("True executors-missing: no executor has joined: ")
-    assert "at namespace mirror-orders. " in failure
+    assert failure.startswith("True spark-refused: ")
+    assert "at Spark master k8s://https://127.0.0.1:1. " in failure
+    assert missing.startswith(
+        "executors-missing: Spark has no executor: pods is forbidden, at namespace mirror-orders. "
+    )
 
 
 def test_the_users_settings_come_before_the_jobs(tmp_path: Path) -> None:
