@@ -25,6 +25,16 @@ def unended_tasks(records: Iterable[tuple[bytes | None, bytes | None]], connecto
     return sorted(task for task, state in states.items() if state not in _ENDED)
 
 
+def present_tasks(records: Iterable[tuple[bytes | None, bytes | None]], connector: str) -> frozenset[int]:
+    """The tasks of a connector that have a status, which is what Connect's REST API lists while the connector runs.
+
+    After a task was taken from a running connector, the leader deletes its status with the next rebalance. Source:
+    DistributedHerder.updateDeletedTaskStatus, AbstractHerder.connectorStatus.
+    """
+    newest = {task: value for key, value in records if (task := _task(key or b"", connector)) is not None}
+    return frozenset(task for task, value in newest.items() if value is not None)
+
+
 def _task(key: bytes, connector: str) -> int | None:
     name, _, task = key.decode(errors="replace").removeprefix(_PREFIX).rpartition("-")
     ours = key.startswith(_PREFIX.encode()) and name == connector and task.isdecimal()

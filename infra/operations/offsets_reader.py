@@ -11,7 +11,7 @@ from components.flows.naming import storage_topic_name
 from components.flows.resolved import ResolvedFlow
 from components.kafka import mirror_records
 from components.kafka.positions import TopicPartition
-from components.kafka.task_states import unended_tasks
+from components.kafka.task_states import present_tasks, unended_tasks
 from components.render.job_parameters import flow_parameters
 from infra.kubernetes.api import KubernetesApi
 from infra.operations.facts import UnaskedError
@@ -95,12 +95,20 @@ class OffsetsReader:
 
     def unended(self, connector: str) -> list[int]:
         """The tasks of a connector that may still store offsets. Raises CannotRunError."""
+        return unended_tasks(self._reports(), connector)
+
+    def present(self, connector: str) -> frozenset[int]:
+        """The tasks that a running connector has. Raises CannotRunError."""
+        return present_tasks(self._reports(), connector)
+
+    def _reports(self) -> list[tuple[bytes | None, bytes | None]]:
+        """Keys and values of the workers' status topic. Raises CannotRunError."""
         topic = storage_topic_name(self.flow.workers, self.flow.settings, "status")
         try:
             read = self.readers.of(self.parameters.target).records(topic)
         except UnaskedError as error:
             raise _unasked(error) from None
-        return unended_tasks(((each.key, each.value) for each in read), connector)
+        return [(each.key, each.value) for each in read]
 
     def _known(self, connectors: Sequence[str]) -> Known:
         parameters, source = self.parameters, self.readers.of(self.parameters.source)

@@ -3,7 +3,7 @@
 Nothing is remembered: what an earlier call left behind is seen in the resources, and is mended first.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -61,9 +61,11 @@ class Run:
         changes = planned(self.request, stopping, live)
         restored = [*stopping, *(place for place in places if interrupted(place, live[place.resource]))]
         moves: Sequence[Move] | None = None
+        # A task that was taken from the connector before, and whose worker died, never reports its end.
+        running = {place.name: self.reader.present(place.name) for place in stopping}
         try:
             self._stop(places, changes)
-            self._wait_ended(places)
+            self._wait_ended(places, running)
             moves = self._change(places, plan())
         finally:
             seen = self._restore(restored, places, wait=moves is not None)
@@ -87,11 +89,19 @@ class Run:
                 raise
             raise _not_acting(places, error.what) from error
 
-    def _wait_ended(self, places: Sequence[ConnectorPlace]) -> None:
-        """Wait for the tasks: one that ends later would store its own offsets over those that are set."""
+    def _wait_ended(self, places: Sequence[ConnectorPlace], running: Mapping[str, Collection[int]]) -> None:
+        """Wait for the tasks: one that ends later would store its own offsets over those that are set.
+
+        `running` are the tasks of those that ran until now; of the others, every task is waited for that ever ran.
+        """
         names = [place.name for place in places]
+
+        def unended(name: str) -> list[int]:
+            left = self.reader.unended(name)
+            return [task for task in left if name not in running or task in running[name]]
+
         try:
-            wait_until_ended(self.reader.unended, names, self.seconds)
+            wait_until_ended(unended, names, self.seconds)
         except DeadlineError as error:
             raise CannotRunError(
                 "tasks-not-ended",

@@ -2,7 +2,7 @@
 
 import json
 
-from components.kafka.task_states import unended_tasks
+from components.kafka.task_states import present_tasks, unended_tasks
 
 CONNECTOR = "useast->uswest.MirrorSourceConnector"
 Record = tuple[bytes | None, bytes | None]
@@ -27,6 +27,15 @@ def test_a_status_that_the_leader_deleted_says_nothing_of_the_task() -> None:
     assert unended_tasks([report(0, "RUNNING"), deleted(0)], CONNECTOR) == [0]
     assert unended_tasks([report(0, "RUNNING"), deleted(0), report(0, "UNASSIGNED")], CONNECTOR) == []
     assert unended_tasks([deleted(0)], CONNECTOR) == []
+
+
+def test_a_task_whose_status_was_deleted_is_none_of_the_connector() -> None:
+    """Its worker was killed, and since then the connector has one task less: it never says that it has ended."""
+    killed = [report(0, "RUNNING"), report(1, "RUNNING"), report(0, "RUNNING"), deleted(1)]
+    assert unended_tasks(killed, CONNECTOR) == [0, 1]
+    assert present_tasks(killed, CONNECTOR) == {0}
+    assert present_tasks([*killed, report(1, "UNASSIGNED")], CONNECTOR) == {0, 1}
+    assert present_tasks([report(0, "RUNNING", "other"), (None, b"x")], CONNECTOR) == frozenset()
 
 
 def test_other_connectors_and_records_do_not_count() -> None:

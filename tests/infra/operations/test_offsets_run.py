@@ -60,7 +60,7 @@ class Cluster:
 
     Calls up to `left` are answered; then the caller is dead. `conflicts` patches are refused. `refuses` is what Connect
     answers to a change of offsets. `ending` are the tasks that have not ended, each time that it is asked; the last one
-    stores its own offset when it has.
+    stores its own offset when it has. `present` are those that it has while it runs.
     """
 
     place: ConnectorPlace
@@ -73,6 +73,7 @@ class Cluster:
     refuses: int = 0
     calls: int = 0
     ending: list[list[int]] = field(default_factory=list)
+    present: frozenset[int] = frozenset({0, 1})
 
     def __post_init__(self) -> None:
         resource = self.place.resource
@@ -173,11 +174,15 @@ class Cluster:
 
     def run(self, verb: str = "alter", seconds: float = 5, move: Move = BACK, by: str = "ann") -> list[str]:
         """Set the offset; returns what is reported of connectors that run again."""
-        reader = SimpleNamespace(source="useast", stored=self.read, unended=self.unended)
+        reader = SimpleNamespace(source="useast", stored=self.read, unended=self.unended, present=self.tasks)
         wanted = replace(move, connector=self.place.name)
         request = a_request("stopped", by=f"{by}{PURPOSE}")
         run = Run(cast(KubernetesApi, self), cast(OffsetsReader, reader), request, verb, seconds, lambda _: None)
         return [each.state for each in run.set([self.place], lambda: [wanted])[1]]
+
+    def tasks(self, _: str) -> frozenset[int]:
+        assert self.connector["state"] == "running"
+        return self.present
 
     def unended(self, _: str) -> list[int]:
         if not self.ending:
@@ -228,6 +233,21 @@ def test_tasks_that_do_not_end_leave_the_offsets_and_the_connector_as_they_were(
     with pytest.raises(CannotRunError, match="tasks 0 of orders-source have not ended") as caught:
         cluster.run(seconds=0)
     assert (caught.value.code, cluster.left_alone(), cluster.stored) == ("tasks-not-ended", before, {ORDERS: 41})
+
+
+def test_a_task_that_the_connector_had_before_holds_nothing_up() -> None:
+    """Its worker was killed, so it never reports its end; every call ended in `tasks-not-ended`."""
+    cluster = Cluster(SOURCE, a_connector(), ending=[[0, 1], [1], [1]], present=frozenset({0}))
+    assert cluster.run() == ["RUNNING"]
+    assert (cluster.stored, cluster.ending) == ({ORDERS: 19}, [[1]])
+
+
+def test_of_a_stopped_connector_every_task_is_waited_for() -> None:
+    cluster = Cluster(SOURCE, a_connector(), ending=[[1], [1]], present=frozenset({0}))
+    stop(cluster)
+    cluster.reconcile()
+    with pytest.raises(CannotRunError, match=r"tasks-not-ended: .*`replicate resume prod orders` if it is stopped"):
+        cluster.run(seconds=0)
 
 
 @of_each_kind
