@@ -19,9 +19,9 @@ def said_of(flows: Iterable[str]) -> str:
     """What nobody sees of these flows, and how that is changed; "" if there are none."""
     names = ", ".join(flows)
     return names and (
-        f"No heartbeats: {names}. As in what runs, no heartbeats of the source are replicated, so there is no alert "
-        "MirrorHeartbeatSilent, and a validation has none to check: while no records are due, nothing shows that they "
-        "would cross. Remedy: once this project runs the flow, set `connectors.heartbeat.enabled: true` (and "
+        f"No heartbeats: {names}. Nothing here writes heartbeats to the source and replicates them, so there is no "
+        "alert MirrorHeartbeatSilent, and a validation has none to check: while no records are due, nothing shows that "
+        "they would cross. Remedy: once this project runs the flow, set `connectors.heartbeat.enabled: true` (and "
         "`replicateHeartbeats: true`, if it is false), with the ACLs that `replicate acls` then adds. A "
         "KafkaMirrorMaker2 of `v1beta2` writes heartbeats to the target only; a `flow` brings those of the source."
     )

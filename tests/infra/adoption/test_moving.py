@@ -126,7 +126,7 @@ def test_tasks_of_a_flow_are_looked_up_in_the_topic_of_its_workers(tmp_path: Pat
     seen = readers(move, {"mirror-orders-status-internal": [(key, {"state": "RUNNING"})]})["orders"]
     reader = OffsetsReader(move.flows[0], seen.parameters, seen.readers)
     assert (reader.unended("orders-source"), reader.unended("other")) == ([0], [])
-    assert (reader.present("orders-source"), reader.present("other")) == ({0}, frozenset())
+    assert (reader.present("orders-source"), reader.present("other")) == (frozenset({0}), frozenset())
     silent = readers(move, UnaskedError("no broker answers"))["orders"]
     with pytest.raises(CannotRunError, match="kafka-not-asked: no broker answers"):
         replace(reader, readers=silent.readers).unended("orders-source")

@@ -10,6 +10,7 @@ import pytest
 
 from components.contract.problems import CannotRunError, RefusedError
 from components.kafka.positions import TopicPartition
+from components.render.held_back import ANNOTATION
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.local.operator.conditions import written
 from infra.local.operator.connect_rest import ConnectRest, RestError
@@ -248,6 +249,16 @@ def test_of_a_stopped_connector_every_task_is_waited_for() -> None:
     cluster.reconcile()
     with pytest.raises(CannotRunError, match=r"tasks-not-ended: .*`replicate resume prod orders` if it is stopped"):
         cluster.run(seconds=0)
+
+
+def test_one_that_waits_for_its_first_offsets_has_no_tasks_to_wait_for() -> None:
+    """Of a flow that ran before its move, the status topic may say for ever that a task runs."""
+    cluster = Cluster(SOURCE, a_connector(), ending=[[1], [1]])
+    cluster.body["metadata"]["annotations"][ANNOTATION] = "mirror"
+    stop(cluster)
+    cluster.reconcile()
+    cluster.run(seconds=0)
+    assert cluster.stored == {ORDERS: 19}
 
 
 @of_each_kind
