@@ -13,7 +13,20 @@ from spark.credentials import resolver
 from spark.job import Options, check_flow
 from spark.sessions import Spark
 from tests.spark.outcomes import Check, CheckWhile, Doing
+from tests.spark.ranges_read import Ranges, ranges_read
 from tests.spark.scenes import passwords
+
+
+@pytest.fixture
+def logins(endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The passwords that the parameters of a scene name, where the job looks for them."""
+    for name, password in passwords(endpoints).items():
+        monkeypatch.setenv(name, password)
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> Ranges:
+    return ranges_read(monkeypatch)
 
 
 @pytest.fixture(scope="module")

@@ -9,22 +9,13 @@ from spark.checks.translation import Sync
 from spark.credentials import resolver
 from spark.flows import open_flow
 from spark.sessions import Spark
-from tests.spark.ranges_read import Ranges, ranges_read
-from tests.spark.scenes import Scene, passwords
+from tests.spark.ranges_read import Ranges
+from tests.spark.scenes import Scene
 from tests.spark.test_recreated import make_anew
 
+pytestmark = pytest.mark.usefixtures("logins")
+
 OWN = TopicPartition("resync.offset-syncs.internal", 0)
-
-
-@pytest.fixture(autouse=True)
-def _passwords(endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, password in passwords(endpoints).items():
-        monkeypatch.setenv(name, password)
-
-
-@pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> Ranges:
-    return ranges_read(monkeypatch)
 
 
 def test_a_later_reading_goes_on_where_the_one_before_ended(started: Spark, endpoints: Endpoints, read: Ranges) -> None:
