@@ -5,6 +5,7 @@ import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,7 @@ _SHUFFLE = "spark.sql.shuffle.partitions"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _COLLECTOR = "-XX:+UseParallelGC"
 _ARCHIVE = re.compile(r"-XX:SharedArchiveFile=(\S+)")
+_begun: "Future[None] | None" = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,26 @@ class Spark:
         return self._session
 
 
+def begin_jvm(options: SessionOptions) -> None:
+    """Begin to start the JVM for these options in a thread; whoever needs it waits for it, or gets what it raised."""
+    global _begun
+    if _submitted():
+        return
+    found: Future[None] = Future()
+    _begun = found
+
+    def start() -> None:
+        try:
+            _start_own_jvm(options)
+        except BaseException as error:  # noqa: BLE001  # it is raised where the JVM is needed
+            found.set_exception(error)
+        else:
+            found.set_result(None)
+
+    # Nobody waits for it if the job ends before it needs a JVM.
+    threading.Thread(target=start, name="jvm", daemon=True).start()
+
+
 @contextmanager
 def spark_jvm(options: SessionOptions, starting: Callable[[], None] = lambda: None) -> Iterator[Spark]:
     """The JVM that is running, or a new one. A session that starts in it is stopped at the end.
@@ -124,7 +146,7 @@ def spark_jvm(options: SessionOptions, starting: Callable[[], None] = lambda: No
         if _submitted() or not (options.local or options.executor_pods) or (options.local and _keeps_classes()):
             _ = spark.session
         else:
-            _start_own_jvm(options)
+            _await_own_jvm(options)
         yield spark
 
 
@@ -136,7 +158,7 @@ def session(options: SessionOptions) -> Iterator[SparkSession]:
     for key, value in settings_of(options, submitted=submitted).items():
         builder = builder.config(key, value)
     if not submitted:
-        _start_own_jvm(options)
+        _await_own_jvm(options)
     try:
         with _needs_java(), _own_interrupts():
             spark = builder.getOrCreate()
@@ -163,6 +185,13 @@ def _keeps_classes() -> bool:
     """Whether the JVM will write an archive of the classes that it has loaded, because there is none yet."""
     archive = _ARCHIVE.search(os.environ.get("SPARK_SUBMIT_OPTS", ""))
     return archive is not None and not Path(archive[1]).exists()
+
+
+def _await_own_jvm(options: SessionOptions) -> None:
+    if _begun is None:
+        _start_own_jvm(options)
+    else:
+        _begun.result()
 
 
 def _start_own_jvm(options: SessionOptions) -> None:

@@ -10,6 +10,11 @@ if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
     # Ctrl-C ends the process at once and without a trace. Spark's JVM ends with it, and nothing has to be undone.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from spark.arguments import parser, session_options
+    from spark.sessions import begin_jvm
+
+    # It starts while everything else is imported, which takes as long.
+    begin_jvm(session_options(parser().parse_args()))
     from spark.command_line import entry
 
     sys.exit(entry())

@@ -22,7 +22,7 @@ from infra.operations.offsets_file import OffsetsFile, entries
 from infra.promotion.rule.plan import Plan, check_plan
 from infra.settings import read_settings, stack_names
 from infra.stack_checks import problems
-from spark.command_line import parser as job_arguments
+from spark.arguments import parser as job_arguments
 from tests.components.recorder import record
 from tests.infra.readmes import READMES, Block, Command, Readme
 from tests.repository import ROOT, STACKS

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from infra.machine.jdk import find_jdk
-from spark.command_line import conf_pair
+from spark.arguments import conf_pair
 from spark.sessions import JARS_VARIABLE, SessionOptions, settings_of
 from tests.repository import ROOT
 
@@ -56,6 +56,31 @@ def test_what_the_user_says_holds_and_what_spark_refuses_is_said(jars: Path) -> 
     partitions, heap = map(int, lazily[2].split())
     assert partitions == 7
     assert 480 < heap <= 512
+
+
+_ASK_EARLY = """
+from components.contract.problems import CannotRunError
+from spark.sessions import SessionOptions, begin_jvm, spark_jvm
+options = SessionOptions("local[2]", None, "512m", {"spark.executor.memory": "lots"})
+begin_jvm(options)
+try:
+    with spark_jvm(options):
+        pass
+except CannotRunError as error:
+    print(error)
+"""
+
+
+def test_a_jvm_that_began_early_and_failed_is_an_error_where_it_is_needed(jars: Path) -> None:
+    """A thread that nobody asks would print a trace, and the job would start a second JVM."""
+    variables = {**os.environ, JARS_VARIABLE: str(jars), "JAVA_HOME": str(find_jdk().home)}
+    command = [sys.executable, "-c", _ASK_EARLY]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT, env=variables)
+    assert "Traceback" not in answer.stderr
+    assert answer.stderr.count("Exception in thread") == 1, "there were two JVMs"
+    assert answer.stdout.startswith(
+        "spark-refused: Executor memory must be a positive number, at Spark master local[2]. "
+    )
 
 
 def options(jars: Path, master: str = "local[*]", **conf: str) -> SessionOptions:

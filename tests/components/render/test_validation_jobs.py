@@ -17,7 +17,7 @@ from components.render.planned_objects import PART_OF, Manifest, PlannedObject
 from components.render.validation_jobs import MODEL_DIGEST, PARAMETERS, validation_objects
 from components.topology.in_cluster import InCluster
 from components.topology.parsing import parse_model, parse_topology
-from spark.command_line import parser
+from spark.arguments import parser
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.repository import ROOT
 
