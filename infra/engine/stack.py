@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from pulumi import automation
@@ -84,7 +84,7 @@ def _pulumi_command() -> automation.PulumiCommand:
     found = shutil.which("pulumi")
     if found is not None:
         try:
-            return EngineCommand()
+            return _command(found)
         except (automation.InvalidVersionError, subprocess.SubprocessError, OSError) as error:
             raise CannotRunError(
                 "pulumi-unusable",
@@ -101,5 +101,12 @@ def _pulumi_command() -> automation.PulumiCommand:
             "Previews and deployments run in Pulumi's engine.",
             "install Pulumi, or run `replicate local up`, which builds it.",
         )
+    return _command(str(PULUMI.built), built=True)
+
+
+@cache
+def _command(executable: str, *, built: bool = False) -> automation.PulumiCommand:
+    """The command of an executable, which is asked for its version when the command is made; `built`: by ourselves."""
     # A build from the module proxy carries no release version to compare with the SDK's.
-    return EngineCommand(root=str(PULUMI.built.parent.parent), skip_version_check=True)
+    root = str(Path(executable).parent.parent) if built else None
+    return EngineCommand(root=root, skip_version_check=built)
