@@ -2,12 +2,15 @@
 
 1. `long`: a full validation of a long topic while records arrive, and kafka-consumer-perf-test on the same topics;
 2. `depths`: what `quick` and `incremental` of it cost beside `full`;
-3. `workers`: two workers of a standalone master beside one;
+3. `workers`: two workers of a standalone master beside one, each with a fifth of a processor;
 4. `wide`: thousands of partitions with hundreds of groups;
 5. `example`: a small flow, and where the time goes.
 
 Nothing is asserted about time: seconds of processors and the machine's load are printed beside the ratios. Flows are
 forged, so nothing of Connect runs beside the job.
+
+Elsewhere, workers have machines of their own. Here they share two processors with the brokers, which need most of them.
+With a fifth of a processor for each worker, the brokers keep up with two.
 
 The local stack's brokers start quickly because their JVM has the first compiler only; they then need several times the
 processor time for TLS. With `--compiled`, they run as brokers do elsewhere.
@@ -33,6 +36,7 @@ from infra.local.endpoints import Endpoints, endpoints_of
 from infra.local.parts.kafka import KAFKA_PARTS
 from infra.local.parts.part import Launch, Part, Site
 from tests.bench import size_page
+from tests.bench.shares import limited
 from tests.bench.size_fill import Large, Wide
 from tests.bench.size_perf import perf_test
 from tests.bench.size_run import NAMESPACE, Bench, Cost
@@ -40,6 +44,8 @@ from tests.spark.scenes import Scene
 from tests.spark.standalone import standalone
 
 SHOWS = ("long", "depths", "workers", "wide", "example")
+#: Of a processor, for each worker, and what the command line of its executor contains.
+WORKER_SHARE, EXECUTOR = 0.2, "CoarseGrainedExecutorBackend"
 #: Records that arrive a second while a long topic is validated.
 ARRIVING = 1_000
 _CALL_SECONDS = 30
@@ -126,7 +132,11 @@ def long(bench: Bench, name: str, arguments: argparse.Namespace) -> None:
         size_page.print_depths(bench.console, costs)
     if "workers" in arguments.shows:
         for workers in (1, 2):
-            with tempfile.TemporaryDirectory() as folder, standalone(Path(folder), workers) as master:
+            with (
+                tempfile.TemporaryDirectory() as folder,
+                standalone(Path(folder), workers) as master,
+                limited(EXECUTOR, WORKER_SHARE),
+            ):
                 costs[f"{workers} workers"] = bench.validated(flow.scene, master=master.url)
         size_page.print_workers(bench.console, costs["1 workers"], costs["2 workers"])
 

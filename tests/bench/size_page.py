@@ -53,9 +53,12 @@ def print_depths(console: Console, costs: Mapping[str, Cost]) -> None:
 
 
 def print_workers(console: Console, one: Cost, two: Cost) -> None:
-    shown = table("Workers of a standalone master, one core each", "what", "parity reads, s", "times as fast")
-    shown.add_row("one worker", f"{one.reading:.1f}", "1.00")
-    shown.add_row("two workers", f"{two.reading:.1f}", f"{one.reading / two.reading:.2f}")
+    shown = table(
+        "Workers of a standalone master", "what", "seconds", "times as fast", "parity reads, s", "times as fast"
+    )
+    shown.add_row("one worker", f"{one.seconds:.1f}", "1.00", f"{one.reading:.1f}", "1.00")
+    ratios = one.seconds / two.seconds, one.reading / two.reading
+    shown.add_row("two workers", f"{two.seconds:.1f}", f"{ratios[0]:.2f}", f"{two.reading:.1f}", f"{ratios[1]:.2f}")
     console.print(shown)
     _costs(console, {"one worker": one, "two workers": two})
 
