@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from components.changes.effect import number
 from components.checks.listed_names import ClusterNames, check_listed_names, selected_names, uncovered_topics
 from components.contract.problems import CannotRunError, Problem
+from components.contract.wording import named, number
 from components.flows.expansion import ExpandedFlow, expand
 from infra.files.loading import load_yaml
 from infra.files.positions import placed, shown
@@ -97,5 +97,4 @@ def _flow_lines(flow: ExpandedFlow, names: ClusterNames) -> Iterator[str]:
 
 
 def _named(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{len(names)}: {', '.join(names[:_SHOWN])}{more}" if names else "none"
+    return f"{len(names)}: {named(names, _SHOWN)}" if names else "none"

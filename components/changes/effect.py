@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from components.contract.wording import named, number
 from components.kafka.topic_names import is_name
 
 _NAMED_AT_MOST = 5
@@ -47,11 +48,6 @@ def gravest(severities: Iterable[Severity]) -> Severity:
     return max(severities, key=lambda severity: severity.rank, default=Severity.NONE)
 
 
-def number(count: int, noun: str) -> str:
-    """Return a count with its noun, such as `3 groups`."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def counted(names: Sequence[str], noun: str) -> str:
     """Return how many names and patterns there are, such as `2 topics and 1 pattern of topics`."""
     patterns = [name for name in names if not is_name(name)]
@@ -64,8 +60,7 @@ def counted(names: Sequence[str], noun: str) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Return the names themselves, or the first five of many."""
-    shown = ", ".join(f"`{name}`" for name in names[:_NAMED_AT_MOST])
-    return shown if len(names) <= _NAMED_AT_MOST else f"{shown} and {len(names) - _NAMED_AT_MOST} more"
+    return named([f"`{name}`" for name in names], _NAMED_AT_MOST)
 
 
 def verb(names: Sequence[str], one: str, several: str) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from components.changes.deployment_state import DeploymentState
-from components.changes.effect import Effect, Severity, listed, number
+from components.changes.effect import Effect, Severity, listed
 from components.changes.stack_change import StackChange
+from components.contract.wording import number
 from components.render.planned_objects import Manifest
 
 

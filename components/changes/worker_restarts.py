@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from components.changes.deployment_state import DeployedWorkers
-from components.changes.effect import Effect, Severity, listed, number
+from components.changes.effect import Effect, Severity, listed
 from components.changes.stack_change import StackChange
+from components.contract.wording import number
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 
 _DELAY = "scheduled.rebalance.max.delay.ms"

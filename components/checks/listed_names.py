@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from components.checks.names import topic_too_long
 from components.contract.problems import Problem, Severity
+from components.contract.wording import named
 from components.flows.expansion import ExpandedFlow
 from components.flows.naming import replication_policy
 from components.flows.selections import excluded_groups, excluded_topics, topic_lists, topic_selection
@@ -156,8 +157,7 @@ def _check_missed(flow: ExpandedFlow, selected: Selected, uncovered: Sequence[st
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(f"`{name}`" for name in names[:_SHOWN])
-    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
+    return named([f"`{name}`" for name in names], _SHOWN)
 
 
 def _them(names: Sequence[str]) -> str:

@@ -1,6 +1,8 @@
 """Sentences that are right for one thing and for many. Pure; imports nothing of ours, anything may import it."""
 
 import re
+from collections.abc import Collection
+from itertools import islice
 
 _CHOICE = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 
@@ -14,3 +16,14 @@ def agreeing(count: int, text: str) -> str:
 def numbered(count: int, text: str) -> str:
     """`agreeing` with the count in front: `1 record is missing`, `3 records are missing`."""
     return f"{count} {agreeing(count, text)}"
+
+
+def number(count: int, noun: str) -> str:
+    """Return a count with its noun, such as `3 groups`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def named(names: Collection[object], most: int = 3) -> str:
+    """The first names, and how many more there are: `a, b, c and 2 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(str, islice(names, most))) + more

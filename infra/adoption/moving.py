@@ -11,8 +11,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from components.changes.effect import number
 from components.contract.problems import CannotRunError
+from components.contract.wording import number
 from components.kafka import mirror_records
 from components.kafka.positions import TopicPartition
 from components.kafka.task_states import unended_tasks

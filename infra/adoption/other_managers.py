@@ -1,9 +1,10 @@
 """Other tools that deploy an object of which a stack takes care. Pure."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from components.contract.problems import Problem
+from components.contract.wording import named
 from components.render.planned_objects import Manifest
 from infra.adoption.agreements import RELEASED, Refusal
 from infra.kubernetes.api import reference
@@ -34,7 +35,7 @@ def managed_elsewhere(live: Iterable[Manifest]) -> Iterator[Refusal]:
         for tool in sorted(set(_tools(body))):
             by_tool[tool].append(str(reference(body)))
     for tool, names in sorted(by_tool.items()):
-        first, agreement = _several(names), f"{RELEASED}:{tool}"
+        first, agreement = named(names), f"{RELEASED}:{tool}"
         if tool == PULUMI:
             problem = Problem(
                 first,
@@ -66,8 +67,3 @@ def _tools(live: Manifest) -> Iterator[str]:
     for name in {**(metadata.get("labels") or {}), **(metadata.get("annotations") or {})}:
         if name in _MARKS:
             yield _MARKS[name]
-
-
-def _several(names: Sequence[str]) -> str:
-    left = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {left} more" if left > 0 else "")

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.markup import escape
 
-from components.changes.effect import listed, number
+from components.changes.effect import listed
+from components.contract.wording import named, number
 from infra.adoption.moves import Move
 from infra.adoption.moving import Moved
 from infra.adoption.plan import Fate, Plan, PlannedTakeOver
@@ -99,9 +100,8 @@ def _counts(objects: Sequence[PlannedTakeOver]) -> str:
 
 
 def _owned(owner: Owner, parts: Sequence[str]) -> str:
-    more = f" and {len(parts) - _SHOWN} more" if len(parts) > _SHOWN else ""
     since = f" (wrote last at {owner.since})" if owner.since else ""
-    return f"{owner.manager or 'somebody without a name'} owns {', '.join(parts[:_SHOWN])}{more}{since}"
+    return f"{owner.manager or 'somebody without a name'} owns {named(parts, _SHOWN)}{since}"
 
 
 def _notes(plan: Plan) -> Iterator[str]:

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from components.changes.effect import number
 from components.checks.listed_names import ClusterNames
 from components.contract.problems import CannotRunError, Problem, Severity
+from components.contract.wording import number
 from infra.commands.completion import complete_stack
 from infra.commands.console import out, print_problems
 from infra.commands.options import InProject, Json

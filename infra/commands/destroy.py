@@ -5,7 +5,7 @@ from collections.abc import Collection
 import typer
 from rich.markup import escape
 
-from components.changes.effect import number
+from components.contract.wording import number
 from infra.commands.console import confirm_or_end, out, print_changes
 from infra.commands.options import InProject, Stack, Yes
 from infra.kubernetes.api import Reference

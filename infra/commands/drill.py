@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from components.changes.effect import number
 from components.contract.problems import RefusedError
+from components.contract.wording import number
 from infra.commands.console import err, out
 from infra.commands.intervention import Flow
 from infra.commands.options import CatchUpSeconds, InProject, Stack

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from components.changes.effect import number
 from components.contract.problems import RefusedError
+from components.contract.wording import named, number
 from infra.commands.console import err, out
 from infra.commands.intervention import DryRun, Flow, WaitSeconds, who
 from infra.commands.options import InProject, Json, Stack
@@ -172,7 +172,6 @@ def _go_back(call: Call, scene: "Scene", writer: "Callable[[], GroupWriter]", re
     from infra.operations.failback_plan import plan_back
     from infra.operations.failing_back import commit_back, expect_idle
     from infra.operations.failover_text import document, print_plan
-    from infra.operations.fence_plan import named
 
     flow = scene.parameters
     with err.status("asking Kafka") as status:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.markup import escape
 
-from components.changes.effect import number
 from components.contract.problems import CannotRunError, RefusedError
+from components.contract.wording import number
 from infra.commands.console import err, out
 from infra.commands.intervention import DryRun, Flow, WaitSeconds, who
 from infra.commands.options import InProject, Json, Stack

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from components.changes.effect import number
+from components.contract.wording import named, number
 from infra.commands.console import err
 from infra.commands.failover import Call, carry_out, go_on
 from infra.operations import failover_looking, fencing
 from infra.operations.failover_facts import Mode
 from infra.operations.failover_plan import only_waits, plan
-from infra.operations.fence_plan import named
 from infra.waiting import DeadlineError, NotYetError, wait_for
 
 if TYPE_CHECKING:

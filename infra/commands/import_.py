@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from components.changes.effect import number
 from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
+from components.contract.wording import number
 from components.flows.operators import strimzi
 from components.topology.kubernetes_names import is_label
 from infra.commands.console import err, out, print_problems

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from rich.markup import escape
 
-from components.changes.effect import number
 from components.contract.problems import Problem
+from components.contract.wording import number
 from infra.commands.console import out, print_problems
 from infra.importing.flows import Imported
 from infra.importing.heartbeats import said_of

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from components.changes.effect import number
+from components.contract.wording import number
 from infra.commands.console import confirm_or_end, err, out
 from infra.commands.intervention import Connectors, Flow, TakeOver, WaitSeconds, who
 from infra.commands.options import InProject, Json, Stack, Yes

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from components.changes.effect import number
 from components.contract.problems import CannotRunError
+from components.contract.wording import number
 from infra.commands import console
 from infra.commands.options import MergedInto, PerhapsInProject
 from infra.files.positions import shown

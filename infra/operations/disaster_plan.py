@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 from datetime import datetime
 
-from components.changes.effect import number
 from components.contract.parameters import FlowParameters
+from components.contract.wording import number
 from components.kafka.kept_positions import place_after_loss
 from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import TopicPartition

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from components.changes.effect import number
 from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
+from components.contract.wording import named, number
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import TopicPartition
 from components.kafka.positions_back import PartitionBack
@@ -15,8 +15,6 @@ from infra.operations.failover_plan import LeftAloneError, refuse_running
 from infra.operations.fence_plan import not_seen
 from infra.operations.source_only import SourceOnly
 
-#: How many partitions a value names.
-_NAMED = 3
 #: How many ranges of records that only the source has are listed.
 LISTED = 20
 
@@ -67,7 +65,7 @@ def _fence(flow: FlowParameters, denied: Sequence[str] | None) -> Iterator[Preco
     if denied is None:
         yield not_seen(flow.source.alias)
     elif denied:
-        value = f"writes to {_named(denied)} on {flow.source.alias} are denied since the failover"
+        value = f"writes to {named(denied)} on {flow.source.alias} are denied since the failover"
         yield Precondition("fence", f"{value}; the command allows them at its end", met=None)
 
 
@@ -129,11 +127,7 @@ def _only_on_target(flow: FlowParameters, looked: LookedBack, reverse: Sequence[
         if reverse
         else (f"no flow of the stack takes them to {flow.source.alias}")
     )
-    yield Precondition("only target", f"{_named(topics)} were written on {flow.target.alias}: {way}", met=None)
-
-
-def _named(found: Sequence[str]) -> str:
-    return ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
+    yield Precondition("only target", f"{named(topics)} were written on {flow.target.alias}: {way}", met=None)
 
 
 def refuse_unsuited_back(flow: FlowParameters, reverse: Sequence[str]) -> None:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from components.changes.effect import number
 from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
 from components.contract.report import Verdict
+from components.contract.wording import named, number
 from components.kafka.exact_positions import NotProvenError, PartitionPositions
 from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Policy
@@ -121,8 +121,7 @@ def _tasks(each: ConnectorFacts) -> str:
 
 def _topics(flow: FlowParameters, looked: Looked) -> Precondition:
     if looked.missing:
-        named = ", ".join(map(str, looked.missing[:_NAMED])) + _more(len(looked.missing))
-        return Precondition("topics", f"{named} not on {flow.target.alias} yet", met=False)
+        return Precondition("topics", f"{named(looked.missing)} not on {flow.target.alias} yet", met=False)
     topics = len({each.topic for each in looked.positions})
     value = f"{number(topics, 'topic')} with {number(len(looked.positions), 'partition')} on {flow.target.alias}"
     return Precondition("topics", value, met=topics > 0)
@@ -130,21 +129,16 @@ def _topics(flow: FlowParameters, looked: Looked) -> Precondition:
 
 def _producers(flow: FlowParameters, looked: Looked) -> Precondition:
     if cut := [each for each in looked.grown if each.after < each.before]:
-        named = ", ".join(f"{each.partition} ends at {each.after}, and ended at {each.before}" for each in cut[:_NAMED])
-        return Precondition(
-            "producers", f"{flow.source.alias} lost records while it was watched: {named}{_more(len(cut))}", met=False
-        )
+        ends = [f"{each.partition} ends at {each.after}, and ended at {each.before}" for each in cut]
+        lost = f"{flow.source.alias} lost records while it was watched: {named(ends)}"
+        return Precondition("producers", lost, met=False)
     if looked.grown:
-        grown = ", ".join(f"{each.partition} grew from {each.before} to {each.after}" for each in looked.grown[:_NAMED])
-        return Precondition("producers", f"a producer still writes: {grown}{_more(len(looked.grown))}", met=False)
+        grown = [f"{each.partition} grew from {each.before} to {each.after}" for each in looked.grown]
+        return Precondition("producers", f"a producer still writes: {named(grown)}", met=False)
     if looked.open:
-        named = ", ".join(map(str, looked.open[:_NAMED])) + _more(len(looked.open))
-        return Precondition("producers", f"a transaction is open, or something is written, on {named}", met=False)
+        value = f"a transaction is open, or something is written, on {named(looked.open)}"
+        return Precondition("producers", value, met=False)
     return Precondition("producers", f"nothing was written for {looked.watched_seconds:g} s")
-
-
-def _more(count: int) -> str:
-    return f" and {count - _NAMED} more" if count > _NAMED else ""
 
 
 def _walks(looked: Looked) -> dict[TopicPartition, PartitionPositions]:
@@ -161,8 +155,8 @@ def _waiting(looked: Looked) -> str:
     waiting = {partition: each.waiting for partition, each in sorted(_walks(looked).items()) if each.waiting}
     if not waiting:
         return ""
-    named = ", ".join(f"{count} of {partition}" for partition, count in list(waiting.items())[:_NAMED])
-    return f"{number(sum(waiting.values()), 'record')} not on the target yet: {named}{_more(len(waiting))}"
+    places = [f"{count} of {partition}" for partition, count in waiting.items()]
+    return f"{number(sum(waiting.values()), 'record')} not on the target yet: {named(places)}"
 
 
 def _drained(flow: FlowParameters, looked: Looked, max_lag: int) -> Precondition:
@@ -200,9 +194,9 @@ def _foreign(flow: FlowParameters, looked: Looked) -> Iterator[Precondition]:
     """Records that others wrote to topics of the same name on the target, of which a group may read some."""
     found = {partition: each.foreign for partition, each in sorted(_walks(looked).items()) if each.foreign}
     if found:
-        named = ", ".join(f"{count} of {partition}" for partition, count in list(found.items())[:_NAMED])
+        places = [f"{count} of {partition}" for partition, count in found.items()]
         value = f"{number(sum(found.values()), 'record')} on {flow.target.alias} did not come from {flow.source.alias}"
-        yield Precondition("only target", f"{value}: {named}{_more(len(found))}", met=None)
+        yield Precondition("only target", f"{value}: {named(places)}", met=None)
 
 
 def _returning(flow: FlowParameters, looked: Looked, moving: set[str]) -> Iterator[Precondition]:
@@ -211,7 +205,7 @@ def _returning(flow: FlowParameters, looked: Looked, moving: set[str]) -> Iterat
     if names:
         target, source = flow.target.alias, flow.source.alias
         counts = f"what they consumed on {target} counts, too; delete a group there if only {source} is to count"
-        yield Precondition("returning", f"{', '.join(names[:_NAMED])}{_more(len(names))}: {counts}", met=None)
+        yield Precondition("returning", f"{named(names)}: {counts}", met=None)
 
 
 def _returns(flow: FlowParameters, group: Group, looked: Looked) -> bool:
@@ -236,7 +230,7 @@ def _without_offset(flow: FlowParameters, looked: Looked, moving: set[str]) -> I
         ):
             found[group.name] = starts
     for name, starts in list(found.items())[:_NAMED]:
-        yield Precondition("no offset", f"{name} begins {', '.join(starts[:_NAMED])}{_more(len(starts))}", met=None)
+        yield Precondition("no offset", f"{name} begins {named(starts)}", met=None)
     if others := list(found)[_NAMED:]:
         yield Precondition("no offset", f"in some partitions, neither have: {', '.join(others)}", met=None)
 

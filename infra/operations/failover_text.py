@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from rich.console import Console
 from rich.markup import escape
 
-from components.changes.effect import number
 from components.contract.parameters import FlowParameters
+from components.contract.wording import number
 from infra.operations.failover_facts import Mode, Move, Plan, Precondition
 
 _MARKS = {True: "[green]✓[/]", False: "[red]✗[/]", None: "[yellow]![/]"}

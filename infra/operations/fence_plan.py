@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from components.changes.effect import number
 from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
+from components.contract.wording import named, number
 from components.flows.resolved import ResolvedFlow
 from components.kafka.acls import CLUSTER_NAME, grant_options
 from components.kafka.positions import OffsetRange, TopicPartition
@@ -13,8 +13,6 @@ from components.render.job_parameters import flow_parameters
 from infra.operations.failover_facts import Precondition
 from infra.operations.topic_acls import Access
 
-#: How many topics a value names.
-_NAMED = 3
 _INSTEAD = "stop the producers yourself, and leave `--fence` out"
 
 
@@ -46,12 +44,6 @@ def not_seen(alias: str) -> Precondition:
     value = f"not looked for: the connectors' user may not see the ACLs of {alias}"
     remedy = "if you failed over with `--fence`, call that again with `--lift-fence`"
     return Precondition("fence", f"{value}; {remedy}", met=None)
-
-
-def named(topics: Sequence[str]) -> str:
-    """The first topics by name, and how many more there are."""
-    more = f" and {len(topics) - _NAMED} more" if len(topics) > _NAMED else ""
-    return ", ".join(topics[:_NAMED]) + more
 
 
 def refuse_unfenceable(flow: ResolvedFlow, topics: Iterable[str], flows: Iterable[ResolvedFlow]) -> None:

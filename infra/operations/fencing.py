@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from components.contract.problems import CannotRunError, RefusedError
+from components.contract.wording import named
 from components.kafka.acls import AclEntry
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import Side
@@ -26,7 +27,7 @@ from components.topology.principals import kafka_principal
 from infra.operations.facts import UnaskedError
 from infra.operations.failover_facts import Precondition
 from infra.operations.failover_looking import Scene
-from infra.operations.fence_plan import fence_precondition, growth, named, refuse_unfenceable
+from infra.operations.fence_plan import fence_precondition, growth, refuse_unfenceable
 from infra.operations.kafka_reader import KafkaReader
 from infra.operations.partition_logs import Say
 from infra.operations.topic_acls import TopicAcls

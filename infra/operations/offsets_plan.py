@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from components.changes.effect import number
 from components.contract.problems import Problem
+from components.contract.wording import number
 from components.kafka.connector_offsets import can_resume_at, is_within, next_record, stored_for
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.properties.definitions import nearest

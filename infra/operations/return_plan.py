@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from components.changes.effect import number
 from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
+from components.contract.wording import named, number
 from components.kafka.connector_offsets import can_resume_at, stored_for
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import TopicPartition
@@ -15,8 +15,6 @@ from infra.operations.failover_facts import Precondition
 from infra.operations.fence_plan import not_seen
 from infra.operations.offsets_plan import Known, Move
 from infra.operations.source_only import SourceOnly
-
-_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -106,11 +104,11 @@ def _proof(flow: FlowParameters, looked: LookedReturn) -> Iterator[Precondition]
     yield Precondition("beginning", f"{back} of {flow.source.alias} to take back, in {partitions}", met=bool(begins))
     apart = [str(each) for each, begin in sorted(begins.items()) if begin.last_common is None and begin.records]
     if apart:
-        value = f"{_named(apart)}: {flow.source.alias} has no record of {flow.target.alias}, so all its records go back"
+        value = f"{named(apart)}: {flow.source.alias} has no record of {flow.target.alias}, so all its records go back"
         yield Precondition("beginning", value, met=None)
     late = [str(each) for each, begin in sorted(begins.items()) if not can_resume_at(begin.offset, flow.start_from)]
     if late:
-        value = f"{_named(late)} cannot begin at offset 0 with `startFrom: latest`: deploy `startFrom: earliest`"
+        value = f"{named(late)} cannot begin at offset 0 with `startFrom: latest`: deploy `startFrom: earliest`"
         yield Precondition("beginning", value, met=False)
 
 
@@ -131,11 +129,7 @@ def _fenced(flow: FlowParameters, fences: Sequence[str] | None) -> Iterator[Prec
         yield not_seen(flow.target.alias)
     elif fences:
         value = (
-            f"everybody is denied to write to the topics on {flow.target.alias} since the failover of {_named(fences)}"
+            f"everybody is denied to write to the topics on {flow.target.alias} since the failover of {named(fences)}"
         )
         why = "the command lifts this, because the flow has to write there: keep the producers there stopped"
         yield Precondition("fence", f"{value}; {why}", met=None)
-
-
-def _named(found: Sequence[str]) -> str:
-    return ", ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")

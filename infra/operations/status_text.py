@@ -7,9 +7,9 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.markup import escape
 
-from components.changes.effect import number
 from components.contract.exported_series import EXPIRES_SOON_DAYS
 from components.contract.report import Verdict
+from components.contract.wording import number
 from infra.operations.flow_status import duration
 from infra.operations.status_document import ConnectorStatus, FlowStatus, GroupsStatus, Kind, StatusDocument
 from infra.review.printed_lines import print_fact

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
-from components.changes.effect import number
 from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
+from components.contract.wording import number
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.operations.exact_reading import read_positions

@@ -7,8 +7,9 @@ from pathlib import Path
 from components.changes.all_effects import all_effects
 from components.changes.deployed_objects import deployment_state
 from components.changes.deployment_state import DeploymentState
-from components.changes.effect import Effect, Severity, gravest, number
+from components.changes.effect import Effect, Severity, gravest
 from components.contract.problems import CannotRunError
+from components.contract.wording import number
 from infra.review.bases import Base
 from infra.review.drift import Drift
 from infra.review.grants import needed_grants

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from components.changes.effect import number
+from components.contract.wording import named, number
 from infra.importing.left_out import LeftOut
 from infra.review.object_changes import ChangeKind
 from infra.review.printed_lines import print_fact
@@ -87,9 +87,8 @@ def _notes(review: FolderReview) -> Iterator[str]:
     if review.beside:
         yield f"Not looked at, because replication does not depend on it: {_counts(review.beside)} changed."
     if review.unread:
-        names = ", ".join(f"`{each}`" for each in review.unread[:_MOST])
-        more = f" and {len(review.unread) - _MOST} more" if len(review.unread) > _MOST else ""
-        yield f"Changed files that are no YAML, which this command does not read: {names}{more}."
+        names = named([f"`{each}`" for each in review.unread], _MOST)
+        yield f"Changed files that are no YAML, which this command does not read: {names}."
     if review.ignored:
         yield f"The folder also holds objects of kinds that are not looked at: {_counts(review.ignored)}."
 
@@ -104,9 +103,8 @@ def _mistake(mistake: Mistake) -> str:
 
 
 def _unjudged(each: Unjudged) -> str:
-    fields = ", ".join(f"`{path}`" for path in each.fields[:_MOST])
-    more = f" and {len(each.fields) - _MOST} more" if len(each.fields) > _MOST else ""
-    where = ", ".join(part for part in (f"`{each.file}`", each.obj, fields + more) if part)
+    fields = named([f"`{path}`" for path in each.fields], _MOST)
+    where = ", ".join(part for part in (f"`{each.file}`", each.obj, fields) if part)
     return f"{where}: {each.why}"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from components.contract.report import CheckName, CheckOutcome, FlowOutcome, Report, Severity, Verdict
+from components.contract.wording import named
 
 #: The checks without which a figure is not known. A topic that the job may not see is in no count of any check.
 _FOR_LOSS = (CheckName.ACCESS, CheckName.MOVES, CheckName.HEARTBEATS, CheckName.PARITY)
@@ -18,7 +19,7 @@ _MAY_SKIP = {
 }
 #: The topology leaves these groups out by name, as it accepts a finding.
 _LEFT_OUT = "group-excluded"
-_CODES_NAMED = _FLOWS_NAMED = 3
+_CODES_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -84,15 +85,9 @@ def headline(report: Report) -> str:
         return f"Fail over now: not proven, because {why[0]}"
     loses = max((each.loses for each in found), key=lambda figure: figure.number or 0)
     again, skips = _sum(each.reads_again for each in found), _sum(each.skips for each in found)
-    which = f" {_named(report)}" if report.not_validated else ""
+    which = f" {named([each.name for each in report.flows])}" if report.not_validated else ""
     trusting = ", if the accepted findings are right" if any(each.accepted for each in found) else ""
     return f"Fail over{which} now: loses {loses}, re-reads {again}, skips {skips}{trusting}"
-
-
-def _named(report: Report) -> str:
-    names = [each.name for each in report.flows]
-    more = len(names) - _FLOWS_NAMED
-    return ", ".join(names[:_FLOWS_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _failover(source: str, target: str, flows: Sequence[FlowOutcome]) -> Failover:

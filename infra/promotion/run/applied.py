@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from components.contract.problems import Problem
+from components.contract.wording import named
 from infra.review.comparison import Comparison
 from infra.review.left_behind import CODE
 from infra.review.live_comparison import compare_with_cluster
@@ -97,9 +98,7 @@ def _named(change: ObjectChange) -> str:
 
 
 def _list(changes: list[ObjectChange]) -> str:
-    shown = ", ".join(_with_fields(each) for each in changes[:_SHOWN])
-    left = len(changes) - _SHOWN
-    return shown if left <= 0 else f"{shown} and {left} more"
+    return named([_with_fields(each) for each in changes], _SHOWN)
 
 
 def _with_fields(change: ObjectChange) -> str:
