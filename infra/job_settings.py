@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from components.contract.problems import Problem
 from components.contract.spark_conf import why_not_conf, why_not_master, why_not_memory
 from components.properties.definitions import nearest
+from components.properties.values import value_text
 
 VALIDATION, IN_CLUSTER = "validation", "inCluster"
 WHERE = f"config.replication:{VALIDATION}"
@@ -44,7 +45,7 @@ def spark_settings(value: object) -> SparkSettings:
     return SparkSettings(
         spark.get("master"),
         spark.get("driverMemory"),
-        {str(key): _text(each) for key, each in (spark.get("conf") or {}).items()},
+        {str(key): value_text(each) for key, each in (spark.get("conf") or {}).items()},
     )
 
 
@@ -90,7 +91,3 @@ def _wrong_conf(conf: object) -> Iterator[Problem]:
 
 def _problem(where: str, what: str, remedy: str) -> Problem:
     return Problem(WHERE + where, "bad-spark-setting", what, _NO_EFFECT, remedy)
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from components.contract.problems import CannotRunError, Place, Problem, ReplicationError
 from components.flows.resolved import config_keys
+from components.properties.values import value_text
 from components.topology.model import Topology
 from components.topology.parsing import parse_topology
 from components.topology.remainder import Remainder, remainder
@@ -112,9 +113,9 @@ def read_settings(stack: str, stacks: Path) -> StackSettings:
     own = {key.split(":", 1)[1]: value for key, value in given.items() if key.startswith(f"{PROJECT}:")}
     validation = own.pop(VALIDATION, None)
     encrypted = frozenset(key for key, value in own.items() if _is_encrypted(value))
-    values = {key: _text(value) for key, value in own.items() if key not in encrypted}
+    values = {key: value_text(value) for key, value in own.items() if key not in encrypted}
     hidden = tuple(key for key in _ACCESS if _is_encrypted(given.get(key)))
-    kubeconfig, context = (_text(given[key]) if key in given and key not in hidden else None for key in _ACCESS)
+    kubeconfig, context = (value_text(given[key]) if key in given and key not in hidden else None for key in _ACCESS)
     settings = _settings(stack, values, encrypted, stacks)
     return replace(settings, kubeconfig=kubeconfig, context=context, encrypted_access=hidden, validation=validation)
 
@@ -197,11 +198,6 @@ def _named_alone(name: str, stacks: Path) -> str:
 
 def _is_encrypted(value: object) -> bool:
     return isinstance(value, Mapping) and "secure" in value
-
-
-def _text(value: object) -> str:
-    """A plain value as Pulumi passes it to a program."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def deployed_settings(stacks: Path) -> StackSettings:

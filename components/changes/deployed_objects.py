@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState
+from components.flows.operators import CLUSTER_LABEL
 from components.kafka.mirror_connectors import ROLE_OF_CLASS
 from components.properties.values import value_text
 from components.render.planned_objects import PART_OF, Manifest, ObjectRole
@@ -46,7 +47,7 @@ def deployment_state(name: str, objects: Objects, flows_by_source: Mapping[str, 
     connectors = [
         _connector(key, body, workers[cluster], config_maps)
         for key, body in _of_kind(objects, "KafkaConnector").items()
-        if (cluster := body["metadata"]["labels"].get("strimzi.io/cluster")) in workers
+        if (cluster := body["metadata"]["labels"].get(CLUSTER_LABEL)) in workers
     ]
     connectors += [connector for body, group in mirrors for connector in _mirrored(body, group, flows_by_source or {})]
     return DeploymentState(

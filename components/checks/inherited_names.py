@@ -13,14 +13,14 @@ from components.flows.naming import (
     namespace_name,
     storage_topic_name,
 )
-from components.flows.operators import strimzi
+from components.flows.operators import CLUSTER_LABEL, USES_CONNECTOR_RESOURCES, strimzi
 from components.flows.sources import source_parts
 from components.kafka.mirror_connectors import ConnectorRole
 from components.render.planned_objects import MANAGED_BY, PART_OF
 from components.topology.connectors import Connector
 from components.topology.model import Topology
 
-_OWNED = frozenset({MANAGED_BY, PART_OF, "strimzi.io/cluster", "strimzi.io/use-connector-resources"})
+_OWNED = frozenset({MANAGED_BY, PART_OF, CLUSTER_LABEL, USES_CONNECTOR_RESOURCES})
 
 
 @dataclass(frozen=True)

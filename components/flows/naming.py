@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -14,6 +15,8 @@ StorageRole = Literal["configs", "offsets", "status"]
 STORAGE_ROLES: tuple[StorageRole, ...] = ("configs", "offsets", "status")
 #: A pattern of the names of all storage topics.
 STORAGE_TOPICS = "mirror-.*-(configs|offsets|status)-internal"
+#: The names that connectors of a KafkaMirrorMaker2 have in Connect.
+MIRRORED = re.compile(r".+->.+\.Mirror\w+")
 
 
 def namespace_name(flow_name: str, flow: Flow) -> str:

@@ -3,6 +3,17 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+#: The API group of Strimzi's custom resources.
+STRIMZI_GROUP = "kafka.strimzi.io"
+#: The kinds that run workers, and with KafkaConnector all those that replicate.
+WORKER_KINDS = ("KafkaConnect", "KafkaMirrorMaker2")
+REPLICATING_KINDS = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2")
+#: The label that names the cluster to which an object belongs.
+CLUSTER_LABEL = "strimzi.io/cluster"
+#: The annotations with which a KafkaConnect takes its connectors from KafkaConnectors, and nothing is reconciled.
+USES_CONNECTOR_RESOURCES = "strimzi.io/use-connector-resources"
+PAUSE = "strimzi.io/pause-reconciliation"
+
 
 class StrimziApi(StrEnum):
     """API version of Strimzi's custom resources."""
@@ -39,7 +50,7 @@ class Strimzi:
     @property
     def api_version(self) -> str:
         """The `apiVersion` of Strimzi's resources."""
-        return f"kafka.strimzi.io/{self.written_as}"
+        return f"{STRIMZI_GROUP}/{self.written_as}"
 
     @property
     def keeps_values(self) -> bool:

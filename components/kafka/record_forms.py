@@ -17,6 +17,7 @@ from components.kafka.plugins import (
     TYPED_CONVERTERS,
     VENDOR_TRANSFORMS,
 )
+from components.kafka.prefixes import below
 
 
 class Form(StrEnum):
@@ -218,17 +219,13 @@ def _convert_from_bytes(step: Step, record: Record) -> Record | Refusal:
     found = record.half(half)
     if record.opaque and Form.BYTES in found and converter not in (BYTE_ARRAY_CONVERTER, STRING_CONVERTER, ""):
         return Refusal(half, found, frozenset())
-    forms = converted(converter, _behind("converter.", step.config))
+    forms = converted(converter, below("converter.", step.config))
     return _changed(record, half, BYTES | NULL, lambda form: NULL if form is Form.NULL else forms)
 
 
 def _convert_to_bytes(step: Step, record: Record) -> Record | Refusal:
     needs = writable(str(step.config.get("converter")))
     return _changed(record, step.half, needs, lambda form: NULL if form is Form.NULL else BYTES)
-
-
-def _behind(prefix: str, config: Properties) -> Properties:
-    return {key.removeprefix(prefix): value for key, value in config.items() if key.startswith(prefix)}
 
 
 _RULES: Mapping[str, Callable[[Step, Record], Record | Refusal]] = {

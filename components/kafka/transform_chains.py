@@ -19,6 +19,7 @@ from components.kafka.plugins import (
     STRING_CONVERTER,
     TYPED_CONVERTERS,
 )
+from components.kafka.prefixes import below
 from components.kafka.record_forms import BYTES, NULL, Form, Forms, Properties, Record, Refusal, Step, applied, writable
 
 KEY, VALUE, HEADER = "key.converter", "value.converter", "header.converter"
@@ -102,7 +103,7 @@ def chain_of(config: Mapping[str, object]) -> Chain:
     steps = tuple(_step(name, config) for name in str(config.get("transforms", "")).split(",") if name)
     names = (KEY, VALUE, HEADER)
     converters = {name: str(config.get(name, BYTE_ARRAY_CONVERTER)) for name in names}
-    return Chain(steps, converters, {name: _below(f"{name}.", config) for name in names})
+    return Chain(steps, converters, {name: below(f"{name}.", config) for name in names})
 
 
 @dataclass(frozen=True)
@@ -125,21 +126,17 @@ def headers_used(step: Step) -> list[HeaderUse]:
 
 
 def _step(name: str, config: Mapping[str, object]) -> tuple[Step, Predicate | None]:
-    own = _below(f"transforms.{name}.", config)
+    own = below(f"transforms.{name}.", config)
     step = Step(name, str(own.get("type", "")), {key: value for key, value in own.items() if key not in _OF_STAGE})
     if "predicate" not in own:
         return step, None
     asked = str(own["predicate"])
-    of_predicate = _below(f"predicates.{asked}.", config)
+    of_predicate = below(f"predicates.{asked}.", config)
     negate = str(own.get("negate", "false")).lower() == "true"
     return step, Predicate(asked, str(of_predicate.get("type", "")), of_predicate, negate)
 
 
 _OF_STAGE = {"type", "predicate", "negate"}
-
-
-def _below(prefix: str, config: Mapping[str, object]) -> dict[str, object]:
-    return {key.removeprefix(prefix): value for key, value in config.items() if key.startswith(prefix)}
 
 
 def findings(chain: Chain, topics: Iterable[str], heartbeats: Iterable[str] = ()) -> Iterator[Finding]:

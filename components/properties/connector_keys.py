@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from components.kafka.prefixes import below
 from components.properties.clients import CLUSTER_PREFIXES, Client, split_prefix
 from components.properties.connector_context import ConnectorContext, either, owner_of
 from components.properties.definitions import (
@@ -189,8 +190,7 @@ def _not_of_this_kind(context: ConnectorContext, prefix: str, name: str, known: 
     if others:
         why = f"It is a property of {_plural(others)}; `{prefix}` reaches only {_plural([owner_of(prefix)])}."
         return WithoutEffect(context.defined(others[0])[name], why, context.instead(others, name))
-    behind = {key.removeprefix(prefix): value for key, value in context.config.items() if key.startswith(prefix)}
-    if readers := _own_plugins(known, behind):
+    if readers := _own_plugins(known, below(prefix, context.config)):
         return PassedOn(readers)
     similar = nearest(name, known)
     known_in = versions_with(name, owner_of(prefix))

@@ -18,8 +18,8 @@ _COMMA = re.compile(r"\s*,\s*")
 _BITS = {PropertyType.SHORT: 16, PropertyType.INT: 32, PropertyType.LONG: 64}
 
 
-def value_text(value: Value) -> str:
-    """Return a value as the string that a connector's configuration carries."""
+def value_text(value: object) -> str:
+    """Return a value as the string that configurations carry, of Kafka as of Spark and Pulumi."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

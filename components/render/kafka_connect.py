@@ -1,5 +1,6 @@
 """The KafkaConnect of a flow: workers that can read the flow's ConfigMaps and Secrets, usually the target's."""
 
+from components.flows.operators import USES_CONNECTOR_RESOURCES
 from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.kafka.replication_policy import SIDES, Side
 from components.render.api_versions import group_fields, security_fields, strimzi_api_version
@@ -87,7 +88,7 @@ def connect_object(flow: ResolvedFlow, *others: ResolvedFlow) -> PlannedObject:
         spec=spec,
     )
     # Without it the operator ignores every KafkaConnector of this Connect cluster.
-    body["metadata"]["annotations"] = {"strimzi.io/use-connector-resources": "true"}
+    body["metadata"]["annotations"] = {USES_CONNECTOR_RESOURCES: "true"}
     body = with_own_labels(body, flow.settings.connect.labels, flow.settings.connect.annotations)
     after = (ObjectRole.TARGET_CREDENTIALS, ObjectRole.SOURCE_CREDENTIALS, ObjectRole.METRICS_CONFIG)
     return PlannedObject(ObjectRole.CONNECT, body, after=after)

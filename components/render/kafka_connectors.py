@@ -7,6 +7,7 @@ flow's ConfigMaps hold.
 from typing import Any
 
 from components.flows.naming import connector_name
+from components.flows.operators import CLUSTER_LABEL
 from components.flows.resolved import ResolvedFlow
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
 from components.kafka.replication_policy import SIDES
@@ -94,7 +95,7 @@ def connector_object(flow: ResolvedFlow, role: ConnectorRole, part: str = "") ->
             "config": connector_config(flow, role, part),
         },
     )
-    body["metadata"]["labels"]["strimzi.io/cluster"] = flow.connect_name
+    body["metadata"]["labels"][CLUSTER_LABEL] = flow.connect_name
     body = with_own_labels(body, connector.labels, connector.annotations)
     # A connector that starts before its ConfigMaps, its Secrets or the right to read them fails, and the operator
     # retries it only after a minute.

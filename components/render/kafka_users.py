@@ -4,7 +4,7 @@ A KafkaUser belongs in the Kubernetes cluster of its Kafka cluster's region, whi
 """
 
 from components.flows.naming import kafka_user_password_secret_name
-from components.flows.operators import Strimzi, strimzi
+from components.flows.operators import CLUSTER_LABEL, Strimzi, strimzi
 from components.kafka.acls import operation_title
 from components.render.acls import Acl, flow_acls, flows_without_addresses, merged_acls
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
@@ -53,7 +53,7 @@ def _objects(
         "authorization": {"type": "simple", "acls": [_rule(acl) for acl in acls]},
     }
     body = manifest(operator.api_version, "KafkaUser", name, declared.namespace, _USERS, spec=spec)
-    body["metadata"]["labels"]["strimzi.io/cluster"] = declared.cluster
+    body["metadata"]["labels"][CLUSTER_LABEL] = declared.cluster
     user = PlannedObject(ObjectRole.KAFKA_USER, body, after=(ObjectRole.KAFKA_USER_PASSWORD,), part=alias)
     password = _configured_password(cluster)
     if password is None:

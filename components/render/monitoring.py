@@ -11,6 +11,7 @@ from typing import Any
 
 from components.flows.expansion import Shape
 from components.flows.naming import connector_name, mirror_connector_name
+from components.flows.operators import CLUSTER_LABEL, WORKER_KINDS
 from components.flows.resolved import ResolvedFlow
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES
 from components.render.acls import flows_without_addresses
@@ -30,7 +31,6 @@ from components.topology.model import Monitoring, Topology
 #: The objects' `part-of` label, in place of a flow's name.
 _MONITORING = "monitoring"
 API_VERSION = "monitoring.coreos.com/v1"
-_WORKERS = ("KafkaConnect", "KafkaMirrorMaker2")
 
 Relabeling = dict[str, Any]
 
@@ -60,12 +60,12 @@ def _dashboard(flows: list[str], stack: str, monitoring: Monitoring) -> PlannedO
 
 
 def _pod_monitor(deployment: Deployment, stack: str, monitoring: Monitoring) -> PlannedObject:
-    workers = [planned for planned in deployment.objects if planned.kind in _WORKERS]
+    workers = [planned for planned in deployment.objects if planned.kind in WORKER_KINDS]
     spec = {
         "namespaceSelector": {"matchNames": [deployment.flows[0].namespace]},
         "selector": {
             "matchExpressions": [
-                _in("strimzi.io/cluster", [planned.name for planned in workers]),
+                _in(CLUSTER_LABEL, [planned.name for planned in workers]),
                 # A Kafka cluster in the namespace can have the same name.
                 _in("strimzi.io/kind", sorted({planned.kind for planned in workers})),
             ]

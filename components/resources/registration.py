@@ -9,7 +9,7 @@ import pulumi
 
 from components.checks import check_topology
 from components.contract.problems import Problem, ReplicationError, raise_errors
-from components.flows.operators import StrimziApi
+from components.flows.operators import STRIMZI_GROUP, WORKER_KINDS, StrimziApi
 from components.flows.resolved import missing_config, resolve_flows
 from components.render.deployments import Deployment, FlowOutputs, deployments, flow_outputs
 from components.render.planned_objects import PlannedObject, waits
@@ -22,9 +22,6 @@ T = TypeVar("T")
 _PROVIDER = version("pulumi_kubernetes")
 #: A Secret as the provider reads it back holds its values in both.
 _SECRET_OUTPUTS = ["data", "stringData"]
-_STRIMZI = "kafka.strimzi.io/"
-#: The resources that own pods.
-_RUN_WORKERS = ("KafkaConnect", "KafkaMirrorMaker2")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,9 +96,9 @@ def register_object(
         inputs["stringData"] = pulumi.Output.secret(values)
     if kind == "Secret":
         own.additional_secret_outputs = _SECRET_OUTPUTS
-    if kind in _RUN_WORKERS and api_version.endswith(f"/{StrimziApi.V1BETA2}"):
+    if kind in WORKER_KINDS and api_version.endswith(f"/{StrimziApi.V1BETA2}"):
         inputs["metadata"] = _deleted_in_background(inputs["metadata"])
-    if api_version.startswith(_STRIMZI):
+    if api_version.startswith(f"{STRIMZI_GROUP}/"):
         own.aliases = _other_versions(api_version, kind)
     options = pulumi.ResourceOptions.merge(options, own)
     return pulumi.CustomResource(_type(api_version, kind), name, inputs, options)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from components.flows.operators import strimzi
+from components.flows.operators import REPLICATING_KINDS, strimzi
 from components.render.planned_objects import Manifest
 from infra.engine.adoption import known_objects
 from infra.environment import stack_environment
@@ -14,8 +14,6 @@ from infra.review.object_changes import Identity, identity
 from infra.review.snapshots import Objects, Snapshot, current_snapshot
 from infra.settings import StackSettings
 
-#: The kinds that copy records.
-_COPYING = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2")
 _WHY = "A take-over compares every object that the stack declares with the one in the cluster."
 _PERMISSION = (
     "let the account of the stack's Kubernetes context get what `replicate render` writes, get namespaces, and list "
@@ -102,7 +100,7 @@ def _live(api: KubernetesApi, body: Manifest) -> Manifest | None:
 def _allowed(api: KubernetesApi, version: str, bodies: Sequence[Manifest]) -> tuple[str, ...]:
     """The namespaces to look in: those of the stack if the account may not list everything, else none."""
     try:
-        api.list_all(version, _COPYING[0])
+        api.list_all(version, REPLICATING_KINDS[0])
     except ApiError as error:
         if error.not_found:
             return ()
@@ -113,7 +111,7 @@ def _allowed(api: KubernetesApi, version: str, bodies: Sequence[Manifest]) -> tu
 
 
 def _others(api: KubernetesApi, version: str, searched: Sequence[str]) -> Iterator[Manifest]:
-    for kind in _COPYING:
+    for kind in REPLICATING_KINDS:
         for namespace in searched or (None,):
             try:
                 yield from api.list_all(version, kind, namespace=namespace)

@@ -13,6 +13,7 @@ from components.changes.deployed_objects import deployment_state
 from components.changes.effect import Effect, Severity, listed
 from components.changes.namespaces_and_users import namespace_and_user_effects
 from components.changes.stack_change import StackChange
+from components.flows.operators import REPLICATING_KINDS, WORKER_KINDS
 from components.properties.values import value_text
 from components.render.deployments import Deployment
 from components.render.planned_objects import PART_OF, Manifest
@@ -25,8 +26,6 @@ from infra.importing.reading import ReadObject, read_documents
 from infra.review.object_changes import named_entries
 from infra.review.snapshots import Objects
 
-_WORKERS = ("KafkaConnect", "KafkaMirrorMaker2")
-_CONNECTING = (*_WORKERS, "KafkaConnector")
 #: Effects that the text of a configuration decides, and its meaning does not.
 _BY_TEXT = frozenset({"connector-restarts", "credentials-are-read-anew"})
 #: An effect of a deployment that does not know what exists.
@@ -50,7 +49,7 @@ def effects_of(facts: Facts, waiting: Collection[str] = ()) -> tuple[Effect, ...
 def _of(facts: Facts, name: str, deployment: Deployment) -> Iterator[Effect]:
     declared = facts.declared.objects(name)
     live = {key: body for each, key, _, body in facts.objects() if each == name and body is not None}
-    if not any(body["kind"] in _WORKERS for body in live.values()):
+    if not any(body["kind"] in WORKER_KINDS for body in live.values()):
         return
     yield from (each for each in _proven(facts, deployment, live) if each.code not in _BY_TEXT | _NOT_HERE)
     flows = facts.declared.flows(name)
@@ -58,7 +57,7 @@ def _of(facts: Facts, name: str, deployment: Deployment) -> Iterator[Effect]:
     change = StackChange((deployment_state(name, before, flows),), (deployment_state(name, declared, flows),))
     yield from (each for each in connector_effects(change) if each.code in _BY_TEXT)
     for key, body in live.items():
-        if body["kind"] in _WORKERS:
+        if body["kind"] in WORKER_KINDS:
             yield from _passed_on(deployment.flows[0].name, body, declared[key])
 
 
@@ -74,7 +73,9 @@ def _of_users(facts: Facts, name: str) -> Iterator[Effect]:
 
 
 def _proven(facts: Facts, deployment: Deployment, live: Objects) -> Sequence[Effect]:
-    documents = [body for key, body in live.items() if body["kind"] in _CONNECTING and not key.endswith("-heartbeats")]
+    documents = [
+        body for key, body in live.items() if body["kind"] in REPLICATING_KINDS and not key.endswith("-heartbeats")
+    ]
     if not any(each["kind"] != "KafkaConnect" for each in documents):
         return ()
     read = read_documents("the cluster", documents).objects
@@ -89,7 +90,7 @@ def _proven(facts: Facts, deployment: Deployment, live: Objects) -> Sequence[Eff
 
 
 def _placeholders(facts: Facts, read: Sequence[ReadObject]) -> Placeholders:
-    workers = next(each for each in read if each.kind in _WORKERS)
+    workers = next(each for each in read if each.kind in WORKER_KINDS)
     config_maps = [*facts.config_maps, *(each for each in facts.live.values() if each["kind"] == "ConfigMap")]
     data = {
         (each["metadata"]["namespace"], each["metadata"]["name"]): dict(each.get("data") or {}) for each in config_maps

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from components.contract.problems import Problem
+from components.flows.operators import PAUSE
 from components.kafka.connector_status import failures, is_observed
 from components.render.held_back import ANNOTATION
 from components.render.planned_objects import Manifest
@@ -12,7 +13,6 @@ from infra.adoption.moves import Move, Moves
 from infra.operations.flow_connectors import connector_places
 from infra.operations.interventions import OFFSETS, wanted_state
 from infra.operations.restarts import connector_in
-from infra.review.running_drift import PAUSE
 
 
 def refusals_of_moves(facts: Facts, moves: Moves) -> Iterator[Refusal]:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from components.changes.deployed_objects import deployment_state
 from components.changes.effect import Effect, Severity
 from components.contract.problems import Problem
+from components.flows.operators import PAUSE, WORKER_KINDS
 from components.render.planned_objects import Manifest
 from infra.adoption.agreements import REPLACED, Refusal, not_agreed
 from infra.adoption.facts import Facts
@@ -12,7 +13,6 @@ from infra.adoption.other_managers import managed_elsewhere
 from infra.importing.effective import group_names
 from infra.kubernetes.api import Reference, reference
 from infra.review.object_changes import identity
-from infra.review.running_drift import PAUSE
 
 
 def refusals_of(
@@ -62,7 +62,7 @@ def _copied_elsewhere(facts: Facts, moved: Collection[Reference]) -> Iterator[Re
     groups = {group: body for body in facts.others if (group := _group(body)) is not None}
     for name, deployment in facts.declared.deployments.items():
         objects = facts.declared.objects(name)
-        if any(identity(body) in facts.live for body in objects.values() if body["kind"] in _RUNNING):
+        if any(identity(body) in facts.live for body in objects.values() if body["kind"] in WORKER_KINDS):
             continue
         state = deployment_state(name, objects, facts.declared.flows(name))
         ends = {each for connector in state.connectors if (each := _addresses(connector.config)) is not None}
@@ -73,12 +73,9 @@ def _copied_elsewhere(facts: Facts, moved: Collection[Reference]) -> Iterator[Re
                 yield _same_group(groups[workers.target_address, workers.group], workers.group)
 
 
-_RUNNING = ("KafkaConnect", "KafkaMirrorMaker2")
-
-
 def _beside(stack: str, flow: str, other: Reference) -> Refusal:
     agreement = f"{Severity.RE_READ}:{flow}"
-    mirror = f"{other.namespace}/{other.name}" if other.kind == _RUNNING[1] else "NAMESPACE/NAME"
+    mirror = f"{other.namespace}/{other.name}" if other.kind == WORKER_KINDS[1] else "NAMESPACE/NAME"
     problem = Problem(
         flow,
         "other-kind-runs",
@@ -105,7 +102,7 @@ def _same_group(other: Manifest, group: str) -> Refusal:
 
 def _group(body: Manifest) -> tuple[str, str] | None:
     """Address of the cluster and name of the worker group of a KafkaConnect or KafkaMirrorMaker2."""
-    if body["kind"] not in _RUNNING:
+    if body["kind"] not in WORKER_KINDS:
         return None
     spec = body["spec"]
     clusters = {each["alias"]: each for each in spec.get("clusters") or []}

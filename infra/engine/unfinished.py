@@ -15,12 +15,12 @@ from typing import Any
 
 from pulumi import automation
 
+from infra.engine.changed_objects import KUBERNETES
 from infra.engine.command import Say
 from infra.kubernetes.access import asking_kubernetes
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
 from infra.waiting import DeadlineError, NotYetError, wait_for
 
-_KUBERNETES = "kubernetes:"
 #: How long a provider may outlive its killed engine, and do what it had begun.
 _OUTLIVING_SECONDS = 5.0
 State = Mapping[str, Any]
@@ -99,7 +99,7 @@ def pending_creates(state: State) -> tuple[PendingCreate, ...]:
         for operation in state.get("pending_operations") or []
         if operation["type"] == "creating"
         and operation["resource"]["urn"] not in known
-        and operation["resource"]["type"].startswith(_KUBERNETES)
+        and operation["resource"]["type"].startswith(KUBERNETES)
     )
 
 
@@ -125,4 +125,4 @@ def keeping(state: State, again: Collection[Reference]) -> dict[str, Any]:
 
 
 def _is_replaced(resource: Mapping[str, Any]) -> bool:
-    return bool(resource.get("delete")) and resource["type"].startswith(_KUBERNETES)
+    return bool(resource.get("delete")) and resource["type"].startswith(KUBERNETES)

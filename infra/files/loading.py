@@ -7,10 +7,9 @@ from typing import Any
 import yaml
 
 from components.contract.problems import CannotRunError
-from infra.files.positions import lines_of, place, shown
+from infra.files.positions import MERGE, lines_of, place, shown
 from infra.files.yaml_words import words_for
 
-_MERGE = "tag:yaml.org,2002:merge"
 #: Numbers that YAML 1.1 reads otherwise than they look: octal, to the base 60, and with digits apart.
 _ODD_NUMBER = re.compile(r"[-+]?(0[0-7_]+|[0-9_]+(:[0-9]+)+|[0-9]+_[0-9_]*)")
 _QUOTES_OF_PROSE = "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
@@ -25,7 +24,7 @@ class _UniqueKeyLoader(yaml.CSafeLoader):
         seen: set[Any] = set()
         for key_node, _ in node.value:
             # A key that is not a scalar is refused below; `<<` may merge any number of mappings.
-            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == _MERGE:
+            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == MERGE:
                 continue
             key = self.construct_object(key_node, deep=True)
             if key in seen:

@@ -12,7 +12,7 @@ import yaml
 
 from components.contract.problems import Place, Problem
 
-_MERGE = "tag:yaml.org,2002:merge"
+MERGE = "tag:yaml.org,2002:merge"
 _BOOLEAN = "tag:yaml.org,2002:bool"
 _LONGEST_LINE = 120
 #: A key that may hold a credential, however it is spelt, before a value that is not a mapping.
@@ -124,7 +124,7 @@ def _entries(node: yaml.Node) -> Iterator[tuple[str, _Marks, yaml.Node]]:
         return
     merged: list[yaml.Node] = []
     for key, value in node.value:
-        if key.tag == _MERGE:
+        if key.tag == MERGE:
             merged += value.value if isinstance(value, yaml.SequenceNode) else [value]
         else:
             yield _key(key), (key.start_mark, key.end_mark), value

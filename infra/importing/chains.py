@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from components.kafka.prefixes import below
 from components.render.kafka_connect import BYTE_CONVERTERS
 from infra.importing.secret_values import may_be_secret
 
@@ -23,14 +24,14 @@ def taken_transforms(
         refuse(key)
     names = [each.strip() for each in config.pop("transforms", "").split(",") if each.strip()]
     config.pop("predicates", None)
-    predicates = _below(config, "predicates.")
-    chain = {name: _transform(_below(config, f"transforms.{name}."), predicates) for name in names}
+    predicates = _taken(config, "predicates.")
+    chain = {name: _transform(_taken(config, f"transforms.{name}."), predicates) for name in names}
     found: dict[str, Any] = {"before": chain} if chain else {}
     chosen = {part: converter for part in _PARTS if (converter := _converter(part, config, converters)) is not None}
     return found | ({"converters": chosen} if chosen else {})
 
 
-def _below(config: dict[str, str], prefix: str) -> dict[str, str]:
+def _taken(config: dict[str, str], prefix: str) -> dict[str, str]:
     return {key.removeprefix(prefix): config.pop(key) for key in list(config) if key.startswith(prefix)}
 
 
@@ -41,8 +42,7 @@ def _transform(given: dict[str, str], predicates: Mapping[str, str]) -> dict[str
     if given:
         found["config"] = given
     if predicate is not None:
-        prefix = f"{predicate}."
-        own = {key.removeprefix(prefix): value for key, value in predicates.items() if key.startswith(prefix)}
+        own = below(f"{predicate}.", predicates)
         found["predicate"] = {"type": own.pop("type", ""), **({"config": own} if own else {})}
         if negate.lower() == "true":
             found["negate"] = True
@@ -52,11 +52,11 @@ def _transform(given: dict[str, str], predicates: Mapping[str, str]) -> dict[str
 def _converter(part: str, config: dict[str, str], workers: Mapping[str, str]) -> dict[str, Any] | None:
     """Return a converter that is not the one that the project sets anyway."""
     name = f"{part}.converter"
-    settings = _below(config, f"{name}.")
+    settings = _taken(config, f"{name}.")
     chosen = config.pop(name, None)
     if chosen is None:
         chosen = workers.get(name, "")
-        settings = {key.removeprefix(f"{name}."): value for key, value in workers.items() if key.startswith(f"{name}.")}
+        settings = below(f"{name}.", workers)
     if chosen == BYTE_CONVERTERS[name]:
         return None
     return {"type": chosen, **({"config": settings} if settings else {})}

@@ -1,21 +1,20 @@
 """What Connect's REST API answers about connectors -> the objects that would make the same connectors."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from components.flows.naming import MIRRORED
+from components.flows.operators import CLUSTER_LABEL
 from components.properties.definitions import Owner, definitions, nearest, supported_versions
 from components.render.kafka_connect import BYTE_CONVERTERS
 from components.topology.kubernetes_names import is_label, is_subdomain
 from infra.importing.flows import role_of
 from infra.importing.java_properties import PropertiesFile
 from infra.importing.left_out import LeftOut
-from infra.importing.read_properties import CLUSTER_LABEL, ReadProperties, read_connector, read_workers
+from infra.importing.read_properties import GROUP, ReadProperties, read_connector, read_workers
 from infra.importing.reading import Found, ReadObject
 from infra.importing.rest_documents import COMPLETE, RestConnector
 
-#: The names that connectors of a KafkaMirrorMaker2 have.
-_MIRRORED = re.compile(r".+->.+\.Mirror\w+")
 #: Beginnings of worker properties that KafkaConnects take in their `config`.
 _PASSED = (
     *("producer.", "consumer.", "admin.", "config.providers"),
@@ -24,9 +23,8 @@ _PASSED = (
 _OF_THE_PROCESS = ("rest.", "listeners", "plugin.", "access.control.", "admin.listeners", "response.http.")
 _NOT_READ = "Connect's workers do not read it."
 _UNKNOWN = "(unknown)"
-_GROUP = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
 #: What stands for workers of which nothing was read.
-_NAMELESS = dict.fromkeys(_GROUP, _UNKNOWN) | {key: str(value) for key, value in BYTE_CONVERTERS.items()}
+_NAMELESS = dict.fromkeys(GROUP, _UNKNOWN) | {key: str(value) for key, value in BYTE_CONVERTERS.items()}
 
 _NO_STATE = (
     "The answer does not say whether it runs, is paused or is stopped. The topology says nothing either, so deploying "
@@ -74,7 +72,7 @@ def _add(found: Found, workers: ReadObject, *, named: bool) -> Iterator[LeftOut]
         connector = read_connector(
             each.file, workers.namespace, workers.name, each.name, _spec(each), part=f"connector {each.name}"
         )
-        if each.name in managed or (mirrors and _MIRRORED.fullmatch(each.name)):
+        if each.name in managed or (mirrors and MIRRORED.fullmatch(each.name)):
             why = "The object was read from which the operator makes this connector."
             yield connector.left_out("", "stays-as-it-is", why, "none is needed.")
         elif role_of(connector) is None:
@@ -116,7 +114,7 @@ def _lost_offsets(connector: ReadProperties, name: str) -> LeftOut:
         f"set `connectors.source.state: stopped` before you deploy it, stop `{name}`, and give its offsets "
         "(`GET /connectors/NAME/offsets`) to `replicate offsets STACK FLOW set FILE`; then start the connector."
     )
-    if _MIRRORED.fullmatch(name):
+    if MIRRORED.fullmatch(name):
         remedy = "import the KafkaMirrorMaker2 that it belongs to, which keeps the name."
     return connector.left_out("", "offsets-not-carried", why, remedy)
 
@@ -143,7 +141,7 @@ def _file_of_workers(given: PropertiesFile) -> Iterator[LeftOut]:
             yield LeftOut(given.file, "", key, "without-effect", why, "none is needed.")
         elif not _is_passed(key) and key not in definitions(supported_versions()[-1], Owner.CLUSTER):
             near = nearest(key, definitions(supported_versions()[-1], Owner.WORKER))
-            if near is not None and key not in _GROUP:
+            if near is not None and key not in GROUP:
                 yield LeftOut(given.file, "", key, "unknown-property", _NOT_READ, f"did you mean `{near}`?")
             else:
                 yield LeftOut(given.file, "", key, "without-effect", _NOT_READ, "none is needed.")

@@ -10,9 +10,8 @@ from components.properties.definitions import CLIENTS, CONNECTORS, Owner, defini
 from infra.importing.flows import Imported, flow_of
 from infra.importing.java_properties import PropertiesFile
 from infra.importing.left_out import LeftOut
-from infra.importing.read_properties import ReadProperties, read_connector, read_workers
+from infra.importing.read_properties import GROUP, ReadProperties, read_connector, read_workers
 
-_GROUP = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
 #: Beginnings of keys that only MirrorMaker's own REST server reads. Source: RestServerConfig.
 _REST = ("dedicated.mode.", "listeners", "rest.", "admin.listeners", "access.control.", "response.http.")
 _CONVERTERS = ("key.converter", "value.converter", "header.converter")
@@ -71,7 +70,7 @@ class _Dedicated:
         configs = {role: self._of_role(role, pair, connector) for role in roles}
         worker = self._of_workers(pair)
         for settings in (*configs.values(), worker):
-            read |= {each.key for key, each in settings.items() if key not in _GROUP}
+            read |= {each.key for key, each in settings.items() if key not in GROUP}
         by_role = {role: self._connector(role, name, each) for role, each in configs.items()}
         address = self.config.cluster(pair.target).get("bootstrap.servers", Setting("")).value
         # Names of its own: the group that exists knows connectors that the operator would delete.
@@ -185,7 +184,7 @@ class _Dedicated:
         prefixes = (*pairs, *(f"{alias}." for alias in self.config.clusters))
         prefix = next((each for each in prefixes if key.startswith(each)), "")
         name = key.removeprefix(prefix)
-        known = {*self.config.connectors, *self.config.clients, *definitions(self.kafka, Owner.WORKER), *_GROUP}
+        known = {*self.config.connectors, *self.config.clients, *definitions(self.kafka, Owner.WORKER), *GROUP}
         known.add(ENABLED if prefix in pairs else CLUSTERS)
         if name in known or name.startswith((*_REST, *(f"{client}." for client in CLIENTS))):
             return ""
@@ -218,7 +217,7 @@ class _Dedicated:
 
     def _group_name(self, key: str) -> str | None:
         name = next((key.removeprefix(f"{a}.") for a in self.config.clusters if key.startswith(f"{a}.")), key)
-        return name if name in _GROUP else None
+        return name if name in GROUP else None
 
 
 def _values(settings: Mapping[str, Setting]) -> dict[str, str]:

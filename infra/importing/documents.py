@@ -5,9 +5,8 @@ from typing import Any
 
 import yaml
 
+from infra.files.positions import MERGE
 from infra.importing.left_out import LeftOut
-
-_MERGE = "tag:yaml.org,2002:merge"
 
 
 class _Loader(yaml.CSafeLoader):
@@ -20,7 +19,7 @@ class _Loader(yaml.CSafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
+            if not isinstance(key, yaml.ScalarNode) or key.tag == MERGE:
                 continue
             if key.value in seen:
                 self.repeated.append((key.value, key.start_mark.line + 1))

@@ -14,6 +14,7 @@ from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from components.render.planned_objects import PART_OF, Manifest
 from infra.importing.flows import Imported, role_of
+from infra.importing.logins import OPTION
 from infra.importing.mirrors import effective_configs, ends_of_mirrors, selections_of
 from infra.importing.placeholders import Placeholders
 from infra.importing.settings import OLD_NAMES
@@ -22,7 +23,6 @@ from infra.importing.workers import CONVERTERS, group_name
 #: Lists whose order does not matter, and one whose order does.
 _SELECTIONS = frozenset({"topics", "topics.exclude", "groups", "groups.exclude"})
 _LISTS = _SELECTIONS | {"transforms"}
-_OPTION = re.compile(r"""([\w.]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;"']+))""")
 #: What the consumer of a source connector uses if nothing is set. Source: MirrorSourceConfig, ConsumerConfig.
 _SOURCE_CONSUMER = {"auto.offset.reset": "earliest", "isolation.level": "read_uncommitted"}
 _PREDICATE = re.compile(r"(transforms\.[^.]+)\.predicate")
@@ -151,7 +151,7 @@ def _canonical(key: str, value: str, workers: DeployedWorkers) -> str:
         return ",".join(sorted(entries) if key in _SELECTIONS else entries)
     if key.endswith("sasl.jaas.config"):
         module, _, rest = value.strip().partition(" ")
-        options = sorted((name, next(filter(None, values), "")) for name, *values in _OPTION.findall(rest))
+        options = sorted((name, next(filter(None, values), "")) for name, *values in OPTION.findall(rest))
         return f"{module} required " + " ".join(f'{name}="{given}"' for name, given in options) if options else value
     value = value.replace(f"${{{FILE_PROVIDER}:{WORKER_FILE}:bootstrap.servers}}", workers.target_address)
     encrypted, login = "tls" in workers.pods, workers.pods.get("authentication") or {}

@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from components.flows.operators import USES_CONNECTOR_RESOURCES
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
+from components.kafka.prefixes import below
 from components.kafka.replication_policy import Side
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
@@ -26,9 +28,8 @@ _SWITCH = {"true": True, "false": False}
 _CLIENTS = ("target.cluster.", "producer.override.", "consumer.override.", "admin.override.")
 #: Properties that the topology says in its own words, so that a placeholder cannot stand for them.
 _TO_KNOW = frozenset({"topics", "topics.exclude", "groups", "groups.exclude", "replication.policy.class"})
-_MANAGED = "strimzi.io/use-connector-resources"
-_MANAGED_AT = f"metadata.annotations.{_MANAGED}"
-_TASKS: Mapping[ConnectorRole, int] = {"source": 3, "checkpoint": 1, "heartbeat": 1}
+_MANAGED_AT = f"metadata.annotations.{USES_CONNECTOR_RESOURCES}"
+TASKS: Mapping[ConnectorRole, int] = {"source": 3, "checkpoint": 1, "heartbeat": 1}
 
 
 @dataclass
@@ -88,7 +89,10 @@ class _Flow:
 
     def imported(self) -> Imported:
         by_operator = not isinstance(self.by_role["source"], ReadProperties)
-        if by_operator and (self.connect.body["metadata"].get("annotations") or {}).get(_MANAGED) != "true":
+        if (
+            by_operator
+            and (self.connect.body["metadata"].get("annotations") or {}).get(USES_CONNECTOR_RESOURCES) != "true"
+        ):
             why = "It is not `true`, so the operator ignores the KafkaConnectors. Deploying this project starts them."
             remedy = "make sure that they are meant to run: Connect's REST API shows what runs now."
             self.left_out.append(self.connect.left_out(_MANAGED_AT, "connectors-not-managed", why, remedy))
@@ -119,7 +123,7 @@ class _Flow:
 
     def _end(self, side: Side, config: Mapping[str, str], alias: str) -> dict[str, Any]:
         prefix = f"{side}.cluster."
-        given = {key.removeprefix(prefix): value for key, value in config.items() if key.startswith(prefix)}
+        given = below(prefix, config)
         given.pop("alias", None)
         return self._logins(alias, self.by_role["source"], f"config.{prefix}").of_properties(given)
 
@@ -156,7 +160,7 @@ class _Flow:
             **({"transforms": transforms} if transforms else {}),
             "namespace": {"name": self.connect.namespace, "create": False},
             "connect": self._connect(config),
-            "connectors": {role: self._connector(role, own) for role in _TASKS},
+            "connectors": {role: self._connector(role, own) for role in TASKS},
         }
 
     def _connect(self, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,7 +176,7 @@ class _Flow:
         if read is None:
             return {"enabled": False}
         refuse = _refusing(read)
-        fields = connector_fields_of(read.spec, refuse, self.left_out, _TASKS[role])
+        fields = connector_fields_of(read.spec, refuse, self.left_out, TASKS[role])
         config = kept_config(own[role], refuse, self.left_out)
         return {
             **({"name": read.name} if is_subdomain(read.name) else {}),

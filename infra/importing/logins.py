@@ -14,7 +14,7 @@ Fields = Mapping[str, Any]
 #: Takes the field, the code, the reason and the remedy.
 Refuse = Callable[[str, str, str, str], LeftOut]
 
-_OPTION = re.compile(r"""([\w.]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;"']+))""")
+OPTION = re.compile(r"""([\w.]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;"']+))""")
 _SASL = frozenset({"plain", "scram-sha-256", "scram-sha-512"})
 _OAUTH_SECRETS = ("clientSecret", "accessToken", "refreshToken")
 _OAUTH_PLAIN = ("tokenEndpointUri", "clientId", "scope", "audience")
@@ -135,7 +135,7 @@ class Logins:
     def _login(self, left: dict[str, str]) -> dict[str, Any] | None:
         mechanism, jaas = left.pop("sasl.mechanism", "GSSAPI"), left.pop("sasl.jaas.config", "")
         module, _, rest = jaas.strip().partition(" ")
-        options = {key: next(filter(None, values), "") for key, *values in _OPTION.findall(rest)}
+        options = {key: next(filter(None, values), "") for key, *values in OPTION.findall(rest)}
         simple = module == LOGIN_MODULES.get(mechanism) and options.keys() == {"username", "password"}
         if simple and mechanism.lower() in _SASL and "${" not in options["username"]:
             password = self.credential(options["password"], "password")

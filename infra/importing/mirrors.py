@@ -7,7 +7,7 @@ from components.kafka.mirror_connectors import ConnectorRole
 from components.properties.definitions import nearest
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from infra.importing.chains import taken_transforms, without_bytes
-from infra.importing.flows import Imported, kept_config, open_credential
+from infra.importing.flows import TASKS, Imported, kept_config, open_credential
 from infra.importing.left_out import LeftOut
 from infra.importing.logins import Logins
 from infra.importing.placeholders import Placeholders, providers_of
@@ -15,7 +15,6 @@ from infra.importing.reading import ReadObject
 from infra.importing.settings import Settings
 from infra.importing.workers import CONVERTERS, connect_of, connector_fields_of
 
-_ROLES: Mapping[ConnectorRole, int] = {"source": 3, "checkpoint": 1, "heartbeat": 1}
 #: Field of a mirror -> the property that it sets, and the connectors that read it. The operator gives it to all.
 #: Source: Strimzi KafkaMirrorMaker2Connectors.
 _SELECTIONS: Mapping[str, tuple[str, tuple[ConnectorRole, ...]]] = {
@@ -155,7 +154,7 @@ def _mirror(
     for key in _dropped(source):
         why = "It is a property of workers, and the workers belong to the target."
         made.left_out.append(read.left_out(f"{where}.source.config.{key}", "without-effect", why, "remove it."))
-    known = {"source", "sourceCluster", "targetCluster", *_SELECTIONS, *(f"{role}Connector" for role in _ROLES)}
+    known = {"source", "sourceCluster", "targetCluster", *_SELECTIONS, *(f"{role}Connector" for role in TASKS)}
     for key in sorted(mirror.keys() - known):
         near = nearest(key, known - mirror.keys())
         why = "No mirror has it."
@@ -181,7 +180,7 @@ def _mirror(
         remedy = "none is needed, unless heartbeats from further upstream disturb somebody."
         made.left_out.append(refusing("source")("config.heartbeats.replication.enabled", "no-key", why, remedy))
     connectors: dict[str, Any] = {}
-    for role, tasks in _ROLES.items():
+    for role, tasks in TASKS.items():
         given = mirror.get(f"{role}Connector")
         if role not in own or given is None:
             connectors[role] = {} if role == "source" else {"enabled": False}
@@ -197,7 +196,7 @@ def effective_configs(
 ) -> Iterator[tuple[ConnectorRole, dict[str, str]]]:
     """Yield the configuration of each connector as the operator writes it, without addresses and logins."""
     passed = {str(key): value for key, value in (source.get("config") or {}).items() if key not in _dropped(source)}
-    for role in _ROLES:
+    for role in TASKS:
         given = mirror.get(f"{role}Connector")
         if given is None:
             continue

@@ -9,6 +9,7 @@ from components.changes.all_effects import all_effects
 from components.changes.deployed_objects import deployment_state
 from components.changes.deployment_state import DeployedWorkers, DeploymentState
 from components.changes.effect import Effect, Severity
+from components.flows.naming import MIRRORED
 from components.render.deployments import Deployment
 from components.render.planned_objects import Manifest
 from components.topology.kubernetes_names import is_subdomain
@@ -25,8 +26,6 @@ _DECISIVE = re.compile(
     r"|externalConfiguration|build|plugins|jvmOptions|template\..*"
 )
 _ADDED = re.compile(r"config\.(config\.providers.*|connector\.client\.config\.override\.policy|\w+\.converter.*)")
-#: The names that connectors of a KafkaMirrorMaker2 have in Connect.
-_MIRRORED = re.compile(r".+->.+\.Mirror\w+")
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,7 @@ def _differences(sides: Sequence[DeploymentState], specs: Sequence[Mapping[str, 
 
 def is_connector(name: str) -> bool:
     """Whether the operator can make a connector with this name."""
-    return is_subdomain(name) or _MIRRORED.fullmatch(name) is not None
+    return is_subdomain(name) or MIRRORED.fullmatch(name) is not None
 
 
 def _facts(workers: DeployedWorkers, spec: Manifest) -> dict[str, Any]:

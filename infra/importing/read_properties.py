@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from components.flows.operators import CLUSTER_LABEL, USES_CONNECTOR_RESOURCES
 from infra.importing.left_out import LeftOut
 from infra.importing.reading import ReadObject
 
-#: The label of a KafkaConnector that names its KafkaConnect.
-CLUSTER_LABEL = "strimzi.io/cluster"
+#: What a group of workers is named by, and where it keeps what it knows.
+GROUP = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
+
+
 _IN_OBJECT = "spec.", "config."
 
 
@@ -40,7 +43,7 @@ def read_workers(
     file: str, namespace: str, name: str, address: str, config: Mapping[str, str], **of_file: Any
 ) -> ReadProperties:
     """Return workers as the KafkaConnect that would run them; `of_file` are the fields of ReadProperties."""
-    metadata = {"annotations": {"strimzi.io/use-connector-resources": "true"}}
+    metadata = {"annotations": {USES_CONNECTOR_RESOURCES: "true"}}
     body = _body("KafkaConnect", namespace, name, metadata, {"bootstrapServers": address, "config": dict(config)})
     return ReadProperties(file, body, **of_file)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from components.contract.problems import CannotRunError
+from components.flows.operators import REPLICATING_KINDS
 from components.render.planned_objects import Manifest
 from components.topology.kubernetes_names import is_subdomain
 from infra.files.positions import shown
@@ -20,7 +21,7 @@ _PROPERTIES = ".properties"
 _ENDINGS = frozenset({".yaml", ".yml", ".json", _PROPERTIES})
 #: Kinds that are read to resolve what others refer to.
 _HELPING = frozenset({"ConfigMap"})
-_TAKEN = frozenset({"KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2"})
+_TAKEN = frozenset(REPLICATING_KINDS)
 _VERSIONS = frozenset({"kafka.strimzi.io/v1", "kafka.strimzi.io/v1beta2"})
 #: Kinds that stay as they are -> why.
 _STAYING = {

@@ -11,8 +11,8 @@ from components.kafka.selection import DEFAULT_GROUPS_EXCLUDE
 from components.properties.definitions import Owner, definitions
 from components.render.connector_config import DEFAULTS
 from infra.importing.left_out import LeftOut
+from infra.importing.logins import Refuse
 
-Refuse = Callable[[str, str, str, str], LeftOut]
 #: Property -> the key of the flow, and Kafka's own default. Source: MirrorSourceConfig, MirrorCheckpointConfig.
 _NUMBERS: Mapping[str, tuple[ConnectorRole, str]] = {
     "refresh.topics.interval.seconds": ("source", "intervals.refreshTopicsSeconds"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from components.contract.problems import ReplicationError
 from components.flows.kafka_version import kafka_version
-from components.flows.operators import strimzi
+from components.flows.operators import CLUSTER_LABEL, strimzi
 from components.topology.parsing import parse_topology
 from components.topology.workers import ConnectCluster
 from infra.importing.as_flows import as_flows
@@ -18,7 +18,7 @@ from infra.importing.flows import Imported, role_of
 from infra.importing.left_out import LeftOut
 from infra.importing.mirrors import imported_mirror_maker2
 from infra.importing.names import Names
-from infra.importing.read_properties import CLUSTER_LABEL, ReadProperties
+from infra.importing.read_properties import ReadProperties
 from infra.importing.reading import Found, ReadObject
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+")

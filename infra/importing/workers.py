@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from components.contract.problems import CannotRunError
+from components.flows.operators import CLUSTER_LABEL, PAUSE, USES_CONNECTOR_RESOURCES
 from components.render.kafka_connect import BYTE_CONVERTERS, EXACTLY_ONCE_SUPPORT
 from components.render.planned_objects import MANAGED_BY, PART_OF
 from components.topology.workers import Template
@@ -42,7 +43,6 @@ _ELSEWHERE = {
 }
 #: What asks the operator for something once, and what is left of it.
 _ONCE = re.compile(r"strimzi\.io/(restart|restart-task|restart-connector|restart-connector-task|manual-rolling-update)")
-_PAUSED = "strimzi.io/pause-reconciliation"
 #: Labels that every object of the project has.
 _OWN = {MANAGED_BY, PART_OF}
 #: What the project sets itself, and marks of the tools that applied an object.
@@ -102,14 +102,14 @@ def own_labels(read: ReadObject, left_out: list[LeftOut]) -> dict[str, dict[str,
     found: dict[str, dict[str, str]] = {}
     for key in ("labels", "annotations"):
         for name, value in (read.body["metadata"].get(key) or {}).items():
-            if name in {"strimzi.io/cluster", "strimzi.io/use-connector-resources"}:
+            if name in {CLUSTER_LABEL, USES_CONNECTOR_RESOURCES}:
                 continue
             if name.startswith("kubectl.kubernetes.io/"):
                 continue
             if _ONCE.fullmatch(name):
                 why = "It asks the operator to do something once."
                 left_out.append(read.left_out(f"metadata.{key}.{name}", "operation-once", why, "none is needed."))
-            elif name == _PAUSED and str(value) == "true":
+            elif name == PAUSE and str(value) == "true":
                 why = "The operator does not act on this object, so what runs may differ. Deploying lets it act again."
                 remedy = "compare it with what Connect's REST API shows, before you deploy."
                 left_out.append(read.left_out(f"metadata.{key}.{name}", "reconciliation-paused", why, remedy))

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from rich.console import Console
 
@@ -22,11 +23,11 @@ def exclusive(file: Path, console: Console, what: str, deadline_seconds: float) 
     handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
 
     def expect_free() -> None:
-        if not _try_lock(handle):
+        if not try_lock(handle):
             raise NotYetError("it is held")
 
     try:
-        if not _try_lock(handle):
+        if not try_lock(handle):
             console.print(f"  another process is {what}; waiting for it", highlight=False)
             try:
                 wait_for(f"the lock {file}", expect_free, deadline_seconds)
@@ -43,7 +44,8 @@ def exclusive(file: Path, console: Console, what: str, deadline_seconds: float) 
         os.close(handle)
 
 
-def _try_lock(handle: int) -> bool:
+def try_lock(handle: int | TextIO) -> bool:
+    """Lock an open file, and return whether nobody else has."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

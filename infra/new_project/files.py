@@ -44,24 +44,19 @@ def write_project(answers: Answers, folder: Path) -> tuple[str, ...]:
 def project_files(answers: Answers) -> dict[str, str]:
     """Contents by path relative to the project."""
     values = _values(answers)
-
-    def filled(template: str) -> str:
-        text = (_TEMPLATES / template).read_text(encoding="utf-8")
-        return _filled(text, values, quoted=template.endswith(".yaml"))
-
     stacks = "stacks/"
     return {
         **plain_files(answers.name, answers.package),
-        "README.md": filled("README.md"),
+        "README.md": _filled("README.md", values),
         **{
             f".github/workflows/{name}.yaml": (_TEMPLATES / "workflows" / f"{name}.yaml").read_text(encoding="utf-8")
             for name in ("review", "promote", "drift")
         },
-        f"{stacks}Pulumi.{answers.stack}.yaml": filled("stacks/Pulumi.stack.yaml"),
-        f"{stacks}Pulumi.{LOCAL}.yaml": filled("stacks/Pulumi.local.yaml"),
-        f"{stacks}topologies/{answers.environment}.yaml": filled("stacks/topologies/environment.yaml"),
-        f"{stacks}topologies/{LOCAL}.yaml": filled("stacks/topologies/local.yaml"),
-        f"{stacks}promotion.yaml": filled("stacks/promotion.yaml"),
+        f"{stacks}Pulumi.{answers.stack}.yaml": _filled("stacks/Pulumi.stack.yaml", values),
+        f"{stacks}Pulumi.{LOCAL}.yaml": _filled("stacks/Pulumi.local.yaml", values),
+        f"{stacks}topologies/{answers.environment}.yaml": _filled("stacks/topologies/environment.yaml", values),
+        f"{stacks}topologies/{LOCAL}.yaml": _filled("stacks/topologies/local.yaml", values),
+        f"{stacks}promotion.yaml": _filled("stacks/promotion.yaml", values),
         f"{stacks}topology.schema.json": topology_schema(),
         f"{stacks}promotion.schema.json": plan_schema(),
     }
@@ -70,16 +65,11 @@ def project_files(answers: Answers) -> dict[str, str]:
 def plain_files(name: str, package: str) -> dict[str, str]:
     """Return the files that every project has, whatever it replicates: contents by path relative to the project."""
     values = {"NAME": name, "PACKAGE": package}
-
-    def filled(template: str) -> str:
-        text = (_TEMPLATES / template).read_text(encoding="utf-8")
-        return _filled(text, values, quoted=template.endswith(".yaml"))
-
     return {
-        "Pulumi.yaml": filled("Pulumi.yaml"),
-        "__main__.py": filled("__main__.py.txt"),
-        "requirements.txt": filled("requirements.txt"),
-        ".gitignore": filled("gitignore"),
+        "Pulumi.yaml": _filled("Pulumi.yaml", values),
+        "__main__.py": _filled("__main__.py.txt", values),
+        "requirements.txt": _filled("requirements.txt", values),
+        ".gitignore": _filled("gitignore", values),
     }
 
 
@@ -90,8 +80,9 @@ def write_files(files: Mapping[str, str], folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def _filled(text: str, values: Mapping[str, object], *, quoted: bool) -> str:
-    """A template with its values, on one line of YAML each if `quoted`; without the lines of what has no value."""
+def _filled(template: str, values: Mapping[str, object]) -> str:
+    """A template with its values, on one line each in YAML; without the lines of what has no value."""
+    text, quoted = (_TEMPLATES / template).read_text(encoding="utf-8"), template.endswith(".yaml")
     for key, value in values.items():
         if value is None:
             text = "".join(line for line in text.splitlines(keepends=True) if f"@{key}@" not in line)

@@ -10,10 +10,10 @@ from datetime import datetime
 
 from components.contract.problems import RefusedError
 from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value, temporary_states
+from components.flows.operators import PAUSE
 from infra.kubernetes.api import Object, Reference
 from infra.kubernetes.managed_fields import owner_of
 from infra.operations.flow_connectors import ConnectorPlace
-from infra.review.running_drift import PAUSE
 
 #: Annotations by which the operator changes offsets as soon as a connector is stopped. Source: ResourceAnnotations.
 OFFSETS = "strimzi.io/connector-offsets"

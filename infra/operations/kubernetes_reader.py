@@ -11,13 +11,14 @@ from components.contract.published_verdict import config_map_name, entries, read
 from components.contract.report import Verdict
 from components.contract.temporary_states import temporary_states
 from components.flows.digest import flow_digest
+from components.flows.operators import PAUSE
 from components.flows.resolved import ResolvedFlow
 from components.kafka.connector_status import failures
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.kubernetes.readiness import readiness_of
 from infra.operations.facts import ConnectorFacts, Task, Unasked, VerdictFacts
 from infra.operations.flow_connectors import ConnectorPlace, connector_places
-from infra.review.running_drift import PAUSE, wanted_connectors
+from infra.review.running_drift import wanted_connectors
 
 #: Objects by their address: None for one that does not exist.
 Objects: TypeAlias = Mapping[Reference, Object | Unasked | None]

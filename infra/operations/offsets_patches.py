@@ -11,12 +11,12 @@ from typing import Any
 
 from components.contract.problems import RefusedError
 from components.contract.temporary_states import temporary_states
+from components.flows.operators import PAUSE
 from components.kafka.connector_offsets import offsets_document
 from infra.kubernetes.api import Object, Reference
 from infra.operations.flow_connectors import ConnectorPlace
 from infra.operations.interventions import OFFSETS, Request, connector_path, version_of, wanted_state
 from infra.operations.offsets_plan import Move
-from infra.review.running_drift import PAUSE
 
 #: Ends the name of whoever stopped a connector in order to set its offsets, and was perhaps interrupted.
 PURPOSE = ", to set offsets"

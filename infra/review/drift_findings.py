@@ -12,6 +12,7 @@ from typing import Any
 
 from components.changes.effect import Severity
 from components.contract.temporary_states import temporary_states
+from components.flows.operators import REPLICATING_KINDS, STRIMZI_GROUP
 from components.kafka.mirror_connectors import ROLE_OF_CLASS
 from components.render.planned_objects import PART_OF, Manifest
 from infra.kubernetes.api import reference
@@ -23,7 +24,6 @@ from infra.kubernetes.managed_fields import (
     owners,
 )
 from infra.review.drift import Drift, drift_at, kubectl
-from infra.review.live_objects import STRIMZI_GROUP
 from infra.review.object_changes import FieldChange, field_changes
 from infra.review.report_text import value_text
 from infra.review.snapshots import Objects
@@ -69,7 +69,7 @@ def edited(stack: str, flow: str, declared: Manifest, live: Manifest) -> Iterato
         if owner is not None and not owner.deploys:
             for change in field_changes(wanted, seen, ".".join(path)):
                 yield _announced(stack, flow, live, change) or _edit(stack, flow, live, change, owner)
-    if declared["apiVersion"].startswith(STRIMZI_GROUP):
+    if declared["apiVersion"].startswith(f"{STRIMZI_GROUP}/"):
         for path, seen in _added(declared.get("spec"), live.get("spec"), ("spec",)):
             owner = owner_of(live, path)
             if owner is not None and not owner.deploys:
@@ -150,10 +150,6 @@ def _added(declared: Any, live: Any, path: Path) -> Iterator[tuple[Path, Any]]:
             yield from _added(declared[key], seen, (*path, key))
 
 
-#: The kinds that the digest of a flow covers: a validation of the flow has seen them all.
-_PROVEN_KINDS = frozenset({"KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2"})
-
-
 def missing_objects(
     stack: str,
     deployment: str,
@@ -177,7 +173,7 @@ def missing_objects(
         later = next((each for each in there if key in waits.get(each, ()) and there[each] == objects[each]), None)
         if later is not None:
             yield _deleted(stack, flow, body, f"{reference(objects[later])}, which is deployed after it, exists")
-        elif body["kind"] in _PROVEN_KINDS and flow in proven:
+        elif body["kind"] in REPLICATING_KINDS and flow in proven:
             yield _deleted(stack, flow, body, f"the validation of {proven[flow]} found this model deployed")
         else:
             unknown.append(body)

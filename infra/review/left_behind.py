@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from components.changes.effect import Severity
 from components.flows.expansion import expand
+from components.flows.operators import WORKER_KINDS
 from components.render.planned_objects import PART_OF, Manifest
 from components.topology.clusters import ConfigValue
 from infra.kubernetes.api import reference
@@ -21,7 +22,6 @@ from infra.review.snapshots import Objects
 from infra.settings import StackSettings
 
 CODE = "replication-not-deleted"
-_WORKERS = ("KafkaConnect", "KafkaMirrorMaker2")
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _by_pulumi(live: Manifest) -> bool:
 def _address(live: Manifest) -> str:
     """The address of the cluster beside which workers run; "" for what is no worker."""
     spec = live.get("spec") or {}
-    if live["kind"] not in _WORKERS:
+    if live["kind"] not in WORKER_KINDS:
         return ""
     chosen = [each for each in spec.get("clusters") or [] if each.get("alias") == spec.get("connectCluster")]
     target = spec.get("target") or next(iter(chosen), spec)
@@ -97,7 +97,7 @@ def _by_key(objects: Sequence[Manifest]) -> Objects:
 
 def not_deleted(stack: str, name: str, objects: Objects) -> Drift:
     """The finding that a replication is still there."""
-    workers = [each for each in objects.values() if each["kind"] in _WORKERS]
+    workers = [each for each in objects.values() if each["kind"] in WORKER_KINDS]
     places = ", ".join(str(reference(each)) for each in workers)
     what = (
         f"{places} and {len(objects) - len(workers)} more objects exist, and no stack declares them: "

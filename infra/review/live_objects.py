@@ -9,12 +9,11 @@ from typing import Any
 
 from kubernetes.utils.quantity import parse_quantity
 
+from components.flows.operators import STRIMZI_GROUP
 from components.kafka.mirror_connectors import ROLE_OF_CLASS
 from components.render.planned_objects import PART_OF, Manifest
 from infra.review.object_changes import named_entries
 from infra.review.snapshots import Objects
-
-STRIMZI_GROUP = "kafka.strimzi.io/"
 
 _QUANTITIES = frozenset({"ResourceQuota", "LimitRange", "Job", "CronJob"})
 #: The end of the name of a ConfigMap that is named after its content.
@@ -27,7 +26,7 @@ def seen(declared: Manifest, live: Manifest) -> Manifest:
     """A live object restricted to the fields that the stack declares; of a Secret that we make, only its keys."""
     known = {key: value for key, value in declared.items() if key != "values"}
     # A list in a Strimzi resource is written as a whole: a deployment removes what somebody added to it.
-    whole_lists = declared["apiVersion"].startswith(STRIMZI_GROUP)
+    whole_lists = declared["apiVersion"].startswith(f"{STRIMZI_GROUP}/")
     body: Manifest = _restricted(as_declared(live, known), known, whole_lists=whole_lists)
     if "values" in declared:
         keys = live.get("data") or {}

@@ -5,6 +5,7 @@ from typing import Any
 
 from components.changes.deployed_objects import deployment_state
 from components.changes.effect import Severity
+from components.flows.operators import PAUSE
 from components.kafka.connector_status import failures, is_observed
 from components.render.planned_objects import Manifest
 from infra.kubernetes.api import reference
@@ -13,7 +14,6 @@ from infra.kubernetes.readiness import readiness_of
 from infra.kubernetes.status import condition
 from infra.review.drift import Drift, drift_at, kubectl
 
-PAUSE = "strimzi.io/pause-reconciliation"
 _WANTED = {"running": "RUNNING", "paused": "PAUSED", "stopped": "STOPPED"}
 
 

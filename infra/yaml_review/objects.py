@@ -5,16 +5,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from components.flows.operators import REPLICATING_KINDS, STRIMZI_GROUP
 from components.render.planned_objects import Manifest
 from infra.importing.documents import documents_of
 from infra.importing.left_out import LeftOut
 from infra.importing.reading import Found, ReadObject, read_parsed
 
-#: The kinds that replicate.
-REPLICATING = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2")
-STRIMZI = "kafka.strimzi.io"
 #: Kinds whose objects are in the folder's own namespace if they name none.
-_IN_NAMESPACE = frozenset({*REPLICATING, "ConfigMap", "Secret"})
+_IN_NAMESPACE = frozenset({*REPLICATING_KINDS, "ConfigMap", "Secret"})
 #: What an API server writes into an object, and what repeats all of it, credentials included.
 _SERVERS_FIELDS = frozenset({"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink"})
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -37,7 +35,7 @@ class Published:
 
     @property
     def replicates(self) -> bool:
-        return self.identity[0] in {f"{STRIMZI}/{kind}" for kind in REPLICATING}
+        return self.identity[0] in {f"{STRIMZI_GROUP}/{kind}" for kind in REPLICATING_KINDS}
 
     @property
     def label(self) -> str:

@@ -4,18 +4,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from components.flows.operators import PAUSE, REPLICATING_KINDS, STRIMZI_GROUP, USES_CONNECTOR_RESOURCES
 from infra.importing.flows import role_of
 from infra.importing.left_out import LeftOut
 from infra.importing.mirrors import ends_of_mirrors
 from infra.importing.reading import ReadObject
 from infra.importing.topologies import kafka_of, workers_of
-from infra.yaml_review.objects import REPLICATING, STRIMZI, Identity, Published, Side
+from infra.yaml_review.objects import Identity, Published, Side
 
 _TEMPLATE = re.compile(r"\{\{.*\}\}|\{%.*%\}", re.DOTALL)
 #: What Flux's `postBuild` and `envsubst` fill in; a placeholder of Kafka has a colon after the provider's name.
 _VARIABLE = re.compile(r"\$\{[A-Za-z_]\w*(:[-=+?][^}]*)?\}|\$[A-Z_][A-Z0-9_]*\b")
-_MANAGED = "strimzi.io/use-connector-resources"
-_PAUSED = "strimzi.io/pause-reconciliation"
 _WITHOUT_NAME = "It has no name, so no object of the other side is known to be the same."
 
 
@@ -32,7 +31,7 @@ def unclear_objects(before: Side, after: Side) -> dict[Identity, str]:
 
 
 def _is_judged(identity: Identity) -> bool:
-    return identity[0] in {"ConfigMap", *(f"{STRIMZI}/{kind}" for kind in REPLICATING)}
+    return identity[0] in {"ConfigMap", *(f"{STRIMZI_GROUP}/{kind}" for kind in REPLICATING_KINDS)}
 
 
 def _reasons(identity: Identity, before: Side, after: Side) -> Iterator[str]:
@@ -74,7 +73,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _not_read(identity: Identity, side: Side) -> Iterator[str]:
-    kind = identity[0].removeprefix(f"{STRIMZI}/")
+    kind = identity[0].removeprefix(f"{STRIMZI_GROUP}/")
     read = side.read(kind).get(identity)
     said = _said_of(identity, side)
     if read is None:
@@ -82,8 +81,8 @@ def _not_read(identity: Identity, side: Side) -> Iterator[str]:
         return
     yield from (f"`{each.field}`: {each.why}" for each in said if each.code == "wrong-form")
     annotations = read.body["metadata"].get("annotations") or {}
-    if str(annotations.get(_PAUSED)) == "true":
-        yield f"`{_PAUSED}` keeps the operator from acting on it, so what runs may be something else."
+    if str(annotations.get(PAUSE)) == "true":
+        yield f"`{PAUSE}` keeps the operator from acting on it, so what runs may be something else."
     yield from _REASONS[kind](read)
 
 
@@ -105,8 +104,9 @@ def _connect(read: ReadObject) -> Iterator[str]:
     version = kafka_of(read, None)
     if isinstance(version, LeftOut):
         yield version.why
-    if str((read.body["metadata"].get("annotations") or {}).get(_MANAGED)) != "true":
-        yield f'Without `{_MANAGED}: "true"` the operator ignores its KafkaConnectors, so what runs is not known.'
+    if str((read.body["metadata"].get("annotations") or {}).get(USES_CONNECTOR_RESOURCES)) != "true":
+        without = f'Without `{USES_CONNECTOR_RESOURCES}: "true"` the operator ignores its KafkaConnectors'
+        yield f"{without}, so what runs is not known."
 
 
 def _connector(read: ReadObject) -> Iterator[str]:
@@ -126,7 +126,7 @@ def _without_workers(before: Side, after: Side, unclear: Mapping[Identity, str])
         for identity, read in side.read("KafkaConnector").items():
             if identity in unclear:
                 continue
-            workers = (f"{STRIMZI}/KafkaConnect", read.namespace, workers_of(read))
+            workers = (f"{STRIMZI_GROUP}/KafkaConnect", read.namespace, workers_of(read))
             if not workers[2]:
                 yield identity, "It has no label `strimzi.io/cluster`, so the operator ignores it."
             elif workers in unclear:

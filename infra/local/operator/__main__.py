@@ -1,14 +1,13 @@
 """Entry of the local operator: `python -m infra.local.operator --kubeconfig … --state-dir … --jdk … …`."""
 
 import argparse
-import fcntl
 import logging
 import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import TypeVar
 
 from infra.local.operator.connect_clusters import ConnectClusters
 from infra.local.operator.connector_reconciler import ConnectorReconciler
@@ -20,6 +19,7 @@ from infra.local.operator.worker_runtime import Runtime
 from infra.local.pods.kubelet import Kubelet
 from infra.local.pods.pod_processes import PODS, PodProcesses
 from infra.machine.jdk import choose_jdk
+from infra.machine.locks import try_lock
 from infra.machine.versions import JDK_MINIMUM
 
 FIELD_MANAGER = "strimzi-cluster-operator"
@@ -37,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     state_dir = options.state_dir.resolve()
     state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (state_dir / "operator.lock").open("w") as lock:
-        if not _lock(lock):
+        # Two would each start workers for the same KafkaConnect.
+        if not try_lock(lock):
             logging.error("another operator is using %s", state_dir)
             return 2
         return _run(options, state_dir)
@@ -79,15 +80,6 @@ def _opened(kind: Callable[[Given], Opened], given: Given, ledger: Path) -> Open
         # Pydantic's message would quote the file.
         logging.error("%s cannot be read; stop the processes that still run, and remove it", ledger)  # noqa: TRY400
         return None
-
-
-def _lock(lock: TextIO) -> bool:
-    """Whether this is the only operator of the state: two would each start workers for the same KafkaConnect."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from components.contract.problems import CannotRunError
 from components.contract.published_verdict import config_map_name, entries, read_verdict
-from components.flows.operators import strimzi
+from components.flows.operators import REPLICATING_KINDS, strimzi
 from components.render.planned_objects import OURS
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes
@@ -18,8 +18,6 @@ from infra.promotion.rule.evidence import LABELS, Evidence, evidence_config_map,
 from infra.promotion.rule.plan import evidence_name
 from infra.promotion.rule.rules import CheckResult, Proof
 from infra.settings import StackSettings
-
-_KINDS = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2")
 
 Record = TypeVar("Record")
 
@@ -49,7 +47,7 @@ class StackCluster:
 
     def last_change(self, namespace: str) -> SpecChange | None:
         """The latest change of the spec of any of our objects in a namespace; None if there is no object."""
-        items = [item for kind in _KINDS for item in self._items(kind, namespace)]
+        items = [item for kind in REPLICATING_KINDS for item in self._items(kind, namespace)]
         return max(map(spec_change, items), default=None)
 
     def _items(self, kind: str, namespace: str) -> list[Object]:

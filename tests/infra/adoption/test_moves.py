@@ -13,6 +13,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from components.changes.effect import Severity
+from components.flows.operators import PAUSE
 from components.render.held_back import ANNOTATION, held_back
 from components.render.planned_objects import Manifest
 from infra.adoption.facts import Facts
@@ -21,7 +22,6 @@ from infra.adoption.text import print_plan
 from infra.commands.app import app
 from infra.operations.interventions import OFFSETS
 from infra.review.object_changes import identity
-from infra.review.running_drift import PAUSE
 from infra.review.snapshots import Snapshot, current_snapshot
 from tests.infra.readmes import Readme
 from tests.infra.review.changes import written

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from components.changes.effect import Severity
+from components.flows.operators import PAUSE
 from components.render.planned_objects import Manifest
 from infra.adoption.agreements import AGREEMENTS
 from infra.adoption.document import document_of
@@ -17,7 +18,6 @@ from infra.adoption.facts import Facts
 from infra.adoption.plan import Fate, Plan, planned
 from infra.kubernetes.managed_fields import Owner
 from infra.review.object_changes import identity
-from infra.review.running_drift import PAUSE
 from infra.review.snapshots import Snapshot, current_snapshot
 from tests.infra.review.changes import written
 from tests.infra.review.served import an_entry, by_hand, in_cluster
