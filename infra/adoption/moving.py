@@ -27,7 +27,7 @@ from infra.engine.command import Say
 from infra.kubernetes.api import KubernetesApi, reference
 from infra.operations.ended_tasks import wait_until_ended
 from infra.operations.facts import UnaskedError
-from infra.operations.intervening import carry_out, cluster_of, patch_live, read_live
+from infra.operations.intervening import OFFSETS_PERMISSION, carry_out, cluster_of, patch_live, read_live
 from infra.operations.interventions import Change as StateChange
 from infra.operations.interventions import Request, planned, wanted_state
 from infra.operations.offsets_patches import disarm
@@ -37,10 +37,6 @@ from infra.settings import StackSettings
 from infra.stack_checks import resolved_flows
 from infra.waiting import DeadlineError, NotYetError, wait_for
 
-_PERMISSION = (
-    "let the account of the stack's Kubernetes context get and patch KafkaConnectors and KafkaMirrorMaker2s, and patch "
-    "and delete ConfigMaps."
-)
 _POLL_SECONDS = 1.0
 #: A worker stores offsets each minute, unless its `offset.flush.interval.ms` says otherwise.
 _STORED_SECONDS = 90.0
@@ -75,7 +71,7 @@ class Moving:
         moves = [each for each in self.plan.moves.found if each.waiting]
         take_over(self.settings, self.plan, self.say, _holding_back(moves))
         found = []
-        with cluster_of(self.settings, _PERMISSION) as api:
+        with cluster_of(self.settings, OFFSETS_PERMISSION) as api:
             flows = {flow.name: flow for flow in resolved_flows(self.settings)}
             for move in moves:
                 readers = {each.name: OffsetsReader.of(flows[each.name], api) for each in move.flows}

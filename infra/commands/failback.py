@@ -1,29 +1,13 @@
 """The command `replicate failback`."""
 
-import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from components.contract.problems import RefusedError
-from components.contract.wording import named, number
-from infra.commands.console import err, out
-from infra.commands.intervention import DryRun, Flow, WaitSeconds, who
+from infra.commands.intervention import DryRun, Flow, WaitSeconds
 from infra.commands.options import InProject, Json, Stack
 from infra.settings import read_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from infra.operations.failover_facts import Precondition
-    from infra.operations.failover_looking import Scene
-    from infra.operations.group_writer import GroupWriter
-    from infra.operations.kafka_reader import KafkaReader
-    from infra.operations.return_plan import ReturnPlan
-    from infra.operations.source_only import SourceOnly
 
 
 def failback(
@@ -62,151 +46,10 @@ def failback(
     Example: `replicate failback prod-us-west-2 orders --dry-run`
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
+    from infra.commands.failback_call import Call, go_back
     from infra.operations import failing_back, failover_looking
 
     with failover_looking.opened(read_settings(stack, project.stacks), flow) as scene:
         go_back(
             Call(groups or (), dry_run, as_json, export, wait_seconds), scene, lambda: failing_back.source_writer(scene)
         )
-
-
-@dataclass(frozen=True)
-class Call:
-    """One call of the command."""
-
-    groups: "Sequence[str]"
-    dry_run: bool
-    as_json: bool
-    export: Path | None = None
-    wait_seconds: float = 180
-
-    def say(self, text: str) -> None:
-        if not self.as_json:
-            out.print(text, soft_wrap=True)
-
-
-def go_back(call: Call, scene: "Scene", writer: "Callable[[], GroupWriter]") -> None:
-    """Look, print what was found, and commit unless it is a dry run. Raises RefusedError."""
-    from components.kafka.replication_policy import Policy
-    from infra.operations.failback_looking import reverse_flows
-    from infra.operations.failback_plan import refuse_unsuited_back
-
-    reverse = reverse_flows(scene)
-    refuse_unsuited_back(scene.parameters, reverse)
-    if scene.parameters.policy is Policy.IDENTITY:
-        _begin(call, scene)
-    else:
-        _go_back(call, scene, writer, reverse)
-
-
-def _begin(call: Call, scene: "Scene") -> None:
-    """Set where the flow back begins: after the last record that came from the other side."""
-    from infra.operations import fencing
-    from infra.operations.failing_over import Who
-    from infra.operations.failover_facts import Plan
-    from infra.operations.failover_text import print_plan
-    from infra.operations.return_looking import look_at_return, offsets_reader
-    from infra.operations.return_plan import plan_return
-    from infra.operations.return_run import not_stopped, set_beginning
-
-    flow = scene.parameters
-    if call.groups:
-        why = "This step sets where the flow back begins, for every group."
-        remedy = f"leave `--group` out; `replicate failover` of {flow.name} takes it afterwards."
-        raise RefusedError("failback-unsuited", "`--group` is given", f"flow {flow.name}", why, remedy)
-    with err.status("asking Kubernetes and Kafka") as status:
-        running = not_stopped(scene, offsets_reader(scene).places)
-        looked = look_at_return(scene, status.update)
-        fences = fencing.owners_on(scene, "target", {each.topic for each in looked.beginnings})
-    found = plan_return(flow, looked, running, fences)
-    sets = not call.dry_run and not found.unmet
-    if not call.as_json:
-        print_plan(Plan(found.preconditions, (), ()), out)
-        for move in found.moves:
-            out.print(escape(move.text), soft_wrap=True)
-    _export(call, scene.reader(flow.target), looked.old_only, committed=flow.exactly_once)
-    if sets:
-        call.say("setting offsets; if this is interrupted, run the command again")
-        with err.status("asking the operator") as status:
-            set_beginning(scene, Who(who(), call.wait_seconds), found.moves, status.update)
-        call.say(f"[green]✓[/] {number(len(found.moves), 'offset')} set, and read back from Connect")
-        for owner in fences or ():
-            fencing.lift(scene.topic_acls("target"), owner)
-            call.say(f"[green]✓[/] {escape(f'the fence of {owner} on {flow.target.alias} is lifted')}")
-        call.say(escape("Now let the source connector run: remove `state: stopped` from the topology, and deploy it"))
-        stack = scene.settings.stack
-        call.say(escape(f"Then stop the producers and consumers, and type `replicate failover {stack} {flow.name}`"))
-    if call.as_json:
-        typer.echo(json.dumps(_document(found, looked.old_only, sets=sets), indent=2))
-    _refuse_unmet(call, scene, found.unmet)
-
-
-def _document(found: "ReturnPlan", alone: "Sequence[SourceOnly]", *, sets: bool) -> dict[str, object]:
-    """A beginning as JSON, version 1. `committed` says whether the offsets were set."""
-    return {
-        "version": 1,
-        "committed": sets,
-        "preconditions": [{"name": each.name, "value": each.value, "met": each.met} for each in found.preconditions],
-        "offsets": [
-            {"connector": each.connector, "partition": str(each.partition), "now": each.now, "then": each.then}
-            for each in found.moves
-        ],
-        "sourceOnly": [each.document() for each in alone],
-    }
-
-
-def _export(call: Call, source: "KafkaReader", alone: "Sequence[SourceOnly]", *, committed: bool) -> None:
-    from infra.operations.source_only import export
-
-    if call.export is None:
-        return
-    with err.status("exporting") as status:
-        count = export(source, alone, call.export, status.update, committed=committed)
-    exported = f"{number(count, 'record')} exported to {call.export}"
-    call.say(f"[green]✓[/] {escape(exported)}")
-
-
-def _go_back(call: Call, scene: "Scene", writer: "Callable[[], GroupWriter]", reverse: "Sequence[str]") -> None:
-    from infra.operations import fencing
-    from infra.operations.failback_looking import look_back
-    from infra.operations.failback_plan import plan_back
-    from infra.operations.failing_back import commit_back, expect_idle
-    from infra.operations.failover_text import document, print_plan
-
-    flow = scene.parameters
-    with err.status("asking Kafka") as status:
-        looked = look_back(scene, call.groups, status.update)
-        denied = fencing.owned_by(scene)
-    found = plan_back(flow, looked, reverse, denied)
-    if not call.as_json:
-        print_plan(found, out)
-    _export(call, scene.reader(flow.source), looked.source_only, committed=flow.exactly_once)
-    commits = not call.dry_run and not found.unmet
-    if commits:
-        expect_idle(scene, found.moves)
-        call.say("point of no return: committing positions; if this is interrupted, run the command again")
-        with err.status("committing") as status:
-            commit_back(scene, writer(), found.moves, status.update)
-        done = f"{number(len(found.moves), 'position')} committed on {flow.source.alias} and read back"
-        call.say(f"[green]✓[/] {done}")
-        if denied:
-            fencing.lift(scene.topic_acls("source"), fencing.owner_of(scene))
-            call.say(f"[green]✓[/] {escape(f'writes to {named(denied)} on {flow.source.alias} are allowed again')}")
-        source = f"{flow.source.alias}: {flow.source.bootstrap_servers}"
-        call.say(escape(f"Start the consumers and then the producers on {source}"))
-        resume = f"`replicate resume {scene.settings.stack} {flow.name}`"
-        call.say(f"If the failover or you stopped connectors of the flow, start them: {resume}")
-    if call.as_json:
-        alone = {"sourceOnly": [each.document() for each in looked.source_only]}
-        typer.echo(json.dumps(document(found, committed=commits) | alone, indent=2))
-    _refuse_unmet(call, scene, found.unmet)
-
-
-def _refuse_unmet(call: Call, scene: "Scene", unmet: "Sequence[Precondition]") -> None:
-    if unmet:
-        what = "; ".join(f"{each.name}: {each.value}" for each in unmet)
-        why = "A failback needs every precondition, and nothing was changed."
-        remedy = "correct these, and run the command again; `--dry-run` shows them without changing anything."
-        raise RefusedError("precondition-unmet", what, f"flow {scene.flow.name} of {scene.settings.stack}", why, remedy)
-    if call.dry_run:
-        call.say("nothing was changed")

@@ -1,29 +1,21 @@
 """`replicate failover --fence` and `--lift-fence`: producers are denied to write to the source, and allowed again."""
 
-import contextlib
 import sys
 import time
-from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from components.contract.wording import named, number
+from components.contract.wording import named
 from infra.commands.console import err
-from infra.commands.failover import Call, carry_out, go_on
+from infra.commands.failover_call import DONE, Call, carry_out, go_on, wait_until_drained
 from infra.operations import failover_looking, fencing
-from infra.operations.failover_facts import Mode
-from infra.operations.failover_plan import only_waits, plan
-from infra.waiting import DeadlineError, NotYetError, wait_for
-
-if TYPE_CHECKING:
-    from infra.operations.failover_facts import Looked, Plan
-    from infra.operations.failover_looking import Scene
-    from infra.operations.partition_logs import Say
-
-_DONE = "[green]✓[/]"
+from infra.operations.failover_facts import Looked, Mode, Plan
+from infra.operations.failover_looking import Scene
+from infra.operations.failover_plan import plan
+from infra.operations.partition_logs import Say
 
 
-def with_fence(call: Call, scene: "Scene") -> None:
+def with_fence(call: Call, scene: Scene) -> None:
     """A planned failover that denies everybody to write to the source. Raises RefusedError and CannotRunError."""
     topics = fencing.fenced_topics(scene)
     with err.status("asking Kubernetes and Kafka") as status:
@@ -35,7 +27,7 @@ def with_fence(call: Call, scene: "Scene") -> None:
         go_on(call, found, lambda: None, topics)
         return
     source = scene.parameters.source.alias
-    with fencing.fenced(scene, topics, lambda text: call.say(f"{_DONE} {escape(str(text))}")) as standing:
+    with fencing.fenced(scene, topics, lambda text: call.say(f"{DONE} {escape(str(text))}")) as standing:
         with err.status("watching the source") as status:
             standing.settle(call.wait_seconds, call.watch_seconds, status.update)
             found, looked = _drained(call, scene, standing, status.update)
@@ -45,25 +37,19 @@ def with_fence(call: Call, scene: "Scene") -> None:
         standing.expect_held()
 
 
-def _drained(call: Call, scene: "Scene", fence: fencing.Fence, say: "Say") -> "tuple[Plan, Looked]":
+def _drained(call: Call, scene: Scene, fence: fencing.Fence, say: Say) -> tuple[Plan, Looked]:
     """Wait until every record has crossed, and look once more for as long as the source is to be watched."""
 
-    def look(seconds: float, max_lag: int = 0) -> "tuple[Plan, Looked]":
+    def look(seconds: float, max_lag: int = 0) -> tuple[Plan, Looked]:
         looked = failover_looking.look(scene, call.groups, seconds, say, fence.before)
         fence.expect_held()
         return plan(scene.parameters, Mode.PLANNED, looked, time.time_ns() // 1_000_000, max_lag), looked
 
-    def probe() -> None:
-        if waiting := only_waits(*look(0, sys.maxsize)):
-            say(f"{number(waiting, 'record')} still to cross")
-            raise NotYetError(f"{number(waiting, 'record')} still to cross")
-
-    with contextlib.suppress(DeadlineError):
-        wait_for("every record to cross", probe, call.wait_seconds, interval_seconds=1)
+    wait_until_drained(call, lambda: look(0, sys.maxsize), say)
     return look(call.watch_seconds)
 
 
-def lift_only(call: Call, scene: "Scene") -> None:
+def lift_only(call: Call, scene: Scene) -> None:
     """Allow what the flow's fence denies, and do nothing else."""
     source, topics = scene.parameters.source.alias, fencing.standing(scene)
     if not topics:
@@ -74,4 +60,4 @@ def lift_only(call: Call, scene: "Scene") -> None:
         call.say("nothing was changed")
         return
     fencing.lift(scene.topic_acls("source"), fencing.owner_of(scene))
-    call.say(f"{_DONE} {escape(f'writes to {named(topics)} on {source} are allowed again')}")
+    call.say(f"{DONE} {escape(f'writes to {named(topics)} on {source} are allowed again')}")

@@ -14,7 +14,7 @@ from infra.importing.heartbeats import said_of
 from infra.importing.left_out import LeftOut
 from infra.importing.names import why_named
 from infra.importing.proof import Proof
-from infra.importing.said_once import form_of, said_once
+from infra.importing.said_once import Others, alike, in_words, others
 
 
 def print_names(imported: Sequence[Imported]) -> None:
@@ -49,25 +49,17 @@ def print_left_out(left_out: Sequence[LeftOut]) -> None:
     for each in sorted(left_out):
         fields.setdefault(replace(each, field=""), []).append(each.field)
     joined = [replace(one, field=", ".join(filter(None, names))) for one, names in fields.items()]
-    forms: dict[str, list[LeftOut]] = {}
-    for one in joined:
-        forms.setdefault(form_of("\n".join((one.code, one.file, one.field, one.why, one.remedy))), []).append(one)
-    for group in forms.values():
-        (said,) = said_once((one.obj or one.file, f"{one.why}\n{one.remedy}") for one in group)
+    for group in alike(joined, lambda one: "\n".join((one.code, one.file, one.field, one.why, one.remedy))):
         _print(f"  {group[0]}")
-        _print_others(said.others)
+        _print_others(others((one.obj or one.file, f"{one.why}\n{one.remedy}") for one in group))
 
 
 def print_found(problems: Sequence[Problem]) -> None:
     """Print what a check finds, each sentence once."""
-    groups: dict[str, list[Problem]] = {}
-    for each in problems:
-        groups.setdefault(form_of(f"{each.severity}\n{each.code}\n{_sentences(each)}"), []).append(each)
-    for group in groups.values():
+    for group in alike(problems, lambda each: f"{each.severity}\n{each.code}\n{_sentences(each)}"):
         # A line of the file may hold a credential that nothing shows to be one.
         print_problems(group[:1], out, excerpts=False)
-        (said,) = said_once((_place(each, group[0]), _sentences(each)) for each in group)
-        _print_others(said.others)
+        _print_others(others((_place(each, group[0]), _sentences(each)) for each in group))
 
 
 def _sentences(each: Problem) -> str:
@@ -82,11 +74,11 @@ def _place(each: Problem, first: Problem) -> str:
 
 def print_proofs(proofs: Sequence[Proof], doing: str) -> None:
     """Print what `doing` it would change for each replication; those with the same changes are said together."""
-    groups: dict[tuple[str, ...], list[Proof]] = {}
-    for proof in proofs:
-        lines = (form_of(_without(proof.name, line)) for line in _lines(proof))
-        groups.setdefault((*_verdict(proof), *lines), []).append(proof)
-    for group in groups.values():
+
+    def text(proof: Proof) -> str:
+        return "\n".join((*_verdict(proof), *(_without(proof.name, line) for line in _lines(proof))))
+
+    for group in alike(proofs, text):
         _print_proof(group, doing)
 
 
@@ -99,9 +91,8 @@ def _print_proof(group: Sequence[Proof], doing: str) -> None:
         _print(f"  shown for {first.name}; the same is true of the others, under their own names:")
     for at, line in enumerate(_lines(first)):
         _print(f"  {line}")
-        texts = [(each.name, _without(each.name, list(_lines(each))[at])) for each in group]
-        (said,) = said_once(texts)
-        _print_others("; ".join(f"{name} ({', '.join(parts)})" for name, parts in said.also if parts), "of the others")
+        found = others((each.name, _without(each.name, list(_lines(each))[at])) for each in group)
+        _print_others([(name, parts) for name, parts in found if parts], "of the others")
 
 
 def print_heartbeats(proofs: Sequence[Proof]) -> None:
@@ -129,9 +120,9 @@ def _without(name: str, line: str) -> str:
     return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "…", line)
 
 
-def _print_others(others: str, word: str = "also") -> None:
-    if others:
-        _print(f"    {word}: {others}")
+def _print_others(found: Others, word: str = "also") -> None:
+    if found:
+        _print(f"    {word}: {in_words(found)}")
 
 
 def _print(line: str) -> None:

@@ -1,34 +1,14 @@
 """The command `replicate offsets`."""
 
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
-from components.contract.wording import number
-from infra.commands.console import confirm_or_end, err, out
-from infra.commands.intervention import Connectors, Flow, TakeOver, WaitSeconds, who
+from infra.commands.intervention import Connectors, Flow, TakeOver, WaitSeconds
 from infra.commands.options import InProject, Json, Stack, Yes
-from infra.files.positions import shown
 from infra.settings import read_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from infra.kubernetes.api import KubernetesApi
-    from infra.operations.flow_connectors import ConnectorPlace
-    from infra.operations.offsets_plan import Known, Move
-    from infra.operations.offsets_reader import OffsetsReader
-
-_PERMISSION = (
-    "let the account of the stack's Kubernetes context get and patch KafkaConnectors and KafkaMirrorMaker2s, and "
-    "patch and delete ConfigMaps."
-)
 
 
 class Verb(StrEnum):
@@ -74,8 +54,9 @@ def offsets(
     Example: `replicate offsets prod-us-west-2 orders plan offsets.yaml`
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
+    from infra.commands.offsets_call import Call, change, print_list
     from infra.flow_choice import flow_named
-    from infra.operations.intervening import chosen_places, cluster_of
+    from infra.operations.intervening import OFFSETS_PERMISSION, chosen_places, cluster_of
     from infra.operations.offsets_reader import OffsetsReader
     from infra.stack_checks import resolved_flows
 
@@ -93,93 +74,9 @@ def offsets(
     places = [place for place in chosen_places(chosen, connector or ()) if place.role == "source"]
     if not places:
         raise typer.BadParameter("only the offsets of source connectors can be set.", param_hint="--connector")
-    with cluster_of(settings, _PERMISSION) as api:
+    with cluster_of(settings, OFFSETS_PERMISSION) as api:
         reader = OffsetsReader.of(chosen, api)
         if verb is Verb.LIST:
-            _print_list(reader.known([place.name for place in places]), as_json=as_json, as_csv=as_csv)
+            print_list(reader.known([place.name for place in places]), as_json=as_json, as_csv=as_csv)
         else:
-            _change(_Call(api, reader, stack, places, file, yes, take_over, wait_seconds), carry_out=verb != Verb.PLAN)
-
-
-@dataclass(frozen=True)
-class _Call:
-    """One call of `plan`, `set` or `reset`, which has no file."""
-
-    api: "KubernetesApi"
-    reader: "OffsetsReader"
-    stack: str
-    places: "Sequence[ConnectorPlace]"
-    file: Path | None
-    yes: bool
-    take_over: bool
-    seconds: float
-
-    def moves(self) -> "Sequence[Move]":
-        """What would change now. Raises ReplicationError and CannotRunError."""
-        from infra.operations.offsets_file import OffsetsFile
-
-        known = self.reader.known([place.name for place in self.places])
-        if self.file is None:
-            return self.reader.resets(known)
-        text = self.file.read_bytes().decode("utf-8-sig", errors="replace")
-        return self.reader.moves(OffsetsFile(shown(self.file), text), known)
-
-
-def _change(call: _Call, *, carry_out: bool) -> None:
-    from infra.operations.intervening import read_live
-    from infra.operations.interventions import Request
-    from infra.operations.offsets_patches import PURPOSE, refuse
-    from infra.operations.offsets_plan import of_those
-    from infra.operations.offsets_run import Run, left_behind
-
-    moves = call.moves()
-    _print_moves(moves)
-    by = f"{who()}{PURPOSE}"
-    request = Request(call.stack, call.reader.flow.name, "stopped", by, datetime.now(UTC), take_over=call.take_over)
-    moved, left = {each.connector for each in moves}, left_behind(call.api, call.places)
-    concerned = [place for place in call.places if place.name in moved or place in left]
-    refuse(request, concerned, read_live(call.api, concerned))
-    if not carry_out or not concerned:
-        _say("nothing was changed" if concerned else "every partition is there already: nothing was changed")
-        return
-    if not call.yes:
-        confirm_or_end(f"Stop {', '.join(each.name for each in concerned)}, and set the offsets?")
-    with err.status("asking the operator") as status:
-        verb = "reset" if call.file is None else "alter"
-        run = Run(call.api, call.reader, request, verb, call.seconds, status.update)
-        done, seen = run.set(concerned, lambda: of_those(call.moves(), moves))
-    if done != moves:
-        _say("The connectors had gone on until they were stopped:")
-        _print_moves(done)
-    _say(f"{number(len(done), 'offset')} set, and read back from Connect")
-    for each in seen:
-        out.print(f"[green]✓[/] {escape(each.text)}", soft_wrap=True)
-
-
-def _print_list(known: "Known", *, as_json: bool, as_csv: bool) -> None:
-    from infra.operations.offsets_file import as_csv as csv_text
-    from infra.operations.offsets_file import as_json as json_text
-
-    if as_json or as_csv:
-        typer.echo((json_text if as_json else csv_text)(known.source, known.positions()).rstrip())
-        return
-    table = Table("Connector", "Partition", "Next record", "Log on the source", box=None, pad_edge=False)
-    for partition, position in known.positions().items():
-        log = known.logs[partition]
-        row = (known.connectors[partition.topic], str(partition), str(position), f"{log.start} to {log.end}")
-        table.add_row(*map(escape, row))
-    out.print(table)
-
-
-def _print_moves(moves: "Sequence[Move]") -> None:
-    for each in moves:
-        _say(each.text)
-    if any(each.again for each in moves):
-        _say(
-            "Records that are replicated again are on the target twice, under new offsets. Translated positions of "
-            "groups there are coarse until new offset syncs are written, and groups may read second copies."
-        )
-
-
-def _say(text: str) -> None:
-    out.print(escape(text), soft_wrap=True)
+            change(Call(api, reader, stack, places, file, yes, take_over, wait_seconds), carry_out=verb != Verb.PLAN)

@@ -1,9 +1,10 @@
 """Arguments and options that several commands share, and the project that `--project` and `--stacks` name."""
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -33,16 +34,13 @@ DepthOption = Annotated[
 ]
 
 
-def _master(given: str | None) -> str | None:
-    if given is not None and (why := why_not_master(given)):
-        raise typer.BadParameter(f"{given}: {why}")
-    return given
+def _checked(why_not: Callable[[str], str]) -> Callable[[str | None], str | None]:
+    def checked(given: str | None) -> str | None:
+        if given is not None and (why := why_not(given)):
+            raise typer.BadParameter(f"{given}: {why}")
+        return given
 
-
-def _memory(given: str | None) -> str | None:
-    if given is not None and (why := why_not_memory(given)):
-        raise typer.BadParameter(f"{given}: {why}")
-    return given
+    return checked
 
 
 def _conf(given: list[str] | None) -> list[str]:
@@ -58,13 +56,17 @@ def _conf(given: list[str] | None) -> list[str]:
 Master = Annotated[
     str | None,
     typer.Option(
-        metavar="URL", callback=_master, help="Spark master of the job; without it, the stack file's, else local[*]."
+        metavar="URL",
+        callback=_checked(why_not_master),
+        help="Spark master of the job; without it, the stack file's, else local[*].",
     ),
 ]
 DriverMemory = Annotated[
     str | None,
     typer.Option(
-        metavar="SIZE", callback=_memory, help="Heap of the job's driver; without it, the stack file's, else 1g."
+        metavar="SIZE",
+        callback=_checked(why_not_memory),
+        help="Heap of the job's driver; without it, the stack file's, else 1g.",
     ),
 ]
 SparkConf = Annotated[
@@ -125,28 +127,17 @@ def _with_stacks_if_any(context: typer.Context, folder: str) -> Project | None:
         return None
 
 
-InProject = Annotated[
-    Project,
-    typer.Option(
+def _stacks(callback: Callable[[typer.Context, str], Project | None]) -> Any:
+    return typer.Option(
         "--stacks",
         metavar="DIR",
         parser=str,
         default_factory=str,
-        callback=_with_stacks,
+        callback=callback,
         show_default=False,
         help="Folder of the stack files; without it, the one that the project's Pulumi.yaml names.",
-    ),
-]
+    )
 
-PerhapsInProject = Annotated[
-    Project | None,
-    typer.Option(
-        "--stacks",
-        metavar="DIR",
-        parser=str,
-        default_factory=str,
-        callback=_with_stacks_if_any,
-        show_default=False,
-        help="Folder of the stack files; without it, the one that the project's Pulumi.yaml names.",
-    ),
-]
+
+InProject = Annotated[Project, _stacks(_with_stacks)]
+PerhapsInProject = Annotated[Project | None, _stacks(_with_stacks_if_any)]

@@ -16,9 +16,9 @@ from components.kafka.replication_policy import Policy
 from infra.operations.kafka_reader import KafkaReader
 from infra.operations.partition_logs import Compared, PartitionLog, Say, every, walk_partitions
 
-#: How many source offsets before the lowest position the walk begins: what was sent again may begin there. The next
-#: number is tried if a record is not found among them; None is the beginning of the log.
-_LEADS = (1_000, 100_000, None)
+#: How many offsets before the lowest position a walk begins: what was sent again may begin there. The next number is
+#: tried if a record is not found among them; None is the beginning of the log.
+LEADS = (1_000, 100_000, None)
 
 
 def read_positions(
@@ -91,7 +91,7 @@ class Crossing:
 
 
 def walk_across(
-    crossing: Crossing, committed: list[int], leads: Sequence[int | None] = _LEADS
+    crossing: Crossing, committed: list[int], leads: Sequence[int | None] = LEADS
 ) -> PartitionPositions | NotProvenError:
     """Walk from a little before the lowest position; where a record is not found, from further before."""
     log, why = crossing.source.log, NotProvenError("nothing was read")

@@ -9,16 +9,13 @@ from components.kafka.positions import TopicPartition
 from components.kafka.positions_back import PartitionBack, positions_back
 from components.properties.definitions import nearest
 from components.render.acls import flows_without_addresses
+from infra.operations.exact_reading import LEADS
 from infra.operations.failback_plan import LookedBack
 from infra.operations.failover_facts import Group
 from infra.operations.failover_looking import Scene
 from infra.operations.kafka_reader import KafkaReader
 from infra.operations.partition_logs import PartitionLog, Say, walk_partitions
 from infra.operations.source_only import source_only
-
-#: How many copies before the lowest position the walk begins: one of them has to equal a record of the source, and what
-#: was sent again may begin there. The next number is tried if that is not enough; None is the beginning of the log.
-_LEADS = (1_000, 100_000, None)
 
 
 def look_back(scene: Scene, names: Sequence[str], say: Say) -> LookedBack:
@@ -117,7 +114,7 @@ def walk_back(
     copies: PartitionLog,
     committed: list[int],
     left_at: Collection[int],
-    leads: Sequence[int | None] = _LEADS,
+    leads: Sequence[int | None] = LEADS,
 ) -> PartitionBack | NotProvenError:
     """Walk from a little before the lowest position; where nothing is proven, from further before."""
     if not committed and not copies.log.end:

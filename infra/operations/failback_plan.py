@@ -10,13 +10,13 @@ from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import TopicPartition
 from components.kafka.positions_back import PartitionBack
 from components.kafka.replication_policy import Policy
-from infra.operations.failover_facts import Bound, Group, LeftAlone, Move, Plan, Precondition
-from infra.operations.failover_plan import LeftAloneError, refuse_running
+from infra.operations.failover_facts import Bound, Group, Move, Plan, Precondition, unproven
+from infra.operations.failover_plan import LeftAloneError, groups_precondition, moves_of, refuse_running
 from infra.operations.fence_plan import not_seen
 from infra.operations.source_only import SourceOnly
 
 #: How many ranges of records that only the source has are listed.
-LISTED = 20
+_LISTED = 20
 
 
 @dataclass(frozen=True)
@@ -42,18 +42,10 @@ def plan_back(
 
     `denied` are the source's topics to which a failover with a fence denied everybody to write; None if nobody looked.
     """
-    moves: list[Move] = []
-    left_alone: list[LeftAlone] = []
-    for group in looked.groups:
-        try:
-            moves += list(_moves(flow, group, looked))
-        except LeftAloneError as error:
-            left_alone.append(LeftAlone(group.name, str(error)))
-    moving = len({move.group for move in moves})
-    alone = f", {len(left_alone)} left alone" if left_alone else ""
+    moves, left_alone = moves_of(looked.groups, lambda group: _moves(flow, group, looked))
     preconditions = (
         _proof(looked),
-        Precondition("groups", f"{number(moving, 'group')} to move{alone}", met=moving > 0),
+        groups_precondition(moves, left_alone),
         *_only_on_source(flow, looked),
         *_only_on_target(flow, looked, reverse),
         *_fence(flow, denied),
@@ -69,8 +61,8 @@ def _fence(flow: FlowParameters, denied: Sequence[str] | None) -> Iterator[Preco
         yield Precondition("fence", f"{value}; the command allows them at its end", met=None)
 
 
-def _moves(flow: FlowParameters, group: Group, looked: LookedBack) -> Iterator[Move]:
-    """The positions of a group. Raises LeftAloneError before any if one of them must not be committed."""
+def _moves(flow: FlowParameters, group: Group, looked: LookedBack) -> list[Move]:
+    """The positions of a group. Raises LeftAloneError if one of them must not be committed."""
     refuse_running(flow, group)
     policy, found = flow.replication_policy, []
     for partition, back in sorted(looked.positions.items()):
@@ -80,7 +72,7 @@ def _moves(flow: FlowParameters, group: Group, looked: LookedBack) -> Iterator[M
             offset, again = _proven(partition, committed, back).going_on(committed, group.committed.get(partition, 0))
             bound: Bound = "at most" if again else "exactly"
             found.append(Move(group.name, remote, committed, partition, offset, again, bound))
-    yield from found
+    return found
 
 
 def _proven(partition: TopicPartition, committed: int, back: PartitionBack | NotProvenError) -> PartitionBack:
@@ -93,11 +85,8 @@ def _proven(partition: TopicPartition, committed: int, back: PartitionBack | Not
 
 
 def _proof(looked: LookedBack) -> Precondition:
-    unproven = {each: why for each, why in looked.positions.items() if isinstance(why, NotProvenError)}
-    if unproven:
-        partition, why = next(iter(sorted(unproven.items())))
-        others = f", and {number(len(unproven) - 1, 'other partition')}" if len(unproven) > 1 else ""
-        return Precondition("positions", f"not proven in {partition}: {why}{others}", met=False)
+    if told := unproven(looked.positions):
+        return Precondition("positions", told, met=False)
     return Precondition("positions", f"computed from records of {number(len(looked.positions), 'partition')}")
 
 
@@ -105,16 +94,20 @@ def _only_on_source(flow: FlowParameters, looked: LookedBack) -> Iterator[Precon
     """Records that never reached the target: groups get those after the last common one on the source."""
     for passed, name, groups in ((False, "only source", "groups now read them"), (True, "never sent", "groups do not")):
         found = [each for each in looked.source_only if each.passed is passed]
-        for each in found[:LISTED]:
-            verb = f"{number(each.records, 'record')} never reached {flow.target.alias}, and {groups}"
-            yield Precondition(name, f"{verb}: {each.text}", met=None)
-        if others := found[LISTED:]:
-            records = number(sum(each.records for each in others), "record")
-            yield Precondition(name, f"{records} more, which `--json` lists and `--export` writes to a file", met=None)
+        yield from on_one_side(name, found, f"never reached {flow.target.alias}, and {groups}")
     for partition, why in sorted(looked.unknown.items())[:1]:
         more = f", nor in {number(len(looked.unknown) - 1, 'other partition')}" if len(looked.unknown) > 1 else ""
         value = f"not known in {partition}{more}, where no group has an offset: {why}"
         yield Precondition("only source", value, met=None)
+
+
+def on_one_side(name: str, found: Sequence[SourceOnly], what: str) -> Iterator[Precondition]:
+    """Ranges of records that the other side does not have, with `what` is true of them."""
+    for each in found[:_LISTED]:
+        yield Precondition(name, f"{number(each.records, 'record')} {what}: {each.text}", met=None)
+    if others := found[_LISTED:]:
+        records = number(sum(each.records for each in others), "record")
+        yield Precondition(name, f"{records} more, which `--json` lists and `--export` writes to a file", met=None)
 
 
 def _only_on_target(flow: FlowParameters, looked: LookedBack, reverse: Sequence[str]) -> Iterator[Precondition]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+from components.contract.wording import number
 from components.kafka.exact_positions import NotProvenError, PartitionPositions
 from components.kafka.positions import TopicPartition
 from infra.operations.facts import ConnectorFacts, Unasked, VerdictFacts
@@ -96,13 +97,29 @@ class LeftAlone:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The preconditions, and what would be committed if all are met."""
+class Checked:
+    """The preconditions of something."""
 
     preconditions: tuple[Precondition, ...]
-    moves: tuple[Move, ...]
-    left_alone: tuple[LeftAlone, ...]
 
     @property
     def unmet(self) -> tuple[Precondition, ...]:
         return tuple(each for each in self.preconditions if each.met is False)
+
+
+@dataclass(frozen=True)
+class Plan(Checked):
+    """The preconditions, and what would be committed if all are met."""
+
+    moves: tuple[Move, ...]
+    left_alone: tuple[LeftAlone, ...]
+
+
+def unproven(positions: Mapping[TopicPartition, object]) -> str:
+    """The first partition in which nothing is proven, why, and how many others there are; empty if there is none."""
+    found = [(each, why) for each, why in sorted(positions.items()) if isinstance(why, NotProvenError)]
+    if not found:
+        return ""
+    (partition, why), *others = found
+    more = f", and {number(len(others), 'other partition')}" if others else ""
+    return f"not proven in {partition}: {why}{more}"

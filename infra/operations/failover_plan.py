@@ -1,6 +1,6 @@
 """What the facts mean for a failover: its preconditions, and the positions to commit. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
@@ -11,7 +11,7 @@ from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Policy
 from components.kafka.walked_records import ExactPosition
 from infra.operations.facts import ConnectorFacts, Unasked, VerdictFacts
-from infra.operations.failover_facts import Bound, Group, LeftAlone, Looked, Mode, Move, Plan, Precondition
+from infra.operations.failover_facts import Bound, Group, LeftAlone, Looked, Mode, Move, Plan, Precondition, unproven
 from infra.operations.flow_status import duration
 
 #: How many partitions a value names.
@@ -30,12 +30,7 @@ def plan(
 
     With a `fence` that the command has yet to set, producers may still write.
     """
-    moves, left_alone = [], []
-    for group in looked.groups:
-        try:
-            moves += list(group_moves(flow, group, looked))
-        except LeftAloneError as error:
-            left_alone.append(LeftAlone(group.name, str(error)))
+    moves, left_alone = moves_of(looked.groups, lambda group: group_moves(flow, group, looked))
     producers = fence or _producers(flow, looked)
     stops = (producers, _drained(flow, looked, max_lag)) if mode is Mode.PLANNED else (_behind(looked),)
     preconditions = (
@@ -43,9 +38,9 @@ def plan(
         _topics(flow, looked),
         *stops,
         _proof(looked),
-        _groups(moves, left_alone),
+        groups_precondition(moves, left_alone),
         *_foreign(flow, looked),
-        *_returning(flow, looked, {move.group for move in moves}),
+        *_returning(flow, looked, moves),
         *_without_offset(flow, looked, {move.group for move in moves}),
         verdict_precondition(looked.verdict, now_ms),
     )
@@ -56,6 +51,20 @@ class LeftAloneError(Exception):
     """Why nothing is done to a group."""
 
 
+def moves_of(
+    groups: Iterable[Group], moves_of_group: Callable[[Group], list[Move]]
+) -> tuple[list[Move], list[LeftAlone]]:
+    """The positions of the groups that can go on, and why the others cannot."""
+    moves: list[Move] = []
+    left_alone: list[LeftAlone] = []
+    for group in groups:
+        try:
+            moves += moves_of_group(group)
+        except LeftAloneError as error:
+            left_alone.append(LeftAlone(group.name, str(error)))
+    return moves, left_alone
+
+
 def refuse_running(flow: FlowParameters, group: Group) -> None:
     """Raise LeftAloneError if the group has members on either side: only they may commit for it."""
     for members, side in ((group.members_on_source, flow.source), (group.members_on_target, flow.target)):
@@ -63,8 +72,8 @@ def refuse_running(flow: FlowParameters, group: Group) -> None:
             raise LeftAloneError(f"it runs on {side.alias} with {number(members, 'member')}: stop it there first")
 
 
-def group_moves(flow: FlowParameters, group: Group, looked: Looked) -> Iterator[Move]:
-    """The positions of a group. Raises LeftAloneError before any if one of them must not be committed."""
+def group_moves(flow: FlowParameters, group: Group, looked: Looked) -> list[Move]:
+    """The positions of a group. Raises LeftAloneError if one of them must not be committed."""
     refuse_running(flow, group)
     found = []
     for partition, committed in sorted(group.committed.items()):
@@ -77,7 +86,7 @@ def group_moves(flow: FlowParameters, group: Group, looked: Looked) -> Iterator[
             raise LeftAloneError(f"{past}: {why}. Delete the group on {flow.target.alias} to move it")
         bound: Bound = "at least" if flow.guard or position.at_least else "exactly"
         found.append(Move(group.name, partition, committed, remote, position.offset, position.read_again, bound))
-    yield from found
+    return found
 
 
 def _position(partition: TopicPartition, committed: int, current: int | None, looked: Looked) -> ExactPosition:
@@ -175,16 +184,14 @@ def _behind(looked: Looked) -> Precondition:
 
 
 def _proof(looked: Looked) -> Precondition:
-    unproven = {each: why for each, why in looked.positions.items() if isinstance(why, NotProvenError)}
-    if unproven:
-        partition, why = next(iter(sorted(unproven.items())))
-        others = f", and {number(len(unproven) - 1, 'other partition')}" if len(unproven) > 1 else ""
-        return Precondition("positions", f"not proven in {partition}: {why}{others}", met=False)
+    if told := unproven(looked.positions):
+        return Precondition("positions", told, met=False)
     again = sum(each.sent_again for each in _walks(looked).values())
     return Precondition("positions", f"computed from records; {number(again, 'record')} stand twice on the target")
 
 
-def _groups(moves: list[Move], left_alone: list[LeftAlone]) -> Precondition:
+def groups_precondition(moves: list[Move], left_alone: list[LeftAlone]) -> Precondition:
+    """How many groups move; there has to be one."""
     found = len({move.group for move in moves})
     alone = f", {len(left_alone)} left alone" if left_alone else ""
     return Precondition("groups", f"{number(found, 'group')} to move{alone}", met=found > 0)
@@ -199,24 +206,14 @@ def _foreign(flow: FlowParameters, looked: Looked) -> Iterator[Precondition]:
         yield Precondition("only target", f"{value}: {named(places)}", met=None)
 
 
-def _returning(flow: FlowParameters, looked: Looked, moving: set[str]) -> Iterator[Precondition]:
+def _returning(flow: FlowParameters, looked: Looked, moves: list[Move]) -> Iterator[Precondition]:
     """The groups of a pair that go on further because they have worked on the target before."""
-    names = [each.name for each in looked.groups if each.name in moving and _returns(flow, each, looked)]
-    if names:
+    walks = _walks(looked)
+    further = (each for each in moves if each.offset != walks[each.source].positions[each.committed].offset)
+    if names := list(dict.fromkeys(each.group for each in further)):
         target, source = flow.target.alias, flow.source.alias
         counts = f"what they consumed on {target} counts, too; delete a group there if only {source} is to count"
         yield Precondition("returning", f"{named(names)}: {counts}", met=None)
-
-
-def _returns(flow: FlowParameters, group: Group, looked: Looked) -> bool:
-    walks = _walks(looked)
-    for partition, committed in group.committed.items():
-        current = group.on_target.get(flow.replication_policy.remote_partition(partition))
-        if current is not None and (found := walks.get(partition)) is not None:
-            position = found.returning.get((committed, current))
-            if position is not None and position.offset != found.positions[committed].offset:
-                return True
-    return False
 
 
 def _without_offset(flow: FlowParameters, looked: Looked, moving: set[str]) -> Iterator[Precondition]:

@@ -7,7 +7,7 @@ from rich.markup import escape
 
 from components.contract.parameters import FlowParameters
 from components.contract.wording import number
-from infra.operations.failover_facts import Mode, Move, Plan, Precondition
+from infra.operations.failover_facts import Checked, Mode, Move, Plan
 
 _MARKS = {True: "[green]✓[/]", False: "[red]✗[/]", None: "[yellow]![/]"}
 _WIDTH = 13
@@ -17,23 +17,23 @@ _SHOWN = 40
 
 def print_plan(plan: Plan, console: Console) -> None:
     """The preconditions, the positions, and the groups that are left alone."""
+    print_preconditions(plan, console)
     for line in _lines(plan):
         console.print(line, soft_wrap=True)
 
 
+def print_preconditions(found: Checked, console: Console) -> None:
+    for each in found.preconditions:
+        console.print(f"{_MARKS[each.met]} {each.name:<{_WIDTH}} {escape(each.value)}", soft_wrap=True)
+
+
 def _lines(plan: Plan) -> Iterator[str]:
-    for each in plan.preconditions:
-        yield f"{_MARKS[each.met]} {_title(each)} {escape(each.value)}"
     for move in plan.moves[:_SHOWN]:
         yield escape(position_line(move))
     if len(plan.moves) > _SHOWN:
         yield f"and {len(plan.moves) - _SHOWN} more positions, which `--json` lists"
     for alone in plan.left_alone:
         yield f"[yellow]![/] {escape(f'group {alone.group} is left alone: {alone.why}')}"
-
-
-def _title(each: Precondition) -> str:
-    return f"{each.name:<{_WIDTH}}"
 
 
 def position_line(move: Move) -> str:

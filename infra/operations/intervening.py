@@ -23,6 +23,10 @@ from infra.waiting import DeadlineError, NotYetError, wait_for
 
 _WHY = "The command changes the state of connectors in their resources."
 _PERMISSION = "let the account of the stack's Kubernetes context get and patch KafkaConnectors and KafkaMirrorMaker2s."
+OFFSETS_PERMISSION = (
+    "let the account of the stack's Kubernetes context get and patch KafkaConnectors and KafkaMirrorMaker2s, and patch "
+    "and delete ConfigMaps."
+)
 _POLL_SECONDS = 0.5
 _ATTEMPTS = 5
 

@@ -10,8 +10,8 @@ from components.kafka.connector_offsets import can_resume_at, stored_for
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import TopicPartition
 from components.kafka.return_beginning import Beginning
-from infra.operations.failback_plan import LISTED
-from infra.operations.failover_facts import Precondition
+from infra.operations.failback_plan import on_one_side
+from infra.operations.failover_facts import Checked, Precondition, unproven
 from infra.operations.fence_plan import not_seen
 from infra.operations.offsets_plan import Known, Move
 from infra.operations.source_only import SourceOnly
@@ -30,15 +30,10 @@ class LookedReturn:
 
 
 @dataclass(frozen=True)
-class ReturnPlan:
+class ReturnPlan(Checked):
     """The preconditions, and the offsets to set if all are met; none if Connect has them already."""
 
-    preconditions: tuple[Precondition, ...]
     moves: tuple[Move, ...]
-
-    @property
-    def unmet(self) -> tuple[Precondition, ...]:
-        return tuple(each for each in self.preconditions if each.met is False)
 
 
 def plan_return(
@@ -92,11 +87,8 @@ def _stopped(flow: FlowParameters, running: tuple[str, ...]) -> Precondition:
 
 
 def _proof(flow: FlowParameters, looked: LookedReturn) -> Iterator[Precondition]:
-    unproven = {each: why for each, why in looked.beginnings.items() if isinstance(why, NotProvenError)}
-    if unproven:
-        partition, why = min(unproven.items())
-        others = f", and {number(len(unproven) - 1, 'other partition')}" if len(unproven) > 1 else ""
-        yield Precondition("beginning", f"not proven in {partition}: {why}{others}", met=False)
+    if told := unproven(looked.beginnings):
+        yield Precondition("beginning", told, met=False)
         return
     begins = _begins(looked)
     back = number(sum(each.records for each in begins.values()), "record")
@@ -114,14 +106,8 @@ def _proof(flow: FlowParameters, looked: LookedReturn) -> Iterator[Precondition]
 
 def _old_only(flow: FlowParameters, looked: LookedReturn) -> Iterator[Precondition]:
     """Groups go on after these records: their positions follow what the new origin wrote."""
-    for each in looked.old_only[:LISTED]:
-        value = f"{number(each.records, 'record')} of {flow.target.alias} never reached {flow.source.alias}"
-        yield Precondition("old only", f"{value}: {each.text}", met=None)
-    if others := looked.old_only[LISTED:]:
-        records = number(sum(each.records for each in others), "record")
-        yield Precondition(
-            "old only", f"{records} more, which `--json` lists and `--export` writes to a file", met=None
-        )
+    what = f"of {flow.target.alias} never reached {flow.source.alias}"
+    yield from on_one_side("old only", looked.old_only, what)
 
 
 def _fenced(flow: FlowParameters, fences: Sequence[str] | None) -> Iterator[Precondition]:

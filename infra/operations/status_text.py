@@ -1,6 +1,6 @@
 """Prints a status: a block for each flow on a terminal, and one fact a line in a file or a pipe."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -34,12 +34,18 @@ def print_status(document: StatusDocument, console: Console) -> None:
         if not stack.flows:
             console.print(f"{escape(stack.stack)}: no flow ends in this stack's region")
         for flow in stack.flows:
-            if console.is_terminal:
-                console.print(f"[bold]{escape(f'{stack.stack} {flow.name}')}[/] {escape(_route(flow))}")
-            for fact in flow_lines(flow):
-                before = "" if console.is_terminal else f"{stack.stack} {flow.name} "
-                text = f"[{fact.color}]{escape(fact.text)}[/]" if fact.color else escape(fact.text)
-                print_fact(console, f"{escape(before)}{fact.title:<{_WIDTH}} {text}", 2 if console.is_terminal else 0)
+            lines = ((f"{fact.title:<{_WIDTH}} ", fact.text, fact.color) for fact in flow_lines(flow))
+            print_flow(console, f"{stack.stack} {flow.name}", f" {_route(flow)}", lines)
+
+
+def print_flow(console: Console, flow: str, route: str, lines: Iterable[tuple[str, str, str]]) -> None:
+    """Print the lines about a flow, each of a title, and a text with its colour on a terminal."""
+    if console.is_terminal:
+        console.print(f"[bold]{escape(flow)}[/]{escape(route)}")
+    before = "" if console.is_terminal else f"{flow} "
+    for title, text, color in lines:
+        shown = f"[{color}]{escape(text)}[/]" if color else escape(text)
+        print_fact(console, f"{escape(before)}{title}{shown}", 2 if console.is_terminal else 0)
 
 
 def flow_lines(flow: FlowStatus) -> Iterator[Fact]:

@@ -15,7 +15,7 @@ from components.render.acls import flows_without_addresses
 from infra.operations.facts import Unasked
 from infra.operations.kubernetes_reader import read_objects, verdict_history, verdict_references
 from infra.operations.looking import flows_and_kubernetes
-from infra.review.printed_lines import print_fact
+from infra.operations.status_text import print_flow
 from infra.settings import StackSettings
 
 _THREADS = 16
@@ -95,12 +95,7 @@ def print_histories(document: HistoryDocument, console: Console) -> None:
         if not stack.flows:
             console.print(f"{escape(stack.stack)}: no flow ends in this stack's region")
         for flow in stack.flows:
-            if console.is_terminal:
-                console.print(f"[bold]{escape(f'{stack.stack} {flow.name}')}[/]")
-            before = "" if console.is_terminal else f"{stack.stack} {flow.name} "
-            for text, color in history_lines(flow):
-                shown = f"[{color}]{escape(text)}[/]" if color else escape(text)
-                print_fact(console, f"{escape(before)}{shown}", 2 if console.is_terminal else 0)
+            print_flow(console, f"{stack.stack} {flow.name}", "", (("", *line) for line in history_lines(flow)))
 
 
 def history_lines(flow: FlowHistory) -> Iterator[tuple[str, str]]:

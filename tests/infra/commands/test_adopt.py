@@ -10,10 +10,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from components.contract.problems import RefusedError
-from infra.adoption import facts as facts_module
-from infra.adoption import taking_over
 from infra.adoption.facts import Facts
 from infra.adoption.plan import Plan
+from infra.commands import adopt_call
 from infra.commands.app import app
 from infra.engine import deployment
 from infra.engine.command import Say
@@ -41,8 +40,8 @@ class Stack:
 @pytest.fixture
 def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
     found = Stack(tmp_path)
-    monkeypatch.setattr(facts_module, "read_facts", lambda _: found.facts)
-    monkeypatch.setattr(taking_over, "take_over", found.take_over)
+    monkeypatch.setattr(adopt_call, "read_facts", lambda _: found.facts)
+    monkeypatch.setattr(adopt_call, "take_over", found.take_over)
     monkeypatch.setattr(deployment, "require_deployable", lambda *_: None)
     monkeypatch.setattr(deployment, "wait_ready", lambda *_: None)
     return found

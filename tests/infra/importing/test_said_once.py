@@ -9,7 +9,7 @@ import yaml
 from typer.testing import CliRunner
 
 from infra.commands.app import app
-from infra.importing.said_once import Said, said_once
+from infra.importing.said_once import alike, in_words, others
 from tests.infra.importing.test_command import RESOURCE
 
 COUNT = 12
@@ -59,11 +59,10 @@ def test_every_resource_and_what_is_its_own_is_named(said: str) -> None:
 
 def test_texts_that_differ_in_what_they_quote_are_one_with_what_is_different() -> None:
     texts = [("a", "`x` of `y` is 1"), ("b", "`x` of `z` is 1"), ("c", "`x` of `y` is 1"), ("d", "`x` of `y` is 2")]
-    assert said_once(texts) == [
-        Said("`x` of `y` is 1", "a", (("b", ("`z`",)), ("c", ()))),
-        Said("`x` of `y` is 2", "d"),
-    ]
-    assert said_once(texts)[0].others == "b (`z`); c"
+    groups = alike(texts, lambda each: each[1])
+    assert [group[0] for group in groups] == [("a", "`x` of `y` is 1"), ("d", "`x` of `y` is 2")]
+    assert [others(group) for group in groups] == [(("b", ("`z`",)), ("c", ())), ()]
+    assert in_words(others(groups[0])) == "b (`z`); c"
 
 
 def test_what_only_one_resource_does_is_said_of_it_alone(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from components.kafka.replication_policy import Side
 from components.render.deployments import deployments
 from components.render.job_parameters import flow_parameters
 from components.topology.parsing import parse_topology
-from infra.commands.failover import Call
+from infra.commands.failover_call import Call
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
 from infra.operations.facts import UnaskedError
 from infra.operations.failover_looking import Scene

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from components.contract.problems import RefusedError
-from infra.commands.failback import Call, go_back
+from infra.commands.failback_call import Call, go_back
 from infra.commands.failover_fence import with_fence
 from infra.operations.group_writer import GroupWriter
 from infra.operations.topic_acls import Access

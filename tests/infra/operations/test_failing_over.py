@@ -14,7 +14,7 @@ from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.kafka.kept_positions import Span
 from components.kafka.positions import TopicPartition
 from components.topology.parsing import parse_topology
-from infra.commands.failover import after_disaster, with_both
+from infra.commands.failover_call import after_disaster, with_both
 from infra.kubernetes.api import Reference
 from infra.operations import failover_looking
 from infra.operations.facts import UnaskedError

@@ -17,8 +17,8 @@ from components.flows.resolved import resolve_flows
 from components.kafka.acls import AclEntry
 from components.kafka.positions import TopicPartition
 from components.topology.parsing import parse_topology
-from infra.commands.failback import Call, go_back
-from infra.commands.failover import with_both
+from infra.commands.failback_call import Call, go_back
+from infra.commands.failover_call import with_both
 from infra.kubernetes.api import Object, Reference
 from infra.operations.failover_facts import Mode
 from infra.operations.group_writer import GroupWriter

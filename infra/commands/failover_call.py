@@ -1,0 +1,152 @@
+"""What one call of `replicate failover` does and prints; `failover_modes` chooses, `failover_fence` adds a fence."""
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import typer
+from rich.markup import escape
+
+from components.contract.problems import CannotRunError, RefusedError
+from components.contract.wording import number
+from infra.commands.console import err, out
+from infra.commands.intervention import who
+from infra.operations import failing_over, failover_looking
+from infra.operations.disaster_plan import consumed_topics, disaster_plan
+from infra.operations.facts import UnaskedError
+from infra.operations.failover_facts import Looked, Mode, Plan
+from infra.operations.failover_looking import Scene
+from infra.operations.failover_plan import only_waits, plan
+from infra.operations.failover_text import document, next_steps, print_plan, topics_of
+from infra.operations.fencing import Fence
+from infra.operations.partition_logs import Say
+from infra.settings import StackSettings
+from infra.waiting import DeadlineError, NotYetError, wait_for
+
+DONE = "[green]✓[/]"
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the command."""
+
+    settings: StackSettings
+    flow: str
+    mode: str
+    groups: Sequence[str]
+    watch_seconds: float
+    wait_seconds: float
+    dry_run: bool
+    as_json: bool
+    max_lag: int = 0
+    fence: bool = False
+
+    def say(self, text: str) -> None:
+        if not self.as_json:
+            out.print(text, soft_wrap=True)
+
+
+def with_both(call: Call, scene: Scene, mode: Mode) -> None:
+    """A failover while both clusters answer."""
+    planned = mode is Mode.PLANNED
+    with err.status("asking Kubernetes and Kafka") as status:
+
+        def look(seconds: float, max_lag: int) -> tuple[Plan, Looked]:
+            looked = failover_looking.look(scene, call.groups, seconds, status.update)
+            return plan(scene.parameters, mode, looked, time.time_ns() // 1_000_000, max_lag), looked
+
+        if planned and call.max_lag and not call.dry_run:
+            wait_until_drained(call, lambda: look(0, call.max_lag), status.update)
+        found, looked = look(call.watch_seconds if planned else 0, call.max_lag if call.dry_run else 0)
+    go_on(call, found, lambda: carry_out(call, scene, mode, found, looked))
+
+
+def wait_until_drained(call: Call, look: Callable[[], tuple[Plan, Looked]], say: Say) -> None:
+    """Wait until what has to cross is on the target; not if it is too much, or something else is unmet.
+
+    The preconditions are looked at afterwards, so that running out of time is not an error of its own.
+    """
+
+    def probe() -> None:
+        if waiting := only_waits(*look()):
+            say(f"{number(waiting, 'record')} still to cross")
+            raise NotYetError(f"{number(waiting, 'record')} still to cross")
+
+    with contextlib.suppress(DeadlineError):
+        wait_for("every record to cross", probe, call.wait_seconds, interval_seconds=1)
+
+
+def after_disaster(call: Call, scene: Scene) -> None:
+    """A failover by what the target alone says."""
+    with err.status("asking Kubernetes and the target"):
+        evidence = failover_looking.look_at_target(scene, call.groups)
+    found = disaster_plan(scene.parameters, evidence)
+    target, source = scene.parameters.target.alias, scene.parameters.source.alias
+
+    def commit() -> None:
+        with err.status("failing over") as status:
+            failing_over.commit(scene, found.moves, status.update)
+        call.say(f"{DONE} {number(len(found.moves), 'position')} committed on {target}")
+        for line in next_steps(scene.parameters, Mode.DISASTER, consumed_topics(scene.parameters, evidence)):
+            call.say(escape(line))
+        stop = f"`replicate stop {call.settings.stack} {call.flow}`"
+        call.say(f"Before {source} comes back, stop the flow, so that no connector moves a group: {stop}")
+
+    go_on(call, found, commit)
+
+
+def go_on(call: Call, found: Plan, then: Callable[[], None], fenced: Sequence[str] | None = None) -> None:
+    """Print the plan, and carry it out unless it is a dry run. Raises RefusedError if a precondition is not met.
+
+    `fenced` are the topics that the command denies to producers, if it has a fence.
+    """
+    if not call.as_json:
+        print_plan(found, out)
+    commits = not call.dry_run and not found.unmet
+    if commits:
+        then()
+    if call.as_json:
+        fence = {} if fenced is None else {"fenced": list(fenced) if commits else []}
+        typer.echo(json.dumps(document(found, committed=commits) | fence, indent=2))
+    if found.unmet:
+        what = "; ".join(f"{each.name}: {each.value}" for each in found.unmet)
+        why = "A failover needs every precondition, and nothing was changed."
+        remedy = "correct these, and run the command again; `--dry-run` shows them without changing anything."
+        raise RefusedError("precondition-unmet", what, f"flow {call.flow} of {call.settings.stack}", why, remedy)
+    if call.dry_run:
+        call.say("nothing was changed")
+
+
+def carry_out(call: Call, scene: Scene, mode: Mode, found: Plan, looked: Looked, fence: Fence | None = None) -> None:
+    """Stop what would move groups back, look a last time, commit. A fence is kept from the first commit on."""
+    by = failing_over.Who(who(), call.wait_seconds)
+    planned = mode is Mode.PLANNED
+    with err.status("failing over") as status:
+        stopped = failing_over.stop_checkpoints(scene, by, status.update)
+        for place in stopped:
+            call.say(f"{DONE} {escape(place.name)} is STOPPED, so that it moves no group back")
+        try:
+            if fence is not None:
+                fence.expect_held()
+            failing_over.expect_unchanged(scene, found, looked, ends=planned)
+        except (CannotRunError, UnaskedError):
+            failing_over.resume_checkpoints(scene, by, stopped, status.update)
+            raise
+        if fence is not None:
+            fence.kept = True
+        call.say("point of no return: committing positions; if this is interrupted, run the command again")
+        failing_over.commit(scene, found.moves, status.update)
+    committed = f"{number(len(found.moves), 'position')} committed on {scene.parameters.target.alias} and read back"
+    call.say(f"{DONE} {committed}")
+    for line in next_steps(scene.parameters, mode, topics_of(found.moves)):
+        call.say(escape(line))
+    resume = f"`replicate resume {call.settings.stack} {call.flow}`"
+    if planned:
+        back = f"When the groups are back on {scene.parameters.source.alias}, start it: {resume}"
+        call.say(f"Leave the checkpoint connector stopped. {back}")
+    else:
+        left = f"If groups are left on {scene.parameters.source.alias}"
+        running = f"the consumers run on {scene.parameters.target.alias}"
+        call.say(f"{left}, start the checkpoint connector for them once {running}: {resume}")

@@ -1,0 +1,26 @@
+"""Which failover a call of `replicate failover` asks for."""
+
+from infra.commands.failover_call import Call, after_disaster, with_both
+from infra.commands.failover_fence import lift_only, with_fence
+from infra.operations import failover_looking
+from infra.operations.failover_facts import Mode
+from infra.operations.failover_plan import refuse_unsuited
+
+
+def fail_over(call: Call) -> None:
+    mode = Mode(call.mode)
+    disaster = f"replicate failover {call.settings.stack} {call.flow} --mode disaster --dry-run"
+    otherwise = "" if mode is Mode.DISASTER else f"If the source is lost: `{disaster}`."
+    with failover_looking.opened(call.settings, call.flow, otherwise) as scene:
+        refuse_unsuited(scene.parameters, mode)
+        if mode is Mode.DISASTER:
+            after_disaster(call, scene)
+        elif call.fence:
+            with_fence(call, scene)
+        else:
+            with_both(call, scene, mode)
+
+
+def lift_fence(call: Call) -> None:
+    with failover_looking.opened(call.settings, call.flow) as scene:
+        lift_only(call, scene)

@@ -1,0 +1,98 @@
+"""What one call of `replicate offsets` does and prints."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from components.contract.wording import number
+from infra.commands.console import confirm_or_end, err, out
+from infra.commands.intervention import who
+from infra.files.positions import shown
+from infra.kubernetes.api import KubernetesApi
+from infra.operations import offsets_file
+from infra.operations.flow_connectors import ConnectorPlace
+from infra.operations.intervening import read_live
+from infra.operations.interventions import Request
+from infra.operations.offsets_patches import PURPOSE, refuse
+from infra.operations.offsets_plan import Known, Move, of_those
+from infra.operations.offsets_reader import OffsetsReader
+from infra.operations.offsets_run import Run, left_behind
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of `plan`, `set` or `reset`, which has no file."""
+
+    api: KubernetesApi
+    reader: OffsetsReader
+    stack: str
+    places: Sequence[ConnectorPlace]
+    file: Path | None
+    yes: bool
+    take_over: bool
+    seconds: float
+
+    def moves(self) -> Sequence[Move]:
+        """What would change now. Raises ReplicationError and CannotRunError."""
+
+        known = self.reader.known([place.name for place in self.places])
+        if self.file is None:
+            return self.reader.resets(known)
+        text = self.file.read_bytes().decode("utf-8-sig", errors="replace")
+        return self.reader.moves(offsets_file.OffsetsFile(shown(self.file), text), known)
+
+
+def change(call: Call, *, carry_out: bool) -> None:
+    moves = call.moves()
+    _print_moves(moves)
+    by = f"{who()}{PURPOSE}"
+    request = Request(call.stack, call.reader.flow.name, "stopped", by, datetime.now(UTC), take_over=call.take_over)
+    moved, left = {each.connector for each in moves}, left_behind(call.api, call.places)
+    concerned = [place for place in call.places if place.name in moved or place in left]
+    refuse(request, concerned, read_live(call.api, concerned))
+    if not carry_out or not concerned:
+        _say("nothing was changed" if concerned else "every partition is there already: nothing was changed")
+        return
+    if not call.yes:
+        confirm_or_end(f"Stop {', '.join(each.name for each in concerned)}, and set the offsets?")
+    with err.status("asking the operator") as status:
+        verb = "reset" if call.file is None else "alter"
+        run = Run(call.api, call.reader, request, verb, call.seconds, status.update)
+        done, seen = run.set(concerned, lambda: of_those(call.moves(), moves))
+    if done != moves:
+        _say("The connectors had gone on until they were stopped:")
+        _print_moves(done)
+    _say(f"{number(len(done), 'offset')} set, and read back from Connect")
+    for each in seen:
+        out.print(f"[green]✓[/] {escape(each.text)}", soft_wrap=True)
+
+
+def print_list(known: Known, *, as_json: bool, as_csv: bool) -> None:
+    if as_json or as_csv:
+        typer.echo((offsets_file.as_json if as_json else offsets_file.as_csv)(known.source, known.positions()).rstrip())
+        return
+    table = Table("Connector", "Partition", "Next record", "Log on the source", box=None, pad_edge=False)
+    for partition, position in known.positions().items():
+        log = known.logs[partition]
+        row = (known.connectors[partition.topic], str(partition), str(position), f"{log.start} to {log.end}")
+        table.add_row(*map(escape, row))
+    out.print(table)
+
+
+def _print_moves(moves: Sequence[Move]) -> None:
+    for each in moves:
+        _say(each.text)
+    if any(each.again for each in moves):
+        _say(
+            "Records that are replicated again are on the target twice, under new offsets. Translated positions of "
+            "groups there are coarse until new offset syncs are written, and groups may read second copies."
+        )
+
+
+def _say(text: str) -> None:
+    out.print(escape(text), soft_wrap=True)
