@@ -10,7 +10,7 @@ from components.contract.parameters import DropsParameters, GuardParameters
 from spark import guards
 from spark.guards import ASIDE, COMPARED, FILTERED, LOOPED, TARGET, UNCOMMITTED
 
-_LOW_HALF = 0xFFFFFFFF
+LOW_HALF = 0xFFFFFFFF
 #: A prime: the product of two smaller numbers, and the sum of 2^31 of them, fit a bigint.
 PLACED_MODULUS = (1 << 31) - 1
 
@@ -110,7 +110,7 @@ def partition_sums(digests: DataFrame) -> DataFrame:
     compared = F.col("role") == COMPARED
     time_ms = F.when(compared, F.col("time_ms"))
     aside = F.col("role") == ASIDE
-    low_half, high_half = F.col("digest").bitwiseAND(F.lit(_LOW_HALF)), F.shiftrightunsigned("digest", 32)
+    low_half, high_half = F.col("digest").bitwiseAND(F.lit(LOW_HALF)), F.shiftrightunsigned("digest", 32)
     low, high = F.when(compared, low_half).otherwise(0), F.when(compared, high_half).otherwise(0)
     offset = F.when(compared, F.col("offset"))
     return (

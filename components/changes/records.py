@@ -6,10 +6,10 @@ from components.changes.deployment_state import DeployedConnector
 from components.changes.effect import Effect, Severity, counted, listed
 from components.changes.source_connectors import effects_on_sources
 from components.changes.stack_change import StackChange
+from components.kafka.plugins import CONVERTER_KEYS
 from components.render.transforms import RESERVED_NAMES
 
 _ISOLATION = "source.consumer.isolation.level"
-_CONVERTERS = ("key.converter", "value.converter", "header.converter")
 _HEARTBEATS = "heartbeats.replication.enabled"
 
 
@@ -71,7 +71,7 @@ def _user_transforms(connector: DeployedConnector) -> Mapping[str, str]:
         key: value
         for key, value in connector.config.items()
         if (key.startswith(("transforms.", "predicates.")) and key.split(".")[1] not in RESERVED_NAMES)
-        or key.startswith(_CONVERTERS)
+        or key.startswith(CONVERTER_KEYS)
     }
     chain = _user_chain(connector)
     return {**properties, "transforms": ",".join(chain)} if chain else properties

@@ -3,15 +3,13 @@
 It is published with the verdict. May be imported by anything; imports nothing of ours but positions.
 """
 
-import base64
-import gzip
-import json
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
+
+from components.contract.compressed import compressed, read_entry
 
 #: The entry of the ConfigMap, in its binaryData.
 EVIDENCE = "evidence.json.gz"
@@ -59,8 +57,8 @@ class Evidence:
     topics: Mapping[str, ProvenTopic]
 
 
-_Offset: TypeAlias = Annotated[StrictInt, Field(ge=0, lt=1 << 63)]
-_Row: TypeAlias = tuple[_Offset, _Offset, _Offset, _Offset, _Offset, _Offset, StrictBool]
+Offset: TypeAlias = Annotated[StrictInt, Field(ge=0, lt=1 << 63)]
+_Row: TypeAlias = tuple[Offset, Offset, Offset, Offset, Offset, Offset, StrictBool]
 
 
 class _Topic(BaseModel):
@@ -99,24 +97,14 @@ def packed_evidence(evidence: Evidence) -> bytes:
         }
         for name, each in evidence.topics.items()
     }
-    document = {"version": VERSION, "digest": evidence.digest, "topics": topics}
-    return gzip.compress(json.dumps(document, separators=(",", ":")).encode(), mtime=0)
+    return compressed({"version": VERSION, "digest": evidence.digest, "topics": topics})
 
 
 def read_evidence(data: Mapping[str, str]) -> Evidence | None:
     """The evidence among the entries of a ConfigMap; None if there is none. Raises ValueError if it cannot be read."""
     if EVIDENCE not in data:
         return None
-    try:
-        document = json.loads(gzip.decompress(base64.b64decode(data[EVIDENCE], validate=True)))
-    except (OSError, EOFError, ValueError, zlib.error, RecursionError) as error:
-        raise ValueError("it cannot be unpacked") from error
-    if isinstance(document, dict) and document.get("version") != VERSION:
-        raise ValueError("another release of the job wrote it")
-    try:
-        found = _Document.model_validate(document)
-    except ValidationError as error:
-        raise ValueError("it has another form") from error
+    found = read_entry(data[EVIDENCE], _Document, VERSION, 1)
     topics = {
         name: ProvenTopic(
             each.source_id,

@@ -4,9 +4,6 @@ May be imported by anything; imports nothing of ours but what the report needs.
 """
 
 import base64
-import gzip
-import json
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,6 +12,7 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import Field, StrictFloat, StrictInt, StrictStr, ValidationError
 
 from components.contract.clusters import Model
+from components.contract.compressed import compressed, uncompressed
 from components.contract.depth import Depth
 from components.contract.report import Verdict
 from components.contract.times import Time
@@ -117,7 +115,7 @@ def _packed(history: History) -> bytes:
         "lost": list(history.lost),
         "verdicts": [each.document() for each in history.verdicts],
     }
-    return gzip.compress(json.dumps(document, separators=(",", ":")).encode(), mtime=0)
+    return compressed(document)
 
 
 def read_history(data: Mapping[str, str]) -> History:
@@ -125,8 +123,8 @@ def read_history(data: Mapping[str, str]) -> History:
     if HISTORY not in data:
         return History()
     try:
-        document = json.loads(gzip.decompress(base64.b64decode(data[HISTORY], validate=True)))
-    except (OSError, EOFError, ValueError, zlib.error, RecursionError):
+        document = uncompressed(data[HISTORY])
+    except ValueError:
         return History(damage="all earlier verdicts are lost: the history cannot be unpacked")
     if not isinstance(document, dict) or not isinstance(document.get("verdicts"), list):
         return History(damage="all earlier verdicts are lost: the history has another form")

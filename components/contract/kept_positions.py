@@ -3,18 +3,16 @@
 May be imported by anything; imports nothing of ours but the rules of Kafka.
 """
 
-import base64
-import gzip
 import itertools
-import json
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
-from pydantic import Field, StrictBool, StrictInt, StrictStr, ValidationError, model_validator
+from pydantic import StrictBool, StrictInt, StrictStr, model_validator
 
 from components.contract.clusters import Model
+from components.contract.compressed import compressed, read_entry
+from components.contract.evidence import Offset
 from components.contract.times import Time
 from components.kafka.kept_positions import KeptPosition, Span
 
@@ -65,17 +63,14 @@ class KeptPositions:
         return sorted(self.positions.items(), key=lambda each: (-each[1].read_again, each[0]))
 
 
-_Offset: TypeAlias = Annotated[StrictInt, Field(ge=0, lt=1 << 63)]
-
-
 class _Partition(Model):
     """`groups` are indexes, `shifts` say how much further the position on the target is than the committed offset."""
 
-    span: tuple[_Offset, _Offset, _Offset, _Offset, StrictBool]
-    groups: tuple[_Offset, ...] = ()
-    committed: tuple[_Offset, ...] = ()
+    span: tuple[Offset, Offset, Offset, Offset, StrictBool]
+    groups: tuple[Offset, ...] = ()
+    committed: tuple[Offset, ...] = ()
     shifts: tuple[StrictInt, ...] = ()
-    again: tuple[_Offset, ...] = ()
+    again: tuple[Offset, ...] = ()
 
     @model_validator(mode="after")
     def _rows_are_whole(self) -> "_Partition":
@@ -103,7 +98,7 @@ class _Document(Model):
     time: Time
     groups: tuple[StrictStr, ...]
     topics: dict[str, _Topic]
-    left_out: _Offset = 0
+    left_out: Offset = 0
 
     @model_validator(mode="after")
     def _groups_have_names(self) -> "_Document":
@@ -151,7 +146,7 @@ def _packed(kept: KeptPositions) -> bytes:
         "topics": topics,
         "leftOut": kept.left_out,
     }
-    return gzip.compress(json.dumps(document, separators=(",", ":")).encode(), mtime=0)
+    return compressed(document)
 
 
 def _columns(rows: list[tuple[int, KeptPosition]]) -> dict[str, list[int]]:
@@ -169,16 +164,7 @@ def read_positions(data: Mapping[str, str]) -> KeptPositions | None:
     """The positions among the entries of a ConfigMap; None if there are none. Raises ValueError if unreadable."""
     if POSITIONS not in data:
         return None
-    try:
-        document = json.loads(gzip.decompress(base64.b64decode(data[POSITIONS], validate=True)))
-    except (OSError, EOFError, ValueError, zlib.error, RecursionError) as error:
-        raise ValueError("they cannot be unpacked") from error
-    if isinstance(document, dict) and document.get("version") != VERSION:
-        raise ValueError("another release of the job wrote them")
-    try:
-        found = _Document.model_validate(document)
-    except ValidationError as error:
-        raise ValueError("they have another form") from error
+    found = read_entry(data[POSITIONS], _Document, VERSION, 2)
     topics = {
         name: SpannedTopic(
             topic.source_id,

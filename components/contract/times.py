@@ -1,6 +1,6 @@
 """A time as documents hold it. May be imported by anything; imports nothing of ours."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator, StrictStr
@@ -14,3 +14,5 @@ def _with_zone(time: str) -> str:
 
 #: ISO 8601 with a zone, without which it could not be compared with other times.
 Time: TypeAlias = Annotated[StrictStr, AfterValidator(_with_zone)]
+#: How far the clocks of two machines may differ that validate, or promote what another has validated.
+CLOCKS_APART = timedelta(minutes=1)

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import NamedTuple
 
+from components.kafka.mirror_connectors import EMIT_HEARTBEATS
+from components.kafka.plugins import BYTE_ARRAY_CONVERTER, CONVERTER_KEYS
+
 CLUSTERS = "clusters"
 ENABLED = "enabled"
-_HEARTBEATS = "emit.heartbeats.enabled"
 _CLIENT = re.compile(r"(consumer|producer|admin).*")
 #: Beginnings of properties that a file may give without a cluster, and all workers get.
 _OF_ALL_WORKERS = (
@@ -20,7 +22,6 @@ _OF_ALL_WORKERS = (
 )
 #: Beginnings of properties that all connectors get although their names are not theirs.
 _OF_ALL_CONNECTORS = ("config.providers", "replication.policy")
-_BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
 
 class Setting(NamedTuple):
@@ -65,9 +66,9 @@ class DedicatedConfig:
     @property
     def heartbeats_only(self) -> list[Pair]:
         """The pairs that replicate nothing, for which MirrorMaker runs a heartbeat connector all the same."""
-        everywhere = self.properties.get(_HEARTBEATS, "true")
+        everywhere = self.properties.get(EMIT_HEARTBEATS, "true")
         pairs = (each for each in self._pairs() if each not in self.flows)
-        return [each for each in pairs if _is_true(self.properties.get(f"{each}.{_HEARTBEATS}", everywhere))]
+        return [each for each in pairs if _is_true(self.properties.get(f"{each}.{EMIT_HEARTBEATS}", everywhere))]
 
     def _pairs(self) -> Iterator[Pair]:
         return (Pair(*each) for each in permutations(self.clusters, 2))
@@ -103,7 +104,7 @@ class DedicatedConfig:
             "offset.storage.topic": f"mm2-offsets.{pair.source}.internal",
             "config.storage.topic": f"mm2-configs.{pair.source}.internal",
             "status.storage.topic": f"mm2-status.{pair.source}.internal",
-            **{f"{part}.converter": _BYTES for part in ("key", "value", "header")},
+            **dict.fromkeys(CONVERTER_KEYS, BYTE_ARRAY_CONVERTER),
         }
         return {key: Setting(value) for key, value in defaults.items()} | found
 

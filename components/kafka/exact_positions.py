@@ -72,7 +72,7 @@ def exact_positions(
     expected, foreign = next(source, None), 0
     came_again: set[bytes] = set()
     for record in target:
-        if record.identity in passed:
+        if copies is not None and record.identity in passed:
             came_again.add(record.identity)
         if walked.goes_on(record):
             continue
@@ -124,7 +124,7 @@ def from_first_common(
     source: Iterator[Identified],
     target: Iterator[Identified],
     limit: int,
-    passed: dict[bytes, int] | None = None,
+    passed: dict[bytes, int],
 ) -> tuple[list[Identified], Iterator[Identified], Iterator[Identified]]:
     """The source's records before the first common one, and both sides from there on.
 
@@ -148,8 +148,7 @@ def from_first_common(
             here, there = at_source.get(found.identity), at_target.get(found.identity)
             if here is not None and there is not None:
                 rest = itertools.chain(of_source[here:], source)
-                if passed is not None:
-                    passed |= {each.identity: each.offset for each in of_target[:there]}
+                passed |= {each.identity: each.offset for each in of_target[:there]}
                 return of_source[:here], rest, itertools.chain(of_target[there:], target)
     if of_source and of_target:
         sides = f"source from {of_source[0].offset} on and of the target from {of_target[0].offset} on"

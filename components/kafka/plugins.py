@@ -19,6 +19,8 @@ BYTE_ARRAY_CONVERTER = "org.apache.kafka.connect.converters.ByteArrayConverter"
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 STRING_CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
 SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+#: The properties that name the converters of a record.
+CONVERTER_KEYS = ("key.converter", "value.converter", "header.converter")
 
 #: Transforms with one class.
 WHOLE_RECORD = (

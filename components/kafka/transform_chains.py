@@ -13,17 +13,19 @@ from functools import lru_cache
 from components.kafka.patterns import in_python, pattern_error
 from components.kafka.plugins import (
     BYTE_ARRAY_CONVERTER,
+    CONVERTER_KEYS,
+    HAS_HEADER_KEY,
     JSON_CONVERTER,
-    KAFKA_TRANSFORMS,
+    RECORD_IS_TOMBSTONE,
     SIMPLE_HEADER_CONVERTER,
     STRING_CONVERTER,
+    TOPIC_NAME_MATCHES,
     TYPED_CONVERTERS,
 )
 from components.kafka.prefixes import below
 from components.kafka.record_forms import BYTES, NULL, Form, Forms, Properties, Record, Refusal, Step, applied, writable
 
-KEY, VALUE, HEADER = "key.converter", "value.converter", "header.converter"
-_PREDICATES = f"{KAFKA_TRANSFORMS}predicates."
+KEY, VALUE, HEADER = CONVERTER_KEYS
 #: Predicates of which both answers are followed; the answers of further ones are taken to be no.
 _VARIED = 6
 #: Converters that write anything, bytes as Base64 or as the name of a Java object.
@@ -101,7 +103,7 @@ Finding = TransformFails | ConverterFails | BytesBecomeText | JsonEnvelope
 def chain_of(config: Mapping[str, object]) -> Chain:
     """The chain in a connector's configuration."""
     steps = tuple(_step(name, config) for name in str(config.get("transforms", "")).split(",") if name)
-    names = (KEY, VALUE, HEADER)
+    names = CONVERTER_KEYS
     converters = {name: str(config.get(name, BYTE_ARRAY_CONVERTER)) for name in names}
     return Chain(steps, converters, {name: below(f"{name}.", config) for name in names})
 
@@ -173,10 +175,10 @@ def _answers(chain: Chain, record: Record) -> Iterator[Mapping[str, bool]]:
 
 def _by_topic(predicate: Predicate, record: Record) -> bool | None:
     """The answer that follows from the topic, or from a record being a heartbeat; None if there is none."""
-    if predicate.type == f"{_PREDICATES}TopicNameMatches":
+    if predicate.type == TOPIC_NAME_MATCHES:
         pattern = _compiled(str(predicate.config.get("pattern", "")))
         return None if pattern is None else pattern.fullmatch(record.topic) is not None
-    if record.opaque and predicate.type in (f"{_PREDICATES}HasHeaderKey", f"{_PREDICATES}RecordIsTombstone"):
+    if record.opaque and predicate.type in (HAS_HEADER_KEY, RECORD_IS_TOMBSTONE):
         return False
     return None
 
@@ -188,9 +190,7 @@ def _compiled(pattern: str) -> re.Pattern[str] | None:
 
 def _followed(chain: Chain, record: Record, answers: Mapping[str, bool]) -> Iterator[Finding]:
     tombstone = any(
-        answers.get(each.name) and each.type == f"{_PREDICATES}RecordIsTombstone"
-        for _, each in chain.steps
-        if each is not None
+        answers.get(each.name) and each.type == RECORD_IS_TOMBSTONE for _, each in chain.steps if each is not None
     )
     at = replace(record, value=NULL) if tombstone else record
     for step, predicate in chain.steps:
@@ -208,7 +208,7 @@ def _followed(chain: Chain, record: Record, answers: Mapping[str, bool]) -> Iter
 
 
 def _holds(predicate: Predicate, record: Record, answers: Mapping[str, bool]) -> bool:
-    if predicate.type == f"{_PREDICATES}HasHeaderKey" and predicate.config.get("name") in record.headers:
+    if predicate.type == HAS_HEADER_KEY and predicate.config.get("name") in record.headers:
         return True
     decided = _by_topic(predicate, record)
     return answers.get(predicate.name, False) if decided is None else decided

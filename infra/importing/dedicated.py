@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from components.kafka.dedicated_config import CLUSTERS, ENABLED, DedicatedConfig, Pair, Setting, side_property
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
+from components.kafka.plugins import CONVERTER_KEYS
 from components.properties.clients import CLUSTER_PREFIXES, clients, split_prefix
 from components.properties.definitions import CLIENTS, CONNECTORS, Owner, definitions, nearest
 from infra.importing.flows import Imported, flow_of
@@ -14,7 +15,6 @@ from infra.importing.read_properties import GROUP, ReadProperties, read_connecto
 
 #: Beginnings of keys that only MirrorMaker's own REST server reads. Source: RestServerConfig.
 _REST = ("dedicated.mode.", "listeners", "rest.", "admin.listeners", "access.control.", "response.http.")
-_CONVERTERS = ("key.converter", "value.converter", "header.converter")
 #: Beginnings of properties that plugins define.
 _OF_PLUGINS = (
     *("transforms.", "predicates.", "topic.creation.", "replication.policy.", "config.providers."),
@@ -124,7 +124,7 @@ class _Dedicated:
             key: each
             for key, each in self.config.worker(pair).items()
             if (key in known and key not in self.config.clients and key != "client.id")
-            or key.startswith(("producer.", "admin.", "config.providers", *_CONVERTERS))
+            or key.startswith(("producer.", "admin.", "config.providers", *CONVERTER_KEYS))
         }
 
     def _offsets(self, pair: Pair) -> LeftOut:

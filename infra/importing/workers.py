@@ -7,6 +7,7 @@ from typing import Any
 
 from components.contract.problems import CannotRunError
 from components.flows.operators import CLUSTER_LABEL, PAUSE, USES_CONNECTOR_RESOURCES
+from components.kafka.plugins import JSON_CONVERTER, SIMPLE_HEADER_CONVERTER
 from components.render.kafka_connect import BYTE_CONVERTERS, EXACTLY_ONCE_SUPPORT
 from components.render.planned_objects import MANAGED_BY, PART_OF
 from components.topology.workers import Template
@@ -24,11 +25,13 @@ _GROUP = {
 #: Names that the operator gives to the group and topics that nobody names.
 #: Source: Strimzi KafkaConnectConfiguration.DEFAULTS, KafkaMirrorMaker2Configuration.DEFAULTS.
 _UNNAMED = {"KafkaConnect": "connect-cluster", "KafkaMirrorMaker2": "mirrormaker2-cluster"}
-_JSON = "org.apache.kafka.connect.json.JsonConverter"
-_SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 #: Converters of workers that set none. Source: the same, and Connect's WorkerConfig.
 CONVERTERS = {
-    "KafkaConnect": {"key.converter": _JSON, "value.converter": _JSON, "header.converter": _SIMPLE},
+    "KafkaConnect": {
+        "key.converter": JSON_CONVERTER,
+        "value.converter": JSON_CONVERTER,
+        "header.converter": SIMPLE_HEADER_CONVERTER,
+    },
     "KafkaMirrorMaker2": {key: str(value) for key, value in BYTE_CONVERTERS.items()},
 }
 _AS_WRITTEN = (

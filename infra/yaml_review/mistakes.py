@@ -10,6 +10,7 @@ from components.checks.double_replication import check_double_replication, check
 from components.checks.loops import check_halves, check_loops
 from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
 from components.flows.expansion import expand
+from components.kafka.plugins import BYTE_ARRAY_CONVERTER
 from components.topology.parsing import parse_topology
 from infra.importing.left_out import LeftOut
 from infra.importing.mirrors import ends_of_mirrors
@@ -20,7 +21,6 @@ from infra.yaml_review.objects import Identity, Side, identity_of
 _NO_REGION = "imported"
 _CONVERTER = re.compile(r"\.transforms\.converters\.(key|value|header)$")
 _OF_CONVERTERS = frozenset({"bytes-become-text", "headers-become-text"})
-_BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 #: What only the validation of a project needs; a folder of YAML has none.
 _OF_THE_VALIDATION = frozenset({"validation-needs-credentials"})
 
@@ -104,7 +104,7 @@ def _for_yaml(problem: Problem) -> Problem:
     found = _CONVERTER.search(problem.where)
     if found is None or problem.code not in _OF_CONVERTERS:
         return problem
-    remedy = f"set `{found[1]}.converter: {_BYTES}` in the `config` of the source connector."
+    remedy = f"set `{found[1]}.converter: {BYTE_ARRAY_CONVERTER}` in the `config` of the source connector."
     return replace(problem, remedy=f"unless its transforms make text on purpose, {remedy}")
 
 

@@ -15,7 +15,7 @@ from spark.clusters import Cluster
 from spark.flows import OpenFlow
 from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET, compared_headers, role_of
 from spark.small_reads import KafkaRecord
-from spark.transforms import PLACED_MODULUS
+from spark.transforms import LOW_HALF, PLACED_MODULUS
 
 Ranges = Mapping[TopicPartition, OffsetRange]
 BySide = dict[str, dict[TopicPartition, Sums]]
@@ -23,7 +23,6 @@ BySide = dict[str, dict[TopicPartition, Sums]]
 AT_MOST_RECORDS = 500_000
 #: Of keys, values and headers of a side: they cross from the JVM to Python as text.
 AT_MOST_BYTES = 64 * 1024 * 1024
-_LOW_HALF = 0xFFFFFFFF
 _NOT_UTF_8 = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -85,7 +84,7 @@ class _Adding:
 
     def add(self, role: str, offset: int, time_ms: int, digest: int) -> None:
         self.counts[role] += 1
-        low, high = digest & _LOW_HALF, digest >> 32
+        low, high = digest & LOW_HALF, digest >> 32
         if role == ASIDE:
             self.low_aside += low
             self.high_aside += high

@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 from kubernetes import client
@@ -15,12 +15,11 @@ from components.contract.kept_positions import POSITIONS, read_positions
 from components.contract.problems import CannotRunError
 from components.contract.published_verdict import BEGAN, BINARY, LABELS, config_map_name, read_topic_ids, verdict_data
 from components.contract.report import CheckName, FlowOutcome, Report, Verdict
+from components.contract.times import CLOCKS_APART
 from spark.kubernetes_access import api_client
 from spark.published import TIMEOUT_SECONDS, published_data
 from spark.report.history import past_verdict
 
-#: How far the clocks of two machines that validate may differ.
-_CLOCKS_APART = timedelta(minutes=1)
 #: Several jobs may publish at a time; each reads again what another has written in between.
 _ATTEMPTS = 10
 _CONFLICT = 409
@@ -60,7 +59,7 @@ def stays(before: Mapping[str, str], flow: FlowOutcome) -> bool:
         began, ended = (datetime.fromisoformat(each) for each in (flow.began_at, before["time"]))
         later = datetime.fromisoformat(before.get(BEGAN, before["time"])) > began
         # A verdict from the future comes from a wrong clock, and must not stay until that time.
-        meanwhile = began < ended <= datetime.now(UTC) + _CLOCKS_APART
+        meanwhile = began < ended <= datetime.now(UTC) + CLOCKS_APART
         digest, verdict = before["digest"], before["verdict"]
     except (KeyError, TypeError, ValueError):
         # Nobody could use it as evidence.

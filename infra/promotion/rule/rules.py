@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from components.contract.problems import Problem
+from components.contract.times import CLOCKS_APART
 
 PASS = "pass"
-#: How far the clocks of the validating and of the promoting machine may differ.
-_CLOCKS_APART = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -157,7 +156,7 @@ def _missing_proof(flow: FlowState, now: datetime | None) -> str | None:
         return "predecessor-failed"
     if not flow.proof.accepted <= flow.accepts:
         return "predecessor-accepted-otherwise"
-    if now is not None and flow.proof.at > now + _CLOCKS_APART:
+    if now is not None and flow.proof.at > now + CLOCKS_APART:
         return "predecessor-of-the-future"
     return "predecessor-stale" if flow.proof.at <= flow.changed_at else None
 
