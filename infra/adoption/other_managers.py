@@ -25,7 +25,6 @@ _LET_GO = {
     "helm-controller": "make Flux let go of it first, without deleting it: `flux suspend helmrelease NAME`, and then "
     "delete the HelmRelease, because a suspended one is not uninstalled",
 }
-_SHOWN = 3
 
 
 def managed_elsewhere(live: Iterable[Manifest]) -> Iterator[Refusal]:

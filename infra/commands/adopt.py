@@ -4,17 +4,19 @@ from typing import Annotated
 
 import typer
 
+from infra.adoption.agreements import AGREEMENTS
 from infra.commands.options import InProject, Json, ReadySeconds, Stack, Yes
 from infra.settings import read_settings
 
 
 def _agreements(given: list[str] | None) -> list[str]:
     """Check the form of agreements."""
-    kinds = ("restart", "re-read", "data", "replaced", "released")
     for each in given or ():
         kind, _, name = each.partition(":")
-        if kind not in kinds or not name:
-            raise typer.BadParameter(f"`{each}` is no agreement: write one of {', '.join(kinds)}, a colon and a name.")
+        if kind not in AGREEMENTS or not name:
+            raise typer.BadParameter(
+                f"`{each}` is no agreement: write one of {', '.join(AGREEMENTS)}, a colon and a name."
+            )
     return given or []
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from infra.commands.intervention import DryRun, Flow, WaitSeconds
+from infra.commands.intervention import DryRun, Flow, Groups, WaitSeconds
 from infra.commands.options import InProject, Json, Stack
 from infra.settings import read_settings
 
@@ -14,10 +14,7 @@ def failback(
     project: InProject,
     stack: Stack,
     flow: Flow,
-    groups: Annotated[
-        list[str] | None,
-        typer.Option("--group", metavar="NAME", help="Only this consumer group; may be given several times."),
-    ] = None,
+    groups: Groups = None,
     export: Annotated[
         Path | None,
         typer.Option(

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from infra.commands.intervention import DryRun, Flow, WaitSeconds
+from infra.commands.intervention import DryRun, Flow, Groups, WaitSeconds
 from infra.commands.options import InProject, Json, Stack
 from infra.settings import read_settings
 
@@ -22,10 +22,7 @@ def failover(
             "go on, and groups that do not run move. `disaster`: the source does not answer."
         ),
     ] = "planned",
-    groups: Annotated[
-        list[str] | None,
-        typer.Option("--group", metavar="NAME", help="Only this consumer group; may be given several times."),
-    ] = None,
+    groups: Groups = None,
     watch_seconds: Annotated[
         float, typer.Option(min=0, help="With `planned`: seconds for which nothing may be written to the source.")
     ] = 10,

@@ -22,6 +22,10 @@ Connectors = Annotated[
     list[str] | None,
     typer.Option("--connector", metavar="NAME", help="Only this connector; may be given several times."),
 ]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option("--group", metavar="NAME", help="Only this consumer group; may be given several times."),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would change, and change nothing.")]
 TakeOver = Annotated[
     bool, typer.Option("--take-over", help="Also end or replace what somebody else announced or did by hand.")

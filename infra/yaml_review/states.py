@@ -190,14 +190,6 @@ def _connector(written: DeployedConnector, meant: DeployedConnector, group: Depl
     return replace(meant, submitted=written.submitted, workers=group)
 
 
-def folder_of(workers: Iterable[Workers]) -> dict[str, list[str]]:
-    """The files of the objects of each deployment, by its name."""
-    found: dict[str, list[str]] = {}
-    for each in workers:
-        found.setdefault(each.name, []).extend(read.file for read in each.objects)
-    return found
-
-
 def deployments_of(workers: Iterable[Workers]) -> dict[Identity, str]:
     """The name of the deployment of each object."""
     return {identity_of(read): each.name for each in workers for read in each.objects}
