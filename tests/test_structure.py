@@ -70,7 +70,7 @@ ONLY_IN = {
 }
 #: Our package -> the only packages of ours that import it.
 ENTERED_BY = {
-    "infra.local": ("infra.environment", "infra.commands.local", "infra.commands.demo"),
+    "infra.local": ("infra.environment", "infra.commands.local", "infra.commands.local_demo"),
     "infra.commands": (),
 }
 #: The root of the repository. What a command writes there belongs to nobody.

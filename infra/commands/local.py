@@ -127,7 +127,7 @@ def demo(
     Example: `replicate local demo pair`
     """
     # It loads Pulumi, which the other commands do without.
-    from infra.commands.demo import DEMOS, run_demo
+    from infra.commands.local_demo import DEMOS, run_demo
 
     raise typer.Exit(run_demo(DEMOS[shape.value], project.stacks, out))
 
