@@ -1,11 +1,17 @@
 """Brings objects of Spark's JVM to Python as JSON, because each call into the JVM takes time.
 
 The JVM writes an answer through a buffer of 8 KiB, with Nagle's algorithm on: what follows the first buffer waits until
-Python's end has acknowledged it, which takes about 40 ms. So a long text crosses in pieces that fit into the buffer.
+Python's end has acknowledged it, which takes about 40 ms. So a text crosses in pieces that fit into the buffer, and a
+long one through a pipe, which takes less time than a call for each piece.
 """
 
 import json
+import os
 from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from spark.kafka_errors import JavaObject
@@ -13,6 +19,8 @@ from spark.kafka_errors import JavaObject
 _JACKSON = "com.fasterxml.jackson"
 #: Of the buffer's 8,192 bytes. An answer has a few bytes around its text, and one more for each backslash in it.
 _PIECE = 8_000
+#: A longer text crosses through a pipe.
+_IN_PIECES = 16 * _PIECE
 
 
 class JavaJson:
@@ -53,5 +61,26 @@ class JavaJson:
         self._mapper.writeValue(writer, value)
         text = writer.getBuffer()
         size = text.length()
+        if size > _IN_PIECES:
+            return json.loads(self._through_pipe(text))
         pieces = (text.substring(start, min(start + _PIECE, size)) for start in range(0, size, _PIECE))
         return json.loads("".join(pieces))
+
+    def _through_pipe(self, text: JavaObject) -> bytes:
+        with TemporaryDirectory() as folder, ThreadPoolExecutor(1, "answer") as reader:
+            pipe = Path(folder, "answer")
+            os.mkfifo(pipe, 0o600)
+            found = reader.submit(pipe.read_bytes)
+            try:
+                # Each end waits until the other one opens it.
+                writer = self._writer(pipe)
+                writer.append(text, 0, text.length())
+                writer.close()
+            finally:
+                # If the JVM has not opened its end, the reader still waits for it.
+                with suppress(OSError):
+                    os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+            return found.result()
+
+    def _writer(self, file: Path) -> JavaObject:
+        return self._java("java.io.PrintWriter")(str(file))

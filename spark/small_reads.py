@@ -4,8 +4,8 @@ The consumer is of the client library that Spark's reader uses, with the same pr
 commits nothing and creates no topic.
 """
 
-import base64
 import time
+from binascii import a2b_base64
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -19,6 +19,8 @@ from spark.kafka_errors import JavaError, JavaObject
 #: Ranges of one partition that are closer than this are read as one.
 _MERGE_WITHIN_RECORDS = 64
 _POLL_MS = 200
+#: If the ranges of a read have so many offsets on average, so many polls cross from the JVM to Python together.
+_LONG_RANGE, _POLLS_OF_LONG_RANGES = 1_000, 10
 _CONSUMER = {
     "key.deserializer": "org.apache.kafka.common.serialization.ByteArrayDeserializer",
     "value.deserializer": "org.apache.kafka.common.serialization.ByteArrayDeserializer",
@@ -70,7 +72,7 @@ class SmallReads:
         self._consumer: JavaObject = java("org.apache.kafka.clients.consumer.KafkaConsumer")(properties)
         record = java("org.apache.kafka.clients.consumer.ConsumerRecord")("", 0, 0, b"", b"")
         self._json = JavaJson(java, [(record, _NOT_NEEDED)])
-        self._poll = java("java.time.Duration").ofMillis(_POLL_MS)
+        self._poll, self._at_once = map(java("java.time.Duration").ofMillis, (_POLL_MS, 0))
         self._partitions: dict[TopicPartition, JavaObject] = {}
 
     def close(self) -> None:
@@ -103,9 +105,10 @@ class SmallReads:
         for each, offsets in wanted.items():
             self._consumer.seek(java[each], offsets.start)
         places: dict[TopicPartition, int] = {}
+        long = sum(each.size for each in wanted.values()) >= _LONG_RANGE * len(wanted)
         while left:
             reached: dict[TopicPartition, int] = {}
-            for raw in self._polled():
+            for raw in self._polled(_POLLS_OF_LONG_RANGES if long else 1):
                 partition, offset = TopicPartition(raw["topic"], raw["partition"]), raw["offset"]
                 reached[partition] = offset + 1
                 if partition in left and left[partition].start <= offset < left[partition].end:
@@ -124,12 +127,20 @@ class SmallReads:
             if left and time.monotonic() - heard > self._timeout_seconds:
                 raise SilentError(", ".join(map(str, sorted(left)[:5])))
 
-    def _polled(self) -> Iterator[Mapping[str, Any]]:
-        """The next records as JSON."""
-        batch = self._consumer.poll(self._poll)
-        if not batch.isEmpty():
-            for every in self._json.read(batch)["records"].values():
-                yield from every
+    def _polled(self, at_most: int) -> Iterator[Mapping[str, Any]]:
+        """The records of the next polls as JSON."""
+        batches: JavaObject = self._java("java.util.ArrayList")()
+        for number in range(at_most):
+            batch = self._consumer.poll(self._at_once if number else self._poll)
+            if batch.isEmpty():
+                break
+            batches.add(batch)
+        else:
+            number = at_most
+        if number:
+            for each in self._json.read(batches):
+                for records in each["records"].values():
+                    yield from records
 
 
 def layers(ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> list[dict[TopicPartition, OffsetRange]]:
@@ -175,7 +186,7 @@ def named_header(header: Mapping[str, Any], errors: str = "strict") -> tuple[str
 
 
 def _bytes(text: str | None) -> bytes | None:
-    return None if text is None else base64.b64decode(text)
+    return None if text is None else a2b_base64(text)
 
 
 def _listed(java: Callable[[str], JavaObject], items: Collection[object]) -> JavaObject:

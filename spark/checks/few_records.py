@@ -52,24 +52,27 @@ def sums_of_few(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
 def sums(records: Iterable[KafkaRecord], side: str, flow: FlowParameters) -> dict[TopicPartition, Sums]:
     """The sums of each partition that holds a record; raises LeftToSparkError."""
     found: dict[TopicPartition, _Adding] = {}
-    left = AT_MOST_BYTES
+    left, role_without_headers = AT_MOST_BYTES, role_of(side, flow.guard, ())
     for each in records:
-        if any(_NOT_UTF_8 in name for name, _ in each.headers):
-            raise LeftToSparkError
         left -= _bytes(each)
         if left < 0:
             raise LeftToSparkError
-        headers = compared_headers(side, flow.guard, flow.changed_headers, each.headers)
+        headers, role = each.headers, role_without_headers
+        if headers:
+            if any(_NOT_UTF_8 in name for name, _ in headers):
+                raise LeftToSparkError
+            role = role_of(side, flow.guard, headers)
+            headers = compared_headers(side, flow.guard, flow.changed_headers, headers)
         digest = int.from_bytes(identity(each.key, each.value, headers, each.time_ms)[:8], "big")
         if each.partition not in found:
             found[each.partition] = _Adding()
-        found[each.partition].add(role_of(side, flow.guard, each.headers), each.offset, each.time_ms, digest)
+        found[each.partition].add(role, each.offset, each.time_ms, digest)
     return {partition: adding.sums() for partition, adding in found.items()}
 
 
 def _bytes(record: KafkaRecord) -> int:
-    headers = sum(len(name) + len(value or b"") for name, value in record.headers)
-    return len(record.key or b"") + len(record.value or b"") + headers
+    size = len(record.key or b"") + len(record.value or b"")
+    return size + sum(len(name) + len(value or b"") for name, value in record.headers) if record.headers else size
 
 
 class _Adding:
@@ -92,13 +95,17 @@ class _Adding:
             return
         self.low += low
         self.high += high
-        self.low_placed = (self.low_placed + low * offset) % PLACED_MODULUS
-        self.high_placed = (self.high_placed + high * offset) % PLACED_MODULUS
+        self.low_placed += low * offset
+        self.high_placed += high * offset
         if self.first is None or self.oldest_ms is None or self.newest_ms is None:
             self.first, self.oldest_ms, self.newest_ms = offset, time_ms, time_ms
             return
-        self.first = min(self.first, offset)
-        self.oldest_ms, self.newest_ms = min(self.oldest_ms, time_ms), max(self.newest_ms, time_ms)
+        if offset < self.first:
+            self.first = offset
+        if time_ms < self.oldest_ms:
+            self.oldest_ms = time_ms
+        elif time_ms > self.newest_ms:
+            self.newest_ms = time_ms
 
     def sums(self) -> Sums:
         return Sums(
@@ -109,8 +116,8 @@ class _Adding:
             self.counts[LOOPED],
             self.oldest_ms,
             self.newest_ms,
-            self.low_placed,
-            self.high_placed,
+            self.low_placed % PLACED_MODULUS,
+            self.high_placed % PLACED_MODULUS,
             self.first,
             self.low_aside,
             self.high_aside,

@@ -19,7 +19,17 @@ def read(spark: SparkSession, texts: list[str]) -> Any:
     return JavaJson(lambda name: getattr(spark._jvm, name)).read(listed)
 
 
-@pytest.mark.parametrize("texts", [[], ["short"], ["x" * 7_996], ["x" * 7_997], ["x" * 50_000, "\\\n\"'"]])
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pytest.param([], id="nothing"),
+        pytest.param(["short"], id="short"),
+        pytest.param(["x" * 7_996], id="one-piece"),
+        pytest.param(["x" * 7_997], id="two-pieces"),
+        pytest.param(["x" * 50_000, "\\\n\"'"], id="pieces"),
+        pytest.param(["x" * 300_000, "ü😀\\\n\"'"], id="through-the-pipe"),
+    ],
+)
 def test_a_text_of_any_length_arrives_whole(spark: SparkSession, texts: list[str]) -> None:
     assert read(spark, texts) == texts
 
@@ -29,6 +39,19 @@ def test_no_character_is_parted_between_two_answers(spark: SparkSession, before:
     """A Java text counts the emoji as two characters."""
     texts = [before + "ü😀" * 10_000]
     assert read(spark, texts) == texts
+
+
+def test_an_answer_that_the_jvm_cannot_write_is_an_error_and_not_a_wait(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other end of the pipe waits until somebody opens it."""
+
+    def no_pipe(*_: object) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr("spark.java_json.JavaJson._writer", no_pipe)
+    with pytest.raises(OSError, match="no room"):
+        read(spark, ["x" * 300_000])
 
 
 def test_two_threads_get_their_own_answers(spark: SparkSession) -> None:

@@ -11,7 +11,8 @@ from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
 from spark.clusters import Cluster
 from spark.credentials import client_options, resolver
-from spark.kafka_errors import ClusterError
+from spark.java_json import JavaJson
+from spark.kafka_errors import ClusterError, JavaObject
 from spark.keystores import keystore_to_pem
 from spark.sessions import Spark
 from spark.small_reads import SilentError, SmallReads, layers
@@ -90,6 +91,26 @@ def test_ranges_are_read_to_their_ends_and_again(cluster: Cluster, scene: Scene)
     for _ in range(2):
         found = {(each.partition.partition, each.offset) for each in cluster.records(ranges, "reading")}
         assert found == {(0, 5), (0, 6), (0, 7), (0, 300), (0, 301), (1, 10), (1, 11)}
+
+
+def test_long_ranges_cross_in_few_answers(cluster: Cluster, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each record once and in its place, although many polls cross together."""
+    create_topics(scene.source, {"small.long": 2})
+    for number in range(2):
+        scene.write(scene.source, "small.long", number, range(3_000))
+    answers: list[JavaObject] = []
+    read = JavaJson.read
+
+    def counted(self: JavaJson, value: JavaObject) -> object:
+        answers.append(value)
+        return read(self, value)
+
+    monkeypatch.setattr(JavaJson, "read", counted)
+    ranges = [(TopicPartition("small.long", number), OffsetRange(5, 2_995)) for number in range(2)]
+    found = list(cluster.records(ranges, "reading"))
+    for number in range(2):
+        assert [each.offset for each in found if each.partition.partition == number] == list(range(5, 2_995))
+    assert len(answers) <= 5_980 // 200 // 2
 
 
 def test_a_range_may_end_in_records_that_nobody_may_read(cluster: Cluster, scene: Scene) -> None:
