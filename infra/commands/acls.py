@@ -18,7 +18,7 @@ def acls(
     commands: Annotated[bool, typer.Option("--commands", help="Print commands for Kafka's kafka-acls.sh.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Print the ACLs that a stack's Kafka users need and no more, with those of its validation.
+    """Print exactly the ACLs that a stack's Kafka users need, including those of its validation.
 
     They are for clusters without a User Operator.
 
@@ -36,13 +36,13 @@ def acls(
             out.print(table)
     print_problems(access.widest_grants(settings), err)
     for path in access.unknown_principals(settings):
-        _note(f"the Kafka user of `{path}` is not known, so no ACL is printed for it: set `principal` there")
+        _note(f"the Kafka user of `{path}` is not known, so no ACLs are printed for it: set `principal` there")
     for alias, missing in access.validations_without_user(settings):
         added = "; ".join(map(access.acl_phrase, missing))
         _note(
-            f"on {alias}, the validation job logs in as the connectors do, and `replicate validate` needs more than is "
-            f"printed here: {added}. Name a user of its own in `clusters.{alias}.validation.authentication`; then its "
-            "ACLs are printed, too"
+            f"on {alias}, the validation job logs in as the connectors do, and `replicate validate` needs more ACLs "
+            f"than are printed here: {added}. Name a separate user in `clusters.{alias}.validation.authentication` to "
+            "get its ACLs printed, too"
         )
 
 

@@ -43,16 +43,16 @@ def adopt(
     ready_seconds: ReadySeconds = 300,
     as_json: Json = False,
 ) -> None:
-    """Let a stack manage objects that run already, without deleting or creating them again.
+    """Let a stack manage objects that already run, without deleting or recreating them.
 
     It first shows its plan: what would change, field by field, who owns the fields now, and what that means for
     replication. It refuses a change that restarts or replaces something, unless you agree to it by name. It also
-    refuses objects that another tool still manages. Then it asks. Without a terminal, and with `--json`, it does not
-    ask: it ends with the plan, unless you give `--yes`.
+    refuses objects that another tool still manages. Then it asks for confirmation. Without a terminal, and with
+    `--json`, it does not ask: it ends after the plan, unless you give `--yes`.
 
     With --from, each mirror of a KafkaMirrorMaker2 that has the source and the target of a flow becomes that flow: the
-    flow is deployed without starting, the mirror's connectors are stopped, their offsets carried to the flow, and the
-    flow is started. The KafkaMirrorMaker2 stays, with stopped connectors.
+    flow is deployed without starting, the mirror's connectors are stopped, their offsets are copied to the flow, and
+    the flow is started. The KafkaMirrorMaker2 stays, with stopped connectors.
 
     Example: `replicate adopt prod-us-west-2 --agree restart:orders`
     """

@@ -1,4 +1,4 @@
-"""The `replicate` command: every command in the order of `--help`, and what an error ends with."""
+"""The `replicate` command: every command in the order of `--help`, and the exit code of each kind of error."""
 
 import errno
 import keyword
@@ -16,10 +16,10 @@ from typer.core import TyperGroup
 from components.contract.problems import CannotRunError, RefusedError, ReplicationError
 from infra.commands.console import err, print_problems
 
-#: Every command and what it does, in the order of `--help`. Each is in a module of its name, under its name.
+#: Every command and what it does, in the order of `--help`. Each is a function in the module of the same name.
 COMMANDS = {
     "init": "Write a new project: topology, stacks, promotion plan, workflows.",
-    "import": "Write a project for the MirrorMaker that you run already, and compare it with what runs.",
+    "import": "Write a project for the MirrorMaker that you already run, and compare it with what runs.",
     "check": "Find mistakes in stack and topology files, without a cluster.",
     "explain": "Show each property of a flow, and which layer set it.",
     "diff": "Show what a change does to Kubernetes objects and to replication.",
@@ -29,23 +29,23 @@ COMMANDS = {
     "acls": "Print the ACLs that the Kafka users of a stack need.",
     "preview": "Show what `up` would change.",
     "up": "Deploy a stack and wait until its connectors are ready.",
-    "adopt": "Let a stack manage objects that run already.",
+    "adopt": "Let a stack manage objects that already run.",
     "validate": "Prove from the data that a stack replicates.",
-    "status": "Show where every flow stands now, and whether it could fail over.",
+    "status": "Show the state of every flow, and whether it could fail over now.",
     "exporter": "Serve what `status` sees to Prometheus.",
-    "failover": "Move consumer groups to the target, at exactly the records they had reached.",
-    "failback": "Move consumer groups back to the source, at exactly the records they had reached.",
+    "failover": "Move consumer groups to the target, each to exactly the record it had reached.",
+    "failback": "Move consumer groups back to the source, each to exactly the record it had reached.",
     "pause": "Pause connectors of a flow for a while.",
-    "resume": "End a pause or a stop that was announced.",
+    "resume": "Resume connectors after an announced pause or stop.",
     "stop": "Stop connectors of a flow for a while.",
-    "restart": "Restart what failed of a flow, or the named connectors.",
-    "offsets": "List or set the offsets at which the connectors of a flow go on.",
-    "drill": "Rehearse a failover on live data, with a group that nobody uses.",
-    "runbook": "Write the page for a night: what to type in each situation.",
-    "promote": "Deploy a model stack by stack, each after the stacks before it have proven it.",
+    "restart": "Restart what failed in a flow, or the named connectors.",
+    "offsets": "List or set the offsets from which the connectors of a flow continue.",
+    "drill": "Rehearse a failover on live data, with a group of its own.",
+    "runbook": "Write a runbook: the commands to type in each situation.",
+    "promote": "Deploy a model one stack at a time, each after the stacks before it have proven it.",
     "environments": "Print the environments of the promotion plan.",
     "destroy": "Delete every object of a stack.",
-    "schema": "Write the JSON Schemas with which editors complete topology files.",
+    "schema": "Write the JSON Schemas that editors use to complete topology files.",
     "local": "Run the local stack: a Kubernetes API, two Kafka regions and Strimzi's stand-in.",
 }
 
@@ -61,7 +61,7 @@ class LazyCommands(TyperGroup):
 
 
 def _load(name: str) -> object:
-    # `import` is a word of Python's own.
+    # `import` is a Python keyword.
     module = f"{name}_" if keyword.iskeyword(name) else name
     found = getattr(import_module(f"infra.commands.{module}"), module)
     if not isinstance(found, typer.Typer):
@@ -91,7 +91,7 @@ def choose_project(
         typer.Option(
             envvar="REPLICATE_PROJECT",
             metavar="DIR",
-            help="Folder of the project's Pulumi.yaml; without it, the nearest folder upward that has one.",
+            help="Folder of the project's Pulumi.yaml; by default, the nearest folder upward that has one.",
         ),
     ] = None,
     print_version: Annotated[
@@ -106,10 +106,10 @@ for command, summary in COMMANDS.items():
 
 
 def main() -> None:
-    """Run the command; problems end with 1, what could not run with 2, Ctrl-C with 130."""
+    """Run the command. Exit code: 1 for problems, 2 if it could not run, 130 for Ctrl-C."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            # A mark or a topic's name that the terminal's encoding lacks is no reason to stop.
+            # The terminal's encoding may lack a mark or a character of a topic's name; that must not stop the command.
             stream.reconfigure(errors="backslashreplace")
     try:
         app()
@@ -127,7 +127,7 @@ def main() -> None:
         where = error.filename or "the output"
         _end(
             CannotRunError(
-                "file-unusable", what, str(where), why, "name another file or folder, or make this one usable."
+                "file-unusable", what, str(where), why, "name another file or folder, or make this one accessible."
             )
         )
 

@@ -25,19 +25,21 @@ def check(
     project: InProject,
     stacks: Annotated[
         list[str] | None,
-        typer.Argument(help="Stacks to check; without any, all of them.", autocompletion=complete_stack),
+        typer.Argument(help="Stacks to check; by default, all of them.", autocompletion=complete_stack),
     ] = None,
     topics: Annotated[
         str | None,
         typer.Option(
             "--topics",
             metavar="FILE|cluster",
-            help="Show what each entry selects from the topics in a file, or from those that the clusters have now.",
+            help=(
+                "Show what each entry selects from the topics in a file, or from the topics that the clusters have now."
+            ),
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Find mistakes in stack and topology files. Needs no Pulumi, and no cluster but for `--topics cluster`.
+    """Find mistakes in stack and topology files. Needs no Pulumi, and a cluster only for `--topics cluster`.
 
     Example: `replicate check prod-us-west-2`
     """
@@ -60,7 +62,9 @@ def check(
 
 
 def _check(names: Sequence[str], stacks: Path) -> dict[str, list[Problem]]:
-    """The problems of each stack and of the plan. Raises CannotRunError if there is no stack, or no such stack."""
+    """The problems of each stack and of the plan. Raises CannotRunError if there are no stacks, or not the named
+    one.
+    """
     if not names:
         what, why = "there is no stack", "Nothing would be checked."
         raise CannotRunError("no-stack", what, shown(stacks), why, "write Pulumi.STACK.yaml there.")
@@ -76,8 +80,9 @@ def _check(names: Sequence[str], stacks: Path) -> dict[str, list[Problem]]:
 
 
 def _check_listed(found: dict[str, list[Problem]], stacks: Path, topics: str) -> Iterator[str]:
-    """Add what the list shows to the problems of each stack without an error; the lines say what is selected, for each
-    topology once."""
+    """Add the problems that the list shows to each stack without an error; the lines say what is selected, once for
+    each topology.
+    """
     told: set[tuple[str, ...]] = set()
     sound = [
         read_settings(stack, stacks)
@@ -99,7 +104,7 @@ def _check_listed(found: dict[str, list[Problem]], stacks: Path, topics: str) ->
 def _names(settings: StackSettings, topics: str, aliases: set[str]) -> dict[str, ClusterNames]:
     if topics != "cluster":
         return read_names(Path(topics), aliases)
-    # Only this needs clients of Kubernetes and Kafka, which take a second to load.
+    # Only this needs the Kubernetes and Kafka clients, which take a second to load.
     from infra.cluster_names import names_in_clusters
 
     return names_in_clusters(settings)
@@ -110,7 +115,7 @@ def _as_problem(error: CannotRunError) -> Problem:
 
 
 def _each_once(found: Mapping[str, list[Problem]]) -> list[Problem]:
-    """Every problem in the order of the files; stacks that share a topology have its problems in common."""
+    """Every problem in the order of the files; stacks that share a topology share its problems."""
     once = {(str(item.place), item): item for items in found.values() for item in items}
     return sorted(once.values(), key=lambda item: (item.place.order if item.place else ("", 0, 0), item))
 

@@ -1,4 +1,6 @@
-"""What TAB completes: names of stacks and flows. Asks no cluster and loads no engine; a mistake completes nothing."""
+"""Completion with TAB: names of stacks and flows. It asks no cluster and loads no engine; a mistake completes
+nothing.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +14,7 @@ from infra.settings import StackSettings, read_settings, stack_names
 
 
 def complete_stack(context: typer.Context, incomplete: str) -> list[str]:
-    """The stacks that begin with what was typed and are not on the command line yet."""
+    """The stacks that begin with the typed text and are not on the command line yet."""
     try:
         return _beginning(incomplete, stack_names(_stacks(context)), context.params.get("stacks") or ())
     except (CannotRunError, OSError):
@@ -21,7 +23,7 @@ def complete_stack(context: typer.Context, incomplete: str) -> list[str]:
 
 def complete_flow(context: typer.Context, incomplete: str) -> list[str]:
     """The flows, and in `validate` also the replications, of the stack on the command line."""
-    # After an option that still lacks its value, Click leaves the arguments where it found them.
+    # If an option before the arguments still lacks its value, Click does not parse them.
     stack = context.params.get("stack") or next(iter(context.args), None)
     if stack is None:
         return []

@@ -12,24 +12,23 @@ from rich.markup import escape
 
 from components.contract.problems import CannotRunError, Problem, Severity
 
-#: Width of a file or a pipe, wider than any table: nobody finds a name that is folded onto two lines.
+#: Width for a file or a pipe, wider than any table: a search does not find a name that is folded onto two lines.
 _UNFOLDED = 1000
 
 
 def width_of(stream: TextIO | None) -> int | None:
-    """The width to print with; None is that of the terminal, or the one that the environment says."""
+    """The width to print with; None means the terminal's, or the one that the environment sets."""
     return None if stream is None or stream.isatty() or "COLUMNS" in os.environ else _UNFOLDED
 
 
-# Without emoji: `:key:` in a placeholder is no picture.
+# Without emoji: `:key:` in a placeholder is not an emoji.
 out = Console(highlight=False, emoji=False, width=width_of(sys.stdout))
 err = Console(stderr=True, highlight=False, emoji=False, width=width_of(sys.stderr))
 
 
 def print_problems(items: Iterable[Problem], console: Console, *, excerpts: bool = True) -> None:
-    """Print one line for each problem, however long, and below it the line of its file if `excerpts` are wanted.
-
-    The line begins with file, line and column, so that editors and terminals make a link of it.
+    """Print one line for each problem, however long, and below it the line of its file if `excerpts` are wanted. The
+    line begins with file, line and column, so that editors and terminals turn it into a link.
     """
     for item in items:
         color = "red" if item.severity is Severity.ERROR else "yellow"
@@ -41,7 +40,7 @@ def print_problems(items: Iterable[Problem], console: Console, *, excerpts: bool
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Ctrl-C at a question ends the command as Ctrl-C does elsewhere; Typer alone makes it look like the answer no."""
+    """Ctrl-C at a question ends the command as it does elsewhere; by default, Typer treats it like the answer no."""
     try:
         yield
     except typer.Abort as error:
@@ -51,7 +50,7 @@ def interruptible() -> Iterator[None]:
 
 
 def confirm_or_end(question: str) -> None:
-    """Ask, and end the command if the answer is no. Raises CannotRunError if nobody can answer."""
+    """Ask, and end the command if the answer is no. Raises CannotRunError without a terminal."""
     try:
         with interruptible():
             agreed = sys.stdin is not None and typer.confirm(question)
@@ -61,10 +60,10 @@ def confirm_or_end(question: str) -> None:
         typer.echo()
         raise CannotRunError(
             "no-terminal",
-            "nobody can be asked",
+            "the question cannot be asked",
             "standard input",
             "It is closed, or it is not a terminal.",
-            "give `--yes` to go ahead without asking.",
+            "add `--yes` to go ahead without confirmation.",
         ) from None
     if not agreed:
         raise typer.Abort

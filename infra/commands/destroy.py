@@ -14,9 +14,8 @@ from infra.stack_checks import raise_by_gitops
 
 
 def destroy(project: InProject, stack: Stack, yes: Yes = False) -> None:
-    """Delete every object of a stack. Remote topics and committed offsets stay in Kafka.
-
-    It first lists the objects: those that the stack has created or adopted. Then it asks.
+    """Delete every object of a stack. Remote topics and committed offsets stay in Kafka. It first lists the objects
+    that the stack has created or adopted, then asks for confirmation.
 
     Example: `replicate destroy local --yes`
     """

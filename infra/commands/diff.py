@@ -27,7 +27,7 @@ def diff(
     stacks: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Stacks to compare; without any, all of both sides (with `cluster`, not those on the local stack).",
+            help="Stacks to compare; by default, all of both sides (with `cluster`, not those on the local stack).",
             autocompletion=complete_stack,
         ),
     ] = None,
@@ -35,8 +35,10 @@ def diff(
         str | None,
         typer.Option(
             metavar="REF|DIR|cluster",
-            help="A git ref, a folder of stack files, an earlier render, or `cluster`, which also shows drift. "
-            "Without it, the commit where this branch left the main branch.",
+            help=(
+                "A git ref, a folder of stack files, an earlier render, or `cluster`, which also shows drift. By "
+                "default, the commit where this branch left the main branch."
+            ),
         ),
     ] = None,
     as_json: Json = False,
@@ -46,10 +48,9 @@ def diff(
         typer.Option(help="Exit with 1 if an effect or a drift is of this severity or worse."),
     ] = None,
 ) -> None:
-    """Show what a change does to each object and to replication. Needs no Pulumi; only `cluster` asks a cluster.
-
-    An effect is of severity `none`; `restart`, replication is interrupted for seconds, or for minutes while workers
-    come and go; `re-read`, records are replicated again; or `data`, records or offsets are left out, left behind or
+    """Show what a change does to each object and to replication. Needs no Pulumi; only `cluster` contacts a cluster.
+    The severity of an effect is `none`; `restart`: replication is interrupted for seconds, or for minutes while workers
+    come and go; `re-read`: records are replicated again; or `data`: records or offsets are left out, left behind or
     orphaned.
 
     Example: `replicate diff prod-us-west-2 --against origin/main --fail-on data`
@@ -59,7 +60,7 @@ def diff(
     comparisons: Sequence[Comparison]
     failures: Sequence[CannotRunError] = ()
     if against == CLUSTER:
-        # It loads a Kubernetes client, which TAB and comparisons of files do without.
+        # It loads a Kubernetes client, which TAB and comparisons of files do not need.
         from infra.review.live_comparison import compare_with_clusters, deployable_stacks
 
         chosen = stacks or deployable_stacks(project.stacks)

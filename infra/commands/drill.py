@@ -22,23 +22,23 @@ def drill(
     stack: Stack,
     flow: Flow,
     records: Annotated[
-        int, typer.Option(min=1, help="How many of the newest records of each partition the group has not read.")
+        int, typer.Option(min=1, help="How many of the newest records of each partition the group has left unread.")
     ] = 1000,
     catch_up_seconds: CatchUpSeconds = 30,
 ) -> None:
-    """Rehearse a failover on live data, with a group that nobody uses. Real groups and connectors do not change.
+    """Rehearse a failover on live data, with a group of its own. Real groups and connectors do not change.
 
     It commits offsets for the group `replication-drill-FLOW` on the source, computes and commits its positions on the
     target as `failover` does, reads from there, and counts what is skipped and what is read again. Then it removes the
     group on both sides. If it is interrupted, run it again: it begins by removing the group. Do not run two drills of a
-    flow at a time.
+    flow at once.
 
     It writes what it measured to `drills/STACK.FLOW.json` beside the stack files, where `runbook` reads it.
 
     The connectors' users need `Read` and `Delete` on that group on both clusters, and `Read` on the topics.
 
-    The exit code is 0 if nothing was skipped and as much was read again as announced, 1 if not, 2 if something could
-    not be asked.
+    The exit code is 0 if nothing was skipped and exactly the announced number was read again, 1 if not, 2 if something
+    could not be asked.
 
     Example: `replicate drill prod-us-west-2 orders`
     """
@@ -76,6 +76,7 @@ def rehearse(drill: "Drill", settings: StackSettings) -> None:
             f"of {read}, {result}",
             f"flow {flow.name}",
             f"On {flow.target.alias}, a group has to read every record that it has not consumed.",
-            f"see with `replicate status {settings.stack}` whether the flow keeps up, and raise `--catch-up-seconds` "
-            f"if it does not; otherwise `replicate validate {settings.stack}` names what is missing.",
+            f"check with `replicate status {settings.stack}` whether the flow keeps up, and raise "
+            f"`--catch-up-seconds` if it does not; otherwise `replicate validate {settings.stack}` names what is "
+            "missing.",
         )

@@ -15,7 +15,8 @@ from infra.settings import read_settings
 def environments(project: InProject) -> None:
     """Print the environments of the promotion plan in order, as a JSON list; an empty list without a plan.
 
-    An environment with a stack on the local stack is left out: only the machine that runs it can deploy it.
+    Environments with a stack on the local stack are left out, because only the machine that runs the local stack can
+    deploy them.
 
     Example: `replicate environments`
     """

@@ -26,7 +26,7 @@ def explain(
         str,
         typer.Argument(
             metavar="STACK|CODE",
-            help="Name of the stack: STACK in Pulumi.STACK.yaml. Alone, a code in a message.",
+            help="Name of the stack: STACK in Pulumi.STACK.yaml. Without a flow, a code from a message.",
             autocompletion=complete_stack,
         ),
     ],
@@ -51,7 +51,7 @@ def explain(
     """
     if flow is None:
         if project is not None and stack in stack_names(project.stacks):
-            raise typer.BadParameter(f"Name a flow of stack `{stack}`, too.", param_hint="FLOW")
+            raise typer.BadParameter(f"Also name a flow of stack `{stack}`.", param_hint="FLOW")
         _explain_code(stack)
         return
     project = project or find_project(Path.cwd())
@@ -72,7 +72,7 @@ def _explain_code(code: str) -> None:
             "unknown-code",
             f"no message has the code `{code}`",
             "the arguments of `explain`",
-            "It explains a code, such as `unknown-alias`, or a flow of a stack.",
+            "`explain` takes a code, such as `unknown-alias`, or a flow of a stack.",
             f"name the code `{near}`." if near else "name a code as a message shows it, or a stack and a flow.",
         )
     out.print(Markdown(text) if out.is_terminal else escape(text), soft_wrap=not out.is_terminal)

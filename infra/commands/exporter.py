@@ -38,7 +38,7 @@ def exporter(
     stacks: Annotated[list[str], typer.Argument(help="Stacks to look at.", autocompletion=complete_stack)],
     listen: Annotated[
         str,
-        typer.Option(metavar="HOST:PORT", callback=_listen, help="Where to serve; port 0 takes one that is free."),
+        typer.Option(metavar="HOST:PORT", callback=_listen, help="Address to serve on; port 0 takes a free one."),
     ] = ADDRESS,
     every_seconds: Annotated[
         float, typer.Option("--every", min=1, metavar="SECONDS", help="Seconds from the end of one look to the next.")
@@ -47,11 +47,10 @@ def exporter(
         int, typer.Option(min=1, help="Partitions and groups of each flow that have series of their own.")
     ] = 20,
 ) -> None:
-    """Serve what Kafka's metrics do not have to Prometheus: record lag, groups, verdicts, logins, drift.
-
-    It looks again and again as `replicate status` and `replicate diff --against cluster` do, and only reads. A scrape
-    gets what the newest look saw. What could not be asked has no value. It reads the stacks' files before each look,
-    and runs until Ctrl-C, SIGTERM or a mistake in them.
+    """Serve to Prometheus what Kafka's metrics lack: record lag, groups, verdicts, logins, drift. It looks repeatedly,
+    as `replicate status` and `replicate diff --against cluster` do, and only reads. A scrape returns what the newest
+    look saw. What could not be asked has no value. It reads the stacks' files before each look, and runs until Ctrl-C,
+    SIGTERM or a mistake in them.
 
     `monitoring.exporter` in the topology adds alerts and panels that read these series. Whoever reaches the address can
     read the names of topics and groups, so it is on this machine only unless you name another.
@@ -85,12 +84,12 @@ def exporter(
         ended.wait()
     if looking.done():
         looking.result()
-    # A look that hangs must not keep the process.
+    # A look that hangs must not keep the process alive.
     os._exit(_INTERRUPTED if stopped_by == [signal.SIGINT] else 0)
 
 
 def _take(looks: "Iterator[StatusDocument]", read: "Callable[[], list[StackSettings]]", newest: "Newest") -> None:
-    """Serve each look, and print why something could not be asked, unless the look before printed it, too."""
+    """Serve each look, and print why something could not be asked, unless the previous look already printed it."""
     from infra.operations.drifting import changed_by_hand
     from infra.operations.exported_metrics import not_asked
 

@@ -25,19 +25,19 @@ def failback(
     as_json: Json = False,
     wait_seconds: WaitSeconds = 180,
 ) -> None:
-    """Move consumer groups back to the source: each goes on at exactly the record that it had reached on the target.
+    """Move consumer groups back to the source: each continues at exactly the record that it had reached on the target.
 
     It translates positions in the flow's remote topics, such as `useast.orders`, back to `orders` on the source, by
     comparing the records of both. It names the records that only the source has, and `--export` writes them to a file
-    before anything is changed, also with `--dry-run`. It stops and starts neither consumers nor producers, and leaves a
-    group alone that runs on either side. If a precondition is not met, it changes nothing. It does not ask for
+    before anything is changed, even with `--dry-run`. It does not stop or start consumers or producers, and leaves
+    alone a group that runs on either side. If a precondition is not met, it changes nothing. It does not ask for
     confirmation. If it is interrupted, run it again.
 
-    With the policy `identity`, name the flow that is to lead back, deployed with a stopped source connector: the
-    command sets the offsets at which it begins, so that nothing is copied twice. `replicate failover` of that flow then
+    With the policy `identity`, name the flow that leads back, deployed with a stopped source connector: the command
+    sets the offsets at which that flow begins, so that nothing is copied twice. `replicate failover` of that flow then
     moves the groups.
 
-    The exit code is 0 if every precondition is met, 1 if one is not or something changed meanwhile, 2 if something
+    The exit code is 0 if every precondition is met, 1 if one is not or something changed during the run, 2 if something
     could not be asked.
 
     Example: `replicate failback prod-us-west-2 orders --dry-run`

@@ -18,8 +18,10 @@ def failover(
     mode: Annotated[
         _Mode,
         typer.Option(
-            help="`planned`: producers are stopped, and every record has crossed. `continuous`: producers and the flow "
-            "go on, and groups that do not run move. `disaster`: the source does not answer."
+            help=(
+                "`planned`: producers are stopped, and every record has crossed. `continuous`: producers and the "
+                "flow keep running, and groups that do not run move. `disaster`: the source does not answer."
+            )
         ),
     ] = "planned",
     groups: Groups = None,
@@ -31,41 +33,45 @@ def failover(
         typer.Option(
             min=0,
             metavar="RECORDS",
-            help="With `planned`: if no more records than these have to cross, wait for them, at most --wait-seconds. "
-            "With `--fence` and without this option, any number is waited for.",
+            help=(
+                "With `planned`: if at most this many records still have to cross, wait for them, at most "
+                "--wait-seconds. With `--fence` and without this option, wait for any number."
+            ),
         ),
     ] = 0,
     fence: Annotated[
         bool,
         typer.Option(
             "--fence",
-            help="With `planned`: deny everybody to write to the flow's topics on the source, instead of trusting that "
-            "the producers are stopped. The connectors' user needs Alter on that cluster.",
+            help=(
+                "With `planned`: deny everybody the right to write to the flow's topics on the source, instead of "
+                "trusting that the producers are stopped. The connectors' user needs Alter on that cluster."
+            ),
         ),
     ] = False,
     lift_fence: Annotated[
-        bool, typer.Option("--lift-fence", help="Only allow the writes again that `--fence` denied, and move nothing.")
+        bool, typer.Option("--lift-fence", help="Only allow the writes that `--fence` denied again, and move nothing.")
     ] = False,
     dry_run: DryRun = False,
     as_json: Json = False,
     wait_seconds: WaitSeconds = 180,
 ) -> None:
-    """Move consumer groups to the target: each goes on at exactly the record that it had reached on the source.
+    """Move consumer groups to the target: each continues at exactly the record that it had reached on the source.
 
-    It stops and starts neither consumers nor producers, and leaves running groups alone. It computes the positions
-    from the records of both clusters. If a precondition is not met, it changes nothing. It does not ask for
-    confirmation. Except with `disaster`, it stops the checkpoint connector, which could move a group back. If it is
-    interrupted, run it again.
+    It does not stop or start consumers or producers, and leaves running groups alone. It computes the positions from
+    the records of both clusters. If a precondition is not met, it changes nothing. It does not ask for confirmation.
+    Except with `disaster`, it stops the checkpoint connector, which could move a group back. If it is interrupted, run
+    it again.
 
     With `--fence` nobody can write to the flow's topics on the source from then on. If somebody still does, such as a
     super user, or if anything else goes wrong before the first position is committed, it allows the writes again. After
     a successful failover they stay denied until `replicate failback` or `--lift-fence`.
 
-    With `disaster` it uses what validations have published and MirrorMaker has translated, because the source cannot be
-    read any more: it says from when on records of each topic may be lost, and how many
-    records each group may read again.
+    With `disaster` it uses what validations have published and MirrorMaker has translated, because the source can no
+    longer be read: it says from what time on records of each topic may be lost, and how many records each group may
+    read again.
 
-    The exit code is 0 if every precondition is met, 1 if one is not or something changed meanwhile, 2 if something
+    The exit code is 0 if every precondition is met, 1 if one is not or something changed during the run, 2 if something
     could not be asked.
 
     Example: `replicate failover prod-us-west-2 orders --dry-run`

@@ -1,4 +1,4 @@
-"""`replicate failover --fence` and `--lift-fence`: producers are denied to write to the source, and allowed again."""
+"""`replicate failover --fence` and `--lift-fence`: deny producers to write to the source, and allow it again."""
 
 import sys
 import time

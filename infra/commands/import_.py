@@ -40,7 +40,11 @@ def import_(
     environment: Annotated[str, typer.Option(help="Name of the topology and its stack.")] = "prod",
     operator: Annotated[
         str | None,
-        typer.Option("--strimzi", metavar="VERSION", help="Version of Strimzi; without it, the objects' API version."),
+        typer.Option(
+            "--strimzi",
+            metavar="VERSION",
+            help=("Version of Strimzi; by default, only the objects' API version is declared."),
+        ),
     ] = None,
     namespace: Annotated[
         str | None,
@@ -50,7 +54,7 @@ def import_(
         ),
     ] = None,
     region: Annotated[
-        str, typer.Option(help="Region of all clusters, because nothing that is read names one.")
+        str, typer.Option(help="Region of all clusters, because nothing in the input names one.")
     ] = "imported",
     context: Annotated[
         str | None, typer.Option(help="Kubernetes context of the cluster to read, and of the stacks.")
@@ -63,14 +67,17 @@ def import_(
         ),
     ] = False,
     validate: Annotated[
-        bool, typer.Option("--validate", help="Then prove what runs, as `replicate validate STACK --declared` does.")
+        bool,
+        typer.Option("--validate", help=("Afterwards prove what runs, as `replicate validate STACK --declared` does.")),
     ] = False,
     validation_login: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="How the validation logs in: YAML that has for each alias what `validation` of a cluster has in a "
-            "topology. Without it, the validation logs in as the connectors do.",
+            help=(
+                "How the validation logs in: YAML with, for each alias, what `validation` of a cluster holds in a "
+                "topology. By default, the validation logs in as the connectors do."
+            ),
         ),
     ] = None,
 ) -> None:
@@ -81,7 +88,7 @@ def import_(
     It says what the project leaves out, what is wrong with what runs, and what deploying the project would change.
 
     The exit code is 1 if what runs has an error, if something that may matter was not taken over, or if records or
-    offsets might not continue as they are. With --validate it is the validation's exit code if that is higher.
+    offsets might not continue as they are. With --validate it is the validation's exit code, if that is higher.
 
     Example: `replicate import --context prod --out mirrors`
     """
@@ -127,10 +134,10 @@ def _write(files: Mapping[str, str], folder: Path) -> None:
 def _refuse_to_validate(*, wrong: bool, runs: bool) -> None:
     if wrong:
         why = "The topology that was imported has mistakes."
-        remedy = "correct what stands above, then `replicate validate STACK --declared`."
+        remedy = "correct the mistakes above, then run `replicate validate STACK --declared`."
     elif not runs:
-        why = "What was imported has other names than the project, so nothing runs under its names yet."
-        remedy = "deploy the project, then `replicate validate STACK`."
+        why = "The imported objects have other names than those of the project, so nothing runs under its names yet."
+        remedy = "deploy the project, then run `replicate validate STACK`."
     else:
         return
     raise CannotRunError("not-validated", "what runs was not validated", "--validate", why, remedy)
@@ -142,7 +149,7 @@ def _validated(stack: str, stacks: Path) -> int:
     from infra.validation.run import ValidationRun, run_validation
 
     report = stacks.parent / f"report-{stack}.json"
-    out.print(f"\nWhat runs, as its records show it; the report is {escape(shown(report))}:", soft_wrap=True)
+    out.print(f"\nWhat runs, judged by its records; the report is {escape(shown(report))}:", soft_wrap=True)
     return run_validation(ValidationRun(read_settings(stack, stacks), report, declared=True), err)
 
 
@@ -199,11 +206,13 @@ def _checked(stacks: Sequence[str], folder: Path) -> Iterator[Problem]:
 
 
 def _proven(topology: ImportedTopology, config_maps: Sequence[ReadObject]) -> bool:
-    """Print what deploying each replication would change. Returns whether all records and offsets go on as they are."""
+    """Print what deploying each replication would change. Returns whether all records and offsets continue as they
+    are.
+    """
     try:
         proofs = proofs_of(topology, config_maps)
     except ReplicationError as error:
-        out.print("\n[red]✗[/] Not compared with what was read, because the topology cannot be rendered:")
+        out.print("\n[red]✗[/] Not compared with the input, because the topology cannot be rendered:")
         print_problems(error.problems, out)
         return False
     moving = {each.name for each in topology.imported if each.moves_from is not None}
@@ -215,7 +224,7 @@ def _proven(topology: ImportedTopology, config_maps: Sequence[ReadObject]) -> bo
 
 def _print_values(values: Sequence[str]) -> None:
     if values:
-        out.print("\nSet these values; they were in what was read, but are not written:")
+        out.print("\nSet these values; they were in the input, but are not written:")
     for line in values:
         out.print(f"  {line}", markup=False, soft_wrap=True)
 
@@ -227,10 +236,9 @@ def _moved(topology: ImportedTopology) -> str:
 
 
 def _print_next(folder: Path, stacks: Sequence[str], wrong: bool, *, runs: bool, moved: Sequence[str]) -> None:
-    """Print the commands that work now: with a mistake, only the one that shows it.
-
-    What `runs` with the names of the project can be validated before anything is deployed. `moved` has the options of
-    each stack that move mirrors to it.
+    """Print the commands that work now: if there is a mistake, only the one that shows it. What already `runs` under
+    the project's names can be validated before anything is deployed. `moved` has the options that move mirrors to each
+    stack.
     """
     where, stack = shown(folder), stacks[0]
     adopted = [f"replicate adopt {each} {names}" for each, names in zip(stacks, moved, strict=True) if names]

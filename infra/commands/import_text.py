@@ -1,4 +1,4 @@
-"""What `replicate import` prints of what it found. A thing that is so of several resources is said once."""
+"""What `replicate import` prints. A message that applies to several resources is printed once."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,10 +18,10 @@ from infra.importing.said_once import Others, alike, in_words, others
 
 
 def print_names(imported: Sequence[Imported]) -> None:
-    """Print the names that replications have and that what was read has not."""
+    """Print the names of replications that differ from those in the input."""
     lines = [why_named(each.name, each.wanted, _what(each), _aliases(each)) for each in imported if _is_renamed(each)]
     if lines:
-        out.print("\nNamed otherwise than what was read:")
+        out.print("\nNames that differ from the input:")
     for line in lines:
         _print(f"  {line}")
 
@@ -44,7 +44,7 @@ def print_left_out(left_out: Sequence[LeftOut]) -> None:
     """Print what is not taken over, each reason once."""
     if left_out:
         out.print(f"\nNot taken over: {number(len(left_out), 'thing')}")
-    # Fields of an object that are left out for the same reason, such as its labels of Helm, are one thing.
+    # Fields of an object that are left out for the same reason, such as its Helm labels, count as one thing.
     fields: dict[LeftOut, list[str]] = {}
     for each in sorted(left_out):
         fields.setdefault(replace(each, field=""), []).append(each.field)
@@ -88,7 +88,7 @@ def _print_proof(group: Sequence[Proof], doing: str) -> None:
     each_of = doing + (" each" if len(group) > 1 else " it")
     out.print(f"\n{mark} {escape(names)}: {each_of} {words}", soft_wrap=True)
     if len(group) > 1 and (first.effects or first.differences):
-        _print(f"  shown for {first.name}; the same is true of the others, under their own names:")
+        _print(f"  shown for {first.name}; the others have the same changes, under their own names:")
     for at, line in enumerate(_lines(first)):
         _print(f"  {line}")
         found = others((each.name, _without(each.name, list(_lines(each))[at])) for each in group)
@@ -96,7 +96,7 @@ def _print_proof(group: Sequence[Proof], doing: str) -> None:
 
 
 def print_heartbeats(proofs: Sequence[Proof]) -> None:
-    """Print which flows nobody sees standing still while no records are due."""
+    """Print the flows whose standstill nothing shows while no records are due."""
     if said := said_of(name for proof in proofs for name in proof.without_heartbeats):
         _print(f"\n{said}")
 

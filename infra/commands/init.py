@@ -33,17 +33,17 @@ def init(
     environment: Annotated[str | None, typer.Option(help="Name of the environment.")] = None,
     strimzi: Annotated[str | None, typer.Option(metavar="VERSION", help="Version of Strimzi in the clusters.")] = None,
     context: Annotated[
-        str | None, typer.Option(help="Kubernetes context of the target's region; without it, the current one.")
+        str | None, typer.Option(help="Kubernetes context of the target's region; by default, the current one.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="Name of the project; without it, that of the folder.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the project; by default, that of the folder.")] = None,
     package: Annotated[
-        str | None, typer.Option(metavar="REQUIREMENT", help="What workflows install: a requirement as pip takes it.")
+        str | None, typer.Option(metavar="REQUIREMENT", help="What workflows install: a requirement in pip's form.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: what no option says gets its default.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: use defaults for what no option says.")] = False,
 ) -> None:
     """Write a new project: a topology, its stack, a local stack to try, a promotion plan and workflows for GitHub.
 
-    In a terminal it asks for what no option says.
+    In a terminal it asks for what the options leave out.
 
     Example: `replicate init kafka --source useast --target uswest --topics 'orders,payments-.*'`
     """

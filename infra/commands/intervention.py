@@ -1,4 +1,4 @@
-"""What `pause`, `stop` and `resume` have in common: arguments, what is printed, and how long they wait."""
+"""What `pause`, `stop` and `resume` share: arguments, output, and how long they wait."""
 
 import getpass
 import os
@@ -28,11 +28,11 @@ Groups = Annotated[
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would change, and change nothing.")]
 TakeOver = Annotated[
-    bool, typer.Option("--take-over", help="Also end or replace what somebody else announced or did by hand.")
+    bool, typer.Option("--take-over", help="Also end or replace a state that somebody else announced or set by hand.")
 ]
 WaitSeconds = Annotated[float, typer.Option(min=0, help="Seconds to wait until the operator reports the effect.")]
 Keep = Annotated[
-    bool, typer.Option("--keep", help="Print the change of the topology that makes it permanent, and change nothing.")
+    bool, typer.Option("--keep", help="Print the change in the topology that makes it permanent, and change nothing.")
 ]
 _DURATION = re.compile(r"(\d+)([smhd])")
 _VERBS = {"paused": "pause", "stopped": "stop"}
@@ -40,9 +40,9 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def _until(text: str) -> str:
-    """Check a duration. It stays text because the end counts from when the command looks at the clock."""
+    """Check a duration. It stays text, because the end is computed when the command looks at the clock."""
     if text and _DURATION.fullmatch(text) is None:
-        raise typer.BadParameter(f"`{text}` is no duration: write a number and s, m, h or d, such as 90m or 1h.")
+        raise typer.BadParameter(f"`{text}` is not a duration: write a number and s, m, h or d, such as 90m or 1h.")
     return text
 
 
@@ -52,7 +52,7 @@ For = Annotated[
         "--for",
         metavar="DURATION",
         callback=_until,
-        help="When it should end, such as 90m; nothing ends it by itself.",
+        help="When it should end, such as in 90m; nothing resumes by itself.",
     ),
 ]
 
@@ -72,13 +72,13 @@ class Intervention:
 
 
 def ends_at(lasts: str, now: datetime) -> datetime | None:
-    """When a duration such as `90m` from now ends; None without one."""
+    """When a duration from now, such as `90m`, ends; None without one."""
     found = _DURATION.fullmatch(lasts)
     return now + timedelta(**{_UNITS[found[2]]: int(found[1])}) if found else None
 
 
 def who() -> str:
-    """The user of this machine; in a container without a name, the number."""
+    """The user's name on this machine; in a container without names, the number."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -107,8 +107,8 @@ def halt(state: str, help_text: str) -> Callable[..., None]:
 
     command.__doc__ = f"""{help_text}
 
-    Who did it and until when is kept beside them; `status` and `diff --against cluster` show it. Records stay on the
-    source only as long as its retention lets them.
+    An annotation records who did it and until when; `status` and `diff --against cluster` show it. The source keeps
+    records only as long as its retention allows.
 
     Example: `replicate {_VERBS[state]} prod-us-west-2 orders --connector orders-checkpoint --for 1h`
     """
@@ -154,7 +154,7 @@ def _how_it_ends(stack: str, flow: str, until: datetime | None) -> str:
 
 
 def keep_state(settings: StackSettings, name: str, state: str, connectors: Sequence[str]) -> None:
-    """Print the change of the topology that makes a state permanent."""
+    """Print the change in the topology that makes a state permanent."""
     from infra.operations.intervening import chosen_places, flow_of_stack
 
     flow = flow_of_stack(settings, name)

@@ -53,10 +53,10 @@ def up(
         typer.Option("--monitoring", help="Also start Prometheus, which watches what `monitoring` declares."),
     ] = False,
 ) -> None:
-    """Start the local stack: build what is missing, start what is not running.
+    """Start the local stack: build what is missing, and start what is not running.
 
     The first time it may build Go programs and fetch jars, which takes minutes; after that it takes seconds.
-    `--monitoring` also works on a stack that runs. Prometheus must be on PATH.
+    `--monitoring` also works while the stack runs. Prometheus must be on PATH.
 
     Example: `replicate local up`
     """
@@ -71,7 +71,7 @@ def up(
 def down(
     purge: Annotated[bool, typer.Option("--purge", help="Also delete data, logs, certificates and passwords.")] = False,
 ) -> None:
-    """Stop every process that `up` started, and no other. Data stays for the next `up`.
+    """Stop every process that `up` started, and no others. Data stays for the next `up`.
 
     Example: `replicate local down --purge`
     """
@@ -102,7 +102,7 @@ def status(as_json: Json = False) -> None:
 def traffic(
     region: Annotated[str, typer.Option(help="Region to produce to.")] = "useast",
     records: Annotated[int, typer.Option(min=1, help="Number of records for each topic.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the random records; the same seed makes the same records.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the random records; the same seed produces the same records.")] = 1,
 ) -> None:
     """Produce records to the example topics, and let consumer groups read some of them.
 
@@ -133,20 +133,20 @@ def demo(
 
 
 def next_lines(parts: Sequence[PartStatus], kubeconfig: Path) -> list[str]:
-    """What to type next: how to start what is down, and how kubectl reaches the API server if that is ready."""
+    """What to type next: how to start parts that are down, and how kubectl reaches the API server if that is ready."""
     down = [part.name for part in parts if not part.ready]
     start = [f"replicate local up    # starts {', '.join(down)}; keeps what runs"] if down else []
     return start if KUBE_APISERVER.name in down else [*start, *kubectl_lines(kubeconfig)]
 
 
 def monitoring_lines() -> list[str]:
-    """Where Prometheus answers, and what it scrapes besides workers; nothing of a stack without it."""
+    """Prometheus' address, and what it scrapes besides workers; nothing without Prometheus."""
     address = stack.prometheus_address()
     return [] if address is None else [f"Prometheus: {address}; it also scrapes `replicate exporter` at {ADDRESS}"]
 
 
 def kubectl_lines(kubeconfig: Path) -> list[str]:
-    """Commands with which a shell and kubectl talk to the local stack's API server."""
+    """Commands that make a shell and kubectl use the local stack's API server."""
     return [
         f"export KUBECONFIG={shlex.quote(str(kubeconfig))}",
         "kubectl get kafkaconnectors --all-namespaces    # any Kubernetes client works",

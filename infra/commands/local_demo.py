@@ -122,7 +122,7 @@ def _validate(settings: StackSettings, console: Console) -> int:
 def _say_what_next(stack_name: str, console: Console, code: int) -> None:
     if code:
         console.print(
-            "\n[red]The validation did not pass;[/] the table above says what failed, and the report holds samples."
+            "\n[red]The validation did not pass;[/] the table above shows what failed, and the report holds samples."
         )
     hints = {
         f"preview {stack_name} --diff": f"after changing stacks/topologies/{stack_name}.yaml",

@@ -39,15 +39,15 @@ def offsets(
     take_over: TakeOver = False,
     wait_seconds: WaitSeconds = 180,
 ) -> None:
-    """List or set the offsets at which a flow's source connectors go on.
+    """List or set the offsets from which a flow's source connectors continue.
 
     `list` prints them; with `--json` or `--csv`, as a file that `plan` and `set` read. `plan` shows what a file
     changes. `set` stops the connectors, lets the operator change the offsets, checks them, and starts the connectors
     again. `reset` does the same without a file: every partition begins at its first record.
 
-    An entry of a file has a `topic`, a `partition`, and an `offset`: that of the next record to replicate, `earliest`
-    or `latest`. Instead of `offset` it can have a `time`. Without `partition` it is for the whole topic, and `offset`
-    cannot be a number. A partition that the file does not name stays as it is.
+    An entry of a file has a `topic`, a `partition`, and an `offset`: the offset of the next record to replicate, or
+    `earliest` or `latest`. It can have a `time` instead of an `offset`. Without `partition` it applies to the whole
+    topic, and `offset` cannot be a number. Partitions that the file does not name stay as they are.
 
     The exit code is 1 if the file has mistakes or the change is refused, 2 if something could not be asked or done.
 

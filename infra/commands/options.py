@@ -28,8 +28,11 @@ CatchUpSeconds = Annotated[
 DepthOption = Annotated[
     Depth,
     typer.Option(
-        help="How deep to look: quick compares the newest records of each partition only, and its verdict is partial; "
-        "incremental compares what the newest published verdict has not proven; full compares all."
+        help=(
+            "How deep to look: quick compares only the newest records of each partition, and its verdict is "
+            "partial; incremental compares what the newest published verdict has not proven; full compares "
+            "everything."
+        )
     ),
 ]
 
@@ -71,28 +74,27 @@ DriverMemory = Annotated[
 ]
 SparkConf = Annotated[
     list[str] | None,
-    typer.Option(metavar="KEY=VALUE", callback=_conf, help="A setting of Spark for the job; may be repeated."),
+    typer.Option(metavar="KEY=VALUE", callback=_conf, help="A Spark setting for the job; may be repeated."),
 ]
 MergedInto = Annotated[
     str | None,
     typer.Option(
         "--against",
         metavar="REF",
-        help="Branch that the change will be merged into; only what it adds to that branch counts.",
+        help="Branch that the change will be merged into; only what the change adds to that branch counts.",
     ),
 ]
 
 
 def chosen_spark(master: str | None, driver_memory: str | None, conf: list[str] | None) -> SparkSettings:
-    """What the options of one command say of the job's Spark."""
+    """A command's options for the job's Spark."""
     pairs = (each.partition("=") for each in conf or ())
     return SparkSettings(master, driver_memory, {key: value for key, _, value in pairs})
 
 
 def chosen_project(context: typer.Context) -> Project:
-    """The project that `--project` names, else the one that the command was called in.
-
-    A local stack belongs to its project: from here on its files are in the project's `.local`.
+    """The project that `--project` names, else the one in which the command was called. A local stack belongs to its
+    project: from here on its files are in the project's `.local`.
     """
     named: Path | None = context.find_root().params.get("project")
     project = find_project(Path.cwd()) if named is None else read_project(named)

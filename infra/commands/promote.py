@@ -31,7 +31,7 @@ def promote(
         typer.Option(
             "--to",
             metavar="STACK",
-            help="Last stack to deploy; without it, the last one of the plan.",
+            help="Last stack to deploy; by default, the last one of the plan.",
             autocompletion=complete_stack,
         ),
     ] = None,
@@ -47,14 +47,12 @@ def promote(
         typer.Option(
             "--as",
             envvar="REPLICATE_USER",
-            help="Your name, for the evidence and for `maySkip`; without it, your login name.",
+            help="Your name, for the evidence and for `maySkip`; by default, your login name.",
         ),
     ] = None,
     skip: Annotated[
         str | None,
-        typer.Option(
-            metavar="REASON", help="Deploy although nothing proves it, for this reason. Only users in `maySkip` may."
-        ),
+        typer.Option(metavar="REASON", help="Deploy without proof, for this reason. Only users in `maySkip` may."),
     ] = None,
     ready_seconds: ReadySeconds = 300,
     catch_up_seconds: CatchUpSeconds = 30,
@@ -62,9 +60,8 @@ def promote(
     driver_memory: DriverMemory = None,
     spark_conf: SparkConf = None,
 ) -> None:
-    """Deploy a model stack by stack in the order of stacks/promotion.yaml. Each waits until earlier stacks prove it.
-
-    You can interrupt it and run it again: it does not repeat what is deployed and proven.
+    """Deploy a model one stack at a time in the order of stacks/promotion.yaml, each only after the earlier stacks have
+    proven it. You can interrupt it and run it again: it does not repeat what is deployed and proven.
 
     Example: `replicate promote --to prod-us-west-2`
     """

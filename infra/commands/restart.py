@@ -22,9 +22,8 @@ def restart(
     dry_run: DryRun = False,
     wait_seconds: WaitSeconds = 180,
 ) -> None:
-    """Restart what failed of a flow, or the named connectors with all their tasks, one after the other.
-
-    The operator does it, asked by an annotation. The command waits until it reports that they run.
+    """Restart what failed in a flow, or the named connectors with all their tasks, one after the other. An annotation
+    asks the operator to do it. The command waits until the operator reports that they run.
 
     Example: `replicate restart prod-us-west-2 orders --connector orders-source --task 0`
     """
@@ -36,7 +35,7 @@ def restart(
     settings = read_settings(stack, project.stacks)
     places = chosen_places(flow_of_stack(settings, flow), connector or ())
     if task is not None and len(places) > 1:
-        raise typer.BadParameter("name one `--connector` whose task it is.", param_hint="--task")
+        raise typer.BadParameter("name the `--connector` that has this task.", param_hint="--task")
     with cluster_of(settings) as api:
         restarts = planned_restarts(places, read_live(api, places), named=bool(connector), task=task)
         for each in restarts:

@@ -14,7 +14,7 @@ def resume(
     take_over: TakeOver = False,
     wait_seconds: WaitSeconds = 180,
 ) -> None:
-    """End a pause or a stop that was announced: connectors go back to the state that they had before.
+    """End an announced pause or stop: connectors return to their earlier state.
 
     Example: `replicate resume prod-us-west-2 orders`
     """

@@ -33,13 +33,14 @@ def review(
         str | None, typer.Option(help="With --yaml: namespace of objects that name none.", show_default="default")
     ] = None,
 ) -> None:
-    """Write what a reviewer needs to know of each stack that a change touches. Needs no cluster and no credentials.
+    """Write what a reviewer needs to know about each stack that a change touches. Needs no cluster and no credentials.
 
     It writes `comment.md` for the pull request, the objects of each stack in `rendered/STACK/`, and everything on one
     line in `review.json`. The exit code is 1 if a stack has a mistake.
 
     With --yaml it compares the KafkaMirrorMaker2s, KafkaConnects and KafkaConnectors of a folder, and writes
-    `effects.json` instead of rendered objects. The exit code is 1 if the change makes an error; a warning leaves it 0.
+    `effects.json` instead of rendered objects. The exit code is 1 if the change introduces an error, and 0 if it
+    introduces only warnings.
 
     Example: `replicate review --against origin/main --out review`
     """
@@ -69,7 +70,7 @@ def _review_stacks(project: Project, out: Path, against: str | None) -> None:
 
 
 def _review_folder(folder: Path, out: Path, against: str | None, namespace: str | None) -> None:
-    # It loads the import, which a review of stacks does without.
+    # It loads the import code, which a review of stacks does not need.
     from infra.yaml_review.report import print_review
     from infra.yaml_review.run import review_folder, write_folder_review
 

@@ -15,13 +15,12 @@ def runbook(
     project: InProject,
     stack: Stack,
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="File to write to; without it, print the page.")
+        Path | None, typer.Option("--output", metavar="FILE", help="File to write to; by default, the page is printed.")
     ] = None,
 ) -> None:
-    """Write one page for whoever is woken: what to type in each situation, with the names of this stack.
-
-    It is written from the model alone and needs no cluster, so print it before it is needed. Durations are those of the
-    last `replicate drill`. It holds no credential, only where each one is kept.
+    """Write one page for whoever is woken: what to type in each situation, with the names of this stack. It is written
+    from the model alone and needs no cluster, so print it in advance. Durations are those of the last `replicate
+    drill`. It holds no credentials, only where each is kept.
 
     Example: `replicate runbook prod-us-west-2 --output runbook.md`
     """

@@ -15,10 +15,10 @@ from infra.promotion.rule.plan import plan_schema
 def schema(
     project: InProject,
     out_folder: Annotated[
-        Path | None, typer.Option("--out", help="Folder to write them to; without it, the folder of the stack files.")
+        Path | None, typer.Option("--out", help="Folder to write them to; by default, the folder of the stack files.")
     ] = None,
 ) -> None:
-    """Write the JSON Schemas of topology files and of the promotion plan, with which editors complete them.
+    """Write the JSON Schemas that editors use to complete topology files and the promotion plan.
 
     Example: `replicate schema`
     """

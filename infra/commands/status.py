@@ -21,10 +21,10 @@ def status(
     stacks: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Stacks to look at; without any, all but those on the local stack.", autocompletion=complete_stack
+            help="Stacks to look at; by default, all but those on the local stack.", autocompletion=complete_stack
         ),
     ] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Look again and again until Ctrl-C.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Look repeatedly until Ctrl-C.")] = False,
     every_seconds: Annotated[
         float, typer.Option(min=1, help="Seconds from the end of one look to the next, with `--watch`.")
     ] = 5,
@@ -34,7 +34,7 @@ def status(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show where every flow stands now, from Kubernetes and both Kafka clusters, within seconds. Only reads.
+    """Show the state of every flow, from Kubernetes and both Kafka clusters, within seconds. Only reads.
 
     It shows connectors and failed tasks, the newest heartbeat, lag, what groups would read again on the target, the
     newest published verdict, and whether the flow could fail over now. If something cannot be asked, it says so.
@@ -92,7 +92,7 @@ def _show_history(chosen: list[StackSettings], verdicts: int, as_json: bool) -> 
 
 
 def _print(document: "StatusDocument", as_json: bool, *, one_line: bool = False) -> None:
-    """With `one_line` a JSON document is one line, so that a program can read one after the other."""
+    """With `one_line` each JSON document is one line, so that a program can read them one after the other."""
     from infra.operations.status_text import print_status
 
     if as_json:

@@ -17,7 +17,7 @@ def up(
     stack: Stack,
     yes: Yes = False,
     refresh: Annotated[
-        bool, typer.Option("--refresh", help="Also undo what was edited or deleted in the cluster by hand.")
+        bool, typer.Option("--refresh", help="Also undo what somebody edited or deleted in the cluster by hand.")
     ] = False,
     ready_seconds: ReadySeconds = 300,
 ) -> None:

@@ -32,7 +32,7 @@ def validate(
     ] = None,
     flow: Annotated[
         str | None,
-        typer.Option(help="Validate only this flow or replication; without it, all.", autocompletion=complete_flow),
+        typer.Option(help="Validate only this flow or replication; by default, all.", autocompletion=complete_flow),
     ] = None,
     report: Annotated[Path, typer.Option(help="File to write the report to.")] = Path("report.json"),
     html: Annotated[
@@ -55,7 +55,7 @@ def validate(
     ] = None,
     context: Annotated[
         str | None,
-        typer.Option(help="With --topology: Kubernetes context with the Secrets; without it, the current one."),
+        typer.Option(help="With --topology: Kubernetes context with the Secrets; by default, the current one."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -106,7 +106,7 @@ def _settings_of_topology(file: Path, context: str | None) -> StackSettings:
 
 
 def _end_unchecked(error: ReplicationError) -> NoReturn:
-    """End with 2: a topology with mistakes is nothing that the data can prove or refute."""
+    """Exit with 2: the data can neither prove nor refute a topology with mistakes."""
     print_problems(error.problems, err)
     raise typer.Exit(2) from None
 
@@ -146,7 +146,7 @@ def _stack(stack: str | None, context: str | None) -> str:
             "option-without-topology",
             "`--context` is given with a stack",
             "--context",
-            "A stack's file says which cluster it is deployed to.",
+            "A stack's file says which cluster the stack is deployed to.",
             "leave it out, or set `kubernetes:context` in the stack file.",
         )
     return stack
@@ -159,7 +159,8 @@ def _refuse_with_topology(others: Mapping[str, object]) -> None:
                 "option-with-topology",
                 f"{name} is given with `--topology`",
                 "--topology",
-                "Nobody knows whether this topology is what is deployed, so its verdict is no evidence for a stack.",
+                "It is not known whether this topology is what is deployed, so its verdict is not evidence for a "
+                "stack.",
                 "use either a stack or `--topology`; `replicate validate STACK --declared --publish` proves a stack "
                 "without Pulumi.",
             )

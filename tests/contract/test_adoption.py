@@ -151,7 +151,7 @@ def states(world: World, made: list[Reference]) -> list[str]:
 
 
 def test_a_plan_names_everything_and_changes_nothing(world: World) -> None:
-    """Without a terminal nobody can be asked, so the command ends with the plan."""
+    """Without a terminal the question cannot be asked, so the command ends with the plan."""
     made = world.made_by("helm")
     world.imported()
     before = states(world, made)
@@ -196,7 +196,7 @@ def test_what_runs_becomes_the_stacks_without_being_created_again(world: World, 
     assert world.uids(made) == before
     for each in made:
         assert {owner["manager"] for owner in world.live(each)["metadata"]["managedFields"]} == {"pulumi-kubernetes"}
-    assert "manages all of it already, and everything is as it declares it" in world.said("adopt", "prod")
+    assert "already manages everything, and everything is as declared" in world.said("adopt", "prod")
     preview = world.said("preview", "prod")
     assert re.search(r"Changes: \d+ same$", preview), preview
     assert "nothing changes" in world.said("diff", "prod", "--against", "cluster")
@@ -250,7 +250,7 @@ def test_an_interrupted_take_over_ends_right_the_second_time(world: World, step:
     code, said = world.call("adopt", "prod", "--yes", *AGREED)
     assert code == 0, said
     assert world.uids(made) == before
-    assert "manages all of it already" in world.said("adopt", "prod")
+    assert "already manages everything" in world.said("adopt", "prod")
 
 
 def test_what_a_killed_take_over_created_is_recorded_by_the_next(world: World) -> None:
@@ -370,7 +370,7 @@ def test_an_agreement_that_says_nothing_is_refused(world: World, agreement: str)
     world.imported()
     code, said = world.call("adopt", "prod", "--agree", agreement)
     assert code == 2
-    assert "is no agreement" in said
+    assert "is not an agreement" in said
 
 
 def test_a_program_reads_the_plan_and_what_was_done(world: World) -> None:

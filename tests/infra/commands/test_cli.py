@@ -141,7 +141,7 @@ def nothing_deployed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_where_nobody_can_be_asked_the_way_not_to_be_asked_is_told() -> None:
     answer = replicate("destroy", "prod-us-west-2")
     assert answer.returncode == 2
-    assert "give `--yes`" in answer.stderr
+    assert "add `--yes`" in answer.stderr
 
 
 @pytest.mark.usefixtures("nothing_deployed")

@@ -114,7 +114,7 @@ def test_one_command_goes_from_standard_input_to_a_verdict(tmp_path: Path, valid
     (started,) = validated
     assert (code, started.declared, started.publish, started.report) == (1, True, False, out / "report-prod.json")
     assert (started.settings.stacks, started.settings.context) == (out / "stacks", "west")
-    assert "What runs, as its records show it" in output
+    assert "What runs, judged by its records" in output
 
 
 def test_nothing_is_validated_unless_it_is_asked_for(tmp_path: Path, validated: list[ValidationRun]) -> None:
@@ -135,7 +135,7 @@ def test_nothing_is_validated_unless_it_is_asked_for(tmp_path: Path, validated: 
             "mm2.properties",
             "clusters = a, b\na.bootstrap.servers = a:9092\nb.bootstrap.servers = b:9092\n"
             "a->b.enabled = true\na->b.topics = orders\n",
-            "so nothing runs under its names yet. Remedy: deploy the project, then `replicate validate STACK`.",
+            "so nothing runs under its names yet. Remedy: deploy the project, then run `replicate validate STACK`.",
             id="a dedicated MirrorMaker",
         ),
     ],

@@ -128,7 +128,7 @@ def test_what_has_not_crossed_keeps_the_groups_where_they_are(night: Night, caps
     assert night.positions(REMOTE) == {"checkout-app": 4, "checkout-web": 13}
     assert night.operator.state(night.checkpoint) == "STOPPED"
     said = " ".join(capsys.readouterr().out.split())
-    assert "If groups are left on useast, start the checkpoint connector for them once the consumers run" in said
+    assert "If groups remain on useast, start the checkpoint connector for them once the consumers run" in said
 
 
 def test_what_still_crosses_is_waited_for(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
