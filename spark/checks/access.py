@@ -1,7 +1,6 @@
-"""access: the flow's Kafka users may do what the flow needs.
-
-Records cannot show this. MirrorMaker silently leaves out a topic or group that its user may not see, and a permission
-for future topics is missed only when such a topic appears. So this check reads the users' ACLs from the clusters.
+"""access: the flow's Kafka users may do what the flow needs. Records cannot show this. MirrorMaker silently skips a
+topic or group that its user may not see, and a missing permission for future topics shows only when such a topic
+appears. So this check reads the users' ACLs from the clusters.
 """
 
 from collections.abc import Collection, Mapping
@@ -27,10 +26,10 @@ from spark.clusters import Cluster
 from spark.flows import OpenFlow
 from spark.kafka_errors import ClusterError
 
-#: Why the job may be unable to read ACLs. Neither is a fault of the flow.
+#: Reasons why the job may be unable to read ACLs. Neither is a fault of the flow.
 _NOT_LOOKED = frozenset({"not-authorized", "authorizer-off"})
 _PRINCIPAL_UNKNOWN = "principal-unknown"
-#: Findings that permissions could not be judged. What a principal that is unknown needs is unknown, too.
+#: Findings that say permissions could not be judged. If a principal is unknown, so is what it lacks.
 _UNKNOWN = ("acl-of-hosts", "acls-not-visible", "principal-without-acls", _PRINCIPAL_UNKNOWN)
 #: Kafka's broker property; its default is false.
 _OPEN = "allow.everyone.if.no.acl.found"
@@ -71,7 +70,7 @@ def check_access(flow: OpenFlow) -> CheckOutcome:
     )
     bundles = [_cut_bundle(flow.target, flow.parameters.target)]
     if flow.parameters.shape == "mirrorMaker2":
-        # Only there the operator configures the connection to the source, too.
+        # Only there does the operator also configure the connection to the source.
         bundles.append(_cut_bundle(flow.source, flow.parameters.source))
     return replace(found, findings=(*found.findings, *(each for each in bundles if each is not None)))
 
@@ -83,16 +82,16 @@ def _cut_bundle(cluster: Cluster, parameters: ClusterParameters) -> Finding | No
 def cut_bundle(cluster: ClusterParameters, certificates: str) -> Finding | None:
     """A note about certificates in one key if workers use only the first of them; `certificates` are PEM.
 
-    Source: Strimzi's operator copies them into one file, of which it reads one certificate a key.
+    Source: Strimzi's operator copies them into one file, and reads one certificate per key.
     """
     count = certificates.count("-----BEGIN CERTIFICATE-----")
     if cluster.trust is None or cluster.trust.format != "PEM" or cluster.trust.workers_read_others or count < 2:
         return None
     return note(
         "ca-bundle-cut",
-        f"{cluster.trust.certificates} holds {count} certificates, and the Connect workers use only the first: they do "
-        f"not trust brokers of {cluster.alias} whose certificate another one signed. Give each a key of its own, and "
-        f"set `pattern` beside `key` in `clusters.{cluster.alias}.tls.trust`.",
+        f"{cluster.trust.certificates} holds {count} certificates, but the Connect workers use only the first: they "
+        f"do not trust brokers of {cluster.alias} whose certificate was signed by another one. Give each a key of "
+        f"its own, and set `pattern` beside `key` in `clusters.{cluster.alias}.tls.trust`.",
     )
 
 
@@ -159,7 +158,7 @@ def _finding(side: Side, gap: Gap) -> Finding:
         case Standing.OF_HOSTS:
             return error(
                 "acl-of-hosts",
-                f"ACLs allow {may} from some hosts only. The job does not know the workers' hosts",
+                f"ACLs allow {may} only from some hosts, and the job does not know the workers' hosts",
                 len(need.operations),
             )
         case Standing.MISSING if not side.cluster.has_acl(need.resource, need.name) and side.cluster.sets(_OPEN):
@@ -191,7 +190,7 @@ def _not_looked(side: Side, refusal: ClusterError) -> Finding:
         return note("authorizer-off", f"{alias} has no authorizer: every user may do everything")
     message = (
         f"the ACLs on {alias} are not checked, because the job may not read them. If the connectors may not see a "
-        "topic or group, nobody notices. Remedy: grant the job's user DESCRIBE on the cluster"
+        "topic or group, nothing shows it. Remedy: grant the job's user DESCRIBE on the cluster"
     )
     return error("acls-not-visible", message, side.needed)
 
@@ -200,7 +199,7 @@ def _without_acls(side: Side, principal: str) -> Finding:
     needed = sum(len(need.operations) for need in side.needs if need.principal == principal)
     message = (
         f"the access of {principal} on {side.parameters.alias} is not checked, because no ACL names it. It is a super "
-        "user, has another name on the cluster, or may do nothing"
+        "user, has another name on the cluster, or has no rights"
     )
     return error("principal-without-acls", message, needed)
 

@@ -1,6 +1,5 @@
-"""Every check of the job, as a table. To add a check, add its name to `CheckName` and a record to `CHECKS`.
-
-What several checks of one flow need is read once for all of them.
+"""Every check of the job, as a table. To add a check, add its name to `CheckName` and a record to `CHECKS`. Data that
+several checks of a flow need is read once for all of them.
 """
 
 import time
@@ -40,7 +39,7 @@ from spark.published import Before, published_before
 
 @dataclass(frozen=True)
 class SharedReadings:
-    """One flow among the `flows` of its document. `without_loops` is the flow without the topics that loop."""
+    """One flow among the `flows` of its document. `without_loops` is the flow without its looping topics."""
 
     flow: OpenFlow
     flows: Sequence[FlowParameters]
@@ -55,7 +54,7 @@ class SharedReadings:
 
     @property
     def syncs(self) -> Mapping[TopicPartition, SyncHistory]:
-        """The first reading's, by partition of the source."""
+        """Those of the first reading, by partition of the source."""
         return self.syncs_read.histories
 
     @cached_property
@@ -81,7 +80,7 @@ class SharedReadings:
 
     @property
     def reached_depth(self) -> Depth:
-        """How deep the checks have looked: a validation that finds nothing to go on from looks at everything."""
+        """How deep the checks have looked: a validation that finds nothing to continue from looks at everything."""
         if self.depth is not Depth.INCREMENTAL:
             return self.depth
         looked = self._first_pass
@@ -89,7 +88,9 @@ class SharedReadings:
 
     @property
     def first_pass(self) -> FirstPass:
-        """Counts and digests of both sides; raises what kept them from being read, without trying a second time."""
+        """Counts and digests of both sides; raises the error that prevented the reading, without trying a second
+        time.
+        """
         if isinstance(self._first_pass, CannotRunError):
             raise self._first_pass
         return self._first_pass
@@ -110,12 +111,13 @@ def shared_readings(
     kubeconfig: Path | None = None,
     depth: Depth = Depth.FULL,
 ) -> Iterator[SharedReadings]:
-    """Find loops, read the offset syncs, and observe heartbeats until the end. To find loops takes reading whole
-    topics, which a quick validation does not do."""
+    """Find loops, read the offset syncs, and observe heartbeats until the end. Finding loops means reading whole
+    topics, which a quick validation does not do.
+    """
     rings = rings_of_topics(flow.parameters.leg, [each.leg for each in flows], flow.partitions)
     loops = find_loops(flow, rings) if depth is not Depth.QUICK else []
     looped_out = without_loops(flow, loops)
-    # Read before anything waits: by the end of the waiting, the checkpoints must have caught up with these syncs.
+    # Read before anything waits: by the end of the wait, the checkpoints must have caught up with these syncs.
     flow.progress(f"{flow.name}: reading offset syncs")
     syncs = read_syncs(looped_out)
     observer = Observer(flow.target, flow.parameters.heartbeats, catch_up_seconds)
@@ -165,8 +167,9 @@ _MARKERS_NOT_COUNTED = (
 
 
 def _check_retention(read: SharedReadings) -> CheckOutcome:
-    """Judge by newer offset syncs than the other checks, if the source has removed anything: a record that was
-    replicated since those were read would hide the gap in front of it."""
+    """If the source has removed anything, judge by newer offset syncs than the other checks: a record replicated after
+    those were read would hide the gap in front of it.
+    """
     flow, quick = read.without_loops, read.depth is Depth.QUICK
     source_logs, target_logs = (
         (read.ends.source_logs, read.ends.target_logs)
@@ -174,7 +177,7 @@ def _check_retention(read: SharedReadings) -> CheckOutcome:
         else (read.first_pass.source_logs, read.first_pass.target_logs)
     )
     removed = any(log.start for log in source_logs.values())
-    # Nobody has counted the records of a quick validation: a gap may then be markers.
+    # A quick validation has not counted the records, so a gap may be markers.
     dense = (lambda _: False) if quick else read.first_pass.dense
     syncs = read_syncs(flow, read.syncs_read).histories if removed else read.syncs
     outcome = check_retention(flow, source_logs, target_logs, dense, syncs, counts=not quick)
@@ -182,7 +185,7 @@ def _check_retention(read: SharedReadings) -> CheckOutcome:
     return replace(outcome, left_out=_MARKERS_NOT_COUNTED) if marked else outcome
 
 
-#: The reason of a check that nobody expects to run. The report does not mention it.
+#: The reason for a check that is not expected to run; the report does not mention it.
 UNMENTIONED = ""
 
 
@@ -191,7 +194,7 @@ class Check:
     """One check.
 
     `why_not` says why the check does not apply to a flow; None if it applies. A check that `needs_topics` has nothing
-    to look at in a flow whose topics all loop.
+    to check in a flow whose topics all loop.
     """
 
     name: CheckName

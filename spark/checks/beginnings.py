@@ -1,9 +1,8 @@
-"""Where a flow with `startFrom: latest` started, as far as both clusters show it. Pure.
-
-No cluster stores the start. But a record that both sides hold, or an offset sync, proves that its partition was
-replicated at that offset. Records before the earliest such offset may be older than the start; all records after it
-must be on the target. A partition that was never replicated shows no start. Its records are older than the start if
-they are older than everything that the flow has replicated; otherwise they cannot be distinguished from lost records.
+"""Where a flow with `startFrom: latest` started, as far as both clusters show it. Pure. Neither cluster stores the
+start. But a record that both sides hold, or an offset sync, proves that its partition was replicated at that offset.
+Records before the earliest such offset may be older than the start; all records after it must be on the target. A
+partition that was never replicated shows no start. Its records are older than the start if they are older than
+everything that the flow has replicated; otherwise they cannot be distinguished from lost records.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ from spark.checks.translation import SyncHistory
 def known_starts(
     flow: FlowParameters, partitions: Iterable[TopicPartition], syncs: Mapping[TopicPartition, SyncHistory]
 ) -> dict[TopicPartition, int | None]:
-    """The source offset from which every record must be on the target; None where only the records can show it."""
+    """The source offset from which every record must be on the target; None if only the records can show it."""
     if flow.start_from == "earliest":
         return dict.fromkeys(partitions, 0)
     histories = {each: syncs.get(each, SyncHistory()) for each in partitions}
@@ -25,7 +24,7 @@ def known_starts(
 
 
 def arrived(flow: FlowParameters, source: OffsetRange, target: OffsetRange, history: SyncHistory) -> bool:
-    """Whether the target may be complete: judged by its size, or by the newest sync if the flow starts at latest."""
+    """Whether the target may be complete, judged by its size, or by the newest sync if the flow starts at latest."""
     if flow.start_from == "earliest":
         return target.size >= source.size
     sync = history.latest
@@ -58,10 +57,10 @@ def without_start(
 
 
 def owed_ends(differences: Iterable[Difference], sides: Mapping[TopicPartition, Sides]) -> dict[TopicPartition, int]:
-    """By source partition, the target's end offset at which the records that are missing could have arrived."""
+    """By source partition, the target's end offset at which the missing records could have arrived."""
     owed: dict[TopicPartition, int] = {}
     for each in differences:
-        # In a partition without a known start, a single record may be all that will arrive.
+        # In a partition without a known start, a single record may be all that ever arrives.
         records = 1 if each.kind == UNPROVEN else each.records if each.kind.startswith("missing") else 0
         if records:
             owed[each.partition] = owed.get(each.partition, sides[each.partition].target.end) + records

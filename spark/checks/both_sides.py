@@ -1,7 +1,4 @@
-"""Reads both sides of partitions: as one frame, or to add them up.
-
-`target` is always by source partition.
-"""
+"""Reads both sides of partitions, as one frame or as sums. `target` is always by source partition."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -26,13 +23,13 @@ def both_clusters(flow: OpenFlow) -> str:
 
 
 def both_sides(flow: OpenFlow, source: Ranges, target: Ranges) -> DataFrame:
-    """The digests of both sides' records in one frame, so that one Spark job reads them."""
+    """The digests of both sides' records in one frame, so that a single Spark job reads them."""
     here = flow.digests(flow.read(flow.source, source), SOURCE)
     return here.unionByName(flow.digests(flow.read(flow.target, _remote(flow, target)), TARGET))
 
 
 def sums_of_both(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
-    """The sums of both sides by source partition, as `target` is; none for what holds no record."""
+    """The sums of both sides by source partition, like `target`; none for a partition without records."""
     if not flow.spark.running and are_few(flow.parameters, source, target):
         with suppress(LeftToSparkError):
             return sums_of_few(flow, source, target)
@@ -64,7 +61,7 @@ def sums_of_both(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
 def _summed(flow: OpenFlow, source: Ranges, target: Ranges) -> tuple[DataFrame, Named]:
     """The sums of each partition, by the topic's name on its own cluster, and the source partition of each by side.
 
-    Only the sums are renamed: to rename each record costs more than to add it up.
+    Only the sums are renamed: renaming each record costs more than adding it up.
     """
     sides = ((SOURCE, flow.source, source), (TARGET, flow.target, _remote(flow, target)))
     digests = {side: flow.digests(flow.read(at, ranges), side, own_names=True) for side, at, ranges in sides}

@@ -1,4 +1,4 @@
-"""What explains differences between two sides: a topic made anew, records changed on the way or sent again. Pure."""
+"""What explains differences between two sides: a recreated topic, records changed on the way or sent again. Pure."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ _CLOCKS_MS = 5_000
 def with_replaced(
     differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]
 ) -> dict[TopicPartition, Sides]:
-    """`sides`, which say where records were replaced: surplus ones take the places of those that are missing."""
+    """`sides` with the places where records were replaced: surplus records in the place of missing ones."""
     found = dict(sides)
     for each in differences:
         surplus = [other for other in differences if other.partition == each.partition and other.kind in ON_TARGET_ONLY]
@@ -32,15 +32,14 @@ def with_replaced(
 
 
 def is_replaced(difference: Difference, sides: Sides) -> bool:
-    """Whether the record is the other face of one that is missing, so that one finding says both."""
+    """Whether the surplus record belongs to a missing one, so that one finding covers both."""
     return sides.replaced and meaning(difference, replace(sides, guarded=False)) == words.EXTRA
 
 
 def made_anew(history: SyncHistory, log: OffsetRange, oldest_ms: int | None) -> bool:
-    """Whether a source log is not the one of which records were replicated: a topic that was deleted and created again.
-
-    Then it ends before an offset that was replicated, or all its records are younger than an offset sync of an offset
-    that it still holds. The syncs were read before the log.
+    """Whether a source log is not the one from which records were replicated, because the topic was deleted and created
+    again. It then ends before an offset that was replicated, or all its records are younger than an offset sync of an
+    offset that it still holds. The syncs were read before the log.
     """
     return any(
         each.upstream >= log.end
@@ -55,7 +54,8 @@ def with_expired(
     syncs: Mapping[TopicPartition, SyncHistory],
 ) -> list[Difference]:
     """`differences`, where surplus records count as expired on the source if the flow wrote them from offsets that the
-    source no longer holds. After a restart they stand behind records that it still holds."""
+    source no longer holds. After a restart they come after records that it still holds.
+    """
 
     def expired(each: Difference) -> bool:
         history, start = syncs.get(each.partition, SyncHistory()), sides[each.partition].source.start
@@ -71,8 +71,9 @@ def with_late(
     syncs: Mapping[TopicPartition, SyncHistory],
 ) -> list[Difference]:
     """`differences`, where records that the flow has not read yet are late, and have not expired on a target whose log
-    is empty. Behind the newest offset sync, each record has taken one offset on both sides; without any, the flow has
-    replicated nothing. `syncs` lack the partitions of a flow that writes none."""
+    is empty. After the newest offset sync, each record takes one offset on both sides; without a sync, the flow has
+    replicated nothing. `syncs` lacks the partitions of a flow that writes none.
+    """
     found: list[Difference] = []
     for each in differences:
         history, target = syncs.get(each.partition), sides[each.partition].target
@@ -93,7 +94,7 @@ def by_newest(differences: Sequence[Difference], sides: Mapping[TopicPartition, 
     """`differences`, where the newest record of each key decides what the target of a compacted topic still owes.
 
     If all of them agree, the target has removed what it lacks at the end, such as old tombstones. Otherwise records
-    that are still due explain their keys.
+    that are still due explain the differences in their keys.
     """
     newest: dict[TopicPartition, list[Difference]] = {}
     for each in differences:
@@ -114,7 +115,7 @@ def by_newest(differences: Sequence[Difference], sides: Mapping[TopicPartition, 
 
 
 def _is_due(key: Difference, tail: Difference) -> bool:
-    """Whether the records that are due explain the key. Of a foreign key, the source holds no record."""
+    """Whether the records that are due explain the key. The source holds no record of a foreign key."""
     return key.kind != "newest-foreign" and key.first >= tail.first
 
 
@@ -123,8 +124,9 @@ def _is_outdated(difference: Difference) -> bool:
 
 
 def times_sent_again(history: SyncHistory) -> int:
-    """How often the flow went back to an offset that it had replicated, as a restarted task does: the target then
-    advances further than the source."""
+    """How often the flow went back to an offset that it had already replicated, as a restarted task does: the target
+    then advances further than the source.
+    """
     return sum(
         after.upstream - before.upstream < after.downstream - before.downstream
         for before, after in itertools.pairwise(history.syncs)

@@ -1,4 +1,4 @@
-"""Reads the checkpoints of a flow: at first all of them, and later what was written since."""
+"""Reads the checkpoints of a flow: first all of them, later only those written since."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,8 +10,9 @@ from spark.flows import OpenFlow
 
 @dataclass(frozen=True)
 class CheckpointsRead:
-    """What was `found`. `topic_id` and `ends` are of the topic of the checkpoints itself: the ends are the offsets up
-    to which it was read."""
+    """What was `found`. `topic_id` and `ends` are those of the checkpoints topic itself: the ends are the offsets up to
+    which it was read.
+    """
 
     found: CheckpointsFound = field(default_factory=CheckpointsFound)
     topic_id: str = ""
@@ -21,7 +22,7 @@ class CheckpointsRead:
 def read_checkpoints(flow: OpenFlow, before: CheckpointsRead | None = None) -> CheckpointsRead:
     """The newest checkpoints by group and remote partition; none if their topic does not exist.
 
-    `before` is what an earlier reading of this flow has found. If the topic was made anew since, all of it is read.
+    `before` is what an earlier reading of this flow found. If the topic has been recreated since, all of it is read.
     """
     name = flow.parameters.checkpoints.topic
     topic = flow.target.describe([name]).get(name)

@@ -1,4 +1,6 @@
-"""The comparison record by record of the partitions that differ in the first pass, once what is due has arrived."""
+"""The record-by-record comparison of the partitions that differ in the first pass, once the records that are due have
+arrived.
+"""
 
 import time
 from collections.abc import Collection, Mapping
@@ -27,8 +29,8 @@ from spark.waiting import wait_until
 class Comparison(NamedTuple):
     """The differences between both sides of some partitions, and both logs of each partition.
 
-    `reached` has an offset of the source, the offset of the target behind the records before it, and how many these
-    are; nothing for a partition without such records. `kinds` are the numbers of differing records as they were found.
+    `reached` has an offset of the source, the target offset at which the records before it end, and their number;
+    nothing for a partition without such records. `kinds` are the numbers of differing records as they were found.
     """
 
     differences: list[Difference]
@@ -43,9 +45,8 @@ def compared(
     catch_up_seconds: float,
     syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({}),
 ) -> Comparison:
-    """The comparison of the partitions that disagree, with both logs of them afterwards.
-
-    The syncs were read before, so a log on the target that ends before the newest of them was made anew.
+    """The comparison of the partitions that disagree, with both their logs afterwards. The syncs were read before, so a
+    target log that ends before the newest of them was recreated.
     """
     if not first_pass.disagreeing:
         return Comparison([], {})
@@ -75,13 +76,13 @@ def _after_waiting(
     catch_up_seconds: float,
     syncs: Mapping[TopicPartition, SyncHistory],
 ) -> Comparison:
-    """The comparison once the records that are still due have had their time to arrive."""
+    """The comparison, once the records that are still due have had time to arrive."""
     partitions = first_pass.disagreeing
     starts = known_starts(flow.parameters, partitions, syncs)
     if flow.parameters.start_from == "earliest":
         unread_there = _wait_for_the_missing(flow, _owed_by_count(first_pass), catch_up_seconds)
         return _differing(flow, first_pass, starts, unread_there, catch_up_seconds)
-    # How many records are due after the start cannot be counted; a first comparison shows it.
+    # The number of records due after the start cannot be computed; a first comparison shows it.
     found = _differing(flow, first_pass, starts, {}, catch_up_seconds)
     owed = owed_ends(found.differences, found.sides)
     if not owed:
@@ -135,7 +136,8 @@ def _differing(
     found = [
         Difference(
             TopicPartition(row.topic, row.partition),
-            # A filter may have dropped the newest record of the key, which is all that the source would still hold.
+            # A filter may have dropped the newest record of the key, which may be the only one that the source still
+            # holds.
             "newest-unproven" if flow.parameters.drops and row.kind == "newest-foreign" else row.kind,
             row.records,
             row.first,
@@ -221,7 +223,7 @@ def _wait_for_the_missing(
         now = logs_on_target(flow, list(owed))
         if now != before:
             before, moved = now, time.monotonic()
-        # With a guard the target has records of its own, which may be why its log is long enough.
+        # With a guard the target has records of its own, which may make its log look long enough.
         still = flow.parameters.guard is None or time.monotonic() - moved >= STILL_SECONDS
         return still and not unread(now, written) and all(now[each].end >= end for each, end in owed.items())
 

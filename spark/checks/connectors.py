@@ -1,9 +1,9 @@
 """connectors-run: the flow's own connectors and their tasks run.
 
-Records and heartbeats cannot show this. While nothing is owed, a stopped flow looks like one that has caught up, and
-heartbeats cross by any flow of the same direction. So this check asks Kubernetes what Connect reports. The operator
-asks Connect when it reconciles, every two minutes by default, so a status may be that old. A connector that is
-starting has as long as records have to catch up.
+Records and heartbeats cannot show this. While no records are due, a stopped flow looks like one that has caught up, and
+heartbeats cross through any flow in the same direction. So this check asks Kubernetes what Connect reports. The
+operator asks Connect when it reconciles, every two minutes by default, so a status may be that old. A starting
+connector gets as much time as records have to catch up.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,14 +22,16 @@ from spark.waiting import wait_until
 #: What a failover meets if a connector of this role does not run.
 _MEANS: Mapping[ConnectorRole, str] = {
     "source": "records that are produced now do not reach the target",
-    "checkpoint": "offsets that groups commit now are not translated, so after a failover they read again or from "
-    "where their clients start without an offset",
-    "heartbeat": "nothing shows whether the way from the source is open while no records are produced",
+    "checkpoint": (
+        "offsets that groups commit now are not translated, so after a failover they read records again or start "
+        "where their clients start without an offset"
+    ),
+    "heartbeat": "while no records are produced, nothing shows whether records from the source would cross",
 }
 _NOT_REPORTED = "connector-not-reported"
 _WITHOUT_TASK = "connector-without-task"
 _UNKNOWN = (_NOT_REPORTED, "connectors-not-visible")
-#: What a connector that is starting looks like for a while.
+#: What a starting connector looks like for a while.
 _PASSING = frozenset({_NOT_REPORTED, _WITHOUT_TASK})
 
 
@@ -44,7 +46,7 @@ class Object:
 def judge_when_reported(
     flow: str, namespace: str, read: Callable[[], Mapping[ConnectorParameters, Object]], deadline_seconds: float
 ) -> CheckOutcome:
-    """The outcome once no connector looks as if it were starting, or at the deadline."""
+    """The outcome, once no connector seems to be starting, or at the deadline."""
     outcomes: list[CheckOutcome] = []
 
     def reported() -> bool:
@@ -79,7 +81,7 @@ def _findings(connector: ConnectorParameters, at: Object, namespace: str) -> lis
     if at.live is None:
         return [fail("connector-missing", f"{where} does not exist: {_MEANS[connector.role]}")]
     if not is_observed(at.live):
-        what = f"{where}: the operator has not reported since the resource was changed, so its status is about earlier"
+        what = f"{where}: the operator has not reported since the resource was changed, so its status is outdated"
         return [error(_NOT_REPORTED, what)]
     status = _status(connector, at)
     if status is None:
@@ -94,7 +96,7 @@ def _findings(connector: ConnectorParameters, at: Object, namespace: str) -> lis
 
 
 def _announced(connector: ConnectorParameters, live: Mapping[str, Any]) -> str:
-    """Who stopped or paused the connector, when and until when, if that was announced."""
+    """Who stopped or paused the connector, when and until when, if it was announced."""
     state = temporary_states(live).get(connector.connector)
     return state.text(datetime.now(UTC)) if state is not None else ""
 
@@ -114,7 +116,7 @@ def _not_running(
     if tasks:
         return []
     if connector.role == "checkpoint":
-        return [note("checkpoints-without-task", f"{where} has no task, because it selects no group that has offsets")]
+        return [note("checkpoints-without-task", f"{where} has no task, because no group that it selects has offsets")]
     return [
         fail(
             _WITHOUT_TASK,

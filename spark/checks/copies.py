@@ -1,7 +1,5 @@
-"""How many records the target holds between offset syncs.
-
-Offset syncs compare offsets. To them, a transaction marker, as exactly-once delivery writes it, looks like a record,
-and hides that one is missing. Only counting the records shows it.
+"""How many records the target holds between offset syncs. Offset syncs compare offsets. In them, a transaction marker,
+which exactly-once delivery writes, looks like a record, and hides a missing one. Only counting the records shows it.
 """
 
 from collections.abc import Mapping
@@ -19,7 +17,7 @@ from spark.local_frames import frame_of
 
 @dataclass(frozen=True)
 class Copies:
-    """Records of the target: from that of the sync `first` on up to that of the `newest`, and from there on."""
+    """Records of the target: from that of the sync `first` up to that of the `newest`, and those from there on."""
 
     first: Sync
     newest: Sync
@@ -32,7 +30,8 @@ def count_copies(
 ) -> dict[TopicPartition, Copies | None]:
     """By source partition; `logs` are the target's, by source partition, too.
 
-    A partition of which the target no longer holds the record of any sync is left out. None: it removed some meanwhile.
+    Partitions in which the target no longer holds the record of any sync are left out. None if it removed some
+    meanwhile.
     """
     found = {each: syncs[each].stretch(log.start) for each, log in logs.items() if each in syncs}
     stretches = {each: stretch for each, stretch in found.items() if stretch}

@@ -1,8 +1,7 @@
-"""When an earlier comparison of a partition still counts, and what the next one may go on from. Pure.
-
-What both sides held up to two positions was equal. Kafka changes a log at its two ends only, unless it compacts it. So
-it is enough to compare what follows, as long as both logs still reach from before these positions to behind them. The
-newest proven records are compared again, which shows a log that was cut at its end and written anew.
+"""When an earlier comparison of a partition still counts, and where the next one may continue. Pure. Up to two
+positions, both sides were equal. Kafka changes a log only at its two ends, unless it compacts the log. So it is enough
+to compare what follows, as long as both logs still reach from before these positions to after them. The newest proven
+records are compared again, which shows if a log was truncated at its end and rewritten.
 """
 
 from collections.abc import Collection, Mapping
@@ -14,9 +13,9 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.sums import Sums
 
 REMADE = "the topic was deleted and created again"
-#: So many proven records are compared again.
+#: This many proven records are compared again.
 OVERLAP = 100
-#: Kinds of differences (see `pairing.differences`) that do not change any more, whatever either side removes.
+#: Kinds of differences (see `pairing.differences`) that no longer change, whatever either side removes.
 _SETTLED = frozenset({"missing-head", "extra-head"})
 _DUPLICATED = "duplicated"
 
@@ -32,7 +31,7 @@ class TopicNow:
 
 @dataclass(frozen=True)
 class Earlier:
-    """What earlier validations have proven of a flow; `why_not` says why nothing of it counts, if that is so."""
+    """What earlier validations have proven about a flow; `why_not` says why none of it counts, if so."""
 
     evidence: Evidence | None = None
     why_not: str = ""
@@ -41,7 +40,7 @@ class Earlier:
     def usable(
         self, source_logs: Mapping[TopicPartition, OffsetRange], target_logs: Mapping[TopicPartition, OffsetRange]
     ) -> tuple[dict[TopicPartition, Proven], dict[TopicPartition, str]]:
-        """The partitions of which only what follows must be compared, and why the others need more."""
+        """The partitions in which only what follows must be compared, and why the others need more."""
         proven: dict[TopicPartition, Proven] = {}
         why: dict[TopicPartition, str] = {}
         if self.evidence is None or self.why_not:
@@ -51,7 +50,7 @@ class Earlier:
             reason = why_not_topic(before, self.now.get(each.topic))
             found = before.partitions.get(each.partition) if before is not None else None
             if not reason:
-                reason = "nothing was proven of it" if found is None else why_not(found, source, target_logs[each])
+                reason = "nothing was proven about it" if found is None else why_not(found, source, target_logs[each])
             if found is None or reason:
                 why[each] = reason
             else:
@@ -63,9 +62,9 @@ NOTHING_EARLIER = Earlier()
 
 
 def why_not_flow(flow: FlowParameters, evidence: Evidence) -> str:
-    """Why no partition of the flow can go on from the evidence; empty if some may."""
+    """Why no partition of the flow can continue from the evidence; empty if some may."""
     if evidence.digest != flow.digest:
-        return "another model was deployed then"
+        return "another model was deployed at the time"
     return why_never(flow)
 
 
@@ -82,7 +81,7 @@ def why_never(flow: FlowParameters) -> str:
 
 def why_not_topic(before: ProvenTopic | None, now: TopicNow | None) -> str:
     if before is None:
-        return "nothing was proven of it"
+        return "nothing was proven about it"
     if now is None:
         return "Kafka's ids or the configuration of the topic are not known"
     if (before.source_id, before.target_id) != (now.source_id, now.target_id):
@@ -91,7 +90,7 @@ def why_not_topic(before: ProvenTopic | None, now: TopicNow | None) -> str:
 
 
 def why_not(proven: Proven, source: OffsetRange, target: OffsetRange) -> str:
-    """Why what was proven of a partition does not count for these logs; empty if it does."""
+    """Why what was proven about a partition does not count for these logs; empty if it does."""
     sides = ((source, proven.source_start, proven.source), (target, proven.target_start, proven.target))
     for log, start, position in sides:
         if log.end < position:
@@ -114,8 +113,9 @@ def by_sums(
     *,
     compacted: bool,
 ) -> Proven | None:
-    """What is proven of a partition whose sums are equal in the ranges that were `read` of source and target. These
-    begin where `before` ends, or else with the `logs`. None if there is nothing to go on from."""
+    """What is proven about a partition whose sums are equal in the ranges that were `read` on source and target. These
+    begin where `before` ends, or else with the `logs`. None if there is nothing to continue from.
+    """
     (source, target), (here, there) = read, sums
     if before is None:
         before = Proven(logs[0].start, source.start, logs[1].start, target.start, 0, now, compacted)
@@ -136,23 +136,22 @@ def by_records(
     *,
     compacted: bool,
 ) -> Proven | None:
-    """What is proven of a partition that was compared record by record, and passed.
-
-    `position` has an offset of the source, the offset of the target behind the records before it, and their number.
-    `differences` are the numbers of records by kind. None if one of these kinds may mean something else later.
+    """What is proven about a partition that was compared record by record, and passed. `position` has an offset of the
+    source, the target offset at which the records before it end, and their number. `differences` are the numbers of
+    records by kind. None if one of these kinds may mean something else later.
     """
     source, target, records = position
     duplicates = differences.get(_DUPLICATED, 0)
     if not compacted and differences.keys() - _SETTLED - {_DUPLICATED}:
         return None
-    # If as many were copies as records, only a restart that the offset syncs still show would explain them.
+    # If there are as many copies as records, only a restart that the offset syncs still show would explain them.
     if 2 * duplicates >= logs[1].size:
         return None
     return Proven(logs[0].start, source, logs[1].start, target, records, now, compacted or duplicates > 0)
 
 
 def topics_proven(partitions: Mapping[TopicPartition, Proven], now: Mapping[str, TopicNow]) -> dict[str, ProvenTopic]:
-    """The proven partitions by topic; without the topics of which no id is known."""
+    """The proven partitions by topic, without topics whose id is not known."""
     found: dict[str, dict[int, Proven]] = {}
     for each, proven in partitions.items():
         found.setdefault(each.topic, {})[each.partition] = proven
@@ -164,5 +163,7 @@ def topics_proven(partitions: Mapping[TopicPartition, Proven], now: Mapping[str,
 
 
 def still_hold(proven: Collection[tuple[Proven, OffsetRange]]) -> bool:
-    """Whether any of these source logs surely holds a record that was compared earlier: compaction may remove all."""
+    """Whether any of these source logs certainly holds a record that was compared earlier: compaction may remove
+    all.
+    """
     return any(log.start == each.source_start and not each.unmoved for each, log in proven)

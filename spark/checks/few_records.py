@@ -1,7 +1,6 @@
-"""Counts and sums of few records, read by one consumer of each cluster and added up in Python.
-
-Spark would do the same, but takes seconds to start, and more for its first query. The digests are not Spark's: they are
-compared with each other only.
+"""Counts and sums of few records, read by one consumer per cluster and added up in Python. Spark would do the same, but
+takes seconds to start, and more for its first query. The digests differ from Spark's: they are compared only with each
+other.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,15 +18,16 @@ from spark.transforms import LOW_HALF, PLACED_MODULUS
 
 Ranges = Mapping[TopicPartition, OffsetRange]
 BySide = dict[str, dict[TopicPartition, Sums]]
-#: Of both sides. To read and add them up takes two thirds of the time in which Spark starts and plans its first query.
+#: Of both sides. Reading and adding them up takes two thirds of the time in which Spark starts and plans its first
+#: query.
 AT_MOST_RECORDS = 500_000
-#: Of keys, values and headers of a side: they cross from the JVM to Python as text.
+#: Keys, values and headers of one side, which pass from the JVM to Python as text.
 AT_MOST_BYTES = 64 * 1024 * 1024
 _NOT_UTF_8 = "\N{REPLACEMENT CHARACTER}"
 
 
 class LeftToSparkError(Exception):
-    """The records are too large, or Java and Python may read the name of a header differently."""
+    """The records are too large, or Java and Python may read a header's name differently."""
 
 
 def are_few(flow: FlowParameters, *sides: Ranges) -> bool:
@@ -36,7 +36,7 @@ def are_few(flow: FlowParameters, *sides: Ranges) -> bool:
 
 
 def sums_of_few(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
-    """The sums of both sides by source partition, as `target` is; raises LeftToSparkError."""
+    """The sums of both sides by source partition, like `target`; raises LeftToSparkError."""
     named = {flow.policy.remote_partition(each): each for each in target}
     remote = {there: target[here] for there, here in named.items()}
 
@@ -76,7 +76,7 @@ def _bytes(record: KafkaRecord) -> int:
 
 
 class _Adding:
-    """The sums of one side of a partition while its records are read, as `transforms.partition_sums` defines them."""
+    """Adds up one side of a partition while its records are read, as `transforms.partition_sums` defines the sums."""
 
     def __init__(self) -> None:
         self.counts = {COMPARED: 0, ASIDE: 0, LOOPED: 0}

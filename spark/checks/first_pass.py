@@ -6,9 +6,9 @@ While a flow is running, the two sides are never equal at the same moment. So th
    have ended, because until then no read_committed consumer can read their records, nor any record after them.
 2. The target's end, after waiting for those records.
 3. The source's second end. The source is read up to there, but to no more offsets than the target's log has: then both
-   sides are equal although producers write, and nothing has to be compared record by record.
+   sides are equal even while producers write, and nothing has to be compared record by record.
 
-Source records after the first end may still be on their way: that they are missing is not judged.
+Source records after the first end may still be on their way, so they are not judged as missing.
 """
 
 import time
@@ -30,8 +30,8 @@ from spark.flows import OpenFlow
 from spark.guards import SOURCE, TARGET
 from spark.waiting import wait_until
 
-_CHANGED = "topics were made anew or configured meanwhile"
-_DIFFERS = "what follows what was proven differs"
+_CHANGED = "topics were recreated or reconfigured meanwhile"
+_DIFFERS = "records after the proven ones differ"
 _NOTHING_LEFT = "the source may hold nothing of what was proven, and nothing else"
 #: If nothing moves on the target for this long, it counts as caught up until the digests show otherwise.
 STILL_SECONDS = 3
@@ -41,8 +41,8 @@ STILL_SECONDS = 3
 class FirstPass:
     """Logs and sums of both sides, by source partition, for the partitions that exist on the target.
 
-    `source_logs` end at the source's first end. `source_read` are the offsets whose records `source` sums up, where
-    they are more. `unread` are offsets after the end of a source log that could not be read because of an open
+    `source_logs` end at the source's first end. `source_read` has the offsets whose records `source` sums up, where
+    these are more. `unread` are offsets after the end of a source log that could not be read because of an open
     transaction.
     """
 
@@ -58,7 +58,7 @@ class FirstPass:
 
     @property
     def disagreeing(self) -> list[TopicPartition]:
-        """The partitions that a comparison record by record must judge: they differ, or may be in another order."""
+        """The partitions that a record-by-record comparison must judge: they differ, or may be in another order."""
         return [
             each
             for each in self.source_logs
@@ -78,7 +78,7 @@ class FirstPass:
         return found
 
     def dense(self, partition: TopicPartition) -> bool:
-        """Whether the source holds a record at each of its offsets: no transactions, nothing compacted."""
+        """Whether the source holds a record at each of its offsets: no transactions and no compaction."""
         log = self.source_read.get(partition, self.source_logs[partition])
         before = self.proven.get(partition)
         dense = self.source[partition].records + self.source[partition].aside == log.size
@@ -107,7 +107,9 @@ def read_first_pass(
     earlier: Earlier = NOTHING_EARLIER,
 ) -> FirstPass:
     """Wait for the source's open transactions to end and for the target to stop moving, then read both sides of every
-    replicated partition once: all of it, or what follows what `earlier` has proven. If that differs, all of it."""
+    replicated partition once: all of it, or what follows the part that `earlier` has proven. If that differs, read all
+    of it.
+    """
     partitions = flow.replicated_partitions()
     at_source = settled(flow, flow.source, partitions, catch_up_seconds)
     source_logs = at_source.logs
@@ -145,7 +147,7 @@ def read_first_pass(
 
 @dataclass(frozen=True)
 class _Read:
-    """The offsets that were read of the source, and the sums of both sides, by source partition."""
+    """The offsets that were read on the source, and the sums of both sides, by source partition."""
 
     read: Mapping[TopicPartition, OffsetRange]
     source: Mapping[TopicPartition, Sums]
@@ -184,7 +186,7 @@ def _read_further(
 ) -> dict[TopicPartition, OffsetRange]:
     """The source logs of partitions whose target is longer, with as many offsets as it has, if the source has them.
 
-    The length of a target says nothing in a guarded flow, which has records of its own there, and in an exactly-once
+    The length of a target means nothing in a guarded flow, which has records of its own there, or in an exactly-once
     flow, which has markers there.
     """
     longer = [each for each, log in source_logs.items() if target_logs[each].size > log.size]
@@ -206,8 +208,9 @@ def wait_while_moving(
     deadline_seconds: float,
     proven: Mapping[TopicPartition, Proven] = MappingProxyType({}),
 ) -> None:
-    """Return when every partition may be complete by its offsets, or when the target has stopped moving. Of those that
-    are `proven`, what follows counts."""
+    """Return when every partition may be complete by its offsets, or when the target has stopped moving. In `proven`
+    partitions, only what follows counts.
+    """
     moved = time.monotonic()
     before: Mapping[TopicPartition, OffsetRange] = {}
 

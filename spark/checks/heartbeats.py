@@ -31,7 +31,7 @@ _LATENCIES = {"latencyP50Ms": 0.5, "latencyP99Ms": 0.99, "latencyMaxMs": 1.0}
 
 _WORKERS_ONLY = note(
     "heartbeats-of-workers",
-    "heartbeats are produced to the target itself: they show that the workers run, not that records come from the "
+    "heartbeats are produced to the target itself: they show that the workers run, not that records arrive from the "
     "source",
 )
 
@@ -155,7 +155,7 @@ def shared_with(flow: FlowParameters, flows: Iterable[FlowParameters]) -> list[F
         return []
     what = (
         f"{', '.join(others)} {'have' if len(others) > 1 else 'has'} the same source and target, and so the same "
-        "heartbeats. They show that the way is open; only `connectors-run` shows that the connectors of "
+        "heartbeats. They show that records can cross; only `connectors-run` shows that the connectors of "
         f"{flow.name} run"
     )
     return [note("heartbeats-shared", what, len(others))]
@@ -254,7 +254,7 @@ def _age_findings(age_ms: int, parameters: HeartbeatParameters, *, arriving: boo
         connectors = "heartbeat or the source" if parameters.produced_to == "source" else "heartbeat"
         why = f"the {connectors} connector does not run, or runs and cannot log in to a cluster"
         if arriving:
-            why = "heartbeats do arrive, so the flow lags far behind, or the clocks of the job and the workers differ"
+            why = "heartbeats do arrive, so the flow is far behind, or the clocks of the job and the workers differ"
         return [
             fail(
                 "heartbeat-stale",

@@ -1,4 +1,4 @@
-"""Where each group goes on on the target, from what the checks have proven already: nothing more is read. Pure."""
+"""Where each group continues on the target, from what the checks have already proven: nothing more is read. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,16 +12,15 @@ from spark.checks.first_pass import FirstPass
 
 
 def kept_positions(digest: str, time: str, checks: Sequence[CheckOutcome]) -> KeptPositions | None:
-    """What is kept of these outcomes; None if `parity` or `offsets-translate` did not run, or parity did not pass.
-
-    Without parity, nobody knows that the target holds the records in the same order.
+    """The positions to keep from these outcomes; None if `parity` or `offsets-translate` did not run, or parity did not
+    pass. Without parity, it is not known that the target holds the records in the same order.
     """
     found = {each.name: each for each in checks}
     parity, offsets = found.get(CheckName.PARITY), found.get(CheckName.OFFSETS)
     if offsets is None or parity is None or parity.verdict is not Verdict.PASS or parity.accepted:
         return None
     if not parity.spans:
-        # Such as when the ids of the topics cannot be asked: that is no reason to give up what is known.
+        # For example, the topics' ids cannot be read: that is no reason to discard what is known.
         return None
     positions = {}
     for each in offsets.translated:
@@ -45,7 +44,7 @@ def spans(
     kinds: Mapping[TopicPartition, Mapping[str, int]],
     topics: Mapping[str, TopicNow],
 ) -> dict[str, SpannedTopic]:
-    """The spans of the partitions that this comparison has found equal, as far as the topics' ids are known."""
+    """The spans of the partitions that this comparison found equal, as far as the topics' ids are known."""
     if why_never(flow):
         return {}
     differ, found = set(first_pass.disagreeing), dict[str, dict[int, Span]]()
@@ -65,7 +64,7 @@ def spans(
 
 
 def _equal(first_pass: FirstPass, partition: TopicPartition) -> Span:
-    """The span of a partition whose sums are equal, now and in what earlier validations have proven of it."""
+    """The span of a partition whose sums are equal, now and in what earlier validations have proven about it."""
     before = first_pass.proven.get(partition)
     target = first_pass.target_logs[partition]
     source = first_pass.source_read.get(partition, first_pass.source_logs[partition])

@@ -29,14 +29,14 @@ def is_unknown(found: Landing | None, on_source: Collection[Record]) -> bool:
 
 
 def landing_past(downstream: int, records: Sequence[Record], aborted: Collection[str]) -> Landing | None:
-    """The landing on a record that the source committed: what it aborted, no consumer of the source has read."""
+    """The landing on a record that the source committed: no consumer of the source has read what it aborted."""
     return landing(downstream, [each for each in records if each.digest not in aborted])
 
 
 def proof_at(position: Position, around: Around) -> Proof:
     """The proof of a position. In a compacted topic, a record that only the source still holds is not skipped.
 
-    If the cleaner has removed the record at the translated offset, the one in front of it shows where the group stands.
+    If the cleaner has removed the record at the translated offset, the one before it shows where the group is.
     """
     assert position.checkpoint is not None
     downstream = position.checkpoint.downstream
@@ -50,8 +50,8 @@ def proof_at(position: Position, around: Around) -> Proof:
     )
     if before is None or is_unknown(Landing(before, after=True), around.candidates.records):
         what = (
-            f"{position}: the target has removed the records around offset {downstream}, because it is compacted, so "
-            "they do not show where the group stands"
+            f"{position}: the target is compacted and has removed the records around offset {downstream}, so they do "
+            "not show where the group is"
         )
         return Proof(error("source-record-not-found", what))
     return _prove(position, around, Landing(before, after=True))

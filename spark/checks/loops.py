@@ -1,8 +1,7 @@
-"""records-loop: whether records go round a ring of flows forever.
-
-A ring alone is not a loop, because one of its flows may be stopped. Growth is not a loop, because producers write.
-Copies are not a loop, because a restarted worker sends some records again. It is a loop if, while the job watches,
-records arrive on both sides and most of them are copies of older records of the same side, whoever else writes.
+"""records-loop: whether records circulate in a ring of flows forever. A ring alone is not a loop, because one of its
+flows may be stopped. Growth is not a loop, because producers write. Copies are not a loop, because a restarted worker
+sends some records again. It is a loop if, while the job watches, records arrive on both sides and most of them are
+copies of older records of the same side, whoever else writes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +39,7 @@ class Arrivals(NamedTuple):
 
 @dataclass(frozen=True)
 class Loop:
-    """A topic whose records go round a ring, as seen from one flow of the ring."""
+    """A topic whose records circulate in a ring, as seen from one flow of the ring."""
 
     topic: str
     ring: Ring
@@ -110,9 +109,7 @@ def loop_findings(loops: Sequence[Loop], source: str, target: str) -> list[Findi
             f"{loop.topic}: records loop through {loop.ring} forever. {source} holds {_held(loop.source)}, {target} "
             f"{_held(loop.target)}; of {numbered(loop.source.new + loop.target.new, 'record[|s]')} that arrived "
             f"while the job watched, {numbered(returned, '[is a copy|are copies] of [an older one|older ones]')}. "
-            "The identity "
-            "policy does not stop cycles, and no guard on the way "
-            "does",
+            "The identity policy does not stop cycles, and neither does a guard on the way",
             returned,
         )
         for loop in loops

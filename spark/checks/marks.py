@@ -39,7 +39,7 @@ _MEANINGS: Mapping[str, Meaning] = {
 
 
 def read_marks(flow: OpenFlow, first_pass: FirstPass) -> list[Difference]:
-    """The records with a mark in partitions in which not all of them came by the other direction."""
+    """The records with a mark, in partitions where not all of them came from the other direction."""
     partitions = first_pass.with_other_marks
     if flow.parameters.guard is None or not partitions:
         return []

@@ -13,7 +13,7 @@ BEFORE_START, NOT_BEGUN, UNPROVEN = "before-start", "not-begun", "unproven"
 REORDERED = "reordered"
 
 
-#: So many restarts within what the topic of offset syncs holds are nothing unusual.
+#: This many restarts within what the offset-syncs topic holds are normal.
 RESTARTS = 2
 
 
@@ -44,10 +44,10 @@ class Sides:
     A log may have offsets without a record: transaction markers, aborted records, records removed by compaction.
     `source_unread` and `target_unread` are offsets that could not be read because of open transactions. With
     `exactly_once`, the flow sends nothing twice. `written_end` is an end offset that the target's log has had: the
-    offset after that of the newest offset sync; 0 without one. `source_anew`: the source's log is not the one of which
-    records were replicated. `replaced`: as many records are surplus on the target as it lacks, and in the same place.
-    `sent_again`: how often the flow began again at an earlier offset. `guarded`: the records of the target that are
-    compared carry the flow's mark.
+    offset after that of the newest offset sync; 0 without one. `source_anew`: the source's log is not the one from
+    which records were replicated. `replaced`: as many records are surplus on the target as it lacks, and in the same
+    place. `sent_again`: how often the flow began again at an earlier offset. `guarded`: the records of the target that
+    are compared carry the flow's mark.
     """
 
     source: OffsetRange
@@ -69,7 +69,8 @@ class Sides:
     @property
     def restarted(self) -> bool:
         """Whether a restart explains duplicates, however many. A second connector that writes the flow's offset syncs
-        begins again and again."""
+        seems to begin again constantly.
+        """
         return 0 < self.sent_again <= RESTARTS
 
     @property
@@ -84,7 +85,7 @@ class Sides:
         return self.target.end < self.written_end
 
 
-#: What a difference means if the source topic was made anew.
+#: What a difference means if the source topic was recreated.
 _OF_ANOTHER_SOURCE: Mapping[words.Meaning, words.Meaning] = {
     **dict.fromkeys((words.MISSING, words.DIFFERENT, words.NEWEST_MISSING), words.NOT_OF_NEW_SOURCE),
     **dict.fromkeys(
@@ -155,7 +156,7 @@ def _of_newest(difference: Difference, sides: Sides) -> words.Meaning:
 
 
 def meaning(difference: Difference, sides: Sides) -> words.Meaning:
-    """What a difference means, given what both logs still hold, and what explains it."""
+    """What a difference means, given what both logs still hold and what may explain it."""
     found = _of_both_logs(difference, sides)
     if sides.source_anew:
         return _OF_ANOTHER_SOURCE.get(found, found)

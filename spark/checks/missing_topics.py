@@ -1,4 +1,4 @@
-"""Topics and partitions that the target lacks, or has without the flow."""
+"""Topics and partitions that the target lacks, or that did not come from the flow."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -57,9 +57,8 @@ def _too_long(topics: Sequence[str], flow: FlowParameters) -> list[Finding]:
 
 
 def left_out(flow: FlowParameters, on_source: Collection[str]) -> list[Finding]:
-    """An error for topics that the flow names, and that MirrorMaker leaves out because of their names.
-
-    A topic that did come from the target begins with the alias of a cluster.
+    """An error for topics that the flow names but MirrorMaker leaves out because of their names. A topic that really
+    came from the target begins with the alias of a cluster.
     """
     policy = flow.replication_policy
     aliases = {flow.target.alias, *upstream_hops(on_source, flow.separator)}
@@ -73,13 +72,16 @@ def left_out(flow: FlowParameters, on_source: Collection[str]) -> list[Finding]:
     if not named:
         return []
     what = (
-        f"{', '.join(named)}: MirrorMaker never replicates a topic with this name. Because {flow.target.alias} stands "
-        f"in it in front of a separator, it counts as a copy that came from {flow.target.alias}"
+        f"{', '.join(named)}: MirrorMaker never replicates a topic with this name. Because the name contains "
+        f"{flow.target.alias} before a separator, the topic counts as a copy that came from {flow.target.alias}"
     )
     return [error("topic-left-out", what, len(named))]
 
 
-_YOUNG = "Nothing there is older than {:g} s (refreshTopicsSeconds), which the source connector may take to discover it"
+_YOUNG = (
+    "Nothing there is older than {:g} s (refreshTopicsSeconds), the time that the source connector may take to "
+    "discover it"
+)
 
 
 def young_partitions(
@@ -99,7 +101,7 @@ def young_topics(missing: Collection[TopicPartition], young: Collection[TopicPar
 
 
 def absent_topics(where: str, named: Mapping[str, str], young: Collection[str], refresh: float) -> list[Finding]:
-    """The findings for topics without a remote topic on the cluster `where`; `named` is how to call each."""
+    """The findings for topics without a remote topic on the cluster `where`; `named` is how to name each."""
     found = []
     old = [name for topic, name in sorted(named.items()) if topic not in young]
     new = [name for topic, name in sorted(named.items()) if topic in young]

@@ -1,7 +1,6 @@
 """How far the flow's source connectors have come by their own account: stored offsets, and the newest offset sync.
-
-These are numbers beside the connectors' status, and no verdict: Connect stores offsets once a minute by default, and
-none for records that a transform drops. `parity` and `offsets-translate` judge what has arrived.
+These numbers supplement the connectors' status and do not affect the verdict: Connect stores offsets once a minute by
+default, and none for records that a transform drops. `parity` and `offsets-translate` judge what has arrived.
 """
 
 from collections.abc import Mapping
@@ -19,8 +18,9 @@ from spark.kafka_errors import ClusterError
 
 @dataclass(frozen=True)
 class Movement:
-    """`stored` is the offset of the last record that was replicated of each partition; None if the job could not look.
-    `ends` are the source's end offsets, read after it. `newest_sync_ms` is None without an offset sync."""
+    """`stored` is the offset of the last replicated record of each partition; None if the job could not look. `ends`
+    are the source's end offsets, read after it. `newest_sync_ms` is None without an offset sync.
+    """
 
     stored: Mapping[TopicPartition, int] | None
     ends: Mapping[TopicPartition, int]
@@ -28,7 +28,7 @@ class Movement:
 
     @property
     def behind(self) -> int:
-        """How many offsets at most the connectors have yet to read."""
+        """The most offsets that the connectors may still have to read."""
         return sum(max(0, self.ends[each] - at - 1) for each, at in (self.stored or {}).items())
 
     @property
@@ -37,7 +37,7 @@ class Movement:
 
 
 def read_movement(flow: OpenFlow, syncs: Mapping[TopicPartition, SyncHistory]) -> Movement:
-    """What the connectors have stored about the selected partitions."""
+    """What the connectors have stored for the selected partitions."""
     newest = max((each.written_ms for history in syncs.values() for each in history.syncs), default=None)
     try:
         stored = _stored(flow)
@@ -81,7 +81,7 @@ def with_movement(outcome: CheckOutcome, movement: Movement, now_seconds: float)
 
 
 def _past_end(movement: Movement) -> list[Finding]:
-    """A note: a task that reads on begins again where its consumer's `auto.offset.reset` says."""
+    """A note: a task that reads on starts again where its consumer's `auto.offset.reset` says."""
     if not movement.past_end:
         return []
     named = ", ".join(

@@ -1,7 +1,6 @@
-"""Proofs of translated offsets whose own record the source has removed: by the record that the group reads next.
-
-A group skips nothing if the target holds that record at the translated offset or behind it: the records that follow it
-on the source follow it on the target, which `parity` judges.
+"""Proofs of translated offsets whose own record the source has removed, by the record that the group reads next. A
+group skips nothing if the target holds that record at or after the translated offset: the records that follow it on the
+source follow it on the target, which `parity` judges.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ from spark.flows import OpenFlow
 
 @dataclass(frozen=True)
 class Expired:
-    """A position whose proof has expired on the source, and both logs. `guess` is where the landing's record stood."""
+    """A position whose proof has expired on the source, and both logs. `guess` is where the landing's record was."""
 
     position: Position
     proof: Proof
@@ -46,15 +45,14 @@ class Expired:
 
 
 def proof_by_next(expired: Expired, unread: Sequence[Record], on_target: Sequence[Record]) -> Proof:
-    """The proof by the first of the `unread` source records, which stand in `expired.unread`, or the given one.
-
-    `on_target` are records of the target near the place where that record should be.
+    """The proof by the first of the `unread` source records, which are in `expired.unread`, or the given one.
+    `on_target` has records of the target near the place where that record should be.
     """
     if not unread:
         nothing_left = expired.guess.exact and expired.unread.end == expired.source_log.end
         return _proven(expired, expired.target_log.end) if nothing_left else expired.proof
     first = min(unread)
-    # Of equal records, another one may be the one that the target holds there.
+    # If records are equal, the target may hold another one of them there.
     if sum(each.digest == first.digest for each in unread) > 1:
         return expired.proof
     places = [each.offset for each in on_target if each.digest == first.digest and each.offset >= expired.downstream]

@@ -11,8 +11,8 @@ Everything moves while it is read, so the order of reading decides what may be c
 5. Checkpoints before the source's commits. A consuming group has moved on since, so its checkpoint cannot look ahead of
    it. There are two exceptions: a group that was reset in between, and a group whose sync overtook its checkpoint.
 
-Therefore everything that could only be early is read again, all of it in this order, until it has disappeared or would
-have disappeared in a working flow.
+So everything that may only be early is read again, in this order, until it has disappeared or would have disappeared in
+a working flow.
 """
 
 import time
@@ -85,7 +85,8 @@ def check_offsets(flow: OpenFlow, first_syncs: SyncsRead, catch_up_seconds: floa
 def nothing_to_translate(flow: FlowParameters, groups: Collection[str], translated: Collection[str]) -> CheckOutcome:
     """The outcome if no selected group that the job sees has committed an offset on the flow's topics.
 
-    `translated` are selected groups that have checkpoints. If there are any, the connector sees what the job does not.
+    `translated` are selected groups that have checkpoints. If there are any, the connector sees groups that the job
+    does not.
     """
     counts = {"groups": len(groups), "committedOffsets": 0}
     summary = "no committed offset to translate"
@@ -113,7 +114,7 @@ def nothing_to_translate(flow: FlowParameters, groups: Collection[str], translat
 def _settled(
     flow: OpenFlow, groups: list[str], first_commits: Commits, first_syncs: SyncsRead, patience: Patience
 ) -> tuple[Look, list[Standing]]:
-    """The last look, and what is wrong in it. Whatever may be early is looked at twice at least."""
+    """The last look, and what is wrong in it. Whatever may be early is looked at at least twice."""
 
     def found_in(look: Look, at_first: Mapping[tuple[str, TopicPartition], Position]) -> list[Standing]:
         before, now = first_syncs.histories, look.syncs.histories
@@ -252,6 +253,6 @@ def _translated(position: Position, proof: Proof | None) -> Translated:
 
 
 def _unproven(findings: Sequence[Finding]) -> dict[str, int]:
-    """The number of committed offsets that could not be judged, by the code of the finding that says why."""
+    """The number of committed offsets that could not be judged, by the code of the finding that gives the reason."""
     codes = {each.code for each in findings if each.severity is Severity.ERROR} & ACCEPTABLE.keys()
     return not_judged(findings, codes - {"nothing-proven"})

@@ -1,7 +1,7 @@
 """Open transactions: a read_committed consumer cannot read the log from the first open transaction on.
 
 A killed producer leaves a transaction open until its timeout, or until another producer with its transactional id ends
-it. A comparison of committed records would see only what comes before, and find everything equal.
+it. A comparison of committed records would see only what comes before it, and find everything equal.
 """
 
 from collections.abc import Iterable, Mapping
@@ -68,14 +68,13 @@ def _message(topic: str, found: Mapping[int, OffsetRange], alias: str) -> str:
     )
     some = next(iter(found))
     return (
-        f"{topic} on {alias}: {numbered(_offsets(found), 'offset[|s]')} in "
-        f"{numbered(len(found), 'partition[|s]')} cannot be read ({where}), so records there were not checked. A "
-        "transaction was still open there when the time to catch up ended. Its producer "
-        "died, or keeps it open for long. Until it is committed or aborted, every read_committed consumer waits there, "
-        "and so does an exactly-once source connector. Remedy: find the producer with kafka-transactions.sh "
-        f"describe-producers --topic {topic} --partition {some}. End its transaction, wait for its "
-        f"transaction.timeout.ms, or abort it with kafka-transactions.sh abort --topic {topic} --partition {some} "
-        f"--start-offset {found[some].start}. Then validate again"
+        f"{topic} on {alias}: {numbered(_offsets(found), 'offset[|s]')} in {numbered(len(found), 'partition[|s]')} "
+        f"cannot be read ({where}), so records there were not checked. A transaction was still open there when the "
+        "time to catch up ended. Its producer died, or keeps it open for a long time. Until it is committed or "
+        "aborted, every read_committed consumer waits there, and so does an exactly-once source connector. Remedy: "
+        f"find the producer with kafka-transactions.sh describe-producers --topic {topic} --partition {some}. End its "
+        "transaction, wait for its transaction.timeout.ms, or abort it with kafka-transactions.sh abort --topic "
+        f"{topic} --partition {some} --start-offset {found[some].start}. Then validate again"
     )
 
 

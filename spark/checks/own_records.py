@@ -1,4 +1,4 @@
-"""What the records that MirrorMaker and Connect keep for themselves say about a flow. Pure.
+"""What MirrorMaker's and Connect's own records say about a flow. Pure.
 
 Records come in the order of each partition. A record of another format counts as undecodable, never as an offset.
 """
@@ -59,8 +59,9 @@ class CheckpointsFound:
 
 
 def latest_checkpoints(records: Iterable[KafkaRecord], before: CheckpointsFound | None = None) -> CheckpointsFound:
-    """The newest checkpoint by group and remote partition, even if it goes back. `before` are those of the records in
-    front of these."""
+    """The newest checkpoint by group and remote partition, even if it goes back. `before` has those of the preceding
+    records.
+    """
     known = before or CheckpointsFound()
     found, undecodable = dict(known.newest), known.undecodable
     for each in records:
@@ -95,11 +96,10 @@ def newest_stored(
 def sync_histories(
     records: Iterable[KafkaRecord], before: Mapping[TopicPartition, SyncHistory] | None = None
 ) -> dict[TopicPartition, SyncHistory]:
-    """The offset syncs of each source partition at which upstream minus downstream changes. `before` are those of the
-    records in front of these.
-
-    Of each stretch these are the first and the last sync. Between them every record was replicated one to one, so they
-    say the same as all of them. Beside the first sync, no more than the newest SEGMENTS are kept.
+    """The offset syncs of each source partition at which upstream minus downstream changes. `before` has those of the
+    preceding records. The result has the first and the last sync of each stretch. Between them every record was
+    replicated one to one, so they say as much as all syncs. Apart from the first sync, only the newest SEGMENTS are
+    kept.
     """
     kept = {partition: list(history.syncs) for partition, history in (before or {}).items()}
     for each in records:

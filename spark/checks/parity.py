@@ -7,8 +7,8 @@ With a guard, the check compares the source records that the guard lets through 
 mark, ignoring the mark. In a flow with the user's own transforms, records may differ by design, so they are only
 counted, unless the transforms change nothing but headers.
 
-The outcome counts the source records up to the judged end. Of the target it counts which of them it held at the last
-reading, and surplus records. The first pass counts records that are set aside.
+The outcome counts the source records up to the judged end. Of the target it counts those of them that it held at the
+last reading, and surplus records. The first pass counts records that are set aside.
 """
 
 import time
@@ -54,7 +54,7 @@ def check_parity(
     """Compare the partitions that differ in the first pass record by record, and judge.
 
     `syncs` show where a flow with `startFrom: latest` started. `loops` are topics that loop; `flow` and `first_pass` do
-    not contain them. `topics` are those of which the outcome says what was proven.
+    not contain them. `topics` are those for which the outcome says what was proven.
     """
     findings = loop_findings(loops, flow.parameters.source.alias, flow.parameters.target.alias)
     absent, absent_records = absent_from_target(flow)
@@ -177,7 +177,7 @@ def _headers_apart(changed: Sequence[str]) -> list[Finding]:
 
 
 def filtered(first_pass: FirstPass, source_alias: str, target_alias: str) -> list[Finding]:
-    """How many records the flow's filters drop, and an error for those that are on the target nevertheless."""
+    """How many records the flow's filters drop, and an error for those that are on the target anyway."""
     source, target = first_pass.total(SOURCE).filtered, first_pass.total(TARGET).filtered
     found = []
     if source:

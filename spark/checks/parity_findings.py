@@ -35,7 +35,7 @@ def lags(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides
 
 
 def target_records(source_records: int, differences: Iterable[Difference]) -> int:
-    """How many records the target holds of a partition with `source_records` and these differences."""
+    """How many records of a partition with `source_records` and these differences the target holds."""
     return source_records + sum(
         -each.records if each.kind.startswith("missing") or each.kind in UNREPLICATED | {"unmarked"} else each.records
         for each in differences
@@ -86,7 +86,7 @@ def parity_findings(
 
 
 def parity_samples(differences: Sequence[Difference]) -> tuple[Mapping[str, Scalar], ...]:
-    """Up to SAMPLES differing records, taken in turn from each difference, so that a large one does not hide others."""
+    """Up to SAMPLES differing records, taken from each difference in turn, so that a large one does not hide others."""
     turns: list[tuple[int, dict[str, Scalar], tuple[int, int, str]]] = [
         (turn, {"topic": each.partition.topic, "partition": each.partition.partition, "kind": each.kind}, sample)
         for each in differences

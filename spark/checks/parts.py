@@ -22,7 +22,7 @@ class Part:
         return topic in self.flow.part_selection(self.connector)
 
     def leaves_out(self, topic: str) -> bool:
-        """Whether the connector would replicate the topic but for its own exclusions."""
+        """Whether the connector would replicate the topic without its own exclusions."""
         return self.connector is not None and topic in Selection(self.connector.topics) and not self.selects(topic)
 
     def __str__(self) -> str:
@@ -33,7 +33,7 @@ class Part:
 
 
 def parts_of(flow: FlowParameters) -> list[Part]:
-    """The parts of a flow, or the one part of a split that the flow is; none for an undivided flow."""
+    """The parts of a flow, or the flow itself if it is part of a split; none for an undivided flow."""
     if flow.parts:
         return [Part(flow, each) for each in flow.parts]
     return [Part(flow)] if flow.shape == "split" else []

@@ -33,7 +33,7 @@ class Proofs:
     records_read: int
 
     def samples(self) -> tuple[Mapping[str, Scalar], ...]:
-        """Positions that are not proven first, then those that read most records again."""
+        """Unproven positions first, then those that read most records again."""
         order = sorted(self.by_position.items(), key=lambda each: (each[1].proven, -each[1].read_again))
         return tuple(_sample(position, proof) for position, proof in order[:SAMPLES])
 
@@ -107,7 +107,7 @@ def _aborted(
     expected: Mapping[Position, "_Expected"],
     on_source: Mapping[TopicPartition, Sequence[Record]],
 ) -> dict[TopicPartition, frozenset[str]]:
-    """The digests of records that the source aborted, near the landings that it does not hold as committed ones."""
+    """The digests of aborted source records near those landings that the source does not hold as committed records."""
     unknown = [each for each in positions if is_unknown(expected[each].found, on_source.get(each.partition, []))]
     ranges = [(each.partition, expected[each].range) for each in unknown]
     found: dict[TopicPartition, frozenset[str]] = {}
@@ -123,7 +123,7 @@ def _past_aborted(
     on_target: Mapping[TopicPartition, Sequence[Record]],
     aborted: Mapping[TopicPartition, frozenset[str]],
 ) -> dict[Position, Landing]:
-    """The landings on committed records, of the positions that landed on aborted ones."""
+    """The landings on committed records, for the positions that landed on aborted ones."""
     landings = {}
     for each in positions:
         found, gone = expected[each].found, aborted.get(each.partition, frozenset())

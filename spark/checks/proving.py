@@ -1,4 +1,4 @@
-"""What a comparison of both sides has proven, and how much of it rests on earlier ones. Pure."""
+"""What a comparison of both sides has proven, and how much of it relies on earlier ones. Pure."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ def proven_topics(
     now: Mapping[str, TopicNow],
     now_seconds: int,
 ) -> dict[str, ProvenTopic]:
-    """Where the next validation may go on if this one passes. `now_seconds` is the time since 1970."""
+    """Where the next validation may continue if this one passes. `now_seconds` is the time since 1970."""
     if why_never(flow):
         return {}
     differ, found = set(first_pass.disagreeing), {}
@@ -49,7 +49,7 @@ def proven_topics(
 
 
 def earlier_counts(first_pass: FirstPass) -> dict[str, int]:
-    """How many records of the source earlier validations have compared, and what both sides have removed since."""
+    """How many source records earlier validations have compared, and what both sides have removed since."""
     proven = first_pass.proven
     return {
         "provenPartitions": len(proven),
@@ -64,7 +64,7 @@ def earlier_counts(first_pass: FirstPass) -> dict[str, int]:
 
 
 def earlier_summary(first_pass: FirstPass) -> str:
-    """What the outcome rests on beside what was compared now; empty if on nothing."""
+    """What the outcome relies on besides what was compared now; empty if nothing."""
     counts = earlier_counts(first_pass)
     if not first_pass.proven:
         return ""
@@ -80,7 +80,7 @@ def earlier_summary(first_pass: FirstPass) -> str:
 
 
 def in_full_findings(first_pass: FirstPass) -> list[Finding]:
-    """Notes that say why partitions were compared in full although the newest verdict has proven something."""
+    """Notes that say why partitions were compared in full although the newest verdict had proven something."""
     by_reason: dict[str, list[TopicPartition]] = {}
     for each, why in sorted(first_pass.in_full.items()):
         by_reason.setdefault(why, []).append(each)

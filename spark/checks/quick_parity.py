@@ -1,7 +1,7 @@
 """parity of a quick validation: the target holds the newest records of each partition, in the same order.
 
 It reads at most TAIL offsets of each source partition, and at most twice REACH of its remote partition, whatever the
-topics hold. What stands before, and whether the target holds records that the source lacks, it does not look at.
+topics hold. It does not look at what comes before, or at whether the target holds records that the source lacks.
 """
 
 import time
@@ -22,9 +22,9 @@ from spark.checks.translation import Record, SyncHistory
 from spark.flows import OpenFlow
 from spark.waiting import wait_until
 
-#: So many offsets at the end of each source partition are compared.
+#: This many offsets at the end of each source partition are compared.
 TAIL = 100
-#: So many offsets of the target are read from where the oldest of them should be, and as many at its end.
+#: This many offsets of the target are read from where the oldest of them should be, and as many at its end.
 REACH = 1_000
 #: What may still arrive.
 _EARLY = {words.MISSING, words.LAGGING, words.TAIL_NOT_PROVEN}
@@ -57,7 +57,7 @@ def check_tails(
     syncs: Mapping[TopicPartition, SyncHistory],
     topics_in_rings: int = 0,
 ) -> CheckOutcome:
-    """Compare the newest records. `topics_in_rings` are those of which nobody looks whether their records loop."""
+    """Compare the newest records. `topics_in_rings` are those that nothing checks for loops."""
     absent, absent_records = absent_from_target(flow)
     findings = absent + foreign_topic_findings(
         flow.parameters, flow.source_topics, flow.target_topics, flow.partitions, flow.remote_partitions
@@ -80,7 +80,7 @@ def _comparable(flow: OpenFlow) -> bool:
 def _tails(
     flow: OpenFlow, ends: Ends, catch_up_seconds: float, syncs: Mapping[TopicPartition, SyncHistory]
 ) -> dict[TopicPartition, Tail]:
-    """The tails once everything has arrived that should, or at the end of the time to catch up."""
+    """The tails, once everything that should arrive has arrived, or at the end of the time to catch up."""
     newest = {
         each: OffsetRange(log.end - TAIL, log.end).within(log) for each, log in ends.source_logs.items() if log.size
     }
@@ -123,7 +123,7 @@ def _wait_for_movement(
 def _on_target(
     flow: OpenFlow, on_source: Mapping[TopicPartition, list[Record]], logs: Mapping[TopicPartition, OffsetRange]
 ) -> dict[TopicPartition, tuple[list[Record], bool]]:
-    """The target's records from the first on that is not older than the source's, and whether these are all."""
+    """The target's records, starting with the first that is not older than the source's, and whether these are all."""
     remote = flow.policy.remote_partition
     oldest = {remote(each): min(one.time_ms for one in every) for each, every in on_source.items()}
     begins = flow.target.offsets_at(oldest)

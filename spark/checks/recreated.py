@@ -10,7 +10,7 @@ def compared(before: TopicIds, now: TopicIds) -> int:
 
 
 def recreated_findings(before: TopicIds, now: TopicIds) -> list[Finding]:
-    """One note per cluster: a cause. Other checks say whether records are missing or offsets are wrong."""
+    """One note per cluster, which gives a cause. Other checks say whether records are missing or offsets are wrong."""
     found = []
     for alias, ids in now.items():
         known = before.get(alias, {})

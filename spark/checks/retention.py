@@ -1,9 +1,9 @@
 """nothing-lost-to-retention: retention removed no record from the source before it was replicated.
 
-Parity cannot see such a loss, because the record is on neither side. The offset syncs show it: if between two syncs the
-source advanced further than the target, the offsets in between were never written to the target. Transaction markers,
+Parity cannot see such a loss, because the record is on neither side. The offset syncs show it: if the source advanced
+further than the target between two syncs, the offsets in between were never written to the target. Transaction markers,
 aborted records, compaction and filters leave the same trace. So a gap counts as a loss only in a topic that has none of
-them, and if it is longer than one offset, which a marker takes. Any other gap cannot be judged. A source that has
+these, and only if it is longer than one offset, which a marker takes. Any other gap cannot be judged. A source that has
 removed nothing has lost nothing.
 """
 
@@ -25,9 +25,10 @@ _UNCOUNTED = "the target removed records while those between its transaction mar
 
 @dataclass(frozen=True)
 class Replicated:
-    """A partition with its syncs and logs. The source's log was read before the target's, so that records replicated
-    in between cannot look lost. `dense`: the source holds a record at each of its offsets. `hidden` says why the syncs
-    cannot show a loss, if they cannot. `copies` are counted where the target has transaction markers."""
+    """A partition with its syncs and logs. The source's log was read before the target's, so that records replicated in
+    between cannot look lost. `dense`: the source holds a record at each of its offsets. `hidden` gives the reason if
+    the syncs cannot show a loss. `copies` are counted where the target has transaction markers.
+    """
 
     partition: TopicPartition
     history: SyncHistory
@@ -50,7 +51,7 @@ class Replicated:
 class Loss:
     """Source offsets [first, end) that never reached the target. `written_ms` is the time of the sync that shows it.
 
-    With `some`, only so many of these offsets, and nothing shows which.
+    With `some`, only this many of these offsets, and nothing shows which.
     """
 
     partition: TopicPartition
@@ -86,7 +87,7 @@ def losses(replicated: Replicated) -> list[Loss]:
     unseen = 0 if copies is None else _unseen(copies, gaps)
     found = []
     for before, behind in gaps:
-        # If there is one gap, what the markers hide is there.
+        # If there is only one gap, what the markers hide is in it.
         skipped = _skipped(before, behind) + (unseen if len(gaps) == 1 else 0)
         first, end = behind.upstream - skipped, min(behind.upstream, replicated.source.start)
         # Parity judges what the source still holds. What the target has removed as well no longer matters.
@@ -95,7 +96,7 @@ def losses(replicated: Replicated) -> list[Loss]:
     if copies is not None and unseen and len(gaps) != 1:
         first, end = copies.first.upstream + 1, min(copies.newest.upstream, replicated.source.start)
         if first < end:
-            # They may be markers of the source, too: only records that are left show whether it has any.
+            # They may also be markers of the source: only remaining records show whether it has any.
             sure = plain and replicated.source.size > 0 and unseen > 1
             found.append(Loss(replicated.partition, first, end, sure, some=unseen))
     if beyond:
@@ -105,7 +106,9 @@ def losses(replicated: Replicated) -> list[Loss]:
 
 
 def _unseen(copies: Copies, gaps: Sequence[tuple[Sync, Sync]]) -> int:
-    """How many source offsets have no copy between the syncs, beside those of the gaps: a marker hides each of them."""
+    """How many source offsets have no copy between the syncs, besides those of the gaps: a marker hides each of
+    them.
+    """
     missing = copies.newest.upstream - copies.first.upstream - copies.between
     seen = sum(_skipped(*each) for each in gaps if each[0].downstream >= copies.first.downstream)
     return max(0, missing - seen)
@@ -120,9 +123,8 @@ def check_retention(
     *,
     counts: bool = True,
 ) -> CheckOutcome:
-    """Judge from the logs that parity has read. `dense` says of which partitions nothing is known to be no record.
-
-    With exactly-once delivery, it also `counts` the target's records between offset syncs.
+    """Judge from the logs that parity has read. `dense` tells which partitions are not known to have offsets without a
+    record. With exactly-once delivery, it also `counts` the target's records between offset syncs.
     """
     policies = flow.source.cleanup_policies(flow.partitions)
     hidden, marked = _hidden(flow.parameters), flow.parameters.exactly_once
@@ -150,7 +152,7 @@ def _hidden(flow: FlowParameters) -> str:
     if not flow.offset_syncs.enabled:
         return "the flow has no offset syncs"
     if flow.guard is not None:
-        return "the target has records of its own, which the offset syncs of a guarded flow count as well"
+        return "the target has records of its own, which the offset syncs of a guarded flow also count"
     return ""
 
 

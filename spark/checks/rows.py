@@ -90,7 +90,7 @@ def group_rows(
 def _group_row(
     group: str, positions: Sequence[Position], proofs: Mapping[Position, Proof], wrong: set[Position]
 ) -> tuple[int, int, str, Mapping[str, Scalar]]:
-    """The row behind what it is sorted by."""
+    """The row after its sort key."""
     proven = [proofs[each] for each in positions if each in proofs and proofs[each].proven]
     disproven = {each for each in positions if (proof := proofs.get(each)) and proof.finding is not None}
     bad, again = len(disproven | (wrong & set(positions))), sum(each.read_again for each in proven)

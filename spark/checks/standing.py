@@ -1,7 +1,7 @@
 """Whether checkpoints and group offsets are where they should be, judged by offsets alone. Pure.
 
-A checkpoint or a group sync may still be on its way, so everything here may be early rather than wrong. A `Standing`
-therefore says for how long the job should look again before it reports the finding.
+A checkpoint or a group sync may still be on its way, so everything here may be early rather than wrong. So a `Standing`
+says for how long the job should look again before it reports the finding.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,8 +29,9 @@ class Standing:
 
 @dataclass(frozen=True)
 class Patience:
-    """How long MirrorMaker may take, in seconds: `running` if its task runs for a while already, `checkpoint` if the
-    task may have just been started, `discovery` for a group that is new to it."""
+    """How long MirrorMaker may take, in seconds: `running` if its task has been running for a while, `checkpoint` if
+    the task may have just started, `discovery` for a group that is new to it.
+    """
 
     running: float
     checkpoint: float
@@ -38,8 +39,9 @@ class Patience:
 
     @classmethod
     def of(cls, flow: FlowParameters, catch_up_seconds: float) -> "Patience":
-        """A task that has just been started reads its stores before it writes a checkpoint. With short intervals that
-        takes longer than they are, so it has `catch_up_seconds` at least."""
+        """A task that has just started reads its stores before it writes a checkpoint. That may take longer than short
+        intervals, so the task gets at least `catch_up_seconds`.
+        """
         round_seconds = flow.checkpoints.interval_seconds + flow.checkpoints.sync_interval_seconds
         running = 2 * round_seconds
         checkpoint = max(running, catch_up_seconds)
@@ -47,10 +49,9 @@ class Patience:
 
 
 class Waiting:
-    """Since when each finding about a group's partition stands, in seconds of one clock.
-
-    A finding's patience begins when it is first seen: a checkpoint that arrives late takes the place of the finding
-    that there is none, and the group sync can only begin with it.
+    """Since when each finding about a group's partition has been true, in seconds of one clock. A finding's time begins
+    when it is first seen: a checkpoint that arrives late ends the finding that there is none, and the group sync can
+    begin only then.
     """
 
     def __init__(self) -> None:
@@ -75,8 +76,8 @@ def standings(
     at_first: Mapping[tuple[str, TopicPartition], Position] = MappingProxyType({}),
 ) -> list[Standing]:
     """What is wrong or unusual about each position. `first_…` were read before the first look at the checkpoints.
-
-    `at_first` are the positions of the first look; empty during that look. What has moved since then is not stuck.
+    `at_first` has the positions of the first look, and is empty during that look. What has moved since then is not
+    stuck.
     """
     found: list[Standing] = []
     for position in positions:
@@ -151,8 +152,8 @@ def _before_the_start(position: Position, history: SyncHistory) -> Finding | Non
 def _without_checkpoint(position: Position, history: SyncHistory, patience: Patience) -> Standing:
     if "," in position.group:
         what = (
-            f"{position}: no checkpoint, because the group's name contains a comma. MirrorMaker hands groups to its "
-            "tasks as a list with commas, and finds no group of either part's name"
+            f"{position}: no checkpoint, because the group's name contains a comma. MirrorMaker passes groups to its "
+            "tasks as a comma-separated list, and finds no group with the name of either part"
         )
         return Standing(position, fail("group-left-out", what))
     if history.latest is None:
@@ -186,8 +187,8 @@ def _past_end(position: Position) -> Finding:
         "committed-past-end",
         f"{position}: committed {position.committed}, but the source ends at {position.past_end}: the topic was "
         "deleted and created again there, or somebody set the offset. On the source, a consumer of the group would "
-        "begin where its auto.offset.reset says; on the target it would begin at the translated offset, behind records "
-        "that it has not read",
+        "start where its auto.offset.reset says; on the target it would start at the translated offset, after "
+        "records that it has not read",
     )
 
 
@@ -209,7 +210,7 @@ def _behind(
     if first_committed is None or position.committed < first_committed:
         return None
     owed = earlier.owed(first_committed)
-    # Once newer syncs are ahead of the group, the connector may have forgotten the sync that owed it this offset.
+    # Once newer syncs are ahead of the group, the connector may have forgotten the sync from which this offset was due.
     if owed is None or history.owed(position.committed) is None or position.checkpoint.downstream >= owed:
         return None
     return fail(
@@ -228,7 +229,9 @@ def _translation_moved(position: Position, before: Position | None) -> bool:
 
 
 def _owed_to_the_group(position: Position, before: Position | None) -> int:
-    """The offset that the group sync owed the group on the target by now: that of the first look's checkpoint."""
+    """The offset that the group sync should have given the group on the target by now: that of the first look's
+    checkpoint.
+    """
     assert position.checkpoint is not None
     translated = position.checkpoint.downstream
     if before is None or before.checkpoint is None:
@@ -243,9 +246,8 @@ def beyond_translation(position: Position) -> Position:
 
 
 def past_translation(found: Sequence[Standing], proofs: Mapping[Position, Proof]) -> list[Standing]:
-    """`found`, where records judge the groups whose offset on the target is past their translation.
-
-    A translation is coarse: an offset past it need not be past what the group has committed on the source.
+    """`found`, with groups whose offset on the target is past their translation judged by records. A translation is
+    coarse: an offset past it need not be past what the group has committed on the source.
     """
     kept: list[Standing] = []
     for each in found:

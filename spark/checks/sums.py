@@ -30,7 +30,7 @@ class Sums:
 
 
 def same_places(source: Sums, target: Sums) -> bool:
-    """Whether equal records stand at the same distances on both sides, so that their order is the same.
+    """Whether equal records are at the same distances on both sides, so that their order is the same.
 
     If each record of the target is `shift` offsets further on, the sum of digest times offset differs by `shift` times
     the sum of the digests. Markers and records sent again change the distances, and then this is False.

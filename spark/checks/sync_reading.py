@@ -1,4 +1,4 @@
-"""Reads the offset syncs of a flow: at first all of them, and later what was written since."""
+"""Reads the offset syncs of a flow: first all of them, later only those written since."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,8 +11,9 @@ from spark.flows import OpenFlow
 
 @dataclass(frozen=True)
 class SyncsRead:
-    """`histories` are by partition of the source. `topic_id` and `ends` are of the topic of the offset syncs itself:
-    the ends are the offsets up to which it was read."""
+    """`histories` are by partition of the source. `topic_id` and `ends` are those of the offset-syncs topic itself: the
+    ends are the offsets up to which it was read.
+    """
 
     histories: Mapping[TopicPartition, SyncHistory] = field(default_factory=dict)
     topic_id: str = ""
@@ -22,7 +23,7 @@ class SyncsRead:
 def read_syncs(flow: OpenFlow, before: SyncsRead | None = None) -> SyncsRead:
     """The offset syncs of every source partition; none if the flow has none or their topic does not exist.
 
-    `before` is what an earlier reading of this flow has found. If the topic was made anew since, all of it is read.
+    `before` is what an earlier reading of this flow found. If the topic has been recreated since, all of it is read.
     """
     own, cluster = flow.parameters.offset_syncs, flow.sync_cluster
     topic = cluster.describe([own.topic]).get(own.topic) if own.enabled else None

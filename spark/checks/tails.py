@@ -1,7 +1,6 @@
-"""What the newest records of a partition show: whether the target holds them, and in the same order. Pure.
-
-A target that lost nothing holds a copy of each of them, and the last copies stand in the source's order: a task that
-restarts begins at an earlier record, and sends all that follow it again.
+"""What the newest records of a partition show: whether the target holds them, in the same order. Pure. A target that
+lost nothing holds a copy of each, and the last copies are in the source's order: a task that restarts begins at an
+earlier record, and sends all that follow it again.
 """
 
 from bisect import bisect_right
@@ -16,9 +15,8 @@ from spark.checks.translation import Record, SyncHistory
 
 @dataclass(frozen=True)
 class Tail:
-    """The newest records of a source log, and those of the target among which their copies should be.
-
-    `whole`: if the target holds a copy, it is among them. `compacted`: so is the topic.
+    """The newest records of a source log, and the target's records among which their copies should be. `whole`: if the
+    target holds a copy, it is among them. `compacted`: the topic is compacted.
     """
 
     source: Sequence[Record]
@@ -31,7 +29,7 @@ class Tail:
 
     @property
     def arrived(self) -> bool:
-        """Whether the offset syncs show that the whole source log once stood on the target."""
+        """Whether the offset syncs show that the whole source log was once on the target."""
         latest = self.history.latest
         if latest is None:
             return False
@@ -39,12 +37,12 @@ class Tail:
 
     @property
     def certain(self) -> bool:
-        """Whether a record that is not found is not there."""
+        """Whether a record that was not found is certainly not on the target."""
         return self.whole and not self.compacted
 
 
 def unfound(tail: Tail) -> Mapping[words.Meaning, Sequence[Record]]:
-    """The source records that the target lacks, or holds in another order, by what that means."""
+    """The source records that the target lacks, or holds in another order, by the meaning of that."""
     places: dict[str, list[int]] = {}
     for index, record in enumerate(tail.target):
         places.setdefault(record.digest, []).append(index)

@@ -1,16 +1,17 @@
-"""Which topics stand on both clusters now, as far as it decides whether what was proven of them still counts."""
+"""Which topics are on both clusters now, as needed to decide whether what was proven about them still counts."""
 
 from spark.checks.evidence import TopicNow
 from spark.flows import OpenFlow
 from spark.kafka_errors import ClusterError
 
-#: Of a topic that brokers from before Kafka 2.8 have created.
+#: The id of a topic that brokers older than Kafka 2.8 created.
 _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 
 def topics_now(flow: OpenFlow) -> dict[str, TopicNow]:
-    """The replicated topics by their names on the source, without those that have no id. None if the user may not see
-    their configuration."""
+    """The replicated topics by their names on the source, without topics that have no id. None if the user may not see
+    their configuration.
+    """
     remote = {name: flow.policy.remote(name) for name in flow.partitions}
     here = flow.source.describe(list(remote))
     there = flow.target.describe([name for name in remote.values() if name in flow.remote_partitions])
@@ -24,7 +25,7 @@ def topics_now(flow: OpenFlow) -> dict[str, TopicNow]:
     except ClusterError as error:
         if error.code != "not-authorized":
             raise
-        # Other checks say so. Here, nothing counts as proven.
+        # Other checks report that. Here, nothing counts as proven.
         return {}
     return {
         name: TopicNow(*both, "compact" in policies.get(name, "")) for name, both in ids.items() if _NO_ID not in both

@@ -1,7 +1,7 @@
 """Whether remote topics have the configuration and the ACLs that the flow copies from the source's topics.
 
-A consumer that moves meets them: a topic that keeps its records for a shorter time, or one that it may not read.
-Records do not show it, and the connector copies both every ten minutes by default.
+They matter to a consumer that moves: a topic may keep its records for a shorter time, or be closed to the consumer.
+Records do not show that. The connector copies both every ten minutes by default.
 """
 
 from collections.abc import Callable, Mapping, Sequence

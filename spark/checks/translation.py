@@ -61,8 +61,9 @@ class Candidates(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """The source offset that a target record probably came from. `exact`: between the syncs around it, every offset
-    is accounted for, so if the record is not there, the target holds a different record."""
+    """The source offset that a target record probably came from. `exact`: every offset between the syncs around it is
+    accounted for, so if the record is not there, the target holds a different record.
+    """
 
     offset: int
     exact: bool
@@ -72,7 +73,7 @@ class Guess(NamedTuple):
 class Position:
     """A group's committed offset on a source partition, and what the target holds for it.
 
-    `committed` was read after the checkpoint, so that the checkpoint of a consuming group does not look ahead of it.
+    `committed` was read after the checkpoint, so that a consuming group's checkpoint does not appear to be ahead of it.
     `on_target` is None if the group has no offset on the target. `active`: the group has members there. `empty`: the
     source partition holds nothing that the group could skip. `past_end`: the source's end, if the group's offset is
     past it.
@@ -121,10 +122,9 @@ class SyncHistory:
         return self.syncs[0].upstream - self.syncs[0].downstream
 
     def owed(self, committed: int) -> int | None:
-        """The lowest downstream offset that the latest sync owes a group at `committed`; None if it owes nothing.
-
-        The checkpoint connector remembers only the latest sync for certain. Of older syncs it keeps 64, increasingly
-        far apart. Source: OffsetSyncStore.translateDownstream.
+        """The lowest downstream offset that the latest sync must give a group at `committed`; None if it gives none.
+        Only the latest sync is certain to be in the checkpoint connector's memory. It keeps 64 older syncs,
+        increasingly far apart. Source: OffsetSyncStore.translateDownstream.
         """
         if self.latest is None or committed < self.latest.upstream:
             return None
@@ -170,9 +170,10 @@ class Landing(NamedTuple):
 
 @dataclass(frozen=True)
 class Proof:
-    """The result for one position. `source_offset`: the source offset that a consumer at the checkpoint really is at.
+    """The result for one position. `source_offset`: the actual source offset of a consumer at the checkpoint.
     `read_again`: at most this many records before `committed` are read a second time. `by_counting`: several source
-    records are equal, and offset syncs say which of them it is."""
+    records are equal, and offset syncs say which of them it is.
+    """
 
     finding: Finding | None
     source_offset: int | None = None
@@ -225,7 +226,7 @@ def prove(
     first one after it.
 
     `candidates` are the source records read for this partition. Equal records (same key, value, headers, timestamp) may
-    be at several offsets. Then the expected offset counts, else the highest one, which is the strictest assumption.
+    be at several offsets. Then the expected offset counts, or else the highest one, which is the strictest assumption.
     `inexact`: compaction or transforms may have changed offsets or records.
     """
     assert position.checkpoint is not None
@@ -253,10 +254,11 @@ def prove(
 
 def _standing_at(standing: int, position: Position, candidates: Candidates, source_log: OffsetRange) -> Proof:
     assert position.checkpoint is not None
-    # What retention removed in front of the group, it has lost on the source as well: the target skips nothing there.
+    # Records that retention removed before the group read them are lost to it on the source as well, so the target
+    # skips nothing there.
     waiting = max(position.committed, source_log.start)
     if standing <= waiting:
-        # A commit past the source's end comes from a topic that was created again or lost its end.
+        # A commit past the source's end comes from a topic that was recreated or lost its end.
         return Proof(None, standing, max(0, min(position.committed, source_log.end) - standing))
     # Offsets in between may be markers, aborted records, or compacted away: nothing that a consumer would read.
     skipped = candidates.between(waiting, standing)
@@ -281,8 +283,8 @@ def _not_found(
         return error(
             _SOURCE_EXPIRED,
             f"{position}: translated offset {position.checkpoint.downstream} is source offset {guess.offset}, which "
-            "the source no longer holds, and the record that the group would read next was not found on the target at "
-            "or behind that offset",
+            "the source no longer holds, and the record that the group would read next was not found on the target "
+            "at or after that offset",
         )
     if guess is None or not guess.exact or inexact:
         return error(

@@ -1,4 +1,4 @@
-"""What the differences between the two sides of a partition are called, and how bad they are."""
+"""Names and severity of the differences between the two sides of a partition."""
 
 from typing import NamedTuple
 
@@ -77,14 +77,14 @@ DIFFERENT = Meaning(
 NOT_OF_NEW_SOURCE = Meaning(
     "source-topic-recreated",
     Severity.FAIL,
-    "record[|s] of {source} [is|are] missing on {target}: the topic was deleted and created again on {source}, and "
-    "the connector went on at the offset where it had stopped",
+    "record[|s] of {source} [is|are] missing on {target}: the topic was deleted and created again on "
+    "{source}, and the connector continued at the offset where it had stopped",
 )
 OF_OLD_SOURCE = Meaning(
     "source-topic-recreated",
     Severity.FAIL,
-    "record[|s] on {target} [is|are] from before the topic was deleted and created again on {source}: a consumer that"
-    " moves reads [it|them] in front of the new ones",
+    "record[|s] on {target} [is|are] from before the topic was deleted and created again on {source}: a "
+    "consumer that moves reads [it|them] before the new ones",
 )
 ABORTED = Meaning(
     "aborted-records",
@@ -93,7 +93,7 @@ ABORTED = Meaning(
     " The source connector reads uncommitted records, and every consumer of {target} sees [it|them]. Remedy: set "
     "exactlyOnce, or source.consumer.isolation.level: read_committed in connectors.source.config",
 )
-# A restarted worker sends uncommitted records again. That must not make every later proof fail.
+# A restarted worker sends uncommitted records again. This must not make every later proof fail.
 DUPLICATED = Meaning(
     "duplicated-records",
     Severity.NOTE,
@@ -109,14 +109,14 @@ DUPLICATED_EXACTLY_ONCE = Meaning(
 REORDERED = Meaning(
     "records-reordered",
     Severity.FAIL,
-    "record[|s] [stands|stand] out of order on {target}: a consumer that moves from {source} would skip records "
-    "there, or read them again, wherever it begins",
+    "record[|s] [is|are] out of order on {target}: a consumer that moves from {source} would skip records "
+    "there, or read them again, wherever it starts",
 )
-# Of records that were sent again, retention or compaction may have removed the first copies of some only.
+# When records were sent again, retention or compaction may have removed the first copies of only some of them.
 ORDER_NOT_PROVEN = Meaning(
     "order-not-proven",
     Severity.ERROR,
-    "record[|s] [stands|stand] out of order on {target}. The flow was restarted and sent records again, and {target} "
+    "record[|s] [is|are] out of order on {target}. The flow was restarted and sent records again, and {target} "
     "has removed records since, which may explain it",
 )
 REPEATED = Meaning(
@@ -128,14 +128,15 @@ REPEATED = Meaning(
 UNMARKED = Meaning(
     "records-unmarked",
     Severity.FAIL,
-    "record[|s] [is|are] on both {source} and {target}, but without a mark: a connector between the clusters runs "
-    "without its guard, and nothing stops [the record|the records] from going back",
+    "record[|s] [is|are] on both {source} and {target}, but without a mark: a connector between the clusters "
+    "runs without its guard, and nothing stops [the record|the records] from returning",
 )
 COMPACTED = Meaning(
     "compacted",
     Severity.ERROR,
-    "key[|s] of a compacted topic [has|have] another newest record on {target} than on {source}, which is not judged:"
-    " records were also deleted by age or by hand, the key is written on both sides, or the flow's start is unknown",
+    "key[|s] of a compacted topic [has|have] a different newest record on {target} than on {source}, which is "
+    "not judged: records were also deleted by age or by hand, the key is written on both sides, or the flow's start "
+    "is unknown",
 )
 COMPACTED_APART = Meaning(
     "compacted-apart",
@@ -151,8 +152,8 @@ NEWEST_MISSING = Meaning(
 NEWEST_OUTDATED = Meaning(
     "keys-outdated",
     Severity.FAIL,
-    "key[|s] [has|have] another value on {target} than on {source}: the newest record of [the|each] key, which "
-    "compaction never removes, is not the same",
+    "key[|s] [has|have] a different value on {target} than on {source}: the newest record of [the|each] key, "
+    "which compaction never removes, is not the same",
 )
 NEWEST_UNDELETED = Meaning(
     "keys-undeleted",
@@ -199,10 +200,10 @@ UNPROVEN = Meaning(
     " [it is|they are] from before the flow's start or lost. Remedy: write a record to each of these partitions and "
     "validate again; if this error returns, no task replicates them",
 )
-# Of a quick validation, which reads few records of the target.
+# For a quick validation, which reads few records of the target.
 TAIL_NOT_PROVEN = Meaning(
     "tail-not-proven",
     Severity.ERROR,
-    "record[|s] among the newest of {source} [was|were] not found where {target} should hold [it|them], which proves "
-    "nothing: too many records stand there, or records were removed or compacted",
+    "record[|s] among the newest of {source} [was|were] not found where {target} should hold [it|them], which "
+    "proves nothing: too many records are there, or records were removed or compacted",
 )

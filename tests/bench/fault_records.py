@@ -150,17 +150,17 @@ _ORDER = (
     _fault(
         "reversed-blocks", "two blocks of the remote topic stand in the other order", FAIL,
         running(held(range(40), range(70, 100), range(40, 70))), ("records-reordered",),
-        at("30 records stand out of order", "70 to 99"),
+        at("30 records are out of order", "70 to 99"),
     ),
     _fault(
         "reversed-at-group", "blocks are reversed where a group stands: it would skip 5 records", FAIL,
         running(held(range(55), range(60, 65), range(55, 60), range(65, 100))), ("records-reordered",),
-        at("5 records stand out of order", "60 to 64"),
+        at("5 records are out of order", "60 to 64"),
     ),
     _fault(
         "neighbours", "two neighbouring records stand in the other order", FAIL,
         running(held(range(40), range(41, 42), range(40, 41), range(42, 100))), ("records-reordered",),
-        at("1 record stands out of order", "offset 41"),
+        at("1 record is out of order", "offset 41"),
     ),
     _fault("shuffled", "all 100 records are shuffled", FAIL, running(shuffled), ("records-reordered",), at()),
     _fault(

@@ -91,7 +91,7 @@ def test_what_rests_on_all_records_ends_when_some_are_removed(logs: tuple[Offset
     ("before", "now", "reason"),
     [
         pytest.param(TOPIC, NOW, "", id="the same"),
-        pytest.param(None, NOW, "nothing was proven of it", id="a new topic"),
+        pytest.param(None, NOW, "nothing was proven about it", id="a new topic"),
         pytest.param(TOPIC, TopicNow("s", "T", False), "the topic was deleted and created again", id="source anew"),
         pytest.param(TOPIC, TopicNow("S", "t", False), "the topic was deleted and created again", id="target anew"),
         pytest.param(
@@ -108,7 +108,7 @@ def test_a_topic_is_the_same_by_its_id_and_policy(
 
 def test_another_model_and_some_flows_are_compared_in_full() -> None:
     assert why_not_flow(a_flow(), Evidence("sha256:0f", {})) == ""
-    assert why_not_flow(a_flow(), Evidence("sha256:1e", {})) == "another model was deployed then"
+    assert why_not_flow(a_flow(), Evidence("sha256:1e", {})) == "another model was deployed at the time"
     assert why_never(a_pair()[0]) == "both sides hold records of their own"
     assert why_never(a_flow(startFrom="latest")) == "the flow starts at latest"
     for changes in ({"transformed": True}, {"transformed": True, "drops": [{"by": "tombstone"}]}):
@@ -121,7 +121,7 @@ def test_each_partition_says_why_it_is_compared_in_full() -> None:
     earlier = Earlier(Evidence("d", {"orders": TOPIC}), now={"orders": NOW})
     assert earlier.usable(logs, on_target) == (
         {ORDERS: PROVEN},
-        {TopicPartition("orders", 1): "nothing was proven of it"},
+        {TopicPartition("orders", 1): "nothing was proven about it"},
     )
     refused = Earlier(Evidence("d", {"orders": TOPIC}), "why", {"orders": NOW})
     assert refused.usable(logs, on_target) == ({}, dict.fromkeys(logs, "why"))

@@ -168,7 +168,7 @@ def test_sides_that_compacted_differently_are_judged_by_the_newest_record_of_eac
     assert codes_of(parity, "ended.apart") == {"compacted-apart": 2}
     behind = {each.code: each.message for each in parity.findings if each.message.startswith("ended.behind:")}
     assert behind.keys() == {"compacted-apart", "keys-outdated", "keys-undeleted"}
-    assert "ended.behind: 1 key has another value on uswest than on useast" in behind["keys-outdated"]
+    assert "ended.behind: 1 key has a different value on uswest than on useast" in behind["keys-outdated"]
     assert "partition 0 offset 0" in behind["keys-outdated"]
     undeleted = [each.message for each in parity.findings if each.code == "keys-undeleted"]
     assert sum("ended.behind: 1 key " in each for each in undeleted) == 2

@@ -132,7 +132,7 @@ def test_what_is_lost_since_is_found_and_ends_the_evidence(validate: Validate, e
     scene.write(scene.target, scene.remote(scene.name), 0, [each for each in range(LONG, 280) if each != 260])
     outcome = validate(scene)
     assert codes_of(parity(outcome), "loses") == {"missing-records": 1}
-    assert why(outcome) == ["what follows what was proven differs"]
+    assert why(outcome) == ["records after the proven ones differ"]
     assert why(validate(scene)) == [
         "the newest verdict has proven nothing to go on from: its parity did not pass, or there was no room for it"
     ]
@@ -180,7 +180,7 @@ def test_a_new_partition_is_compared_in_full_and_the_others_are_not(validate: Va
     outcome = validate(scene)
     assert (outcome.verdict, outcome.depth) == (Verdict.PASS, Depth.INCREMENTAL)
     assert compared_and_proven(outcome) == (OVERLAP + 30, LONG - OVERLAP)
-    assert why(outcome) == ["nothing was proven of it"]
+    assert why(outcome) == ["nothing was proven about it"]
     scene.write(scene.source, scene.name, 1, [77], Producer(scene.source.client_config("app")))
     assert codes_of(parity(validate(scene)), "grows") == {"not-replicated-yet": 1}
 
@@ -210,7 +210,7 @@ def test_records_that_were_sent_again_are_compared_in_full_once(validate: Valida
     scene.sync(scene.name, 0, (200, LONG))
     more(scene, LONG, 400)
     outcome = validate(scene)
-    assert why(outcome) == ["what follows what was proven differs"]
+    assert why(outcome) == ["records after the proven ones differ"]
     assert codes_of(parity(outcome), "again") == {"duplicated-records": 50}
     more(scene, 400, 410)
     outcome = validate(scene)

@@ -79,7 +79,7 @@ def test_a_topic_that_may_be_younger_than_the_refresh_interval_is_not_a_failure(
     ]
     assert found[1].message == (
         "cluster uswest has no remote topic yet for: new. Nothing there is older than 600 s (refreshTopicsSeconds), "
-        "which the source connector may take to discover it"
+        "the time that the source connector may take to discover it"
     )
     other = TopicPartition("ledger", 1)
     assert young_topics({LEDGER, other}, {LEDGER}) == set()
