@@ -1,7 +1,6 @@
-"""Components of Kafka replication on Kubernetes, importable from any Pulumi program.
-
-`components/public.py` lists what may be imported from here. It is loaded at the first use of one of its names, so that
-commands without Pulumi (`check`, `render`) do not wait for it.
+"""Components of Kafka replication on Kubernetes, importable from any Pulumi program. `components/public.py` lists what
+may be imported from here. It is loaded when one of its names is first used, so that commands without Pulumi (`check`,
+`render`) do not wait for it.
 """
 
 from typing import TYPE_CHECKING

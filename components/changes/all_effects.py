@@ -1,4 +1,4 @@
-"""All effects of a change, from every theme, gravest first."""
+"""All effects of a change, from every theme, most severe first."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -37,7 +37,7 @@ TopologyPath = Callable[[str, str], str]
 def all_effects(
     before: Iterable[DeploymentState], after: Iterable[DeploymentState], topology_path: TopologyPath
 ) -> tuple[Effect, ...]:
-    """Return the effects of a change to a stack, gravest first, then by flow.
+    """Return the effects of a change to a stack, most severe first, then by flow.
 
     Deployments that do not change may be left out: their topics continue in them, so no effect is lost.
     """

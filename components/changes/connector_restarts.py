@@ -31,7 +31,7 @@ def connector_effects(change: StackChange) -> Iterator[Effect]:
 def _changed_keys(before: DeployedConnector, after: DeployedConnector) -> list[str]:
     """Return the properties whose value differs; none if only the name of a ConfigMap does."""
     if before.config == after.config:
-        # A default that is written down is another text with the same meaning.
+        # An explicit default is a different text with the same meaning.
         old, new = before.submitted, after.submitted
         keys = [key for key in {**new, **old} if old.get(key) != new.get(key)]
         return sorted(key for key in keys if _is_plain(old.get(key)) and _is_plain(new.get(key)))
@@ -42,7 +42,7 @@ def _changed_keys(before: DeployedConnector, after: DeployedConnector) -> list[s
 
 
 def _is_plain(value: object) -> bool:
-    """Whether a value is no placeholder, whose text changes with the name of a ConfigMap, and no login."""
+    """Whether a value is neither a login nor a placeholder, whose text changes with the name of a ConfigMap."""
     return not isinstance(value, Mapping | list) and "${" not in str(value)
 
 
@@ -72,7 +72,7 @@ def _state(before: DeployedConnector, after: DeployedConnector) -> Effect:
 
 
 def _inactive(connector: DeployedConnector) -> tuple[Severity, str]:
-    """What a connector that no longer runs leaves undone, and how grave that is."""
+    """What a connector that no longer runs leaves undone, and how severe that is."""
     match connector.role:
         case "source":
             topics = f"{counted(connector.topics, 'topic')} {verb(connector.topics, 'is', 'are')}"

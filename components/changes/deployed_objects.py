@@ -22,7 +22,7 @@ _MONITORING_KINDS = frozenset({"PodMonitor", "PrometheusRule"})
 _VALIDATION_KINDS = frozenset({"Job", "CronJob"})
 _POD_TEMPLATES = frozenset({"pod", "connectContainer", "initContainer"})
 _GROUP_PROPERTIES = frozenset({"group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic"})
-#: Field of the API `v1` -> worker property of older ones. The offsets topic decides more than a restart.
+#: Field of the API `v1` -> worker property of older APIs. A changed offsets topic has more effects than a restart.
 _STORAGE_TOPICS = {"configStorageTopic": "config.storage.topic", "statusStorageTopic": "status.storage.topic"}
 #: Property of a connector -> field of a mirror.
 _TOPICS = {"topics": "topicsPattern", "topics.exclude": "topicsExcludePattern"}
@@ -101,7 +101,7 @@ def _workers(body: Manifest) -> DeployedWorkers:
 
 
 def _worker_cluster(spec: Manifest) -> Manifest:
-    """Return the part of a spec that names the cluster of its workers."""
+    """Return the part of a spec that names the workers' cluster."""
     if "connectCluster" in spec:
         return next((each for each in spec["clusters"] if each["alias"] == spec["connectCluster"]), {})
     target: Manifest = spec.get("target", spec)
@@ -200,7 +200,8 @@ def _selection(mirror: Manifest, role: str) -> dict[str, str]:
 
 
 def _given_to_all(mirror: Manifest) -> dict[str, str]:
-    """Return what the operator gives to each connector of a mirror, which restarts if it differs, read or not.
+    """Return what the operator gives to each connector of a mirror; if it differs, the connector restarts, whether it
+    reads it or not.
 
     Source: KafkaMirrorMaker2Connectors.prepareMirrorMaker2ConnectorConfig.
     """

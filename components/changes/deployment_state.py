@@ -17,8 +17,8 @@ class DeployedWorkers:
 
     `group` is the Connect group, `offsets_topic` where it keeps its source offsets and `target_address` the bootstrap
     address of the cluster that holds them. `config` leaves out the names of the group and its topics. `pods` holds
-    everything in the spec whose change restarts the pods. `names_group` is whether the group has the fields of its own
-    that the API `v1` requires.
+    everything in the spec whose change restarts the pods. `names_group`: whether the group has its own fields, which
+    the API `v1` requires.
     """
 
     kind: str
@@ -39,8 +39,9 @@ class DeployedWorkers:
 class DeployedConnector:
     """A connector as Connect runs it.
 
-    `role` is "source", "checkpoint" or "heartbeat"; `part` tells several source connectors of a flow apart. `config` is
-    the configuration with values in place of placeholders, `submitted` what the operator compares and sends to Connect.
+    `role` is "source", "checkpoint" or "heartbeat"; `part` distinguishes several source connectors of a flow. `config`
+    is the configuration with values in place of placeholders, `submitted` what the operator compares and sends to
+    Connect.
     """
 
     flow: str
@@ -85,7 +86,7 @@ class DeployedConnector:
 
     @property
     def beside_source(self) -> bool:
-        """Whether a heartbeat connector runs on workers of its source; it always writes to `target.cluster.`."""
+        """Whether a heartbeat connector runs on its source's workers; it always writes to `target.cluster.`."""
         return self.workers.target_address == self.config.get("target.cluster.bootstrap.servers")
 
     @property
@@ -115,7 +116,7 @@ class DeployedConnector:
 
 @dataclass(frozen=True)
 class DeploymentState:
-    """Everything in a deployment from which effects of a change are derived."""
+    """Everything in a deployment from which the effects of a change are derived."""
 
     name: str
     workers: tuple[DeployedWorkers, ...] = ()

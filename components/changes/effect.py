@@ -1,4 +1,4 @@
-"""One effect of a change on replication, how grave it is, and the words that effects share."""
+"""One effect of a change on replication, its severity, and the words that effects share."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _NAMED_AT_MOST = 5
 
 
 class Severity(StrEnum):
-    """How grave an effect is, mildest first.
+    """The severity of an effect, mildest first.
 
     none: records and offsets continue as before. restart: replication stops for seconds, or for minutes while workers
     come and go, and resumes where it stopped. re-read: records are replicated twice, or consumers would reread records
@@ -30,10 +30,8 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True)
 class Effect:
-    """What a change does to one flow.
-
-    `what` says it in Kafka's terms. `where` is a path in the topology file, or one that begins with the flow's name if
-    only the objects are known.
+    """What a change does to one flow. `what` describes it in Kafka's terms. `where` is a path in the topology file, or
+    one that begins with the flow's name if only the objects are known.
     """
 
     severity: Severity
@@ -49,7 +47,7 @@ def gravest(severities: Iterable[Severity]) -> Severity:
 
 
 def counted(names: Sequence[str], noun: str) -> str:
-    """Return how many names and patterns there are, such as `2 topics and 1 pattern of topics`."""
+    """Return the number of names and patterns, such as `2 topics and 1 pattern of topics`."""
     patterns = [name for name in names if not is_name(name)]
     literals = len(names) - len(patterns)
     parts = [number(literals, noun)] if literals or not patterns else []

@@ -1,11 +1,11 @@
-"""What a change does to the objects that watch replication; none of it touches a worker."""
+"""What a change does to the monitoring objects; none of it affects workers."""
 
 from collections.abc import Iterator
 
 from components.changes.effect import Effect, Severity, listed
 from components.changes.stack_change import StackChange
 
-#: Kind of an object -> what it is to its reader.
+#: Kind of an object -> what readers call it.
 _KINDS = {"PodMonitor": "scraping", "PrometheusRule": "alerts", "ConfigMap": "dashboard"}
 
 

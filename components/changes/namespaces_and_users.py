@@ -1,4 +1,4 @@
-"""Kubernetes objects around Connect that replication depends on: namespaces, quotas, and the users of Kafka."""
+"""Kubernetes objects around Connect that replication depends on: namespaces, quotas, and Kafka users."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -22,7 +22,7 @@ def namespace_and_user_effects(change: StackChange) -> Iterator[Effect]:
 
 
 def _namespaces(change: StackChange) -> Iterator[Effect]:
-    """Yield what happens to namespaces in which workers run, by whichever deployment declares the namespace."""
+    """Yield what happens to namespaces in which workers run, whichever deployment declares the namespace."""
     old, new = (
         {namespace: each for each in side for namespace in each.namespaces} for side in (change.before, change.after)
     )
@@ -51,7 +51,7 @@ def _namespaces(change: StackChange) -> Iterator[Effect]:
 def _quotas(before: Mapping[str, Manifest], after: Mapping[str, Manifest], flow: str) -> Iterator[Effect]:
     old, new = ({key: quota["spec"] for key, quota in side.items()} for side in (before, after))
     if old != new:
-        what = "the namespace's quota changes: running pods stay, and a pod that starts must fit into the new quota"
+        what = "the namespace's quota changes: running pods stay, but new pods must fit into the new quota"
         yield Effect(Severity.NONE, "quota-changes", flow, "quota", what)
 
 
@@ -71,7 +71,7 @@ def _users(before: Mapping[str, Manifest], after: Mapping[str, Manifest], deploy
 
 def _changed_user(user: str, old: Manifest, new: Manifest, deployment: str) -> Iterator[Effect]:
     if removed := [acl for acl in _acls(old) if acl not in _acls(new)]:
-        what = f"user `{user}` loses {number(len(removed), 'ACL')} that no flow needs any more: {listed(removed)}"
+        what = f"user `{user}` loses {number(len(removed), 'ACL')} that no flow needs any longer: {listed(removed)}"
         yield Effect(Severity.NONE, "acls-removed", deployment, "", what)
     if added := [acl for acl in _acls(new) if acl not in _acls(old)]:
         what = f"user `{user}` gets {number(len(added), 'ACL')}: {listed(added)}"

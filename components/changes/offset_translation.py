@@ -45,8 +45,8 @@ def _translated(groups: Sequence[str]) -> str:
 
 def _orphaned(groups: Sequence[str], target: str) -> str:
     return (
-        f"offsets of {counted(groups, 'group')} are orphaned: {listed(groups)}; what is committed for them on {target} "
-        "no longer advances while replication continues"
+        f"offsets of {counted(groups, 'group')} are orphaned: {listed(groups)}; their committed offsets on {target} "
+        "no longer advance while replication continues"
     )
 
 
@@ -75,7 +75,7 @@ def _group_offsets(before: DeployedConnector, after: DeployedConnector) -> Itera
     if (old, new) == ("true", "false"):
         what = (
             f"offsets of {groups} are no longer committed on {after.target_alias}: after a failover, consumers resume "
-            "from the offsets that are committed there now and reread everything since"
+            "from the offsets that are now committed there and reread everything since"
         )
         yield Effect(Severity.RE_READ, "group-offsets-stop", after.flow, "syncGroupOffsets", what)
     if (old, new) == ("false", "true"):

@@ -43,7 +43,7 @@ def _guard(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effe
     else:
         code = "loop-guard-removed"
         what = (
-            f"records from {after.target_alias} are no longer dropped: where the topics are replicated back under the "
+            f"records from {after.target_alias} are no longer dropped: if the topics are replicated back under the "
             "same names, every record circulates endlessly"
         )
     yield Effect(Severity.DATA, code, after.flow, "loopGuard", what)
@@ -66,7 +66,7 @@ def _user_chain(connector: DeployedConnector) -> list[str]:
 
 
 def _user_transforms(connector: DeployedConnector) -> Mapping[str, str]:
-    """Return what decides how records are changed, without the guard's properties, which depend on aliases only."""
+    """Return what decides how records are changed, without the guard's properties, which depend only on aliases."""
     properties = {
         key: value
         for key, value in connector.config.items()
@@ -111,7 +111,7 @@ def _heartbeat_replication(before: DeployedConnector, after: DeployedConnector) 
 def _heartbeat_connector(before: DeployedConnector | None, after: DeployedConnector | None) -> Iterator[Effect]:
     key = "connectors.heartbeat"
     if before is not None and after is None:
-        what = "heartbeats stop: nothing shows any more that the flow works while it has no records to replicate"
+        what = "heartbeats stop: while the flow has no records to replicate, nothing shows any longer that it works"
         yield Effect(Severity.NONE, "heartbeats-stop", before.flow, key, what)
     if after is not None and before is None:
         yield Effect(Severity.NONE, "heartbeats-start", after.flow, key, "heartbeats start")

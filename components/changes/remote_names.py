@@ -15,7 +15,7 @@ _ALL_RECORDS = "are filled from the beginning"
 
 
 def remote_name_effects(change: StackChange) -> Iterator[Effect]:
-    """Yield what follows when the source, the target or remote topics get other names."""
+    """Yield the effects of renaming the source, the target or remote topics."""
     for pair in change.matching.continued:
         if pair.before.source_alias != pair.after.source_alias:
             yield _source_alias(change, pair)

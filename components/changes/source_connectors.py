@@ -1,4 +1,4 @@
-"""Effects on a flow's source connectors: told once where all have them, and by connector where only some do."""
+"""Effects on a flow's source connectors: reported once if all have them, and by connector if only some do."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Where Connect keeps how far a source connector has read, and what happens when it no longer finds that.
+"""Where Connect stores how far a source connector has read, and what happens when it no longer finds that.
 
 Connect keeps source offsets in the workers' offsets topic on the target by connector name, and MirrorMaker adds source
 alias, topic and partition. A partition without an offset starts at its beginning.

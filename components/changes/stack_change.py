@@ -35,7 +35,7 @@ class StackChange:
 
     @cached_property
     def connector_pairs(self) -> tuple[ConnectorPair, ...]:
-        """Connectors that do the same work for the same flow before and after; None where only one side has it.
+        """Connectors that do the same work for the same flow before and after; None if only one side has it.
 
         A renamed flow is recognised by the topics that continue in it.
         """
@@ -58,7 +58,7 @@ class StackChange:
     def connector_pairs_of(self, role: str) -> Iterator[ConnectorPair]:
         """Yield the pairs of connectors with this role whose flow exists on both sides.
 
-        A new flow that takes over some topics of another is left out: its connectors start nothing new.
+        A new flow that takes over some topics of another is left out, because its connectors start nothing new.
         """
         for before, after in self.connector_pairs:
             is_new = before is None and after is not None and after.flow in self._flows_without_predecessor

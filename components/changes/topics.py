@@ -34,7 +34,7 @@ def _started(connector: DeployedConnector, topics: list[str]) -> Effect:
 
 
 def _start(connector: DeployedConnector, topics: list[str]) -> str:
-    """Return where topics start and which they are, and whether the connector has to be resumed first."""
+    """Return which topics start and where, and whether the connector has to be resumed first."""
     not_yet = "" if connector.state == "running" else f", once `{connector.name}` runs (it is {connector.state})"
     return f"{_beginning(connector)}: {listed(topics)}{not_yet}"
 
@@ -49,7 +49,7 @@ def _stopped(change: StackChange, connector: DeployedConnector, topics: list[str
     remote = listed([connector.policy.remote(topic) for topic in topics])
     groups = change.translated_groups(connector.flow, change.before)
     offsets = ", and committed offsets there no longer advance" if groups else ""
-    # Other producers may still write to it, above all under the identity policy.
+    # Other producers may still write to it, especially under the identity policy.
     what = (
         f"{counted(topics, 'topic')} {verb(topics, 'is', 'are')} no longer replicated: remote topic{plural} {remote} "
         f"{stay} on {connector.target_alias} but {get} no more records from {connector.source_alias}{offsets}"

@@ -1,20 +1,20 @@
-"""What a change does to the validation in the cluster; none of it touches a worker."""
+"""What a change does to the validation in the cluster; none of it affects workers."""
 
 from collections.abc import Iterator
 
 from components.changes.effect import Effect, Severity, listed
 from components.changes.stack_change import StackChange
 
-#: Kind of an object -> what it does -> how a change of it reads.
+#: Kind of an object -> kind of change -> the sentence about it.
 _KINDS = {
     "Job": {
         "added": "a Job will validate {flows} after the deployment",
-        "removed": "no Job validates {flows} after a deployment any more",
+        "removed": "Jobs no longer validate {flows} after deployments",
         "changed": "a new Job will validate {flows} after the deployment, because what it validates, or how, changes",
     },
     "CronJob": {
         "added": "a CronJob will validate {flows} between deployments",
-        "removed": "no CronJob validates {flows} between deployments any more",
+        "removed": "a CronJob no longer validates {flows} between deployments",
         "changed": "the CronJob that validates {flows} changes",
     },
 }

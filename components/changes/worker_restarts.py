@@ -35,11 +35,11 @@ def worker_effects(change: StackChange) -> Iterator[Effect]:
 
 
 def _renamed(earlier: Iterable[DeployedWorkers], after: DeployedWorkers, flow: str) -> Iterator[Effect]:
-    """Yield that workers of the same group continue under another resource."""
+    """Yield an effect if workers of the same group continue under another resource."""
     for before in earlier:
         if (before.kind, before.group) == (after.kind, after.group) and before.name != after.name:
             what = (
-                f"{after.kind} `{before.name}` is created anew as `{after.name}`: its workers join worker group "
+                f"{after.kind} `{before.name}` is created again as `{after.name}`: its workers join worker group "
                 f"`{after.group}`, then those of `{before.name}` leave it. {_tasks_of_leaver(after)}, then continue "
                 "where they stopped"
             )
@@ -47,11 +47,11 @@ def _renamed(earlier: Iterable[DeployedWorkers], after: DeployedWorkers, flow: s
 
 
 def _regrouped(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterator[Effect]:
-    """Yield that a group changes its name but not its offsets topic; `source_offsets` reports another topic."""
+    """Yield an effect if a group changes its name but not its offsets topic; `source_offsets` reports another topic."""
     if before.group != after.group and before.offsets_topic == after.offsets_topic:
         what = (
-            f"the worker group changes from `{before.group}` to `{after.group}`. While the workers restart one by one, "
-            "both groups run the connectors, so records of these minutes are replicated twice"
+            f"the worker group changes from `{before.group}` to `{after.group}`. While the workers restart one by "
+            "one, both groups run the connectors, so records of those minutes are replicated twice"
         )
         yield Effect(Severity.RE_READ, "worker-group-changes", flow, "connect.groupId", what)
 
@@ -60,7 +60,7 @@ def _moved(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterat
     if before.api_version != after.api_version and after.names_group and not before.names_group:
         what = (
             f"{after.kind} `{after.name}` changes from {before.api_version} to {after.api_version} in one step, which "
-            "`replicate up` refuses, because Pulumi's provider would fail half way: deploy `strimzi: '0.51/v1beta2'` "
+            "`replicate up` refuses, because Pulumi's provider would fail half-way: deploy `strimzi: '0.51/v1beta2'` "
             "first, with an operator from 0.49 to 0.51 (GitOps tools need no such step)"
         )
         yield Effect(Severity.RESTART, "api-switch-in-one-step", flow, "strimzi", what)
@@ -85,11 +85,11 @@ def _moved(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterat
 
 
 def _pods(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterator[Effect]:
-    """Yield whether pods restart, start or stop, and whether their logging changes."""
+    """Yield an effect for pods that restart, start or stop, and for changed logging."""
     changed = _changed_keys(before.pods, after.pods) + _changed_keys(before.config, after.config, "config.")
     if before.target_address != after.target_address:
         changed.append("bootstrapServers")
-    # Without pods on one side, none restarts.
+    # If one side has no pods, none restarts.
     if changed and before.namespace == after.namespace and before.replicas and after.replicas:
         restart = f"its worker restarts ({listed(changed)})"
         if after.replicas > 1:
@@ -127,7 +127,8 @@ def _all_workers(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> 
 
 
 def _tasks_of_leaver(workers: DeployedWorkers) -> str:
-    """Return what happens to the tasks of a worker that leaves: the others wait for it, even if it returns earlier.
+    """Return what happens to the tasks of a worker that leaves: the others wait the full time, even if it returns
+    earlier.
 
     Source: KIP-415, IncrementalCooperativeAssignor.handleLostAssignments.
     """

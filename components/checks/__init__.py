@@ -35,9 +35,8 @@ from components.topology.model import Topology
 
 
 def check_topology(topology: Topology) -> Iterator[Problem]:
-    """Every problem of a topology, in all its clusters and replications.
-
-    Beside an operator that is not supported, only problems that every supported one would have.
+    """Every problem of a topology, in all its clusters and replications. If the operator is not supported, only
+    problems that it would have with every supported one.
     """
     unsupported = check_operator(topology)
     if unsupported is None:
@@ -58,7 +57,7 @@ def _problems(topology: Topology) -> Iterator[Problem]:
     heartbeats = Heartbeats(flows, strimzi(topology.strimzi).api.has_heartbeat_mirrors)
     for flow in flows:
         yield from check_aliases(topology, flow)
-        # An alias that no cluster has is no part of a name either.
+        # An alias that no cluster has cannot be part of a name either.
         if flow.name == flow.replication or {flow.settings.source, flow.settings.target} <= topology.clusters.keys():
             yield from check_names(topology, flow)
         yield from check_selections(flow)

@@ -11,7 +11,7 @@ _LIST = "validation.accept"
 
 
 def check_accepted_findings(flow: ExpandedFlow) -> Iterator[Problem]:
-    """What the validation job is told to take on trust is something that it can report."""
+    """Every finding that the job is told to accept is one that it can report."""
     seen: set[str] = set()
     for index, accepted in enumerate(flow.settings.validation.accept):
         finding, where = accepted.finding, flow.where(f"{_LIST}.{index}.finding")
@@ -20,9 +20,9 @@ def check_accepted_findings(flow: ExpandedFlow) -> Iterator[Problem]:
                 where,
                 "finding-not-acceptable",
                 f"`{finding}` cannot be accepted",
-                "It says that something is wrong, or changes no verdict. Only what the job cannot judge can be "
-                "accepted.",
-                f"remove it, and do what the finding says. These can be accepted: {', '.join(ACCEPTABLE)}.",
+                "It says that something is wrong, or does not affect the verdict. Only what the job cannot judge "
+                "can be accepted.",
+                f"remove it, and do what the finding says. Findings that can be accepted: {', '.join(ACCEPTABLE)}.",
             )
         elif finding not in ACCEPTABLE:
             near = nearest(finding, ACCEPTABLE)

@@ -1,4 +1,4 @@
-"""Bootstrap addresses: clients can read them, and no two clusters that meet in a region have one in common."""
+"""Bootstrap addresses: clients can read them, and no two clusters that meet in a region share one."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -60,8 +60,8 @@ def _check_form(where: str, read: Mapping[str, Server | None]) -> Iterator[Probl
             yield Problem(
                 where,
                 "address-of-the-worker",
-                f"`{text}` is the machine itself",
-                "In a Kubernetes cluster that is the worker's own pod, which runs no broker.",
+                f"`{text}` is the local machine",
+                "In a Kubernetes cluster that means the worker's own pod, which runs no broker.",
                 "write the address by which pods reach the broker.",
                 Severity.WARNING,
             )
@@ -74,18 +74,18 @@ def _mistake(where: str, text: str) -> Problem:
         return _login(where, plain)
     if "$" in plain or "{{" in plain:
         remedy = "set `bootstrapServers: {config: KEY}`, and KEY in the configuration of each stack."
-        return _bad_address(where, f"`{text}` contains a variable, which nothing fills in", remedy)
+        return _bad_address(where, f"`{text}` contains a variable, which nothing replaces", remedy)
     if divider := re.search(r"[;\s]+", plain):
         parts = ",".join(part for part in re.split(r"[;\s]+", plain) if part)
         said = f"`{divider[0].strip()}`" if divider[0].strip() else "a blank"
-        return _bad_address(where, f"`{text}` has {said} in it", f"divide servers by commas: `{parts}`.")
+        return _bad_address(where, f"`{text}` has {said} in it", f"separate servers by commas: `{parts}`.")
     if is_ip6(plain):
         return Problem(
             where,
             "bad-address",
             f"`{text}` is an IPv6 address without brackets",
-            "Kafka's clients take what follows the last colon for the port.",
-            "put the address in brackets and the port after them, as in `[2001:db8::1]:9093`.",
+            "Kafka's clients take what follows the last colon as the port.",
+            "put the address in brackets, followed by the port, as in `[2001:db8::1]:9093`.",
         )
     host = re.sub(r"[:/].*$", "", plain)
     remedy = f"write `{host}:PORT` with the port of the listener, such as `{host}:9093`."
@@ -95,12 +95,12 @@ def _mistake(where: str, text: str) -> Problem:
 
 
 def _login(where: str, text: str) -> Problem:
-    """The problem of a user in an address; what stands before the host may be a password."""
+    """The problem of a user in an address; the part before the host may be a password."""
     host = text.rpartition("@")[2]
     return Problem(
         where,
         "login-in-address",
-        f"a user is named in front of `{host}`",
+        f"a user is named before `{host}`",
         "Kafka's clients refuse such an address. They log in as `authentication` says.",
         f"write `{host}`, and set `authentication` of the cluster.",
     )
@@ -137,9 +137,8 @@ def _bad_address(where: str, what: str, remedy: str) -> Problem:
 
 
 def _check_different(topology: Topology, known: Mapping[str, set[tuple[str, int]]]) -> Iterator[Problem]:
-    """Workers run beside their target, so what a region's workers reach by one address is one cluster.
-
-    Workers of another region may reach another cluster by the same address, such as that of a Kubernetes Service.
+    """Workers run beside their target, so one address means one cluster to a region's workers. Workers of another
+    region may reach another cluster by the same address, such as that of a Kubernetes Service.
     """
     flows = [flow for flow in expand(topology) if {flow.settings.source, flow.settings.target} <= set(known)]
     met: dict[str, list[ExpandedFlow]] = {}

@@ -1,4 +1,4 @@
-"""Clusters: the operator's version, the trust of targets, and logins that are complete and can be configured."""
+"""Clusters: the operator's version, the trust of targets, and complete, supported logins."""
 
 from collections.abc import Iterator, Mapping
 
@@ -23,13 +23,13 @@ from components.topology.model import Topology
 OLDEST_STRIMZI = "0.45"
 #: Source: Strimzi KafkaClientAuthenticationCustom.ALLOWED_PREFIXES.
 _CUSTOM_PREFIXES = ("sasl.", "ssl.keystore.")
-_GUESSED = "Whoever reads the connection can try passwords against what SCRAM sends."
+_GUESSED = "Whoever can read the connection can guess passwords offline from what SCRAM sends."
 #: What a login reveals on a connection that is not encrypted. Source: RFC 4616, RFC 5802 (9), RFC 7628 (4).
 _READABLE = {
-    "plain": "PLAIN sends the password itself, so whoever reads the connection has it.",
+    "plain": "PLAIN sends the password itself, so whoever can read the connection has it.",
     "scram-sha-256": _GUESSED,
     "scram-sha-512": _GUESSED,
-    "oauth": "The token is sent as it is, so whoever reads the connection can use it.",
+    "oauth": "The token is sent in plain text, so whoever can read the connection can use it.",
 }
 
 
@@ -42,7 +42,8 @@ def check_operator(topology: Topology) -> Problem | None:
         "strimzi",
         "unsupported-strimzi",
         f"Strimzi {topology.strimzi} is older than {OLDEST_STRIMZI}",
-        "The rendered objects are tested against the resource definitions of 0.45 and 1.2, not of older operators.",
+        "The rendered objects are tested against the resource definitions of 0.45 and 1.2, not those of older "
+        "operators.",
         f"upgrade the operator and set `strimzi: '{OLDEST_STRIMZI}'` or later.",
     )
 
@@ -85,7 +86,7 @@ def check_logins(alias: str, cluster: Cluster) -> Iterator[Problem]:
             f"{where}.authentication",
             "login-without-tls",
             f"the login by {authentication.type} has no `tls`",
-            f"{_READABLE[authentication.type]} Records are readable there, too.",
+            f"{_READABLE[authentication.type]} Records are also readable there.",
             "add `tls: {trust: {secret: NAME, key: ca.crt}}`, or `tls: {}` if a public authority signed the brokers' "
             "certificates.",
             Severity.WARNING,
@@ -101,7 +102,7 @@ def check_logins(alias: str, cluster: Cluster) -> Iterator[Problem]:
 
 
 def _check_text(where: str, authentication: Authentication | None) -> Iterator[Problem]:
-    """Text that a login module's options put in quotation marks does not end them."""
+    """Text in quotation marks in a login module's options does not contain a character that ends them."""
     quoted: Mapping[str, str | None] = {}
     if isinstance(authentication, PlainAuthentication | ScramAuthentication):
         quoted = {"username": authentication.username}
@@ -118,13 +119,14 @@ def _check_text(where: str, authentication: Authentication | None) -> Iterator[P
                 f"{where}.{key}",
                 "username-breaks-jaas",
                 f"`{key}` contains a quotation mark or a backslash",
-                "sasl.jaas.config puts it in quotation marks, and its parser would end the text there.",
+                "sasl.jaas.config puts the text in quotation marks, and its parser would end the text at this "
+                "character.",
                 f"use a `{key}` without these characters.",
             )
 
 
 def _check_oauth(where: str, login: OAuthAuthentication) -> Iterator[Problem]:
-    """An OAuth login has an access token, or all that it needs to ask for one.
+    """An OAuth login has an access token, or everything that it needs to request one.
 
     Source: Strimzi AuthenticationUtils.validateClientAuthenticationOAuth.
     """
@@ -145,7 +147,7 @@ def _check_oauth(where: str, login: OAuthAuthentication) -> Iterator[Problem]:
 
 
 def _check_custom(where: str, config: Mapping[str, str]) -> Iterator[Problem]:
-    """A custom login has only properties that Strimzi passes on, and no credential as text."""
+    """A custom login has only properties that Strimzi passes on, and no plain-text credential."""
     for key, value in config.items():
         if not key.startswith(_CUSTOM_PREFIXES):
             yield Problem(
@@ -153,7 +155,7 @@ def _check_custom(where: str, config: Mapping[str, str]) -> Iterator[Problem]:
                 "custom-property-ignored",
                 f"`{key}` is not a property of a login",
                 f"Strimzi accepts only properties that begin with `{'` or `'.join(_CUSTOM_PREFIXES)}` here. It drops "
-                "others and only writes a line in its log.",
+                "others and only logs that.",
                 "remove it; set the cluster's `tls` for its trust, and `connect.config` for properties of the workers.",
             )
         elif is_open_credential(key, value):
@@ -177,8 +179,8 @@ def _check_validation(where: str, cluster: Cluster) -> Iterator[Problem]:
                 f"{where}.validation.{key}",
                 "validation-needs-credentials",
                 f"the validation job has no `{key}` for this cluster",
-                "The job logs in by PLAIN, SCRAM or a client certificate, and reads trusted certificates from one key "
-                "of a Secret. It cannot use what the connectors use here, so it refuses to start.",
+                "The job logs in by PLAIN, SCRAM or a client certificate, and reads trusted certificates from one "
+                "key of a Secret. It cannot use the connectors' login here, so it refuses to start.",
                 f"set `{where}.validation.{key}`, or do not validate flows with this cluster.",
                 Severity.WARNING,
             )

@@ -1,4 +1,4 @@
-"""Connect clusters: unique names, resources that fit into one another and into the quota, and tasks that have work."""
+"""Connect clusters: unique names, consistent resources that fit into the quota, and no idle tasks."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ def check_connect_clusters(topology: Topology, flows: Sequence[ExpandedFlow]) ->
     for flow, sender in zip(flows, senders, strict=True):
         workers.setdefault(flow.workers, {flow.workers}).add(sender)
     for flow in flows:
-        # Whatever sends heartbeats beside a flow's own workers is one worker.
+        # Heartbeats that a flow's own workers do not send come from a single worker.
         yield from _check_quota(flow, flow.settings.connect.replicas + len(workers[flow.workers]) - 1)
         yield from _check_tasks(flow)
         yield from _check_offset_syncs(flow)
@@ -71,7 +71,7 @@ def _check_names(flows: Sequence[ExpandedFlow], senders: Sequence[str]) -> Itera
 
 
 def _worker_names(flow: ExpandedFlow, sender: str) -> Iterable[str]:
-    """Names of a flow's workers; the heartbeats of a KafkaMirrorMaker2 have workers of their own in some versions."""
+    """Names of a flow's workers; in some versions the heartbeats of a KafkaMirrorMaker2 have their own workers."""
     if flow.shape is Shape.MIRROR_MAKER2 and flow.settings.connectors.heartbeat.enabled:
         return dict.fromkeys((flow.workers, sender, heartbeat_workers_name(flow.workers)))
     return dict.fromkeys((flow.workers, sender))
@@ -102,7 +102,7 @@ def _check_quota(flow: ExpandedFlow, pods: int) -> Iterator[Problem]:
 
 
 def _needed(flow: Flow, pods: int, quota: Quota, key: str) -> Decimal | None:
-    """What all workers need of a counted resource; None if they do not declare it, or if pods do not use it."""
+    """How much of a counted resource all workers need; None if they do not declare it, or if pods do not use it."""
     if key not in _COUNTED:
         return None
     kind, resource = _COUNTED[key]
@@ -122,7 +122,7 @@ def _check_tasks(flow: ExpandedFlow) -> Iterator[Problem]:
     groups = flow.settings.groups
     literal = len(groups) if all(map(is_name, groups)) else None
     if connectors.checkpoint.enabled and literal and connectors.checkpoint.tasks_max > literal:
-        reason = "Its tasks divide the consumer groups, and no group is divided between two tasks."
+        reason = "Its tasks divide the consumer groups, and a group is never split between two tasks."
         yield _idle_tasks(flow, "checkpoint", connectors.checkpoint.tasks_max, literal, reason)
 
 
@@ -143,7 +143,7 @@ def _check_offset_syncs(flow: ExpandedFlow) -> Iterator[Problem]:
             flow.where("connectors.checkpoint"),
             "checkpoint-without-offset-syncs",
             "the checkpoint connector is enabled, but offset syncs are not",
-            "The connector translates offsets by offset syncs and refuses to start without them.",
+            "The connector translates offsets with offset syncs and refuses to start without them.",
             "set `connectors.checkpoint.enabled: false`, or `offsetSyncs.enabled: true`.",
         )
 
@@ -162,7 +162,7 @@ def _check_checkpoints(flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def check_resources(flow: ExpandedFlow) -> Iterator[Problem]:
-    """The container of a flow's workers has sizes that Kubernetes accepts, and no credential as text."""
+    """The container of a flow's workers has sizes that Kubernetes accepts, and no plain-text credential."""
     yield from _check_requests(flow)
     yield from _check_sizes(flow)
     yield from _check_heap(flow)
@@ -171,7 +171,8 @@ def check_resources(flow: ExpandedFlow) -> Iterator[Problem]:
         name, value = str(entry.get("name", "")), str(entry.get("value") or "")
         if is_open_credential(name, value):
             remedy = (
-                "set an environment variable by `valueFrom: {secretKeyRef: {name: NAME, key: KEY}}` and not `value`."
+                "set the environment variable with `valueFrom: {secretKeyRef: {name: NAME, key: KEY}}` instead "
+                "of `value`."
             )
             yield open_credential(flow.where(where), name, remedy, shown_by="the pods")
 
@@ -204,7 +205,7 @@ def _check_requests(flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def _check_sizes(flow: ExpandedFlow) -> Iterator[Problem]:
-    """A quantity without its unit is bytes or whole processors, which is rarely what its author means."""
+    """A quantity without a unit means bytes or whole processors, which is rarely what its author wants."""
     declared: Mapping[str, Any] = flow.settings.connect.resources or {}
     for kind, quantities in declared.items():
         for resource, (least, most, told) in _PLAUSIBLE.items():

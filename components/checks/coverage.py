@@ -1,4 +1,4 @@
-"""Flows that no stack deploys: a stack of a region deploys the flows whose target is there, and no others."""
+"""Flows that no stack deploys: a stack deploys only the flows whose target is in its region."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -10,10 +10,8 @@ from components.topology.model import Topology
 def check_deployed(
     topology: Topology, name: str, regions: Collection[str | None], unread: Sequence[str] = ()
 ) -> Iterator[Problem]:
-    """Check that some stack deploys each flow.
-
-    `name` is the topology's, `regions` those of all its stacks; a stack without one (None) deploys every flow. `unread`
-    names the stack files that cannot be read.
+    """Check that some stack deploys each flow. `name` is the topology's name, `regions` has the regions of all its
+    stacks; a stack without a region (None) deploys every flow. `unread` names the stack files that cannot be read.
     """
     if None in regions:
         return

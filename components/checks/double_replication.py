@@ -1,4 +1,4 @@
-"""Two connectors that do the same work: records that are replicated twice, and group offsets with two sources."""
+"""Two connectors that do the same work: records that are replicated twice, and group offsets from two sources."""
 
 from collections.abc import Iterator, Sequence
 
@@ -44,13 +44,13 @@ def _topics_overlap(source: str, target: str, pair: OverlappingPair) -> Problem:
                 "topics-may-overlap",
                 f"it cannot be decided whether {both} select a common topic: {reason}",
                 why,
-                "write one of the patterns without that construct, or make sure yourself that no topic matches both.",
+                "write one of the patterns without that construct, or make sure that no topic matches both.",
                 Severity.WARNING,
             )
 
 
 def check_group_offsets(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
-    """No two flows from different sources sync the offsets of one group in one topic of the target."""
+    """No two flows from different sources sync the offsets of the same group in the same topic of the target."""
     by_target: dict[str, list[ExpandedFlow]] = {}
     for flow in flows:
         if _syncs_under_the_same_names(flow.settings):
@@ -78,8 +78,8 @@ def _offsets_mixed(first: ExpandedFlow, second: ExpandedFlow, topics: Overlap, g
         second.where("groups"),
         "group-offsets-mixed",
         f"this and {first.where('groups')} both sync offsets of groups such as `{group}` in {which} from {sources}",
-        f"On {second.settings.target} the topic holds records of both sources. A group's offset only moves forward, so "
-        "it follows the source that is ahead, and after a failover consumers would skip records of the other one.",
-        "select different groups in the two, set `syncGroupOffsets: false`, or use the default policy.",
+        f"On {second.settings.target} the topic holds records of both sources. A group's offset only moves forward, "
+        "so it follows the source that is ahead, and after a failover consumers would skip records of the other.",
+        "select different groups in each, set `syncGroupOffsets: false`, or use the default policy.",
         Severity.WARNING,
     )

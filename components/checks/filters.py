@@ -1,4 +1,4 @@
-"""Filters of the user's own that drop every record."""
+"""The user's own filters that drop every record."""
 
 import re
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def check_filters(flow: ExpandedFlow) -> Iterator[Problem]:
         for place, chain in chains.items():
             for name, transform in chain.items():
                 where = flow.where(source_key(flow.settings, part, f"transforms.{place}.{name}"))
-                # One transform can be that of several source connectors, with different topics.
+                # Several source connectors with different topics can share a transform.
                 if name not in always or (transform.predicate is None and transform.negate):
                     dropping[where] = None
                 else:

@@ -1,7 +1,6 @@
-"""Headers by which loop guards recognize records: no transform of the user's own drops or writes one.
-
-A guard drops the records that come from its target by a header that another guard has added. Only exact names count:
-Connect compares them as they are.
+"""Headers by which loop guards recognize records: none of the user's own transforms drops or writes one. A guard
+recognizes the records that come from its target, and drops them, by a header that another guard has added. Only exact
+names count, because Connect compares them literally.
 """
 
 from collections import deque
@@ -61,7 +60,7 @@ def _guard_that_needs(
 ) -> ExpandedFlow | None:
     """The guarded flow that recognizes records from a cluster among those that this flow replicates.
 
-    It is the flow itself, or one into that cluster to which the records may go on.
+    It is the flow itself, or a flow into that cluster that the records may reach.
     """
     if settings.loop_guard and alias in (settings.source, settings.target):
         return flow
@@ -76,7 +75,7 @@ def _guard_that_needs(
 
 
 def _reached(start: str, end: str, flows: Sequence[ExpandedFlow]) -> set[str]:
-    """The clusters to which records may go on from a cluster, without passing another."""
+    """The clusters that records may reach from a cluster without passing another."""
     found, waiting = {start}, deque([start])
     while waiting:
         here = waiting.popleft()
@@ -92,9 +91,9 @@ def _problem(touch: _Touch, flow: ExpandedFlow, guard: ExpandedFlow) -> Problem:
     knows = f"The loop guard of {guard.where()} drops records with this header, because they came from `{alias}`."
     if guard is flow and alias == flow.settings.source:
         knows = f"The loop guard adds this header, by which the flow back to `{alias}` drops the record."
-    lost = "Without it, each record would go round endlessly."
+    lost = "Without it, each record would circulate endlessly."
     if use.writes:
-        lost = f"Records that did not come from `{alias}` would be dropped, too, and be missing there."
+        lost = f"Records that did not come from `{alias}` would also be dropped, and be missing there."
     remedy = f"take `{use.header}` out of `headers`" if use.is_listed else "choose another header"
     return Problem(
         touch.where,

@@ -30,7 +30,7 @@ def check_heartbeats(flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def check_heartbeat_clients(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
-    """Some workers can send the flow's heartbeats: the target's, or workers of their own that trust the source."""
+    """Some workers can send the flow's heartbeats: the target's, or separate workers that trust the source."""
     resolved = resolved_without_addresses(topology, flow)
     if resolved is None or resolved.source.tls is None or not isinstance(resolved.source.tls.trust, KeystoreTrust):
         return
@@ -49,12 +49,12 @@ def check_heartbeat_clients(topology: Topology, flow: ExpandedFlow) -> Iterator[
 
 
 def _reason(reason: LeftBehind, flow: ResolvedFlow) -> str:
-    """What the workers of the target have that they cannot have together with the source's settings."""
+    """Settings of the target's workers that conflict with the source's settings."""
     match reason:
         case LeftBehind.TRUST:
-            return "PEM certificates, which Kafka refuses beside a truststore file"
+            return "PEM certificates, which Kafka refuses together with a truststore file"
         case LeftBehind.CERTIFICATE:
-            return "a keystore file, which Kafka refuses beside a PEM key"
+            return "a keystore file, which Kafka refuses together with a PEM key"
         case LeftBehind.LOGIN:
             properties = ", ".join(f"`{key}`" for key in login_left_behind(flow))
             return f"{properties}, which the login to `{flow.settings.source}` cannot unset"

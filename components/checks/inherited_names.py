@@ -1,4 +1,4 @@
-"""Names that a topology gives instead of deriving them: each belongs to one Connect cluster or connector."""
+"""Names that a topology sets instead of deriving them: each belongs to one Connect cluster or connector."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _OWNED = frozenset({MANAGED_BY, PART_OF, CLUSTER_LABEL, USES_CONNECTOR_RESOURCES
 
 @dataclass(frozen=True)
 class _Given:
-    """A name, where the topology gives it or would give it, and what it belongs to."""
+    """A name, where the topology sets it or would set it, and what it belongs to."""
 
     name: str
     flow: ExpandedFlow
@@ -38,7 +38,7 @@ class _Given:
 
 
 def check_inherited_names(topology: Topology, flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
-    """No worker group, storage topic, resource or connector has the name of another one beside it."""
+    """No two worker groups, storage topics, resources or connectors in the same place share a name."""
     deployed = {flow.workers: flow for flow in flows}
     yield from _check_groups(deployed.values())
     yield from _check_storage_topics(deployed.values())
@@ -59,10 +59,10 @@ def _check_groups(deployed: Iterable[ExpandedFlow]) -> Iterator[Problem]:
                 flow.where("connect.groupId"),
                 "worker-group-shared",
                 f"its worker group `{group}` on `{flow.settings.target}` is also that of {other.where()}",
-                "The workers of both would form one group and divide the connectors of both between them, with "
-                "storage topics and logins that belong to only one of them.",
-                "give one of them another `connect.groupId`. If it runs already, its offsets must be carried over "
-                "first, or it replicates everything again.",
+                "The workers of both would form one group and share the connectors of both, with storage topics and "
+                "logins that belong to only one of them.",
+                "give one of them another `connect.groupId`. If it already runs, copy its offsets first, or it "
+                "replicates everything again.",
             )
 
 
@@ -79,9 +79,9 @@ def _check_storage_topics(deployed: Iterable[ExpandedFlow]) -> Iterator[Problem]
                 given.where,
                 "storage-topic-shared",
                 f"the storage topic `{topic}` on `{flow.settings.target}` is also {other.where}",
-                "Workers read everything in such a topic as their own: connectors of another group, or records of "
-                "another form.",
-                "give each its own topic. If the workers run already, copy the records of the topic first, or they "
+                "Workers take everything in such a topic as their own, even connectors of another group or records "
+                "of another format.",
+                "give each its own topic. If the workers already run, copy the records of the topic first, or they "
                 "replicate everything again.",
             )
 
@@ -98,7 +98,7 @@ def _check_resources(topology: Topology, deployed: Iterable[ExpandedFlow]) -> It
                 flow.where("connect.name"),
                 "resource-name-shared",
                 f"its {kind} is `{name}` in namespace `{namespace}`, as is that of {other.where()}",
-                "One object would have to be both, so Kubernetes would keep the one that is written last.",
+                "Both would be the same object, so Kubernetes would keep only the one that is written last.",
                 "give one of them another `connect.name`, or another namespace.",
             )
 
@@ -109,21 +109,22 @@ def _check_connectors(topology: Topology, flows: Iterable[ExpandedFlow]) -> Iter
         namespace = namespace_name(flow.workers, flow.settings)
         for given in _connectors(topology, flow):
             other = seen.setdefault((_region(topology, flow), namespace, given.name), given)
-            # Replications whose workers have one name are a problem of their own.
+            # Replications whose workers share a name are a problem of their own.
             alike = flow.name == other.flow.name and flow is not other.flow
             if other is not given and not alike:
                 yield Problem(
                     given.where,
                     "connector-name-shared",
                     f"the connector's name is `{given.name}`, as is that of {other.where} in namespace `{namespace}`",
-                    "One KafkaConnector would have to be both, so Kubernetes would keep the one that is written last.",
-                    "give one of them another `name`. A connector that runs already keeps its offsets only under its "
-                    "own name.",
+                    "Both would be the same KafkaConnector, so Kubernetes would keep only the one that is written "
+                    "last.",
+                    "give one of them another `name`. A connector that already runs keeps its offsets only under "
+                    "its current name.",
                 )
 
 
 def _connectors(topology: Topology, flow: ExpandedFlow) -> Iterator[_Given]:
-    """The KafkaConnectors of a flow; the operator makes and names those of a KafkaMirrorMaker2."""
+    """The KafkaConnectors of a flow; the operator creates and names the connectors of a KafkaMirrorMaker2."""
     connectors = flow.settings.connectors
     mirror = flow.shape is Shape.MIRROR_MAKER2
     for part in () if mirror else source_parts(flow.settings):
@@ -153,7 +154,7 @@ def _check_unused(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
         "heartbeat": of_operator and strimzi(topology.strimzi).api.has_heartbeat_mirrors,
     }
     why = (
-        "The operator makes the connectors of a KafkaMirrorMaker2 and names them by their clusters."
+        "The operator creates the connectors of a KafkaMirrorMaker2 and names them after their clusters."
         if of_operator
         else "Each of `connectors.sources` is a KafkaConnector of its own."
     )

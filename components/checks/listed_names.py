@@ -1,4 +1,4 @@
-"""What the lists of a flow select from the topics and groups that a cluster has, and what they miss."""
+"""What the lists of a flow select from a cluster's topics and groups, and what they miss."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from components.kafka.replication_policy import HEARTBEATS_TOPIC
 from components.kafka.selection import Selection, is_for_everything
 from components.kafka.topic_names import LONGEST_NAME
 
-#: A shorter beginning says nothing about what was meant.
+#: A shorter common prefix is not evidence of what was meant.
 _SHORTEST_STEM = 3
-#: Names that a problem shows.
+#: How many names a problem shows.
 _SHOWN = 5
 
 
@@ -34,7 +34,7 @@ class ClusterNames:
 class Selected:
     """What one entry of a flow's list selects: `key` is the list's key, `names` are sorted.
 
-    `judged` is false for a pattern that cannot be evaluated here; `names` are empty then.
+    `judged` is false for a pattern that cannot be evaluated here; `names` is then empty.
     """
 
     where: str
@@ -112,7 +112,7 @@ def _check_selected(flow: ExpandedFlow, selected: Selected) -> Iterator[Problem]
                 selected.where,
                 "group-with-comma",
                 f"the offsets of the group `{name}` are not translated",
-                "The checkpoint connector hands groups to its tasks in one list, which they split at every comma.",
+                "The checkpoint connector passes groups to its tasks as one list, which they split at every comma.",
                 "rename the group.",
                 Severity.WARNING,
             )
@@ -139,7 +139,7 @@ def _check_cycle(flow: ExpandedFlow, selected: Selected, known: ClusterNames) ->
 
 
 def _check_missed(flow: ExpandedFlow, selected: Selected, uncovered: Sequence[str]) -> Iterator[Problem]:
-    """Topics that begin as an entry does, apart from what divides names, and that no flow replicates."""
+    """Topics that start like an entry, apart from separators, and that no flow replicates."""
     excluded = flow.settings.topics_exclude
     stems = tuple(text.rstrip("-_.").lower() for text, whole in beginnings(selected.entry) if not whole)
     stems = tuple(stem for stem in stems if len(stem) >= _SHORTEST_STEM)
@@ -150,7 +150,7 @@ def _check_missed(flow: ExpandedFlow, selected: Selected, uncovered: Sequence[st
             selected.where,
             "names-not-covered",
             f"`{selected.entry}` does not match {_some(alike)}, and no flow replicates {_them(alike)}",
-            f"{_they(alike)} like what it matches, so the pattern may have been meant for {_them(alike)}, too.",
+            f"{_they(alike)} like what it matches, so the pattern may also have been meant for {_them(alike)}.",
             "widen the pattern, or list the names in `topicsExclude`.",
             Severity.WARNING,
         )

@@ -1,9 +1,9 @@
-"""Loops: rings of flows through which a record comes back to the cluster where it was produced.
+"""Loops: rings of flows through which a record returns to the cluster where it was produced.
 
 Under the identity policy a topic's name does not show that a record was replicated, so only a loop guard on every flow
 of the ring stops the record. A flow with the default policy does not help: it recognizes only its own prefixes and adds
-one more each time the record goes round. Guarded rings are safe at any length: each flow marks what it replicates, and
-the flow that would bring a record home drops it.
+one more on each round. Guarded rings are safe at any length: each flow marks what it replicates, and the flow that
+would bring a record home drops it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,9 +26,8 @@ from components.kafka.rings import (
 
 
 def check_loops(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
-    """No unguarded flow is part of a ring of flows that share a topic, unless all have the default policy.
-
-    In such a ring one of the flows refuses what came from its target.
+    """No unguarded flow is part of a ring of flows that share a topic, unless all have the default policy. In that case
+    one of the flows refuses what came from its target.
     """
     by_name = {flow.name: flow for flow in flows}
     reported: set[frozenset[str]] = set()
@@ -39,7 +38,7 @@ def check_loops(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
 
 
 def _rings(flows: Sequence[ExpandedFlow]) -> Iterator[Ring]:
-    """A ring through each unguarded flow, if it is in one."""
+    """A ring through each unguarded flow that is in one."""
     legs = {flow.name: _leg(flow) for flow in flows}
     by_source = legs_by_source(legs.values())
     identity = [flow for flow in flows if not flow.settings.loop_guard and flow.settings.policy is Policy.IDENTITY]
@@ -91,7 +90,7 @@ def _problem(found: Ring, flows: Mapping[str, ExpandedFlow]) -> Problem:
     topic = topic_that_goes_round(found)
     identity = [flow for flow in ring if flow.settings.policy is Policy.IDENTITY]
     mixed = len(identity) < len(ring)
-    why = "The identity policy cannot tell replicated records from original ones, so each goes round endlessly."
+    why = "The identity policy cannot tell replicated records from original ones, so each circulates endlessly."
     if mixed:
         why += " The default policy of the others adds a prefix to its topic each time, but does not stop it."
     if not topic:

@@ -1,4 +1,4 @@
-"""Properties that Kafka accepts and by which records are lost, or never replicated, while every connector runs."""
+"""Properties that Kafka accepts but that lose records, or never replicate them, while every connector runs."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,7 +8,7 @@ from components.topology.clusters import PropertyValue
 
 
 def check_losses(flow: ExpandedFlow) -> Iterator[Problem]:
-    """No source connector skips what fails, or never looks for new topics."""
+    """No source connector skips failing records, or stops looking for new topics."""
     connectors = flow.settings.connectors
     yield from _check(flow, "connectors.source.config", connectors.source.config)
     for part, source in connectors.sources.items():
@@ -34,7 +34,7 @@ def _check(flow: ExpandedFlow, place: str, config: Mapping[str, PropertyValue]) 
             flow.where(f"{place}.refresh.topics.enabled"),
             "new-topics-left-out",
             "`refresh.topics.enabled` is `false`",
-            "The connector looks for topics and partitions only when it starts. What is created later is not "
+            "The connector looks for topics and partitions only when it starts. Those created later are not "
             "replicated.",
             "remove it; `intervals.refreshTopicsSeconds` says how often to look.",
             Severity.WARNING,

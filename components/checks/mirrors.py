@@ -33,7 +33,8 @@ def _check_clusters(name: str, replication: MirrorMaker2) -> Iterator[Problem]:
             f"replications.{name}",
             "mirror-clusters",
             f"the mirrors' clusters are declared by {given}",
-            "A KafkaMirrorMaker2 runs its workers beside one target, so its mirrors must be declared in one way.",
+            "A KafkaMirrorMaker2 runs its workers beside one target, so its mirrors must be declared in exactly one "
+            "way.",
             "set `source` and `target` (one mirror), `between` (one each way), or `sources` and `target` (several).",
         )
 
@@ -47,6 +48,6 @@ def _check_selections(name: str, replication: MirrorMaker2) -> Iterator[Problem]
                 f"replications.{name}.{field.alias}",
                 "mirror-selection-in-two-places",
                 f"both `{field.alias}` and `sources` are set",
-                f"Each of the sources has its own `{field.alias}`, so nothing would use this one.",
-                f"move `{field.alias}` to those of `sources` that it is meant for.",
+                f"Each of the sources has its own `{field.alias}`, so this one would have no effect.",
+                f"move `{field.alias}` to the entries of `sources` that it is meant for.",
             )

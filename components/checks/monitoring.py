@@ -1,4 +1,4 @@
-"""What is asked to be watched and would report nothing."""
+"""Monitoring that would report nothing."""
 
 from collections.abc import Iterable, Iterator
 
@@ -20,7 +20,7 @@ from components.topology.workers import JmxMetrics, ReporterMetrics
 
 
 def check_monitoring(topology: Topology, flows: Iterable[ExpandedFlow]) -> Iterator[Problem]:
-    """Workers report what alerts read, and alerts exist for what a flow must achieve."""
+    """Workers report the metrics that alerts read, and each objective of a flow has an alert."""
     for flow in flows:
         yield from _check_checkpoint_metrics(flow)
         yield from _check_read_again(topology, flow)
@@ -46,7 +46,7 @@ def _check_objectives(flow: ExpandedFlow) -> Iterator[Problem]:
             flow.where("objectives.lagSeconds"),
             "objective-not-watched",
             f"nothing watches the objective of {flow.settings.objectives.lag_seconds} s",
-            "Only an alert holds a flow to its objectives, and the topology has no `monitoring`.",
+            "Only alerts check a flow's objectives, and the topology has no `monitoring`.",
             "set `monitoring: {namespace: NAME}` at the top of the topology.",
             Severity.WARNING,
         )
@@ -58,11 +58,11 @@ def _check_read_again(topology: Topology, flow: ExpandedFlow) -> Iterator[Proble
         return
     where, what = flow.where("objectives.readAgain"), f"nothing watches the objective of {records} records"
     if not (translates(flow.settings) and flow.settings.groups):
-        why = "The flow translates no offsets, so nobody measures what its groups would read again."
+        why = "The flow translates no offsets, so nothing measures what its groups would read again."
         remedy = "remove `readAgain`, or let the checkpoint connector run for the flow's `groups`."
         yield Problem(where, "objective-not-watched", what, why, remedy, Severity.WARNING)
     elif topology.monitoring is None or not topology.monitoring.exporter:
-        why = "No metric of Kafka shows it, only those of `replicate exporter` do."
+        why = "None of Kafka's metrics shows it; only those of `replicate exporter` do."
         remedy = "run the exporter, and set `monitoring.exporter: true` at the top of the topology."
         yield Problem(where, "objective-not-watched", what, why, remedy, Severity.WARNING)
 
@@ -77,7 +77,7 @@ def _check_allow_list(flow: ExpandedFlow) -> Iterator[Problem]:
             flow.where("connect.metrics.allowList"),
             "metrics-left-out",
             f"the allow list leaves out {', '.join(f'`{name}`' for name in left_out)}",
-            "Alerts and the dashboard read these metrics of the workers, and would never see them.",
+            "Alerts and the dashboard read these metrics of the workers, and would never get them.",
             "add `kafka_connect_.*`, or remove `allowList` for the list of the project.",
         )
 
@@ -88,16 +88,16 @@ def _check_own_rules(flow: ExpandedFlow) -> Iterator[Problem]:
         yield Problem(
             flow.where("connect.metrics.configMap"),
             "metrics-rules-not-read",
-            f"nobody has looked at the rules in ConfigMap `{metrics.config_map}`",
-            "Alerts and the dashboard read the names that the project's rules give to metrics, and see no others.",
-            "remove `configMap` to have the project's rules, or let yours report the names in stacks/README.md, under "
+            f"the rules in ConfigMap `{metrics.config_map}` are not checked",
+            "Alerts and the dashboard read only the metric names that the project's rules produce.",
+            "remove `configMap` to use the project's rules, or make yours report the names in stacks/README.md, under "
             '"Metrics".',
             Severity.WARNING,
         )
 
 
 def _of_workers(flow: ExpandedFlow) -> tuple[str, ...]:
-    """The metrics that the workers' own reporter must report: also those of the form `new`, if it is the only one."""
+    """The metrics that the workers' own reporter must report: those of the form `new`, too, if it is the only form."""
     names = (FAILED_TASKS, RUNNING_TASKS)
     connectors = flow.settings.connectors
     configs = [connectors.source.config, *(source.config for source in connectors.sources.values())]
@@ -114,7 +114,7 @@ def _check_checkpoint_metrics(flow: ExpandedFlow) -> Iterator[Problem]:
             flow.where(f"connectors.checkpoint.config.{FORMS}"),
             "checkpoint-metrics-refused",
             f"`{FORMS}` of the checkpoint connector is `{checkpoint.config[FORMS]}`",
-            "Under its new names Kafka 4.3 refuses the metrics of every group of a task but the first.",
+            "With the new names, Kafka 4.3 refuses the metrics of all groups of a task but the first.",
             f"remove `{FORMS}` from the checkpoint connector; the source connector can keep it.",
             Severity.WARNING,
         )

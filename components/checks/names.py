@@ -14,8 +14,8 @@ from components.kafka.topic_names import LONGEST_NAME, has_topic_characters_only
 from components.topology.kubernetes_names import LABEL, LABEL_LENGTH
 from components.topology.model import Topology
 
-#: The longest name that the operator derives and that must be a label is that of the REST API's Service. If the
-#: heartbeats of a KafkaMirrorMaker2 have workers of their own, both names count.
+#: The longest derived name that must be a label is that of the REST API's Service. If the heartbeats of a
+#: KafkaMirrorMaker2 have their own workers, both names count.
 _LONGEST_SUFFIX = "-connect-api"
 _LONGEST_MIRROR_SUFFIX = "-mirrormaker2-api"
 
@@ -105,7 +105,7 @@ def _check_lengths(flow: ExpandedFlow, namespace: str, sender: str) -> Iterator[
     if mirrors and flow.settings.connectors.heartbeat.enabled:
         derived.append(f"{heartbeat_workers_name(flow.workers)}{_LONGEST_SUFFIX}")
     given = flow.settings.namespace.name is not None
-    # A group's name that the topology gives is Kafka's alone; the derived one is a label, too.
+    # A group name that the topology sets is used only in Kafka; a derived one is also a label.
     group = () if flow.settings.connect.group_id else (group_id(flow.workers, flow.settings),)
     names = (*derived, *group, *(() if given else (namespace,)))
     own = [text for text in names if len(text) > LABEL_LENGTH]

@@ -1,4 +1,4 @@
-"""Patterns whose ACLs open every topic or group of a cluster, although they select only some."""
+"""Patterns whose ACLs open every topic or group of a cluster, although the patterns select only some."""
 
 from collections.abc import Iterator
 
@@ -13,13 +13,13 @@ from components.topology.principals import kafka_principal
 
 
 def check_declared_grants(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
-    """No pattern opens a cluster where the stack itself grants the ACLs, by a KafkaUser."""
+    """No pattern opens a cluster where the stack itself grants the ACLs, through a KafkaUser."""
     declared = {alias for alias, cluster in topology.clusters.items() if cluster.kafka_user is not None}
     yield from open_grants(topology, flow, declared)
 
 
 def open_grants(topology: Topology, flow: ExpandedFlow, aliases: set[str]) -> Iterator[Problem]:
-    """Warn about every pattern whose ACLs are for every topic or group on one of these clusters."""
+    """Warn about every pattern whose ACLs cover every topic or group on one of these clusters."""
     settings = flow.settings
     renamed = settings.policy is Policy.DEFAULT
     topics = [
@@ -49,8 +49,7 @@ def _problem(where: str, entry: str, said: str) -> Problem:
         where,
         "acl-for-every-name",
         f"the ACLs for `{entry}` let {said}",
-        "Kafka's ACLs know whole names and prefixes, and the names that this pattern matches have no beginning in "
-        "common.",
+        "Kafka's ACLs take whole names and prefixes, and the names that this pattern matches have no common prefix.",
         "begin the pattern with text, as in `orders-.*`, or list the names.",
         Severity.WARNING,
     )

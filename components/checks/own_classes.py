@@ -1,4 +1,4 @@
-"""Policies and filters of the user's own: what can then no longer be derived."""
+"""The user's own policies and filters: what can no longer be derived with them."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
 from components.kafka.replication_policy import POLICY_CLASSES, Policy
 
-#: Key of a flow -> Kafka's own class, the lists that it reads, and the checks that rest on them.
+#: Key of a flow -> Kafka's own class, the lists that it reads, and the checks that rely on them.
 _FILTERS = {
     "topicFilterClass": (
         "DefaultTopicFilter",
@@ -18,7 +18,7 @@ _FILTERS = {
 
 
 def check_own_classes(flow: ExpandedFlow) -> Iterator[Problem]:
-    """A class of the user's own is reported: only the rules of Kafka's classes are known here."""
+    """Report the user's own classes: only the rules of Kafka's classes are known here."""
     settings = flow.settings
     if settings.policy_class is not None:
         yield from _check_policy(flow, settings.policy_class)
@@ -40,14 +40,14 @@ def _check_policy(flow: ExpandedFlow, name: str) -> Iterator[Problem]:
             )
             return
     policy = flow.settings.policy
-    # A deployed connector says only the class, so a diff cannot know what `policy` says.
-    diffs = " Diffs take it for the default policy." if policy is Policy.IDENTITY else ""
+    # A deployed connector names only the class, so a diff cannot know what `policy` says.
+    diffs = " Diffs treat it as the default policy." if policy is Policy.IDENTITY else ""
     yield Problem(
         flow.where("policyClass"),
         "policy-not-known",
         f"`{name}` names topics by rules that are not known here",
-        "Names of remote topics, ACLs, checks of loops and double replication and the validation job's parameters are "
-        f"derived as for `policy: {policy.value}`.{diffs}",
+        "Names of remote topics, ACLs, checks of loops and double replication, and the validation job's parameters "
+        f"are derived as for `policy: {policy.value}`.{diffs}",
         "set `policy` to the one that names topics as the class does; if neither does, do not rely on these results "
         "for this replication.",
         Severity.WARNING,
@@ -60,7 +60,7 @@ def _filter(flow: ExpandedFlow, key: str, name: str) -> Problem:
         flow.where(key),
         "filter-not-known",
         f"`{name}` selects by rules that are not known here",
-        f"{checks}, ACLs, diffs and the validation job's parameters take {lists} as Kafka's {of_kafka} does.",
+        f"{checks}, ACLs, diffs and the validation job's parameters read {lists} as Kafka's {of_kafka} does.",
         f"make {lists} select what the class selects; otherwise do not rely on these results for this replication.",
         Severity.WARNING,
     )

@@ -1,4 +1,4 @@
-"""Properties that users do not set, and what to set instead of each."""
+"""Properties that users must not set, and what to set instead of each."""
 
 import re
 
@@ -14,7 +14,8 @@ CONNECTOR_FORBIDDEN = {
     "connector.plugin.version": "set `version` of the connector",
 }
 
-#: Properties that must be equal on all connectors of a flow, or checkpoints name other topics than those replicated.
+#: Properties that must be equal on all connectors of a flow; otherwise checkpoints name other topics than those
+#: replicated.
 MUST_AGREE = {
     "replication.policy.class": "`policy` or `policyClass` of the flow",
     "replication.policy.separator": "`separator` of the flow",
@@ -110,7 +111,7 @@ def owned_remedy(key: str) -> str | None:
     return _CONNECTOR_OWNED.get(key) or (_CLUSTER if _CONNECTION.match(key) else None)
 
 
-#: Keys of a flow that each of several source connectors may have, too.
+#: Keys of a flow that each of several source connectors may also have.
 _OF_EACH_SOURCE = ("topics", "topicsExclude", "startFrom", "offsetSyncs.lagMax", "transforms")
 
 
@@ -122,7 +123,7 @@ def at_one_source(remedy: str) -> str:
 
 
 def instead_of(key: str) -> str | None:
-    """What to set instead of a property that no connector has, if a key of the topology means the same."""
+    """What to set instead of a property that no connector has, if a topology key has the same meaning."""
     if key in MUST_AGREE:
         return f"set {MUST_AGREE[key]}"
     return otherwise_named(key) or owned_remedy(key) or (_CLUSTER if _BARE_CONNECTION.match(key) else None)

@@ -1,4 +1,4 @@
-"""Classes of transforms, predicates and converters: Connect has the class, and it is of the kind that is needed."""
+"""Classes of transforms, predicates and converters: Connect has the class, and it is of the required kind."""
 
 import difflib
 from collections.abc import Iterator
@@ -20,15 +20,13 @@ _OF_KAFKA = "org.apache.kafka."
 _A_CLASS = Definition("type", PropertyType.CLASS)
 #: How similar a full name must be to one of Kafka's to count as misspelt.
 _MISSPELT = 0.95
-#: Simple names of many classes, so none of them is found by it.
+#: Simple names that many classes share, so they identify none of them.
 _HALVES = ("Key", "Value")
 
 
 def check_class(where: str, name: str, role: Role) -> Iterator[Problem]:
-    """A class exists, as far as can be known here, and can be used where it is named.
-
-    Kafka's own classes are known. Others come with the workers' image, and only their full names tell them from
-    misspelt ones.
+    """A class exists, as far as can be known here, and can be used where it is named. Kafka's own classes are known.
+    Others come with the workers' image, and only a full name distinguishes them from a misspelt one.
     """
     if name in CLASSES[role]:
         return
@@ -65,7 +63,7 @@ def _not_known(where: str, name: str, role: Role) -> Problem:
 
 
 def _meant(name: str, role: Role) -> str | None:
-    """The class of Kafka that a name, which is none, is probably meant for; without `$Value` if it lacks a half."""
+    """The Kafka class that a wrong name was probably meant for, without `$Value` if the name lacks a half."""
     if "." in name and not name.startswith(_OF_KAFKA):
         return next(iter(difflib.get_close_matches(name, sorted(CLASSES[role]), 1, _MISSPELT)), None)
     outer, _, half = simple_name(name).partition("$")

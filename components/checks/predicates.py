@@ -26,7 +26,7 @@ def check_predicates(flow: ExpandedFlow) -> Iterator[Problem]:
                 if predicate is None or predicate.type != TOPIC_NAME_MATCHES:
                     continue
                 pattern = str(predicate.config.get("pattern", ""))
-                # One transform can be that of several source connectors, with different topics.
+                # Several source connectors with different topics can share a transform.
                 if not _matches_none(settings, pattern):
                     useless[where] = None
                 else:

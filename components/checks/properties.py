@@ -1,7 +1,7 @@
 """Properties of workers and connectors: Kafka knows them in that place, and users may set them.
 
-`owned_properties` lists what users do not set, and `property_values` checks values. `components.properties` knows which
-client a property reaches.
+`owned_properties` lists what users must not set, and `property_values` checks values. `components.properties` knows
+which client a property reaches.
 """
 
 from collections.abc import Iterator, Mapping
@@ -101,14 +101,14 @@ def check_properties(flow: ExpandedFlow) -> Iterator[Problem]:
 def _check_connector(place: _Place, key: str, value: PropertyValue) -> Iterator[Problem]:
     where, found = f"{place.where}.{key}", place.meaning(key)
     if key in CONNECTOR_FORBIDDEN:
-        yield _forbidden(where, key, "A KafkaConnector has its own field for it", CONNECTOR_FORBIDDEN[key])
+        yield _forbidden(where, key, "A KafkaConnector has a separate field for it", CONNECTOR_FORBIDDEN[key])
     elif key in MUST_AGREE and not isinstance(found, Unknown):
         yield Problem(
             where,
             "must-agree",
             f"`{key}` is set on one connector",
             "The source and the checkpoint connector must agree on it. Otherwise checkpoints name other topics than "
-            "those replicated, and offsets never translate.",
+            "the replicated ones, and offsets never translate.",
             f"remove it here and set {place.here(MUST_AGREE[key])}.",
         )
     elif not isinstance(found, OtherOwner | WithoutEffect) and (instead := _owned_remedy(place, key)):
@@ -128,7 +128,7 @@ def _owned_remedy(place: _Place, key: str) -> str | None:
 def _check_worker(place: _Place, key: str, value: PropertyValue) -> Iterator[Problem]:
     where = f"{place.where}.{key}"
     if (instead := worker_forbidden(key)) is not None:
-        yield _forbidden(where, key, "The operator drops it and only writes a line in its log", instead)
+        yield _forbidden(where, key, "The operator drops it and only logs that", instead)
     elif instead := worker_owned(key):
         yield _owned(where, key, instead)
     else:

@@ -1,5 +1,5 @@
 """Values of properties: those that Kafka refuses, those that cannot work although Kafka accepts them, and credentials
-that are given as text instead of by reference.
+given in plain text instead of by reference.
 """
 
 import re
@@ -20,7 +20,7 @@ _AT_LEAST_ONE = {
     ),
     "timeout.ms": (None, "Every request would time out at once."),
 }
-#: How names end whose values are credentials: of properties, options, environment variables and system properties.
+#: Endings of names whose values are credentials: properties, options, environment variables and system properties.
 _ENDING = (
     r"(?:pass(?:word|wd|phrase)|secret|token|credentials?|(?:access|api|private|secret|encryption|keystore)[-_.]?key)"
 )
@@ -36,12 +36,12 @@ _OPTION = re.compile(rf"\b[\w.-]*{_ENDING}\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s;]+)", 
 
 
 def check_value(where: str, key: str, value: PropertyValue, definition: Definition) -> Iterator[Problem]:
-    """A property's value has the right type and range. The value of a password is not shown."""
+    """A property's value has the right type and range. A password's value is not shown."""
     said = type_problem(definition, value)
     refused = f"`{definition.name}` has the type {definition.type} in Kafka"
     if definition.type in (PropertyType.STRING, PropertyType.LIST):
         refused = "Kafka refuses any other value"
-    why = f"{refused}, so what reads it would fail at the start."
+    why = f"{refused}, so its reader would fail at the start."
     if said is None:
         said, why = _beyond_definition(definition, value)
     if said is not None:
@@ -60,7 +60,7 @@ def _shown(value: PropertyValue) -> str:
 
 
 def _beyond_definition(definition: Definition, value: PropertyValue) -> tuple[str | None, str]:
-    """What a value must be although Kafka's definition does not say so, and why; None if the value is fine."""
+    """What a value must be even though Kafka's definition does not say so, and why; None if the value is fine."""
     rule = next((rule for end, rule in _AT_LEAST_ONE.items() if definition.name.endswith(end)), None)
     try:
         number = int(value_text(value))
@@ -73,9 +73,8 @@ def _beyond_definition(definition: Definition, value: PropertyValue) -> tuple[st
 
 
 def is_open_credential(name: str, value: object) -> bool:
-    """Whether a value is or contains a credential, and not only references to one.
-
-    Names of properties, options in a text, addresses with a password, and `Bearer` or `Basic` with a value show one.
+    """Whether a value is or contains a credential, not just references to one. Property names, options in a text,
+    addresses with a password, and `Bearer` or `Basic` with a value indicate one.
     """
     text = str(value)
     by_name = bool(_CREDENTIAL_NAME.search(name)) and _holds_text(text)
@@ -83,31 +82,31 @@ def is_open_credential(name: str, value: object) -> bool:
 
 
 def _holds_text(value: str) -> bool:
-    """Whether a value holds text beside its references; `true` and `false` are not credentials."""
+    """Whether a value holds text besides its references; `true` and `false` are not credentials."""
     left = _REFERENCE.sub("", value).strip(" \"'")
     return left != "" and left.lower() not in ("true", "false")
 
 
 def check_credentials(where: str, config: Properties) -> Iterator[Problem]:
-    """A configuration holds no credential as text."""
+    """A configuration holds no plain-text credential."""
     for key, value in config.items():
         yield from check_credential(f"{where}.{key}", key, value)
 
 
 def check_credential(where: str, key: str, value: object) -> Iterator[Problem]:
-    """A property is not a credential as text."""
+    """A property is not a plain-text credential."""
     if is_open_credential(key, value):
         yield open_credential(where, key, "set it to a placeholder such as `${secret:NAMESPACE/NAME:KEY}`.")
 
 
 def check_hostnames(where: str, key: str, value: object) -> Iterator[Problem]:
-    """A client verifies that a certificate is of the broker it connects to."""
+    """A client verifies that a certificate belongs to the broker it connects to."""
     if key.endswith("ssl.endpoint.identification.algorithm") and not str(value).strip():
         yield Problem(
             where,
             "hostname-not-verified",
             f"`{key}` is empty, so the client does not verify hostnames",
-            "Whoever has any certificate of an authority that the client trusts can pose as a broker, and read the "
+            "Anyone with a certificate from an authority that the client trusts can pose as a broker, and read the "
             "login and every record.",
             "remove it, and issue certificates that name the brokers' hosts.",
             Severity.WARNING,
@@ -115,6 +114,6 @@ def check_hostnames(where: str, key: str, value: object) -> Iterator[Problem]:
 
 
 def open_credential(where: str, key: str, remedy: str, shown_by: str = "Connect's REST API") -> Problem:
-    """The problem of a credential that is given as text."""
+    """The problem of a credential given in plain text."""
     why = f"Everyone could read it in the topology file, the custom resource and {shown_by}."
-    return Problem(where, "plain-text-credential", f"`{key}` holds a credential as text", why, remedy)
+    return Problem(where, "plain-text-credential", f"`{key}` holds a credential in plain text", why, remedy)

@@ -1,4 +1,4 @@
-"""Selections of topics and groups: not empty, with patterns that compile and that select something."""
+"""Selections of topics and groups: not empty, with patterns that compile and select something."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from components.topology.model import Flow
 
 _SIMPLE_PATTERN = "use a name, or a pattern of letters and `.`, `*`, `+`, `?`, `|`, `(…)` and `[…]`."
 _IN_PATTERNS = frozenset({*TOPIC_CHARACTERS, *PATTERN_CHARACTERS, *"&!=<>:"})
-#: What names are divided by.
+#: Separators in names.
 _SEPARATORS = ("-", "_", ".")
 
 
@@ -42,7 +42,7 @@ def check_selections(flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def _check_patterns(flow: ExpandedFlow) -> Iterator[Problem]:
-    """Every pattern is a regular expression of Java, not a glob, and can be evaluated here."""
+    """Every pattern is a Java regular expression, not a glob, and can be evaluated here."""
     for where, pattern in _entries(flow, pattern_lists(flow.settings)):
         if (glob := written_as_glob(pattern)) is not None:
             yield _glob(where, pattern, glob)
@@ -61,22 +61,22 @@ def _check_flags(flow: ExpandedFlow) -> Iterator[Problem]:
                 yield Problem(
                     flow.where(f"{key}.{index}"),
                     "pattern-not-judged",
-                    f"`{flags}` of `{entry}` also applies to the entries after it, which is not judged",
-                    "MirrorMaker joins the entries of a list into one expression, and the flag holds up to its end.",
+                    f"`{flags}` of `{entry}` also applies to the entries after it, and that is not judged",
+                    "MirrorMaker joins the entries of a list into one expression, and the flag applies up to its end.",
                     f"write `{only}`.",
                     Severity.WARNING,
                 )
 
 
 def _check_beginnings(flow: ExpandedFlow) -> Iterator[Problem]:
-    """No name ends like the beginning of names. One may, but it was probably meant as a pattern."""
+    """No name ends like a prefix of names. One may, but it was probably meant as a pattern."""
     for where, name in _entries(flow, pattern_lists(flow.settings)):
         if len(name) > 1 and is_name(name) and name.endswith(_SEPARATORS):
             meant = re.sub(r"\.$", r"\\.", name)
             yield Problem(
                 where,
                 "beginning-without-wildcard",
-                f"`{name}` looks like the beginning of names, but matches only itself",
+                f"`{name}` looks like a prefix, but matches only itself",
                 f"An entry must match the whole name, so it does not match `{name}eu`.",
                 f"write `{meant}.*`, or ignore this if the whole name is `{name}`.",
                 Severity.WARNING,
@@ -91,14 +91,15 @@ def _check_repeated(flow: ExpandedFlow) -> Iterator[Problem]:
                 flow.where(key),
                 "listed-twice",
                 f"`{entry}` is in the list more than once",
-                "It is rendered once, because connectors of Kafka 4.2 and later refuse a list with a repeated entry.",
+                "It is rendered only once, because connectors of Kafka 4.2 and later refuse a list with a repeated "
+                "entry.",
                 "remove the repetition, or correct it if another name was meant.",
                 Severity.WARNING,
             )
 
 
 def _entries(flow: ExpandedFlow, lists: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """Every name or pattern of these lists, after its path in the topology file."""
+    """Every name or pattern of these lists, preceded by its path in the topology file."""
     for key, patterns in lists.items():
         for index, pattern in enumerate(patterns):
             yield flow.where(f"{key}.{index}"), pattern
@@ -147,7 +148,7 @@ def _check_lag(flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def _check_internal(flow: ExpandedFlow) -> Iterator[Problem]:
-    """No entry selects only heartbeats or internal topics; a pattern may match them beside others."""
+    """No entry selects only heartbeats or internal topics; a pattern may match them among others."""
     settings = flow.settings
     heartbeats = (HEARTBEATS_TOPIC, f"{replication_policy(settings).prefix}{HEARTBEATS_TOPIC}")
     internal = (
@@ -181,7 +182,7 @@ def _check_internal(flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def _check_excluded(flow: ExpandedFlow, reported: set[str]) -> Iterator[Problem]:
-    """Every entry selects some topic that is not excluded; no error would show it at run time."""
+    """Every entry selects some topic that is not excluded; at run time, no error would show this."""
     for part, source in each_source(flow.settings):
         key = f"connectors.sources.{part}.topics" if part else "topics"
         yield from _check_excluded_of(flow, key, source, reported)
@@ -203,7 +204,7 @@ def _check_excluded_of(flow: ExpandedFlow, key: str, source: Flow, reported: set
 def _check_excluded_groups(flow: ExpandedFlow) -> Iterator[Problem]:
     settings = flow.settings
     for where, group in _entries(flow, {"groups": settings.groups}):
-        # A pattern is compared by the characters of topic names, of which groups have names, too.
+        # Patterns are compared over the characters of topic names; group names may have others.
         excluded = excluded_groups(settings)
         by_name = is_name(group) and matches_any(excluded, group)
         if by_name or group in settings.groups_exclude or selects_no_topic(group, excluded):
@@ -227,7 +228,7 @@ def _nothing(where: str, pattern: str) -> Problem:
         "`.*\\.replica`, heartbeats, and under the default policy topics that came from the target."
     )
     if strange is not None:
-        why = f"`{strange}` is in no topic name: these consist of letters, digits, `.`, `_` and `-`."
+        why = f"`{strange}` cannot occur in a topic name: these consist of letters, digits, `.`, `_` and `-`."
     what = f"`{pattern}` selects no topic that can be replicated"
     return Problem(where, "nothing-selected", what, why, "correct or remove it.")
 
@@ -252,10 +253,14 @@ def _why_repeated(glob: Glob) -> str:
 
 #: Why an operator of a glob matches nothing.
 _GLOB_OPERATORS = {
-    "*": "Entries are regular expressions, in which `*` repeats what stands before it. Here it has nothing to repeat, "
-    "so the connector would fail.",
-    "?": "Entries are regular expressions, in which `?` makes what stands before it optional. Here nothing does, so "
-    "the connector would fail.",
+    "*": (
+        "Entries are regular expressions, in which `*` repeats what comes before it. Here it has nothing to "
+        "repeat, so the connector would fail."
+    ),
+    "?": (
+        "Entries are regular expressions, in which `?` makes what comes before it optional. Here nothing comes "
+        "before it, so the connector would fail."
+    ),
     "{": "Entries are regular expressions, which have no `{a,b}`, and the connector splits its list at every comma.",
     "[!": "Entries are regular expressions, in which `[!a]` matches a `!` or an `a`. `[^a]` matches everything else.",
 }
@@ -266,7 +271,7 @@ def _bad_pattern(where: str, pattern: str, reason: str) -> Problem:
         where,
         "bad-pattern",
         f"`{pattern}` cannot be used as a pattern",
-        f"The connector would fail, hang, or select other names than those meant: {reason}.",
+        f"The connector would fail, hang, or select other names than intended: {reason}.",
         _remedy_of_pattern(pattern),
     )
 
@@ -276,8 +281,8 @@ def _unjudged(where: str, pattern: str, reason: str) -> Problem:
         where,
         "pattern-not-judged",
         f"`{pattern}` is not judged",
-        f"It cannot be evaluated here: {reason}. So no check knows which names it matches, and `replicate validate` "
-        "refuses the flow.",
+        f"It cannot be evaluated here: {reason}. So the checks do not know which names it matches, and `replicate "
+        "validate` refuses the flow.",
         f"check yourself what it matches, or {_SIMPLE_PATTERN}",
         Severity.WARNING,
     )
@@ -286,5 +291,5 @@ def _unjudged(where: str, pattern: str, reason: str) -> Problem:
 def _remedy_of_pattern(pattern: str) -> str:
     parts = [part.strip() for part in pattern.split(",")]
     if len(parts) > 1 and not any(map(pattern_error, parts)):
-        return f"write each as an entry of its own: {', '.join(f'`{part}`' for part in parts)}."
+        return f"write each as a separate entry: {', '.join(f'`{part}`' for part in parts)}."
     return _SIMPLE_PATTERN

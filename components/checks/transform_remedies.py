@@ -1,4 +1,4 @@
-"""What to do about a transform that fails at the form in which a key or a value reaches it."""
+"""What to do about a transform that fails on the form of a key or value that it receives."""
 
 from components.kafka.plugins import JSON_CONVERTER, RECORD_IS_TOMBSTONE, TOPIC_NAME_MATCHES, VENDOR_TRANSFORMS
 from components.kafka.record_forms import BYTES, NULL, STRUCTURED, Form, Forms, Step
@@ -10,7 +10,7 @@ _CHANGING = ("Cast", "ConvertFromBytes", "ExtractField", "HoistField", "Timestam
 
 
 def shown(forms: Forms) -> str:
-    """The forms in words; whether a structure has a schema matters only where nothing else is told."""
+    """The forms in words; whether a structure has a schema is mentioned only if nothing else is."""
     told = forms - NULL if forms - NULL != STRUCTURED else frozenset({Form.MAP})
     return " or ".join(sorted(form.value for form in told)) or Form.NULL.value
 
@@ -51,17 +51,17 @@ def _of_bytes(found: TransformFails, chain: Chain) -> str:
     if found.heartbeat and parsing is not None:
         return leave_out_heartbeats("this transform, too")
     if writing is not None:
-        return f"move it before `{writing.name}`, which makes bytes of the {half}."
+        return f"move it before `{writing.name}`, which turns the {half} into bytes."
     if parsing is not None:
         return f"give it the predicate of `{parsing.name}`, which does not parse the {half} of every record."
     if later is not None:
-        return f"move it behind `{later.name}`, which parses the {half}."
+        return f"move it after `{later.name}`, which parses the {half}."
     of_half = half.capitalize()
     return (
-        f"put `{VENDOR_TRANSFORMS}ConvertFromBytes${of_half}` before it and `{VENDOR_TRANSFORMS}ConvertToBytes"
-        f"${of_half}` after it, each with `config: {{converter: {JSON_CONVERTER}, converter.schemas.enable: false}}`, "
-        "all with one predicate that leaves out heartbeats. Kafka has no such transforms, so the workers need an image "
-        "that has."
+        f"put `{VENDOR_TRANSFORMS}ConvertFromBytes${of_half}` before it and "
+        f"`{VENDOR_TRANSFORMS}ConvertToBytes${of_half}` after it, each with `config: {{converter: {JSON_CONVERTER}, "
+        "converter.schemas.enable: false}`, all with one predicate that leaves out heartbeats. Kafka has no such "
+        "transforms, so the workers need an image that has them."
     )
 
 
@@ -71,7 +71,7 @@ def _before(found: TransformFails, chain: Chain) -> list[Step]:
 
 
 def _last(steps: list[Step], half: str, *kinds: str) -> Step | None:
-    """The last of some steps that is of one of these kinds and works on this half."""
+    """The last of some steps that has one of these kinds and works on this half."""
     return next((each for each in reversed(steps) if each.kind in kinds and _result(each) == half), None)
 
 

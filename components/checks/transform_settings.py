@@ -28,7 +28,7 @@ _OF_CONNECT = {
 
 
 def check_transform_settings(flow: ExpandedFlow) -> Iterator[Problem]:
-    """Every transform, predicate and converter can be created with the properties that it is given."""
+    """Every transform, predicate and converter can be created with its given properties."""
     version = flow.kafka
     places: dict[str, Transform] = {}
     converters: dict[str, tuple[str, Role]] = {}
@@ -115,7 +115,8 @@ def _of_connect(where: str, key: str, role: Role) -> Problem:
         where,
         "owned-property",
         f"`{key}` derives from the topology",
-        f"In Connect's configuration `{key}` belongs to the {role.value} itself, so no property of it has this name.",
+        f"In Connect's configuration `{key}` belongs to the {role.value} itself, so none of its properties has this "
+        "name.",
         f"remove it here; {_OF_CONNECT[key].replace('transform', role.value) if key == 'type' else _OF_CONNECT[key]}.",
     )
 

@@ -1,4 +1,4 @@
-"""Transforms: free names, no credential as text, no other topic, and a chain that Connect can run to its end."""
+"""Transforms: free names, no plain-text credential, no other topic, and a chain that Connect can run to its end."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -56,7 +56,7 @@ class _Source:
 
 
 def check_transforms(flow: ExpandedFlow, heartbeats: Heartbeats) -> Iterator[Problem]:
-    """The user's transforms have free names and no credential as text, keep a record's topic, and can run."""
+    """The user's transforms have free names and no plain-text credential, keep a record's topic, and can run."""
     told: set[tuple[str, str]] = set()
     for part, settings in each_source(flow.settings):
         for problem in _check_source(_Source(flow, part, settings), heartbeats):
@@ -78,7 +78,8 @@ def _check_source(source: _Source, heartbeats: Heartbeats) -> Iterator[Problem]:
                     where,
                     "transform-name-taken",
                     f"the name `{name}` is taken",
-                    "Connect keeps only one transform of each name, so the loop guard or the other one would be lost.",
+                    "Connect keeps only one transform of each name, so the loop guard or the other transform would "
+                    "be lost.",
                     "choose another name.",
                 )
             taken.add(name)
@@ -92,8 +93,8 @@ def _name_in_list(where: str, name: str) -> Problem:
         where,
         "transform-name-in-list",
         f"the transform's name is `{name}`",
-        "Connect reads the names of transforms from a list. It splits the list at every comma and strips blanks around "
-        "each name, so it would not find the properties of this one.",
+        "Connect reads the names of transforms from a list. It splits the list at every comma and strips blanks "
+        "around each name, so it would not find the properties of this transform.",
         f"rename it, for example to `{re.sub('[^A-Za-z0-9_-]+', '-', name).strip('-') or 'first'}`.",
     )
 
@@ -122,7 +123,7 @@ def _check_chain(source: _Source, heartbeats: Heartbeats) -> Iterator[Problem]:
 
 
 def _topics(flow: Flow, kafka: str) -> list[str]:
-    """Topics on the target: one for each name and one that each pattern selects."""
+    """Topics on the target: one for each name, and one that each pattern selects."""
     excluded = topic_selection(flow, kafka, ()).excluded
     names = []
     for entry in flow.topics:
@@ -183,7 +184,7 @@ def _why_form(found: TransformFails) -> str:
         return "A tombstone has a key and no value."
     if found.refusal.found <= BYTES | NULL:
         return "MirrorMaker reads keys and values as bytes, and they stay bytes until a transform parses them."
-    return f"A transform before it leaves the {found.refusal.half} like that."
+    return f"An earlier transform leaves the {found.refusal.half} in that form."
 
 
 def _header_refused(source: _Source, found: ConverterFails) -> Problem:
@@ -191,10 +192,10 @@ def _header_refused(source: _Source, found: ConverterFails) -> Problem:
         _adding(source, found.part),
         "header-refused",
         f"the header `{found.part}` is {shown(found.found)}, but the header converter writes only bytes",
-        "The default, ByteArrayConverter, is the only converter of Kafka that keeps the records' own headers as they "
-        "are. It refuses this one, so every task would fail at its first record.",
+        "The default, ByteArrayConverter, is Kafka's only converter that keeps the records' own headers as they "
+        "are. It refuses this header, so every task would fail at its first record.",
         f"set `transforms.converters.header: {{type: {SIMPLE_HEADER_CONVERTER}}}` if the records have no headers of "
-        "their own, which it would write as Base64; or set `value.literal: 'null'` if the header's name says enough.",
+        "their own, which it would write as Base64; or set `value.literal: 'null'` if the header's name is enough.",
     )
 
 
@@ -265,7 +266,7 @@ def _headers_become_text(source: _Source) -> Problem:
     return Problem(
         source.where("transforms.converters.header"),
         "headers-become-text",
-        "the records' own headers do not stay as they are",
+        "the records' own headers are changed",
         "MirrorMaker reads headers as bytes. This converter writes them as Base64 (SimpleHeaderConverter, "
         "JsonConverter) or as the name of a Java object (StringConverter). One for numbers, such as IntegerConverter, "
         "fails the task.",

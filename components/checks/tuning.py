@@ -1,7 +1,7 @@
 """Throughput and order: whether a flow's clients can carry the declared rate, and whether its producer keeps order.
 
-A partition is one stream. Each fetch waits for the one before it, and each batch beyond those in flight waits, too. So
-the most that a partition carries is what is under way at once, divided by the time that it is under way.
+A partition is one stream. Each fetch waits for the one before it, and so does each batch beyond those in flight. So the
+highest rate of a partition is what is in flight at once, divided by the time that it is in flight.
 """
 
 import math
@@ -24,7 +24,7 @@ _MOST_IN_FLIGHT = 5
 
 @dataclass(frozen=True)
 class _Limit:
-    """The most bytes of a partition that `name` lets be under way: `times` its value at once."""
+    """The most bytes of a partition that `name` allows in flight: `times` its value at once."""
 
     name: str
     value: int
@@ -37,7 +37,7 @@ class _Limit:
 
 @dataclass(frozen=True)
 class _Way:
-    """Fetching or producing: its client's prefix, how long one request takes, and why a request has to wait."""
+    """Fetching or producing: the client's prefix, how long one request takes, and why a request has to wait."""
 
     verb: str
     prefix: str
@@ -73,7 +73,7 @@ def _check_ceilings(
         "fetches",
         "source.consumer.",
         tuning.round_trip_milliseconds,
-        "The next fetch is sent when the last one is used up",
+        "The next fetch is sent when the last one has been processed",
     )
     producing = _Way(
         "produces",
@@ -113,8 +113,8 @@ def _ceiling(flow: ExpandedFlow, part: str, way: _Way, limits: list[_Limit]) -> 
     return (
         f"{_connector(part)} {way.verb} at most {tightest.under_way * 1000 // way.milliseconds:,} bytes a second of a "
         f"partition, but the declared rate is {declared:,}",
-        f"{way.why}, which takes {way.milliseconds} ms. {needed:,} bytes must be under way at once, but {shown} allows "
-        "less.",
+        f"{way.why}, which takes {way.milliseconds} ms. {needed:,} bytes must be in flight at once, but {shown} "
+        "allows fewer.",
         _remedy(flow, way, short, needed),
     )
 
@@ -165,8 +165,8 @@ def _check_order(flow: ExpandedFlow, part: str, produces: Mapping[str, Setting])
             where,
             "records-may-reorder",
             f"the producer of records has {in_flight} requests in flight and is not idempotent",
-            "A batch that is sent again can end up behind later batches of its partition. Connect disables idempotence "
-            "unless it is enabled explicitly.",
+            "A batch that is sent again can end up after later batches of its partition. Connect disables "
+            "idempotence unless it is enabled explicitly.",
             "set `producer.override.enable.idempotence` to true.",
             Severity.WARNING,
         )
@@ -182,7 +182,7 @@ def _check_delivery(flow: ExpandedFlow, part: str, produces: Mapping[str, Settin
         "delivery-timeout-too-short",
         f"the producer of records has `{_DELIVERY}` {delivery}, but `linger.ms` {linger} and `request.timeout.ms` "
         f"{request}",
-        "A producer starts only if the first is at least the sum of the others, so every task would fail.",
+        "A producer starts only if the first is at least the sum of the other two, so every task would fail.",
         f"set `producer.override.{_DELIVERY}` to at least {linger + request}, or remove it.",
     )
 

@@ -79,7 +79,7 @@ def _too_old(where: str, what: str, since: tuple[int, int], operator: Strimzi, r
 
 
 def _check_kafka(given: str, operator: Strimzi, flow: ExpandedFlow) -> Iterator[Problem]:
-    """The operator has an image for the workers' version, unless they name one. Vendors' versions have endings.
+    """The operator has an image for the workers' version, unless they name one. Vendors' versions have suffixes.
 
     Source: Strimzi KafkaVersion.Lookup.kafkaConnectVersion.
     """
@@ -146,8 +146,8 @@ def _check_trust(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
             f"clusters.{alias}.tls.trust.pattern",
             "trust-pattern-needs-key",
             f"the trust of `{alias}` is every key of the Secret `{trust.secret}` that matches `{trust.pattern}`",
-            "Connectors read certificates through a placeholder, which names only one key of a Secret.",
-            f"put all of the certificates into one more key of `{trust.secret}` and name it: `key: all.pem`.",
+            "Connectors read certificates through a placeholder, which can name only one key of a Secret.",
+            f"put all of the certificates into one more key of `{trust.secret}`, and name that key: `key: all.pem`.",
         )
     if mirror and side == "source" and isinstance(trust, KeystoreTrust):
         yield Problem(
@@ -198,6 +198,6 @@ def _check_names(flow: ExpandedFlow, ours: Mapping[str, Any]) -> Iterator[Proble
                     flow.where(f"connect.template.{path}"),
                     "template-name-taken",
                     f"the replication itself uses `{entry[key]}`",
-                    "The workers' pod would have it twice, which Kubernetes refuses.",
+                    "The workers' pod would then have it twice, which Kubernetes refuses.",
                     f"choose another `{key}`.",
                 )

@@ -18,8 +18,7 @@ SecurityProtocol: TypeAlias = Literal["SASL_SSL", "SSL", "PLAINTEXT", "SASL_PLAI
 class Model(BaseModel):
     """Base of the document's parts: immutable, camelCase in JSON, unknown keys refused."""
 
-    # A failed validation must not print its input: a hand-written document may hold a password where a reference
-    # belongs.
+    # A failed validation must not print its input: a hand-written document may hold a password in place of a reference.
     model_config = ConfigDict(
         frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True, hide_input_in_errors=True
     )
@@ -38,7 +37,7 @@ class SecretReference(Model):
 
 
 class Reference(Model):
-    """Where a credential is kept; exactly one of the three."""
+    """Where a credential is stored: exactly one of the three."""
 
     secret: SecretReference | None = None
     file: Path | None = None
@@ -95,7 +94,7 @@ class CertificateAuthentication(Model):
 
 
 class UnsupportedAuthentication(Model):
-    """A login that the connectors can use and the job cannot. The program writes it; the job refuses the document."""
+    """A login that the connectors can use but the job cannot. The program writes it; the job refuses the document."""
 
     type: Literal["oauth", "custom"]
 

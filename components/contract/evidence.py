@@ -1,4 +1,5 @@
-"""Where a validation that compared the records of both sides stopped, so that the next one may go on from there. Pure.
+"""Where a validation that compared the records of both sides stopped, so that the next one can continue from there.
+Pure.
 
 It is published with the verdict. May be imported by anything; imports nothing of ours but positions.
 """
@@ -17,12 +18,10 @@ VERSION = 1
 
 
 class Proven(NamedTuple):
-    """Up to where both sides of a partition were found equal.
-
-    The source records before offset `source` stand before offset `target` of the target, in the same order, and all
-    others stand from there on. Both logs began at `…_start` when they were first compared as a whole, at `since`
-    (seconds since 1970). `records` is how many source records have been compared. `unmoved`: this holds only while
-    neither log has removed anything since.
+    """Up to where both sides of a partition were found equal. The source records before offset `source` are before
+    offset `target` on the target, in the same order, and all others are from there on. Both logs began at `…_start`
+    when they were first compared as a whole, at `since` (seconds since 1970). `records` is how many source records have
+    been compared. `unmoved`: this holds only while neither log has removed anything since.
     """
 
     source_start: int
@@ -87,7 +86,7 @@ class _Document(BaseModel):
 
 
 def packed_evidence(evidence: Evidence) -> bytes:
-    """The evidence as `read_evidence` reads it, not yet in base64."""
+    """The evidence in the form that `read_evidence` reads, not yet in base64."""
     topics = {
         name: {
             "source_id": each.source_id,

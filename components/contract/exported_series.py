@@ -1,15 +1,14 @@
-"""The series of `replicate exporter`: what Kafka's own metrics do not have. Alerts and the dashboard read them.
-
-What could not be asked has no series, never an old value or 0. May be imported by anything; imports nothing of ours.
+"""The series of `replicate exporter`: what Kafka's own metrics lack. Alerts and the dashboard read them. What could not
+be asked has no series, never an old value or 0. May be imported by anything; imports nothing of ours.
 """
 
 from dataclasses import dataclass
 
 #: Labels of every series about a flow.
 FLOW_LABELS = ("stack", "flow", "source", "target")
-#: Where the exporter serves unless it is told otherwise.
+#: Default address of the exporter.
 ADDRESS = "127.0.0.1:9847"
-#: What is asked of each flow, by the keys of `replicate status --json`, which does not look for drift.
+#: What is asked about each flow, by the keys of `replicate status --json`, which does not look for drift.
 DRIFT_QUESTION = "drift"
 QUESTIONS = ("connectors", "heartbeatSeconds", "lag", "readAgain", "verdict", "logins", DRIFT_QUESTION)
 #: A certificate that expires within this time is announced.
@@ -20,7 +19,7 @@ NO_VERDICT = "none"
 
 @dataclass(frozen=True)
 class Series:
-    """The series of one name. `more` are their labels beside those of the flow."""
+    """The series of one name. `more` has their labels besides those of the flow."""
 
     name: str
     meaning: str
@@ -34,7 +33,7 @@ LOOKED = Series("mirror_look_timestamp_seconds", "When the newest look at the st
 COULD_FAIL_OVER = Series(
     "mirror_flow_could_fail_over", "1 if the flow could fail over now, 0 if not; missing if that is not known."
 )
-UNASKED = Series("mirror_flow_unasked", "1 if this could not be asked of the flow, else 0.", ("what",))
+UNASKED = Series("mirror_flow_unasked", "1 if this could not be asked about the flow, else 0.", ("what",))
 CONNECTOR_RUNNING = Series(
     "mirror_connector_running", "1 if Connect last reported the connector as running, else 0.", ("connector",)
 )
@@ -48,20 +47,24 @@ HEARTBEAT_AGE = Series(
 PARTITIONS = Series("mirror_partitions", "Source partitions that the flow replicates.")
 PARTITIONS_BEHIND = Series("mirror_partitions_behind", "Partitions with records that may not be on the target yet.")
 MISSING_TOPICS = Series("mirror_missing_topics", "Remote topics that do not exist although their topics do.")
-LAG_RECORDS = Series("mirror_lag_records", "At most so many records are not on the target yet.")
+LAG_RECORDS = Series("mirror_lag_records", "Upper bound of the records that are not on the target yet.")
 LAG_SECONDS = Series(
     "mirror_lag_seconds", "Age of the oldest record that may not be on the target yet; 0 if there is none."
 )
 _ONE_PARTITION = ("topic", "partition")
 PARTITION_LAG_RECORDS = Series(
-    "mirror_partition_lag_records", "mirror_lag_records of the partitions that are longest behind.", _ONE_PARTITION
+    "mirror_partition_lag_records",
+    ("mirror_lag_records of the partitions that have been behind longest."),
+    _ONE_PARTITION,
 )
 PARTITION_LAG_SECONDS = Series(
-    "mirror_partition_lag_seconds", "mirror_lag_seconds of the partitions that are longest behind.", _ONE_PARTITION
+    "mirror_partition_lag_seconds",
+    ("mirror_lag_seconds of the partitions that have been behind longest."),
+    _ONE_PARTITION,
 )
 PARTITION_POSITION = Series(
     "mirror_partition_position",
-    "Source offset below which everything is on the target, of the partitions that are longest behind.",
+    "Source offset below which everything is on the target, of the partitions that have been behind longest.",
     _ONE_PARTITION,
 )
 SOURCE_ENDS = Series("mirror_source_end_offsets", "Sum of the end offsets of the source partitions.")
@@ -69,12 +72,14 @@ OTHER_PARTITIONS_LAG_RECORDS = Series(
     "mirror_other_partitions_lag_records", "mirror_lag_records of the partitions without series of their own."
 )
 GROUPS = Series("mirror_groups", "Consumer groups with committed offsets on the flow's topics.")
-READ_AGAIN = Series("mirror_read_again_records", "At most so many records would be read again after a failover.")
+READ_AGAIN = Series(
+    "mirror_read_again_records", ("Upper bound of the records that would be read again after a failover.")
+)
 GROUPS_WITHOUT_POSITION = Series(
     "mirror_groups_without_position", "Groups that have no position on the target in some partition."
 )
 GROUP_READ_AGAIN = Series(
-    "mirror_group_read_again_records", "mirror_read_again_records of the groups that read most again.", ("group",)
+    "mirror_group_read_again_records", "mirror_read_again_records of the groups that would read most again.", ("group",)
 )
 OTHER_GROUPS_READ_AGAIN = Series(
     "mirror_other_groups_read_again_records", "mirror_read_again_records of the groups without series of their own."
@@ -83,7 +88,7 @@ VERDICT = Series(
     "mirror_verdict", "The newest published verdict; `none` if none was published.", ("mirror_verdict",), "stateset"
 )
 VERDICT_TIME = Series("mirror_verdict_timestamp_seconds", "When the newest published validation began.")
-VERDICT_CURRENT = Series("mirror_verdict_current", "1 if it is about the model that is declared now, else 0.")
+VERDICT_CURRENT = Series("mirror_verdict_current", "1 if it judged the model that is declared now, else 0.")
 LOGIN_REFUSED = Series(
     "mirror_login_refused",
     "1 if the cluster refuses the login that the connectors use, 0 if it accepts it; missing if that is not known.",

@@ -1,4 +1,4 @@
-"""The newest verdicts of a flow, as the job keeps them beside the last one. Bounded in number and in bytes.
+"""The newest verdicts of a flow, which the job stores with the last one. Bounded in number and in bytes.
 
 May be imported by anything; imports nothing of ours but what the report needs.
 """
@@ -21,9 +21,9 @@ from components.contract.wording import numbered
 #: The entry of the ConfigMap, in its binaryData.
 HISTORY = "history.json.gz"
 VERSION = 1
-#: So many verdicts are kept, and fewer if they take more bytes.
+#: This many verdicts are kept, and fewer if they take more bytes.
 KEPT, MOST_BYTES = 200, 48 * 1024
-#: So many codes of a verdict, and so many sentences about what was lost, are kept.
+#: This many codes of a verdict, and this many sentences about losses, are kept.
 MOST_CODES, _MOST_LOST = 10, 5
 
 
@@ -69,7 +69,7 @@ class PastVerdict(Model):
 class History:
     """The verdicts that are kept, oldest first. `dropped` is how many older ones were dropped to make room.
 
-    `lost` are sentences about verdicts that damage has cost earlier; `damage` says what cannot be read now.
+    `lost` has sentences about verdicts lost to earlier damage; `damage` says what cannot be read now.
     """
 
     verdicts: tuple[PastVerdict, ...] = ()
@@ -79,7 +79,7 @@ class History:
 
     @property
     def losses(self) -> tuple[str, ...]:
-        """What whoever reads the history must know is missing from it, other than the oldest verdicts."""
+        """What is missing from the history, other than the oldest verdicts, so that its reader knows."""
         return (*self.lost, *([self.damage] if self.damage else []))
 
     def followed_by(self, verdict: PastVerdict) -> "History":
@@ -91,7 +91,9 @@ class History:
 
 
 def packed_history(history: History) -> bytes:
-    """The history as `read_history` reads it, not yet in base64. The oldest verdicts give way if it is too long."""
+    """The history in the form that `read_history` reads, not yet in base64. If it is too long, the oldest verdicts are
+    dropped.
+    """
     packed = _packed(history)
     while len(packed) > MOST_BYTES and len(history.verdicts) > 1:
         # By size, the others would fit; a tenth more is left out because they compress differently.

@@ -1,4 +1,4 @@
-"""Where each consumer group goes on on the target, as published verdicts carry it for the day when the source is lost.
+"""Where each consumer group continues on the target, stored in published verdicts for the day when the source is lost.
 
 May be imported by anything; imports nothing of ours but the rules of Kafka.
 """
@@ -22,7 +22,9 @@ VERSION = 1
 
 
 class Translated(NamedTuple):
-    """A group's offset on the source. `offset` is where MirrorMaker's translation was proven to go on, None if not."""
+    """A group's offset on the source. `offset` is where MirrorMaker's translation was proven to continue, None if it
+    was not.
+    """
 
     group: str
     topic: str
@@ -49,7 +51,7 @@ Positions: TypeAlias = Mapping[tuple[str, str, int], KeptPosition]
 class KeptPositions:
     """What was proven at `time` (ISO 8601) of the model with this digest.
 
-    `left_out` committed offsets have no position here: nothing was proven of them, or there was no room.
+    `left_out` committed offsets have no position here: nothing was proven about them, or there was no room.
     """
 
     digest: str
@@ -64,7 +66,7 @@ class KeptPositions:
 
 
 class _Partition(Model):
-    """`groups` are indexes, `shifts` say how much further the position on the target is than the committed offset."""
+    """`groups` has indexes, `shifts` says how much further the position on the target is than the committed offset."""
 
     span: tuple[Offset, Offset, Offset, Offset, StrictBool]
     groups: tuple[Offset, ...] = ()
@@ -109,9 +111,8 @@ class _Document(Model):
 
 
 def packed_positions(kept: KeptPositions, most_bytes: int) -> bytes | None:
-    """The positions as `read_positions` reads them, not yet in base64; None if not even the spans fit.
-
-    If there are too many, those from which most is read again are kept: the spans find the others again.
+    """The positions in the form that `read_positions` reads, not yet in base64; None if not even the spans fit. If
+    there are too many, those from which most is read again are kept; the others can be derived from the spans.
     """
     packed = _packed(kept)
     while len(packed) > most_bytes and kept.positions:

@@ -1,4 +1,5 @@
-"""The parameter document: what the validation job checks on which clusters. The program writes it, the job reads it.
+"""The parameter document: what the validation job checks, and on which clusters. The program writes it, the job reads
+it.
 
 Every class is one object of the JSON document. May be imported by anything; of ours it imports `components.kafka` and
 `components.contract.clusters` only.
@@ -36,7 +37,7 @@ class HeartbeatParameters(Model):
 
     @property
     def stale_seconds(self) -> float:
-        """The age of the newest heartbeat from which on heartbeats count as stopped."""
+        """The age of the newest heartbeat at which heartbeats count as stopped."""
         return max(STALE_INTERVALS * self.interval_seconds, STALE_FLOOR_SECONDS)
 
 
@@ -96,10 +97,8 @@ class DropsParameters(Model):
 
 
 class TopicSyncParameters(Model):
-    """What the source connectors copy to remote topics beside records.
-
-    `configs_exclude` are patterns of the properties that they leave out; None if they copy no configuration, or if
-    what they copy is not known.
+    """What the source connectors copy to remote topics besides records. `configs_exclude` has patterns of the
+    properties that they leave out; None if they copy no configuration, or if it is not known what they copy.
     """
 
     configs_exclude: Patterns | None
@@ -112,7 +111,7 @@ class PartParameters(Model):
     name: Name
     connector: Name
     topics: Annotated[Patterns, Field(min_length=1)]
-    #: What it leaves out beside the flow's exclusions; not written while it is empty.
+    #: Its exclusions in addition to the flow's; not written while empty.
     topics_exclude: Annotated[Patterns, Field(exclude_if=operator.not_)] = ()
 
 
@@ -141,7 +140,7 @@ class ConnectorParameters(Model):
 
 
 class AcceptedFinding(Model):
-    """A finding that something could not be judged, which the topology accepts, and why."""
+    """A finding that something could not be judged, which the topology accepts, and the reason."""
 
     finding: Name
     reason: Name
@@ -163,8 +162,8 @@ class FlowParameters(Model):
     - `connector_offsets_topic` is where the workers keep their connectors' offsets, on the target; None if the document
       does not say.
     - `start_from` is where the connectors start in a partition that they have never replicated.
-    - `topic_sync` is None if the document does not say what the connectors copy beside records.
-    - `accepted` are findings that do not keep the verdict from being a pass; not written while it is empty.
+    - `topic_sync` is None if the document does not say what the connectors copy besides records. - `accepted` are
+      findings that do not prevent a pass; not written while empty.
     """
 
     name: Name
@@ -212,8 +211,9 @@ class FlowParameters(Model):
 
     @property
     def comparable(self) -> bool:
-        """Whether each source record that no filter `drops` has its equal on the target, apart from the
-        `changed_headers`."""
+        """Whether each source record that no filter `drops` must have an equal on the target, apart from the
+        `changed_headers`.
+        """
         return not self.transformed or bool(self.changed_headers or self.drops)
 
     @property
@@ -230,9 +230,8 @@ class FlowParameters(Model):
 
     @property
     def topic_selection(self) -> Selection:
-        """The topics that are replicated because they are selected; heartbeats are not among them.
-
-        What only a part leaves out is among them; see `replicated`.
+        """The topics that are replicated because they are selected; heartbeats are not among them. Topics that only a
+        part leaves out are among them; see `replicated`.
         """
         return Selection(self.topics, (*self.topics_exclude, *self.replication_policy.never_selected))
 
@@ -242,7 +241,7 @@ class FlowParameters(Model):
         return Selection(part.topics, (*flow.excluded, *part.topics_exclude))
 
     def replicated(self, topics: Iterable[str]) -> list[str]:
-        """Those of the source's topics that some source connector of the flow replicates, sorted."""
+        """The source topics that some source connector of the flow replicates, sorted."""
         selections = [self.part_selection(part) for part in self.parts] or [self.topic_selection]
         return sorted(topic for topic in topics if any(topic in selection for selection in selections))
 

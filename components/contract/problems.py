@@ -1,4 +1,4 @@
-"""Problems of a topology, and the error of whatever could not run. Both render alike. Imports nothing of ours."""
+"""Problems of a topology, and the error for anything that could not run. Both render alike. Imports nothing of ours."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ class Problem:
     """One mistake in a topology or a stack file.
 
     `where` is the dotted path in the file, `code` a stable kebab-case name, `why` says in Kafka's terms what would
-    happen, `remedy` names the key and the value to set. `place` is where the file says it, if a file was read.
+    happen, `remedy` names the key and the value to set. `place` is its place in the file, if a file was read.
     """
 
     where: str
@@ -84,7 +84,7 @@ class CannotRunError(Exception):
 
 
 class RefusedError(CannotRunError):
-    """A command looked, and refused what it was asked for: nothing was changed; exit code 1."""
+    """A command looked, and refused its task: nothing was changed; exit code 1."""
 
 
 def raise_errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -1,4 +1,4 @@
-"""A flow's newest verdict, as the job publishes it in a ConfigMap beside the flow and the program reads it.
+"""A flow's newest verdict, which the job publishes in a ConfigMap beside the flow and the program reads.
 
 May be imported by anything; imports nothing of ours but the report.
 """
@@ -36,14 +36,14 @@ REPORT, PACKED = "report.json", "report.json.gz"
 #: The entries that are bytes.
 BINARY = frozenset({PACKED, EVIDENCE, HISTORY, POSITIONS})
 LEFT_OUT = "findings-left-out"
-#: The verdicts that are published: that of a quick validation never is.
+#: The verdicts that are published: never that of a quick validation.
 PUBLISHED = (Verdict.PASS, Verdict.FAIL, Verdict.ERROR)
-#: An older verdict says nothing about the records and groups of today.
+#: An older verdict says nothing about today's records and groups.
 PROOF_HOURS = 24
 #: A longer report is compressed. Kubernetes takes 1 MiB in a ConfigMap, of which the other keys need little.
 _ALL_BYTES = 1_040_000
 _PLAIN_BYTES, _PACKED_BYTES = 256 * 1024, 1_000_000 - MOST_BYTES
-#: Of a report that is too long even then: so many findings with the same code, and so many characters of each.
+#: If a report is still too long: this many findings with the same code, and this many characters of each.
 _KEPT, _CHARACTERS = (100, 20, 5, 1), 1_000
 _CHECKS = TypeAdapter(tuple[CheckOutcome, ...])
 _IDS = TypeAdapter(dict[str, dict[str, str]])
@@ -53,9 +53,9 @@ _IDS = TypeAdapter(dict[str, dict[str, str]])
 class PublishedVerdict:
     """The verdict of one run for one flow. `digest` is that of the deployed model.
 
-    `began` is when the run began: it knows nothing that changed later. A run of an earlier release, which published no
-    such time, is taken to have begun at its end. `passing_since` is when the first of the runs began since which every
-    verdict of this model was a pass; None unless this one is. Times are in ISO 8601.
+    `began` is when the run began: it does not cover later changes. A run of an earlier release, which published no such
+    time, counts as begun at its end. `passing_since` is when the first run of the current series of passes of this
+    model began; None unless this verdict is a pass. Times are in ISO 8601.
     """
 
     verdict: Verdict
@@ -67,7 +67,7 @@ class PublishedVerdict:
 
     @property
     def accepted(self) -> frozenset[str]:
-        """The codes of the findings without whose acceptance the verdict would not be a pass."""
+        """The codes of the accepted findings without which the verdict would not be a pass."""
         return frozenset(code for check in self.checks for code in check.accepted)
 
 
@@ -88,9 +88,9 @@ def verdict_data(
 ) -> dict[str, str]:
     """The ConfigMap's entries for an outcome of any size: those of its data and, in base64, those of its binaryData.
 
-    A long report is compressed, and the data then has a line for each check. If it is too long even so, it lacks
-    findings, but has each code, and a note says how many it lacks. What was proven is left out if there is no room.
-    `positions_before` is the entry of an earlier outcome, which counts as long as there are no newer positions.
+    A long report is compressed, and the data then has a line for each check. If it is still too long, it lacks
+    findings, but has each code, and a note says how many are missing. What was proven is left out if there is no room.
+    `positions_before` is the entry of an earlier outcome, which stays valid while there are no newer positions.
     """
     data = _report_data(flow, passing_since)
     if history is not None:
@@ -174,9 +174,8 @@ def _cut(finding: Finding) -> Finding:
 
 
 def read_verdict(data: Mapping[str, str]) -> PublishedVerdict:
-    """The verdict that a ConfigMap's entries hold. Raises KeyError, TypeError or ValueError for others.
-
-    Also for a pass that the checks of the report contradict.
+    """The verdict that a ConfigMap's entries hold. Raises KeyError, TypeError or ValueError for other entries, and for
+    a pass that the report's checks contradict.
     """
     verdict = Verdict(data["verdict"])
     if verdict not in PUBLISHED:
@@ -190,7 +189,7 @@ def read_verdict(data: Mapping[str, str]) -> PublishedVerdict:
 
 
 def read_topic_ids(data: Mapping[str, str]) -> TopicIds:
-    """The topics' ids that were published with a verdict; empty if there are none, as in that of an earlier release."""
+    """The topics' ids that were published with a verdict; empty if there are none, as in an earlier release's."""
     try:
         return _IDS.validate_python(json.loads(_report(data))["topicIds"])
     except (KeyError, TypeError, ValueError):

@@ -69,10 +69,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of what a check claims it has judged.
-
-    `unit` names what is counted, in the plural. `not_judged` is the number of the others by the code of the finding
-    that says why.
+    """How much of its claim a check has judged. `unit` names what is counted, in the plural. `not_judged` is the number
+    of the others, by the code of the finding that gives the reason.
     """
 
     unit: str
@@ -98,10 +96,10 @@ class CheckOutcome:
 
     `rows` hold one row for each consumer group or topic, worst first; the document has the first ROWS of them.
     `coverage` is None if the check could not begin, or in a report of an earlier release. `left_out` says what the
-    check did not look at, because nobody asked it to; it then never passes. `proven` is where the
-    next validation may go on if this check passes, and `beats` are the heartbeats that arrived meanwhile: when each was
-    emitted (ms since 1970), and its latency in ms. `translated` are the offsets of groups, and `spans` what parity has
-    found equal. The document holds none of these.
+    check did not look at because it was not asked to; it then never passes. `proven` is where the next validation may
+    continue if this check passes, and `beats` are the heartbeats that arrived during the run: when each was emitted (ms
+    since 1970), and its latency in ms. `translated` are the offsets of groups, and `spans` what parity has found equal.
+    The document holds none of these.
     """
 
     name: str
@@ -158,8 +156,8 @@ class FlowOutcome:
     """The outcome of one flow: its checks, or the error that kept all of them from running.
 
     `replication` names the replication that the flow is a direction or a part of. `advice` is for whoever relies on the
-    flow. `not_run` holds the reason by check. `topic_ids` show the next run which topics were made anew. `began_at` is
-    from before the first look: whatever changed after it may have been judged as it was before.
+    flow. `not_run` holds the reason by check. `topic_ids` show the next run which topics were recreated. `began_at` is
+    from before the first look: anything that changed after it may have been judged as it was before.
     """
 
     name: str
@@ -188,7 +186,7 @@ class FlowOutcome:
 
     @property
     def evidence(self) -> Evidence | None:
-        """What was proven of the records, if nobody had to accept anything of it."""
+        """What was proven about the records, if none of it had to be accepted."""
         passed = (each for each in self.checks if each.verdict is Verdict.PASS and not each.accepted)
         return next((Evidence(self.digest, each.proven) for each in passed if each.proven), None)
 
@@ -260,7 +258,7 @@ def replication_outcomes(flows: Iterable[FlowOutcome]) -> tuple[ReplicationOutco
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that one run found. `not_validated`: the stack's other flows, which nobody asked the job to check."""
+    """Everything that one run found. `not_validated`: the stack's other flows, which the job was not asked to check."""
 
     stack: str
     generated_at: str

@@ -1,4 +1,4 @@
-"""Which settings of Spark the validation job takes from its user, and in which form. Pure; anything may import it."""
+"""Which Spark settings the validation job takes from its user, and in which form. Pure; anything may import it."""
 
 import re
 from collections.abc import Mapping
@@ -26,12 +26,12 @@ def why_not_conf(key: str) -> tuple[str, str] | None:
 
 
 def why_not_master(master: str) -> str | None:
-    """Why Spark knows no such master; None if it may."""
+    """Why Spark does not know such a master; None if it may."""
     if MASTER.fullmatch(master):
         return None
     return "Spark knows `local[N]`, `spark://HOST:PORT`, `k8s://HOST:PORT` and `yarn`"
 
 
 def why_not_memory(memory: str) -> str | None:
-    """Why this is no size of a heap; None if it is."""
+    """Why this is not a heap size; None if it is one."""
     return None if MEMORY.fullmatch(memory) else "it is a number with its unit, such as `512m` or `4g`"

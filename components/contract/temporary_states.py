@@ -16,7 +16,7 @@ ANNOTATION = "kafka-replication/temporary-states"
 
 @dataclass(frozen=True)
 class TemporaryState:
-    """A state of one connector of a flow; `until` is None if nobody said when it ends."""
+    """A state of one connector of a flow; `until` is None if no end was announced."""
 
     flow: str
     state: str

@@ -1,4 +1,4 @@
-"""A time as documents hold it. May be imported by anything; imports nothing of ours."""
+"""A time in the form used in documents. May be imported by anything; imports nothing of ours."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, TypeAlias
@@ -12,7 +12,7 @@ def _with_zone(time: str) -> str:
     return time
 
 
-#: ISO 8601 with a zone, without which it could not be compared with other times.
+#: ISO 8601 with a zone; without one it could not be compared with other times.
 Time: TypeAlias = Annotated[StrictStr, AfterValidator(_with_zone)]
 #: How far the clocks of two machines may differ that validate, or promote what another has validated.
 CLOCKS_APART = timedelta(minutes=1)

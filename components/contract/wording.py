@@ -1,4 +1,4 @@
-"""Sentences that are right for one thing and for many. Pure; imports nothing of ours, anything may import it."""
+"""Sentences in the singular or plural. Pure; imports nothing of ours, anything may import it."""
 
 import re
 from collections.abc import Collection
@@ -8,8 +8,9 @@ _CHOICE = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 
 
 def agreeing(count: int, text: str) -> str:
-    """`text` as it is said of `count` things: of each `[one|many]`, such as `record[|s]` and `[is|are]`, it keeps one
-    part. Names that users choose do not belong into `text`, because they may look like a choice."""
+    """`text` for `count` things: of each `[one|many]`, such as `record[|s]` and `[is|are]`, it keeps one part. Do not
+    put names that users choose in `text`, because they may look like a choice.
+    """
     return _CHOICE.sub(r"\1" if count == 1 else r"\2", text)
 
 

@@ -1,7 +1,7 @@
 """Digests of what is replicated and how: equal in all environments that should behave alike.
 
 They include aliases, derived names, topics, groups, policies, transforms, states and all properties. They leave out
-what differs between environments by nature: addresses, credentials, sizes, inherited names, where workers run and how
+what naturally differs between environments: addresses, credentials, sizes, inherited names, where workers run and how
 they are monitored.
 """
 
@@ -21,7 +21,7 @@ _WORKERS = {
     *("template", "rack", "readiness_probe", "liveness_probe", "logging", "metrics", "tracing"),
     *("name", "group_id", "storage_topics", "labels", "annotations"),
 }
-#: Settings of a connector for its size, and names that it inherited.
+#: Settings of a connector for its size, and inherited names.
 _CONNECTOR = {"tasks_max", "name", "labels", "annotations"}
 #: Settings of a flow for its size and placement, not for what it does.
 _ENVIRONMENT: Mapping[str, Any] = {
@@ -29,7 +29,7 @@ _ENVIRONMENT: Mapping[str, Any] = {
     "quota": True,
     # What the validation job accepts does not change what is replicated.
     "validation": True,
-    # Nor does what alerts hold it to.
+    # Nor do the objectives that alerts check.
     "objectives": True,
     "connect": _WORKERS,
     "connectors": {
@@ -60,14 +60,14 @@ def flow_digests(topology: Topology) -> dict[str, str]:
 
 
 def model_digest(topology: Topology) -> str:
-    """The digest of all flows of a topology, the same in every region that deploys a part of it."""
+    """The digest of all flows of a topology, the same in every region that deploys part of it."""
     return _digest(flow_digests(topology))
 
 
 def _content(flow: ExpandedFlow, api: StrimziApi) -> dict[str, Any]:
     return {
         "name": flow.name,
-        # What runs the flow decides under which names Connect stores its offsets.
+        # The kind of workload that runs the flow decides under which names Connect stores its offsets.
         "replication": flow.replication,
         "shape": flow.shape.value,
         "api": api.value,
@@ -83,7 +83,7 @@ def _without_added(dumped: Any) -> Any:
 
 
 def _order(flow: Flow) -> dict[str, list[str]]:
-    """The order of named settings for which order matters, because canonical JSON sorts the names."""
+    """The order of named settings whose order matters, because canonical JSON sorts the names."""
     own = {name: part.transforms for name, part in flow.connectors.sources.items() if part.transforms is not None}
     return {
         "before": list(flow.transforms.before),

@@ -45,9 +45,9 @@ class ExpandedFlow:
     """One flow of a replication: its name, its settings, and which replication and part of it declares it.
 
     `workers` is the name of the Connect workers that run the flow. `owner` is the name that all flows of one
-    KafkaMirrorMaker2 share; it differs from `workers` where heartbeats have workers of their own. `elsewhere` maps a
-    key of the settings to its path in the replication where the two differ. `kafka` is the minor version of the
-    workers, such as `4.2`.
+    KafkaMirrorMaker2 share; it differs from `workers` if heartbeats have their own workers. `elsewhere` maps a key of
+    the settings to its path in the replication if the two differ. `kafka` is the minor version of the workers, such as
+    `4.2`.
     """
 
     name: str
@@ -107,7 +107,7 @@ _BETWEEN = {"source": "between", "target": "between"}
 
 
 def _below(path: str, part: SplitPart | MirrorSource) -> dict[str, str]:
-    """The path of each key of a part of a replication, without transforms that are those of the whole replication."""
+    """The path of each key of a part of a replication, without transforms that belong to the whole replication."""
     aliases = [str(each.alias) for each in type(part).model_fields.values()]
     return {key: f"{path}.{key}" for key in aliases if key != "transforms" or part.transforms is not None}
 

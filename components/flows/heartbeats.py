@@ -1,7 +1,7 @@
-"""Heartbeats over several hops: which heartbeat topics each cluster of a topology has in the end.
+"""Heartbeats over several hops: which heartbeat topics each cluster of a topology ends up with.
 
 MirrorMaker replicates every heartbeat topic on the source, including those that came from other clusters. So the name
-of a heartbeat topic shows the clusters that it came through.
+of a heartbeat topic shows which clusters it passed through.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from components.topology.model import Flow
 
 #: The most heartbeat topics of one cluster that are listed by name.
 MOST_NAMES = 100
-#: Follows the beginning of several names; no topic name contains it.
+#: Marks a prefix that stands for several names; no topic name contains it.
 EVERYTHING = "*"
 
 
@@ -48,8 +48,8 @@ class Heartbeats:
 def heartbeat_topics(flows: Sequence[ExpandedFlow], *, in_mirrors: bool = False) -> Mapping[str, frozenset[str]]:
     """Heartbeat topics by the alias of their cluster; `in_mirrors` as for `heartbeats_on`.
 
-    Between many clusters heartbeats take too many ways to list. If a cluster would have more than `MOST_NAMES`
-    topics, those of more than one hop are given by their last cluster only, such as `useast.*`.
+    Between many clusters, heartbeats take too many paths to list. If a cluster would have more than `MOST_NAMES`
+    topics, those of more than one hop are given only by their last cluster, such as `useast.*`.
     Source: MirrorSourceConnector.shouldReplicateTopic and isCycle, ReplicationPolicy.isHeartbeatsTopic.
     """
     held: dict[str, set[str]] = {
@@ -85,7 +85,7 @@ def _remote(flow: Flow, topic: str) -> str:
 
 
 def _shortened(topics: set[str], last_hops: set[str]) -> set[str]:
-    """The topics of a cluster; if there are too many, those of several hops by their beginnings only."""
+    """The topics of a cluster; if there are too many, those of several hops only by their prefixes."""
     listed = _uncovered(topics)
     if len(listed) <= MOST_NAMES:
         return listed
@@ -95,7 +95,7 @@ def _shortened(topics: set[str], last_hops: set[str]) -> set[str]:
 
 
 def _uncovered(topics: set[str]) -> set[str]:
-    """The topics without those that a beginning among them covers."""
+    """The topics without those that a prefix among them covers."""
     beginnings = [topic.removesuffix(EVERYTHING) for topic in topics if topic.endswith(EVERYTHING)]
     covered = {
         topic

@@ -4,7 +4,7 @@ from components.flows.operators import Strimzi, StrimziApi
 from components.properties.definitions import minor_version
 from components.topology.workers import ConnectCluster
 
-#: Operator version -> the versions of Kafka that it has images for, in all its patch releases together; the last is its
+#: Operator version -> the versions of Kafka that it has images for, over all its patch releases; the last is its
 #: default. Source: Strimzi's kafka-versions.yaml.
 _BY_OPERATOR = {
     (0, 45): ("3.8.0", "3.8.1", "3.9.0", "3.9.1", "3.9.2"),
@@ -20,7 +20,7 @@ _BY_OPERATOR = {
 }
 #: First operator that does not serve the API `v1beta2`.
 _ONLY_V1_SINCE = (1, 0)
-#: API version -> a Kafka that every operator with this API version supports.
+#: API version -> a Kafka version that every operator with this API version supports.
 _BY_API = {StrimziApi.V1BETA2: "3.9", StrimziApi.V1: "4.2"}
 
 
@@ -37,7 +37,7 @@ def kafka_version(connect: ConnectCluster, operator: Strimzi) -> str:
 def supported_versions(operator: Strimzi) -> tuple[str, ...] | None:
     """The versions of Kafka that an operator has images for, oldest first; None if they are not known here.
 
-    Without the operator's version they are those of all operators of its API; operators with `v1` still get new ones.
+    Without the operator's version they are those of all operators with its API; operators with `v1` still get new ones.
     """
     if operator.version is not None:
         return _BY_OPERATOR.get(operator.version)

@@ -13,7 +13,7 @@ from components.topology.model import Flow, OffsetSyncsLocation
 
 StorageRole = Literal["configs", "offsets", "status"]
 STORAGE_ROLES: tuple[StorageRole, ...] = ("configs", "offsets", "status")
-#: A pattern of the names of all storage topics.
+#: A pattern that matches the names of all storage topics.
 STORAGE_TOPICS = "mirror-.*-(configs|offsets|status)-internal"
 #: The names that connectors of a KafkaMirrorMaker2 have in Connect.
 MIRRORED = re.compile(r".+->.+\.Mirror\w+")
@@ -54,7 +54,7 @@ def group_id(workers: str, flow: Flow) -> str:
 
 
 def storage_topic_name(workers: str, flow: Flow, role: StorageRole) -> str:
-    """Storage topic of the Connect cluster; no flow replicates one with a derived name (`STORAGE_TOPICS`)."""
+    """Storage topic of the Connect cluster; no flow replicates a topic with a derived name (`STORAGE_TOPICS`)."""
     return getattr(flow.connect.storage_topics, role) or f"mirror-{workers}-{role}-internal"
 
 
@@ -77,12 +77,12 @@ def validation_secret_name(flow_name: str, side: Side) -> str:
 
 
 def validation_run_name(flow_name: str) -> str:
-    """What runs the validation job in the cluster: its ServiceAccount, Role, RoleBinding and CronJob."""
+    """Name of what runs the validation job in the cluster: its ServiceAccount, Role, RoleBinding and CronJob."""
     return f"{flow_name}-validation"
 
 
 def validation_job_name(flow_name: str, content: str) -> str:
-    """The Job after a deployment. A Job cannot be changed, so another content needs another name."""
+    """Name of the Job after a deployment. A Job cannot be changed, so new content needs a new name."""
     return f"{validation_run_name(flow_name)}-{hashlib.sha256(content.encode()).hexdigest()[:10]}"
 
 

@@ -1,4 +1,4 @@
-"""The Strimzi operator that a topology names, and what its versions do."""
+"""The Strimzi operator that a topology names, and how its versions behave."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -31,7 +31,7 @@ class StrimziApi(StrEnum):
 V1_SINCE = (0, 49)
 #: First operator version whose worker files contain placeholders instead of values.
 PLACEHOLDERS_SINCE = (0, 46)
-#: First operator version whose workers trust the target by PEM certificates instead of a truststore file.
+#: First operator version whose workers trust the target through PEM certificates instead of a truststore file.
 PEM_SINCE = (0, 47)
 
 
@@ -63,7 +63,7 @@ class Strimzi:
 
     @property
     def keeps_stores(self) -> bool:
-        """Whether workers keep certificates in keystore and truststore files instead of as PEM."""
+        """Whether workers have certificates in keystore and truststore files instead of as PEM."""
         return self._before(PEM_SINCE)
 
     def has(self, since: tuple[int, int]) -> bool:

@@ -52,7 +52,9 @@ class ResolvedFlow:
         return namespace_name(self.workers, self.settings)
 
     def secrets_owner(self, side: Side) -> str:
-        """Whose name the rendered Secrets of a cluster have; mirrors of one KafkaMirrorMaker2 share their target's."""
+        """The flow after which the rendered Secrets of a cluster are named; mirrors of one KafkaMirrorMaker2 share
+        their target's.
+        """
         return self.expanded.owner if side == "target" else self.name
 
     def own_secret(self, side: Side) -> str:

@@ -1,4 +1,4 @@
-"""What the settings of a flow select, as `components.kafka` compares it."""
+"""What the settings of a flow select, in the form that `components.kafka` compares."""
 
 from collections.abc import Iterable
 
@@ -16,7 +16,7 @@ def all_topics(flow: Flow) -> tuple[str, ...]:
 
 
 def each_once(entries: Iterable[str]) -> tuple[str, ...]:
-    """The entries of a list as they are rendered: connectors of Kafka 4.2 refuse a repeated one."""
+    """The entries of a list as they are rendered: connectors of Kafka 4.2 refuse a repeated entry."""
     return tuple(dict.fromkeys(entries))
 
 
@@ -47,7 +47,7 @@ def excluded_topics(flow: Flow, kafka: str) -> tuple[str, ...]:
 
     `kafka` is the minor version of the flow's workers.
     """
-    # A flow that keeps the names of what already ran keeps its selection, too.
+    # A flow that keeps the names of existing workers also keeps their selection.
     derived = flow.connect.storage_topics == StorageTopics()
     storage = (STORAGE_TOPICS,) if by_whole_name(kafka) and derived else ()
     return each_once((*default_topics_exclude(kafka), *storage, *flow.topics_exclude))
@@ -59,10 +59,10 @@ def excluded_groups(flow: Flow) -> tuple[str, ...]:
 
 
 def topic_selection(flow: Flow, kafka: str, topics: tuple[str, ...] | None = None) -> Selection:
-    """What a flow replicates because its topics, or the given ones of them, select it.
+    """What a flow replicates because its topics, or the given subset of them, select it.
 
-    `kafka` is the minor version of its workers.
-    Patterns that the checks refuse (`pattern_error`) are left out, so that each is one problem and not many.
+    `kafka` is the minor version of its workers. Patterns that the checks refuse (`pattern_error`) are left out, so that
+    each is reported as one problem, not many.
     """
     given = all_topics(flow) if topics is None else topics
     never = (*internal_by_ending(kafka, flow.separator), *replication_policy(flow).never_selected)

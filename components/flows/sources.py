@@ -1,4 +1,4 @@
-"""What each source connector of a flow replicates, and how: the flow's settings with those of the connector."""
+"""What each source connector of a flow replicates, and how: the flow's settings with the connector's own."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ def source_parts(flow: Flow) -> list[str]:
 
 
 def source_settings(flow: Flow, part: str) -> Flow:
-    """The flow as its only source connector would have it, whose name is `part`.
+    """The flow as if the source connector `part` were its only one.
 
     Only the first one replicates heartbeats; two would write each of them twice.
     """
@@ -45,6 +45,6 @@ def source_key(flow: Flow, part: str, key: str) -> str:
     top = key.partition(".")[0]
     own = flow.connectors.sources.get(part)
     given = {str(type(own).model_fields[name].alias) for name in own.model_fields_set} if own is not None else set()
-    # Whether and where offset syncs are written, the flow alone decides.
+    # Only the flow decides whether and where offset syncs are written.
     is_own = top in given and (top != "offsetSyncs" or key == "offsetSyncs.lagMax")
     return f"connectors.sources.{part}.{key}" if is_own else key

@@ -1,4 +1,4 @@
-"""How Kafka's authorizer applies ACLs: which ones imply others, and what a user lacks of the access that it needs.
+"""How Kafka's authorizer applies ACLs: which ones imply others, and which of the required access a user lacks.
 
 Source: StandardAuthorizerData (implied operations, wildcards, prefixes; a denial outranks every grant).
 """
@@ -75,7 +75,7 @@ class Need:
         return self.pattern == "literal" and self.name != EVERY_NAME
 
     def concerns(self, name: str) -> bool:
-        """Whether the need is about a resource of that name."""
+        """Whether the need concerns a resource of that name."""
         if self.pattern == "prefixed":
             return name.startswith(self.name)
         return self.name in (EVERY_NAME, name)
@@ -111,7 +111,9 @@ class Gap:
 
 
 def gaps(need: Need, entries: Sequence[AclEntry], existing: Collection[str]) -> list[Gap]:
-    """What the ACLs do not plainly grant of a need; `existing` holds the names of the resources that the flow uses."""
+    """The parts of a need that the ACLs do not plainly grant; `existing` holds the names of the resources that the flow
+    uses.
+    """
     about = [each for each in entries if each.principal in (need.principal, EVERYONE)]
     about = [each for each in about if each.resource == need.resource]
     found: dict[Standing, tuple[list[str], set[str]]] = {}
@@ -131,7 +133,7 @@ def gaps(need: Need, entries: Sequence[AclEntry], existing: Collection[str]) -> 
 def _standing(
     need: Need, operation: str, about: Sequence[AclEntry], existing: Iterable[str]
 ) -> tuple[Standing | None, list[str]]:
-    """Why one operation is not granted, and for which names if not for the whole need; None if it is granted."""
+    """Why one operation is not granted, and for which names unless it is the whole need; None if it is granted."""
     concerned = [] if need.one_name else [name for name in existing if need.concerns(name)]
     denials = [each for each in about if each.permission == "DENY" and _denies(each, operation)]
     grants = [each for each in about if each.permission == "ALLOW" and _gives(each, operation)]
@@ -148,7 +150,7 @@ def _standing(
 
 
 def _by_hosts(entries: Sequence[AclEntry], need: Need, plainly: Standing | None) -> Standing | None:
-    """An ACL for certain hosts is not judged: which hosts the workers run on is not known here."""
+    """An ACL for certain hosts is not judged, because the workers' hosts are not known here."""
     anywhere = [each for each in entries if each.host == "*"]
     return plainly if _covered(anywhere, need) else Standing.OF_HOSTS
 

@@ -1,4 +1,4 @@
-"""Bootstrap addresses, as Kafka's clients read them.
+"""Bootstrap addresses, as Kafka's clients parse them.
 
 Source: ConfigDef.Type.LIST, ClientUtils.parseAndValidateAddresses, Utils.getHost and Utils.getPort.
 """
@@ -24,9 +24,8 @@ class Server:
 
 
 def server(text: str) -> Server | None:
-    """Read one server of an address; None if clients refuse it, or cannot connect to it, as to port 0.
-
-    Clients take everything after the last colon for the port, so an IPv6 address needs brackets: `[::1]:9092`.
+    """Read one server of an address; None if clients refuse it or cannot connect to it, such as port 0. Clients take
+    everything after the last colon as the port, so an IPv6 address needs brackets: `[::1]:9092`.
     """
     found = _SERVER.fullmatch(text)
     if found is None or not 0 < int(found["port"]) <= _HIGHEST_PORT:

@@ -1,4 +1,4 @@
-"""Patterns as automata over the characters of topic names, so that the sets of names that they match can be compared.
+"""Patterns as automata over the characters of topic names, so that the sets of names they match can be compared.
 
 An automaton is built from the standard library's own parse of the pattern.
 """
@@ -28,11 +28,11 @@ Edge = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class Automaton:
-    """Accepts every name that a pattern matches; if it is not exact, it may accept others, too.
+    """Accepts every name that a pattern matches; if it is not exact, it may accept others.
 
     State 0 is the start. `edges` holds the steps from each state, `accepting` the states in which a name may end. The
     pattern does not match the names that `without` accepts (`orders-(?!tmp).*`). `loose` names a construct that was
-    left out, so that the automaton may accept too much; it is empty if there is none.
+    left out, because of which the automaton may accept too much; empty if there is none.
     """
 
     edges: tuple[tuple[Edge, ...], ...]
@@ -162,7 +162,7 @@ class _Builder:
         return self.sequence(nodes, state, (flags | added) & ~removed)
 
     def repeat(self, argument: tuple[int, int, Iterable[Node]], state: int, flags: int) -> int:
-        """More than 249 repetitions count as unlimited, because no name has room for more."""
+        """More than 249 repetitions count as unlimited, because no name is longer."""
         least, most, nodes = argument
         for _ in range(min(least, LONGEST_NAME + 1)):
             state = self.sequence(nodes, state, flags)

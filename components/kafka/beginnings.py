@@ -1,4 +1,4 @@
-"""What every name that a pattern matches begins with, because ACLs know whole names and prefixes but no patterns."""
+"""What all names that a pattern matches begin with, because ACLs take whole names and prefixes but no patterns."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -11,16 +11,16 @@ from components.kafka.topic_names import is_name
 
 _parser = import_module("re._parser")
 
-#: The most texts that a pattern becomes: ACLs of shorter prefixes are easier to review than more of them.
+#: The most texts that a pattern becomes: a few ACLs with shorter prefixes are easier to review than many.
 _ALTERNATIVES = 64
 
-#: A text, and whether it is a whole name and not only its beginning.
+#: A text, and whether it is a whole name or only its beginning.
 Beginning = tuple[str, bool]
 _Beginnings = frozenset[Beginning]
 
 
 def beginnings_of_entry(entry: str) -> tuple[Beginning, ...]:
-    """What the names that an entry of a list means begin with: whoever writes `orders.eu` means only that name."""
+    """What the names that a list entry means begin with: whoever writes `orders.eu` means only that name."""
     return ((entry, True),) if is_name(entry) else beginnings(entry)
 
 
@@ -40,7 +40,7 @@ def beginnings(pattern: str) -> tuple[Beginning, ...]:
 
 
 def _after(before: _Beginnings, nodes: Iterable[Any], flags: int) -> _Beginnings:
-    """The beginnings after some more operations of a pattern; those that are no whole names stay as they are."""
+    """The beginnings after further operations of a pattern; those that are not whole names stay as they are."""
     for operation, argument in nodes:
         follow = _FOLLOW.get(str(operation), _anything)
         found = follow(frozenset(each for each in before if each[1]), argument, flags)
@@ -49,7 +49,7 @@ def _after(before: _Beginnings, nodes: Iterable[Any], flags: int) -> _Beginnings
 
 
 def _shortened(found: _Beginnings) -> _Beginnings:
-    """Cut texts until few enough remain, none shorter than it must be."""
+    """Shorten texts until few enough remain, none more than necessary."""
     length = max((len(text) for text, _ in found), default=0)
     while len(found) > _ALTERNATIVES:
         length -= 1
@@ -58,7 +58,7 @@ def _shortened(found: _Beginnings) -> _Beginnings:
 
 
 def _anything(before: _Beginnings, _argument: Any, _flags: int) -> _Beginnings:
-    """Every name goes on in some way that is not known."""
+    """Every name continues in some unknown way."""
     return frozenset((text, False) for text, _ in before)
 
 

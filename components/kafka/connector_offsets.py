@@ -1,7 +1,6 @@
-"""The offsets of a source connector as Connect stores them, and which record comes next.
-
-Connect stores the offset of the last replicated record, so a connector resumes one after it. Without a stored offset it
-begins where its consumer's `auto.offset.reset` says. Source: KIP-875, MirrorSourceTask.initializeConsumer.
+"""The offsets of a source connector as Connect stores them, and which record comes next. Connect stores the offset of
+the last replicated record, so a connector resumes at the one after it. Without a stored offset it begins where its
+consumer's `auto.offset.reset` says. Source: KIP-875, MirrorSourceTask.initializeConsumer.
 """
 
 from collections.abc import Mapping
@@ -9,15 +8,15 @@ from typing import Any
 
 from components.kafka.positions import OffsetRange, TopicPartition
 
-#: Connectors commit their offsets once a minute, so a healthy flow seems this far behind at times.
+#: Connectors commit their offsets once a minute, so even a healthy flow sometimes seems this far behind.
 BEHIND_SECONDS = 120
 
 
 def next_record(stored: int | None, log: OffsetRange, start_from: str) -> int:
     """The offset of the next record that a connector replicates.
 
-    Where the log does not have the one after `stored`, because retention deleted it or the topic was made anew, the
-    consumer begins where it would without a stored offset.
+    If the log lacks the record after `stored`, because retention deleted it or the topic was recreated, the consumer
+    begins where it would without a stored offset.
     """
     if stored is None or not is_within(stored, log):
         return log.start if start_from == "earliest" else log.end
@@ -30,12 +29,12 @@ def is_within(stored: int, log: OffsetRange) -> bool:
 
 
 def can_resume_at(offset: int, start_from: str) -> bool:
-    """Whether Connect can store it: a stored offset is never negative, so offset 0 is only reached without one."""
+    """Whether Connect can store it: a stored offset is never negative, so offset 0 can only be reached without one."""
     return offset > 0 or start_from == "earliest"
 
 
 def stored_for(offset: int) -> int | None:
-    """What to store so that the record at `offset` is the next; None stands for no stored offset."""
+    """What to store so that the record at `offset` is next; None means no stored offset."""
     return offset - 1 if offset else None
 
 

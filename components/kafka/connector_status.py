@@ -1,4 +1,4 @@
-"""Reads what Connect's REST interface answers about a connector, which Strimzi copies into its resources. Pure.
+"""Reads what Connect's REST interface reports about a connector, which Strimzi copies into its resources. Pure.
 
 Source: KafkaConnectorStatus.connectorStatus, KafkaMirrorMaker2Status.connectors.
 """
@@ -30,14 +30,16 @@ class Failure:
 
 
 def connectors(live: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What Connect reported of the connectors of a KafkaConnector or KafkaMirrorMaker2 when the operator last asked."""
+    """What Connect reported about the connectors of a KafkaConnector or KafkaMirrorMaker2 when the operator last
+    asked.
+    """
     status = live.get("status") or {}
     own = status.get("connectorStatus")
     return [*(status.get("connectors") or []), *([own] if own else [])]
 
 
 def failures(connector: Mapping[str, Any]) -> Iterator[Failure]:
-    """What failed of a connector."""
+    """What failed in a connector."""
     parts = [(None, connector.get("connector") or {}), *((task["id"], task) for task in connector.get("tasks") or [])]
     for task, state in parts:
         if state.get("state") == "FAILED":

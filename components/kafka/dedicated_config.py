@@ -1,4 +1,4 @@
-"""How a dedicated MirrorMaker reads its one file of properties: which of them reach workers and connectors of a flow.
+"""How a dedicated MirrorMaker reads its properties file: which properties reach the workers and connectors of a flow.
 
 Source: MirrorMakerConfig, MirrorHerder, MirrorClientConfig of Kafka 4.3.
 """
@@ -15,12 +15,12 @@ from components.kafka.plugins import BYTE_ARRAY_CONVERTER, CONVERTER_KEYS
 CLUSTERS = "clusters"
 ENABLED = "enabled"
 _CLIENT = re.compile(r"(consumer|producer|admin).*")
-#: Beginnings of properties that a file may give without a cluster, and all workers get.
+#: Prefixes of properties that a file may set without a cluster, and that all workers get.
 _OF_ALL_WORKERS = (
     *("offset.storage", "config.storage", "status.storage", "key.converter", "value.converter", "header.converter"),
     *("task", "worker", "replication.policy"),
 )
-#: Beginnings of properties that all connectors get although their names are not theirs.
+#: Prefixes of properties that all connectors get although they do not belong to them.
 _OF_ALL_CONNECTORS = ("config.providers", "replication.policy")
 
 
@@ -74,7 +74,7 @@ class DedicatedConfig:
         return (Pair(*each) for each in permutations(self.clusters, 2))
 
     def cluster(self, alias: str) -> dict[str, Setting]:
-        """Return the properties of a cluster by name: its own ones, then logins that the file gives for all.
+        """Return the properties of a cluster by name: its own, then logins that the file sets for all clusters.
 
         MirrorMaker also copies addresses and logins to `producer.`, `consumer.` and `admin.`, where every client reads
         them anyway; these copies are left out.
@@ -86,7 +86,7 @@ class DedicatedConfig:
         return found
 
     def connector(self, pair: Pair) -> dict[str, Setting]:
-        """Return the properties of each of the three connectors of a pair; all three get the same ones."""
+        """Return the properties of a pair's three connectors; all three get the same ones."""
         found = {key: each for key, each in self._all().items() if key in self.connectors}
         found |= self._beginning(_OF_ALL_CONNECTORS)
         for side, alias in zip(("source", "target"), pair, strict=True):
@@ -120,7 +120,7 @@ class DedicatedConfig:
 
 
 def side_property(side: str, name: str) -> str:
-    """Return the connector's property that becomes of a cluster's; `side` is `source` or `target`."""
+    """Return the connector's property for a cluster's property; `side` is `source` or `target`."""
     return f"{side}.{name}" if _CLIENT.fullmatch(name) else f"{side}.cluster.{name}"
 
 

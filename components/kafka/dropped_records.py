@@ -1,6 +1,5 @@
-"""Whether a filter of a chain drops every record that reaches it.
-
-A finding is a proof for all records of the topics. Source: Filter, and the predicates of Connect (KIP-585).
+"""Whether a filter in a chain drops every record that reaches it. A finding is a proof for all records of the topics.
+Source: Filter, and the predicates of Connect (KIP-585).
 """
 
 import itertools
@@ -15,7 +14,7 @@ from components.kafka.record_forms import Step
 from components.kafka.topic_names import is_name
 from components.kafka.transform_chains import Chain, Predicate
 
-#: Questions of which both answers are followed; with more, nothing is claimed.
+#: How many questions are followed for both answers; with more, nothing is claimed.
 _QUESTIONS = 6
 #: Transforms that change neither a topic nor headers that they do not name.
 _KNOWN = (
@@ -27,7 +26,7 @@ _HEADERS = ("DropHeaders", "Filter", "HeaderFrom", "InsertHeader")
 #: A pattern of everything but what `name` matches.
 _ALL_BUT = re.compile(r"\^?\(\?!(?P<name>.+?)(?P<end>\$?)\)\.\*\$?")
 
-#: What a predicate asks: its class, its properties, and how many transforms may have changed the answer before it.
+#: What a predicate asks: its class, its properties, and how many earlier transforms may have changed the answer.
 _Question = tuple[str, str, int]
 
 
@@ -114,7 +113,7 @@ def _answer(asked: _Asked, headers: Mapping[str, bool], answers: Mapping[_Questi
 
 
 def _known_headers(step: Step) -> dict[str, bool]:
-    """Headers that a record certainly has, or has not, after a transform."""
+    """Headers that a record certainly has, or certainly lacks, after a transform."""
     match step.kind:
         case "InsertHeader":
             return {step.text("header"): True}

@@ -1,9 +1,8 @@
-"""Exactly where consumer groups go on in a remote partition, computed from the records of both sides. Pure.
-
-The position of a group that stands at `c` on the source is the highest offset of the target from which on every record
-at `c` or later is still to come. It needs no trust in where the walk begins: each of those records is found on the
-target at or after the position. Where MirrorMaker's tasks sent nothing twice, it is the offset of the first of these
-records. Where a restarted task sent records again, it is their last copy, so that fewer are read a second time.
+"""Exactly where consumer groups continue in a remote partition, computed from the records of both sides. Pure. For a
+group at offset `c` on the source, the position is the highest target offset from which every record at `c` or later is
+still to come. It does not depend on where the walk begins: each of those records is found on the target at or after the
+position. If MirrorMaker's tasks sent nothing twice, it is the offset of the first of these records. If a restarted task
+sent records again, it is their last copy, so that fewer are read a second time.
 """
 
 import itertools
@@ -13,20 +12,19 @@ from dataclasses import dataclass, field
 from components.kafka.record_identity import Identified
 from components.kafka.walked_records import NOWHERE, Copies, ExactPosition, Walked
 
-#: How many source records are remembered, to recognise those that were sent again; 32 bytes each, up to twice as many.
+#: How many source records are remembered, to recognise those that were sent again; 32 bytes each, up to twice this
+#: many.
 REMEMBERED = 1_000_000
 
 
 @dataclass(frozen=True)
 class PartitionPositions:
-    """The positions of a partition by committed offset, and what the walk saw.
-
-    `returning` are those of groups of a pair that have worked on the target before, by committed offset and the offset
-    at which they left the target.
-    `waiting` records of the source are not on the target yet, the first of them at `first_waiting`. `sent_again` counts
-    the second copies on the target, `on_target` the source's records that are there, `passed_over` the target's older
-    than these. `source_records` and `target_records` were read. `foreign` records of the target among these are not the
-    source's.
+    """The positions of a partition by committed offset, and what the walk saw. `returning` has those of a pair's groups
+    that have consumed on the target before, by committed offset and the offset at which they left the target. `waiting`
+    records of the source are not on the target yet, the first of them at `first_waiting`. `sent_again` counts the
+    second copies on the target, `on_target` the source's records that are there, `passed_over` the target's records
+    older than these. `source_records` and `target_records` were read. `foreign` records of the target among these are
+    not the source's.
     """
 
     positions: Mapping[int, ExactPosition]
@@ -57,10 +55,10 @@ def exact_positions(
 ) -> PartitionPositions:
     """Walk both logs once, and return the position of each committed offset.
 
-    With `shared`, others wrote to the target, too, and their records are counted; without it, one proves nothing.
-    `source` are the records that cross, in order, from at or before the lowest committed offset on. `target` are those
-    of the target up to `target_end`, which was asked for before the source's end. They may begin at any record: what
-    comes before the first common record is passed over. `copies` is filled if it is given. Raises NotProvenError.
+    With `shared`, others also wrote to the target, and their records are counted; without it, one such record makes a
+    proof impossible. `source` are the records that cross, in order, from at or before the lowest committed offset on.
+    `target` are those of the target up to `target_end`, which was asked for before the source's end. They may begin at
+    any record: records before the first common one are passed over. `copies` is filled if given. Raises NotProvenError.
     """
     read_source, read_target = _Counted(source), _Counted(target)
     passed: dict[bytes, int] = {}
@@ -76,7 +74,7 @@ def exact_positions(
             came_again.add(record.identity)
         if walked.goes_on(record):
             continue
-        # What a task had sent twice to a shared source does not return, so that no copy of it is to be expected.
+        # What a task sent twice to a shared source does not return, so no copy of it is expected.
         while shared and expected is not None and expected.identity != record.identity and walked.passes_over(expected):
             expected = next(source, None)
         if expected is not None and expected.identity == record.identity:
@@ -86,7 +84,7 @@ def exact_positions(
             if not shared:
                 raise _unknown(record, expected)
             foreign += 1
-    # Without a foreign record, an equal one at the end may as well be one that has yet to cross.
+    # Without a foreign record, an equal one at the end may just as well have yet to cross.
     while foreign and expected is not None and walked.passes_over(expected):
         expected = next(source, None)
     rest = itertools.chain([expected] if expected is not None else [], source)
@@ -130,8 +128,8 @@ def from_first_common(
 
     `passed` gets the offsets of the target's records before it, by identity.
 
-    Retention may have removed more on either side, and replication may have begun with a later record. Where one side
-    has no record, there is nothing to compare, and the target's are passed over.
+    Retention may have removed more on either side, and replication may have begun with a later record. If one side has
+    no records, there is nothing to compare, and the target's are passed over.
     """
     of_source: list[Identified] = []
     of_target: list[Identified] = []
@@ -159,7 +157,7 @@ def from_first_common(
 def _waiting(rest: Iterator[Identified], passed: Mapping[bytes, int]) -> int:
     """How many of the source's last records are not on the target yet.
 
-    If the target has a copy of one before the first common record, a task has begun again and not caught up yet.
+    If the target has a copy of one before the first common record, a task has restarted and not caught up yet.
     """
     count = 0
     for count, record in enumerate(rest, start=1):  # noqa: B007

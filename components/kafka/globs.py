@@ -1,4 +1,4 @@
-"""Entries that are written as globs, as a shell has them, where MirrorMaker reads regular expressions.
+"""Entries that are written as shell globs although MirrorMaker reads regular expressions.
 
 `orders-*` compiles, but it matches only `orders`, `orders-`, `orders--` and so on, and never `orders-eu`.
 """
@@ -9,25 +9,25 @@ from dataclasses import dataclass
 from components.kafka.patterns import matches
 from components.kafka.topic_names import PATTERN_CHARACTERS, is_name
 
-#: `*`, but not that of `.*`; also `?` where it is no optional character of a name.
+#: `*`, but not that of `.*`; also `?` where it does not make a name's character optional.
 _WILDCARD = re.compile(r"(?<!\.)\*+|(?<=[-_?])\?(?=\?*$)|^\?")
 #: A character of a name that a regular expression repeats or makes optional.
 _REPEATED = re.compile(r"([^*?.])([*?])[*?]*")
-#: In an entry with other operators: a separator that is repeated at the end of an alternative, as in `(a|b)-*`.
+#: In an entry with other operators: a repeated separator at the end of an alternative, as in `(a|b)-*`.
 _REPEATED_SEPARATOR = re.compile(r"(?<!\\)([-_]|\\[-_.])\*(?=$|[|)$])")
-#: Alternatives of a shell, which are no repetition such as `{1,3}`.
+#: A shell's alternatives, as opposed to a repetition such as `{1,3}`.
 _BRACES = re.compile(r"\{(?![\d\s]*,[\d\s]*\})([^{}]*,[^{}]*)\}")
 _NEGATION = "[!"
 
 
 @dataclass(frozen=True)
 class Glob:
-    """An entry that is written as a glob, and that does not match what a glob means.
+    """An entry that is written as a glob but does not match what the glob would.
 
     `meant` is the regular expression for the glob. `operator` is what makes it one: a repeated character such as `-*`,
     or `*`, `?`, `{` or `[!`, with which it matches nothing. `exactly` is a regular expression for what the entry
-    matches that nobody takes for a glob. `matched` are the shortest names that it matches, and `missed` is a name that
-    the glob matches and the entry does not; both are empty where the entry has other operators, too.
+    matches, written so that nobody takes it for a glob. `matched` are the shortest names that it matches, and `missed`
+    is a name that the glob matches and the entry does not; both are empty where the entry has other operators, too.
     """
 
     meant: str
@@ -38,7 +38,7 @@ class Glob:
 
 
 def written_as_glob(entry: str) -> Glob | None:
-    """What a list entry was meant to be, if it is a glob that does not match what a glob means; None otherwise."""
+    """What a list entry was meant to be, if it is a glob that does not match what the glob would; None otherwise."""
     if _BRACES.search(entry) or _NEGATION in entry:
         return _of_shell(entry)
     if is_name(entry) or "," in entry:

@@ -2,7 +2,7 @@
 
 import re
 
-#: The first version that replicates topics of users whose names only end like those of internal topics.
+#: The first version that replicates users' topics whose names merely end like those of internal topics.
 #: Source: DefaultTopicFilter.TOPICS_EXCLUDE_DEFAULT, DefaultReplicationPolicy.isMM2InternalTopic.
 _BY_WHOLE_NAME_SINCE = (4, 0)
 #: Topics that no version replicates, with any separator. Source: ReplicationPolicy.isInternalTopic.
@@ -10,7 +10,7 @@ ALWAYS_INTERNAL = (r"\..*", "__.*")
 
 
 def by_whole_name(kafka: str) -> bool:
-    """Whether a version knows internal topics by more than the end of their names."""
+    """Whether a version recognises internal topics by more than the end of their names."""
     major, minor = kafka.split(".")[:2]
     return (int(major), int(minor)) >= _BY_WHOLE_NAME_SINCE
 
@@ -25,7 +25,7 @@ def internal_topics(separator: str) -> tuple[str, ...]:
 
 
 def internal_by_ending(kafka: str, separator: str) -> tuple[str, ...]:
-    """Patterns of the topics that a version does not replicate either, because of how their names end."""
+    """Patterns of further topics that a version does not replicate, because of how their names end."""
     if by_whole_name(kafka):
         return ()
     return (r".*[\-\.]internal", *(() if separator in {".", "-"} else (f".*{re.escape(separator)}internal",)))

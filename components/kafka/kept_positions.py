@@ -1,7 +1,6 @@
-"""Where a group goes on if the source is lost, from what was proven while both sides could be read. Pure.
-
-A group's checkpoint on the target says how far the group had come on the source, and translates that coarsely. A span
-that was proven earlier translates it exactly. Both skip nothing, so the further one counts.
+"""Where a group continues if the source is lost, derived from what was proven while both sides could be read. Pure. A
+group's checkpoint on the target says how far the group had come on the source, and translates that coarsely. A span
+that was proven earlier translates it exactly. Neither skips anything, so the further one counts.
 """
 
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ class Span(NamedTuple):
 
     The source's records at offsets from `source_start` to before `source` are those of the target from `target_start`
     to before `target`, in the same order, and every later one is at `target` or after it. With `dense`, both logs held
-    a record at each of these offsets, so that each record has its place.
+    a record at each of these offsets, so the place of each record is known.
     """
 
     source_start: int
@@ -36,7 +35,7 @@ class Place(NamedTuple):
 
 
 class KeptPosition(NamedTuple):
-    """A group that stood at `committed` on the source was proven to go on at `offset` on the target."""
+    """A group at `committed` on the source was proven to continue at `offset` on the target."""
 
     committed: int
     offset: int
@@ -48,7 +47,7 @@ class KeptPosition(NamedTuple):
 
 
 def place_in(span: Span, committed: int) -> Place | None:
-    """Where a group that stands at `committed` on the source goes on; None if the span does not tell."""
+    """Where a group at `committed` on the source continues; None if the span does not show it."""
     if committed >= span.source:
         return Place(span.target, committed - span.source)
     if span.dense and committed >= span.source_start:
@@ -57,26 +56,26 @@ def place_in(span: Span, committed: int) -> Place | None:
 
 
 def further(*places: Place | None) -> Place | None:
-    """The one that is furthest on: each of them skips nothing."""
+    """The furthest one: none of them skips anything."""
     return max((each for each in places if each is not None), key=lambda each: each.offset, default=None)
 
 
 def place_after_loss(
     upstream: int, downstream: int, span: Span | None, kept: KeptPosition | None, target: OffsetRange
 ) -> int:
-    """The offset on the target at which a group with this newest checkpoint goes on.
+    """The offset on the target at which a group with this newest checkpoint continues.
 
     `span` and `kept` were published about the partition and the group; `target` is the log now. A group may have been
-    set back on the source since then. MirrorMaker writes a checkpoint of that if it can translate the offset, so what
-    was published for a later offset than the checkpoint's does not count. It is never before the log: there, a consumer
-    would go on at its `auto.offset.reset`, which for most is the end.
+    set back on the source since then. MirrorMaker then writes a checkpoint if it can translate the offset, so what was
+    published for a later offset than the checkpoint's does not count. The result is never before the log: there, a
+    consumer would use its `auto.offset.reset`, which for most is the end.
     """
     return max([target.start, downstream, *_usable(upstream, span, kept, target)])
 
 
 def _usable(upstream: int, span: Span | None, kept: KeptPosition | None, target: OffsetRange) -> Iterator[int]:
     if span is None or target.end < span.target:
-        # The target lost its end since, and what it holds there now are other records.
+        # The target has lost its end since, and now holds other records there.
         return
     known = place_in(span, upstream)
     found = [known] if known is not None else []

@@ -30,7 +30,7 @@ _ASKED: Mapping[str, tuple[DropsBy, str]] = {
 
 @dataclass(frozen=True)
 class Drops:
-    """The records that a filter drops: those without a value, those with a header, those of topics.
+    """The records that a filter drops: those without a value, with a header, or of certain topics.
 
     `value` is the header's name, or a pattern of topics as they are named on the target. `negate`: all others.
     """
@@ -42,7 +42,7 @@ class Drops:
 
 @dataclass(frozen=True)
 class Effects:
-    """The headers that a chain inserts or removes, and the records that it drops; it does nothing else."""
+    """The headers that a chain inserts or removes, and the records that it drops, if it does nothing else."""
 
     headers: tuple[str, ...] = ()
     drops: tuple[Drops, ...] = ()

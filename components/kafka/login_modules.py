@@ -1,4 +1,4 @@
-"""The JAAS login module of each SASL mechanism, and the options of login modules that are known not to be secret.
+"""The JAAS login module of each SASL mechanism, and the login module options that are known not to be secret.
 
 Source: the classes LoginModule of org.apache.kafka.common.security, JaasConfig of Kafka.
 """
@@ -32,7 +32,7 @@ _REFERENCE = re.compile(r"""(?<![\w.-])[\w.-]+\s*=\s*(["']?)(?:\$\{[^}]*\})+\1(?
 
 
 def may_hold_secret(jaas: str) -> bool:
-    """Whether a line for a login module has text beside its class, references, and options known not to be secret.
+    """Whether a line for a login module has text other than its class, references, and options known not to be secret.
 
     A module ignores an option that it does not know, so a misspelt password is still a password.
     """

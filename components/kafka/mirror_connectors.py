@@ -9,7 +9,7 @@ CONNECTOR_CLASSES: dict[ConnectorRole, str] = {
     "checkpoint": "org.apache.kafka.connect.mirror.MirrorCheckpointConnector",
     "heartbeat": "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector",
 }
-#: Role of each connector by its class's name without the package, which is also the end of a mirror's connector name.
+#: Role of each connector by its class name without the package, which is also the end of a mirror's connector name.
 ROLE_OF_CLASS: dict[str, ConnectorRole] = {
     connector_class.rpartition(".")[2]: role for role, connector_class in CONNECTOR_CLASSES.items()
 }

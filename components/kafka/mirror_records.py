@@ -1,6 +1,5 @@
-"""The records that MirrorMaker and Connect keep in their own topics, decoded.
-
-A record of another format decodes to None. Numbers are big-endian; a string is an int16 length and UTF-8. Source:
+"""The records that MirrorMaker and Connect write to their own topics, decoded. A record of another format decodes to
+None. Numbers are big-endian; a string is an int16 length and UTF-8. Source:
 org.apache.kafka.connect.mirror.{Heartbeat,Checkpoint,OffsetSync}, OffsetStorageWriter.
 """
 
@@ -83,7 +82,7 @@ def offset_sync(key: bytes | None, value: bytes | None) -> OffsetSync | None:
 
 
 def connect_offset(key: bytes | None, value: bytes | None) -> ConnectOffset | None:
-    """Decode a record of the workers' offsets topic; None for one of a checkpoint or heartbeat connector, too."""
+    """Decode a record of the workers' offsets topic; also None for records of a checkpoint or heartbeat connector."""
     try:
         connector, where = json.loads(key or b"")
         partition = TopicPartition(str(where["topic"]), int(where["partition"]))

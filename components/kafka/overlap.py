@@ -17,9 +17,9 @@ from components.kafka.topic_names import LONGEST_NAME, TOPIC_CHARACTERS, is_name
 #: Texts that match a pattern such as `.*` but cannot be topic names. Source: Topic.validate.
 _NO_TOPICS = (r"\.{1}", r"\.{2}")
 
-#: Pairs of states to look at before giving up, which takes some tenths of a second.
+#: Pairs of states to visit before giving up, which takes a few tenths of a second.
 _PAIRS = 50_000
-#: Examples to try if the automaton had to leave a construct out.
+#: How many examples to try if the automaton had to leave out a construct.
 _EXAMPLES = 200
 
 
@@ -82,7 +82,7 @@ def _decide(first: str, second: str, excluded: tuple[str, ...]) -> Overlap:
     """First compare the automata alone, then without the excluded names.
 
     An automaton accepts at least the names that its pattern matches, and only exact exclusions are taken away. So if no
-    common name is found, there is none. A name that is found counts only if Python's matcher confirms it.
+    common name is found, there is none. A name counts only if Python's matcher confirms it.
     """
     try:
         one, other = automaton(first), automaton(second)
@@ -180,7 +180,7 @@ def _spelled(
 
 
 class _Outside:
-    """The names to take away, as an automaton that is made deterministic while it is walked.
+    """The names to take away, as an automaton that becomes deterministic while it is walked.
 
     A set of states is an integer with one bit for each state.
     """

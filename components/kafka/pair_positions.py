@@ -1,8 +1,7 @@
-"""Exactly where consumer groups go on in a partition of a prefixless pair, computed from both sides' records. Pure.
-
-Both clusters hold the records of both, in different orders. A group that stands at `c` on the source has consumed some
-of the target's own records there, as copies, and lacks others. Its position is the highest target offset from which on
-everything that it has not consumed is still to come; what it has consumed and stands behind that is read again.
+"""Exactly where consumer groups continue in a partition of a prefixless pair, computed from both sides' records. Pure.
+Both clusters hold the records of both, in different orders. A group at offset `c` on the source has consumed some of
+the target's own records there, as copies, but not others. Its position is the highest target offset from which
+everything that it has not consumed is still to come; it reads again what it has consumed after that.
 """
 
 from array import array
@@ -42,9 +41,9 @@ def pair_positions(
 ) -> PartitionPositions:
     """Walk both directions, and return the position of each committed offset.
 
-    `left` has the committed offsets of groups that have worked on the target before, each with the offset at which they
-    left it. The walk begins at the two starts, the first at or before the lowest committed offset, and again further
-    before where a position is before the second. Raises NotProvenError.
+    `left` has the committed offsets of groups that have consumed on the target before, each with the offset at which
+    they left it. The walk begins at the two starts, the first at or before the lowest committed offset, and is repeated
+    from further back if a position is before the second. Raises NotProvenError.
     """
     wanted, returning = sorted(set(committed)), sorted(set(left), reverse=True)
     while True:
@@ -88,7 +87,7 @@ def _walked(
 
 @dataclass(frozen=True)
 class _Walk:
-    """What both walks found. Positions have to be asked for in descending order of the committed offsets."""
+    """What both walks found. Positions must be requested in descending order of the committed offsets."""
 
     copies: Copies
     there: "array[int]"
@@ -100,13 +99,13 @@ class _Walk:
     to_come: "_StillToCome"
 
     def position(self, found: ExactPosition) -> ExactPosition:
-        """The position of a group, from where it would be without the target's own records."""
+        """The position of a group, given where it would be without the target's own records."""
         unread, twice = self._unread(found.committed)
         not_there = found.not_there + len(self.lost) - bisect_left(self.lost, found.committed)
         return self._at(replace(found, not_there=not_there), min(found.offset, unread, *twice[:1]))
 
     def returning(self, found: ExactPosition, left: int) -> ExactPosition:
-        """The position of a group that has consumed the target up to `left`, too: no record before that is unread."""
+        """The position of a group that has also consumed the target up to `left`: no record before that is unread."""
         unread, twice = self._unread(found.committed)
         first = max(bisect_left(self.copies.source, found.committed), bisect_left(self.copies.target, left))
         again = bisect_left(self.copies.target_again, left)
@@ -120,7 +119,9 @@ class _Walk:
         return self._at(found, max(found.offset, min(firsts, default=self.end)))
 
     def _unread(self, committed: int) -> "tuple[int, array[int]]":
-        """The first of the target's own records without a copy before `committed`, and those with two around it."""
+        """The first of the target's own records without a copy before `committed`, and those with copies on both sides
+        of it.
+        """
         at = bisect_left(self.back.target, committed)
         return self.back.source[at] if at < len(self.back.source) else self.lacking, self.to_come.since(committed)
 
@@ -132,7 +133,7 @@ class _Walk:
 
 
 class _StillToCome:
-    """The target's own records of which a second copy stands at a group's offset on the source or after it, in order.
+    """The target's own records with a second copy at or after a group's offset on the source, in order.
 
     A group that came back has not always consumed the first copy: its position was that of the last one.
     """
@@ -141,7 +142,7 @@ class _StillToCome:
         self._back, self._found, self._from = back, array("q"), len(back.target_again)
 
     def since(self, committed: int) -> "array[int]":
-        """Offsets on the target; to be asked for lower and lower offsets on the source."""
+        """Offsets on the target; must be requested for ever lower offsets on the source."""
         begin = bisect_left(self._back.target_again, committed)
         for each in self._back.source_again[begin : self._from]:
             at = bisect_left(self._found, each)
@@ -164,7 +165,7 @@ class _Noted(Iterator[Identified]):
         return record
 
     def rest(self) -> "array[int]":
-        """The offsets of all of them, also of those that nobody has asked for."""
+        """The offsets of all of them, including those that were not requested."""
         for _ in self:
             pass
         return self.offsets
@@ -175,7 +176,7 @@ def _between(offsets: "array[int]", start: int, end: int) -> int:
 
 
 def _consumed(copies: Copies, there: "array[int]", committed: int, offset: int) -> int:
-    """How many copies from `offset` on the target on are of records before `committed` on the source."""
+    """How many copies at or after `offset` on the target are of records before `committed` on the source."""
     first = copies.target[0] if copies.target else (there[-1] + 1 if there else offset)
     earlier = _between(there, offset, first)
     in_order = max(0, bisect_left(copies.source, committed) - bisect_left(copies.target, offset))

@@ -1,7 +1,6 @@
-"""Which of many selections overlap, without comparing each with each.
-
-Two patterns can only overlap if they allow a common character at every place of a name, counted from its beginning and
-from its end. So an index lists every pattern by both, and a pattern is compared only with those that the index finds.
+"""Which of many selections overlap, without comparing every pair. Two patterns can only overlap if they allow a common
+character at every position of a name, counted from its beginning and from its end. So an index lists every pattern by
+both, and a pattern is compared only with those that the index finds.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,9 +14,9 @@ from components.kafka.overlap import Disjoint, SharedName, Undecided, overlap_of
 from components.kafka.patterns import pattern_error
 from components.kafka.selection import Selection
 
-#: Characters from either end that the index looks at; names seldom differ only beyond that.
+#: Characters from either end that the index uses; names seldom differ only beyond that.
 _DEPTH = 64
-#: Branches of a trie to follow at once; beyond that, everything below them counts as found.
+#: Branches of a trie to follow at once; beyond this, everything below them counts as found.
 _BREADTH = 4096
 
 
@@ -35,7 +34,7 @@ class OverlappingPair:
 def pairs_that_overlap(selections: Mapping[str, Selection]) -> Iterator[OverlappingPair]:
     """Each pair of selections that overlaps or may overlap, once and in the mapping's order.
 
-    The two patterns of a pair are ones that certainly overlap, if there are any. Patterns that the checks refuse
+    The two patterns of a pair certainly overlap, if there are such patterns. Patterns that the checks refuse
     (`pattern_error`) are ignored.
     """
     index = _Index()
@@ -57,14 +56,14 @@ def pairs_that_overlap(selections: Mapping[str, Selection]) -> Iterator[Overlapp
 
 @dataclass(frozen=True)
 class _Places:
-    """Characters allowed at each place from one end of a name; with `ends`, every name has this length."""
+    """Characters allowed at each position from one end of a name; with `ends`, every name has this length."""
 
     masks: tuple[int, ...]
     ends: bool
 
 
 class _Index:
-    """Patterns by their places from the beginning and from the end; a set of patterns is an integer."""
+    """Patterns by their positions from the beginning and from the end; a set of patterns is an integer."""
 
     def __init__(self) -> None:
         self.order: dict[str, int] = {}
@@ -126,7 +125,7 @@ class _Branch:
             node.going_on |= pattern
 
     def meeting(self, places: _Places, wanted: int) -> int:
-        """The wanted patterns that allow a name that these places allow."""
+        """The wanted patterns that allow a name allowed by these positions."""
         found = 0
         nodes = [self]
         for mask in places.masks:
@@ -146,7 +145,7 @@ class _Branch:
 
 @lru_cache(maxsize=1 << 16)
 def _shape(pattern: str) -> tuple[_Places, _Places] | None:
-    """Places from the beginning and from the end; None if the pattern is refused or matches no name."""
+    """Positions from the beginning and from the end; None if the pattern is refused or matches no name."""
     try:
         names = automaton(pattern)
     except UndecidableError:
@@ -157,7 +156,7 @@ def _shape(pattern: str) -> tuple[_Places, _Places] | None:
 
 
 def _places(names: Automaton) -> _Places | None:
-    """Places from the beginning up to where a name may end; None if there is no name."""
+    """Positions from the beginning up to where a name may end; None if there is no name."""
     masks: list[int] = []
     states = {0}
     while len(masks) < _DEPTH:

@@ -1,6 +1,5 @@
-"""Topic and group patterns: regular expressions of Java, which MirrorMaker uses, evaluated by Python's here.
-
-Where the two differ, a pattern is translated, or said to be one that cannot be evaluated here.
+"""Topic and group patterns: Java regular expressions, which MirrorMaker uses, evaluated here with Python's. Where the
+two differ, a pattern is translated, or reported as one that cannot be evaluated here.
 """
 
 import re
@@ -15,7 +14,7 @@ from components.kafka.topic_names import PATTERN_CHARACTERS, TOPIC_CHARACTERS
 
 #: A backslash that no other backslash escapes.
 _ESCAPE = r"(?<!\\)(?:\\\\)*\\"
-#: Constructs that only Python has, and what Java says of each.
+#: Constructs that only Python has, and what Java reports for each.
 _ONLY_PYTHON = (
     (re.compile(r"\(\?P"), "named groups are written `(?<name>…)`"),
     (re.compile(r"\(\?#"), "it has no comments `(?#…)`"),
@@ -24,7 +23,7 @@ _ONLY_PYTHON = (
     (re.compile(_ESCAPE + r"(?:N(?!\{)|U)"), "it has no such escape"),
     (re.compile(r"(?<!\\)\{(?!\d+,?\d*\})"), "a `{` that begins no repetition is written `\\{`"),
 )
-#: Constructs of Java that Python lacks or reads otherwise.
+#: Java constructs that Python lacks or reads differently.
 _ONLY_JAVA = (
     (re.compile(_ESCAPE + r"(?:[pP]\{?\w)"), "a property class `\\p{…}`"),
     (re.compile(_ESCAPE + r"[QGhHRXvVezZck0]"), "an escape of Java"),
@@ -34,26 +33,26 @@ _ONLY_JAVA = (
 )
 #: Escapes that Java refuses within a class; Python reads `[\b]` as a backspace and `[\1]` as a number.
 _NOT_IN_CLASS = re.compile(_ESCAPE + r"[bBAzZGRX1-9]")
-#: What Python says of patterns that Java refuses, too; tests/contract asks Java.
+#: What Python reports for patterns that Java also refuses; tests/contract asks Java.
 _REFUSED = re.compile(
     r"missing \), unterminated subpattern|unbalanced parenthesis|unterminated character set|unexpected end of pattern"
     r"|bad escape|min repeat greater than max repeat|bad character range [^\\]-[^\\\[]$"
 )
-#: The same of repetitions, unless they repeat an anchor or another repetition.
+#: The same for repetitions, unless they repeat an anchor or another repetition.
 _NOTHING_REPEATED = re.compile(r"(nothing to|multiple) repeat")
 _REPEATED_IN_JAVA = re.compile(r"[$^})][*+?{]")
-#: Constructs of Java whose meaning Python spells otherwise, and what stands between them.
+#: Java constructs that Python writes differently, and the text between them.
 _TRANSLATED = re.compile(
     r"\\Q(?P<quoted>.*?)\\E|\\k<(?P<again>\w+)>|\(\?<(?P<group>[A-Za-z][A-Za-z0-9]*)>|\\.|\[(?:\\.|[^\]\\])*\]"
 )
 _GROUP_OPENING = re.compile(r"\(\?([:=!]|<[=!])")
-#: Flags that hold for what follows them, and not only for a group.
+#: Flags that apply to everything after them, not only to a group.
 _FLAGS = re.compile(r"\(\?[a-zA-Z-]+\)")
 #: What ends or hides an alternative: an escape, a class, the ends of a group, and the operator itself.
 _ALTERNATION = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|[()|]")
-#: A quotation, and references to groups, whose numbers change with the place of their alternative.
+#: A quotation, and references to groups, whose numbers change with the position of their alternative.
 _BEYOND_ALTERNATIVES = re.compile(_ESCAPE + r"[Qk1-9]")
-#: Repeating a repetition this often or more can match a name in so many ways that matching takes too long.
+#: A repetition that is repeated this often or more can match a name in so many ways that matching takes too long.
 _OFTEN = 4
 
 _REPETITIONS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
@@ -64,7 +63,7 @@ _parser = import_module("re._parser")
 
 @dataclass(frozen=True)
 class PatternError:
-    """Why a pattern cannot be evaluated here, as a clause. `refused`: connectors refuse or misread it, too."""
+    """Why a pattern cannot be evaluated here, as a clause. `refused`: connectors also refuse or misread it."""
 
     reason: str
     refused: bool = True
@@ -72,7 +71,7 @@ class PatternError:
 
 @lru_cache(maxsize=1 << 16)
 def pattern_error(pattern: str) -> PatternError | None:
-    """Why a pattern of Java cannot be evaluated here; None if it can."""
+    """Why a Java pattern cannot be evaluated here; None if it can."""
     if not pattern.strip() or pattern != pattern.strip():
         return PatternError("it is empty, or the connector strips a space at its beginning or end")
     if "," in pattern:
@@ -113,7 +112,7 @@ def _compile_error(pattern: str) -> PatternError | None:
 
 @lru_cache(maxsize=1 << 16)
 def in_python(pattern: str) -> str:
-    """A pattern of Java as Python spells it: named groups and quotations; everything else stays as it is."""
+    """A Java pattern in Python's syntax: named groups and quotations are rewritten, everything else stays as it is."""
     return _TRANSLATED.sub(_in_python, pattern)
 
 
@@ -131,7 +130,7 @@ def _plain(found: re.Match[str]) -> str:
 
 
 def flags_for_later_entries(pattern: str) -> str | None:
-    """Flags of an entry that also hold for the entries after it, such as `(?i)`; None if there are none.
+    """Flags of an entry that also apply to the entries after it, such as `(?i)`; None if there are none.
 
     Filters join the entries of a list with `|`. Source: MirrorUtils.compilePatternList.
     """
@@ -143,7 +142,7 @@ def flags_for_later_entries(pattern: str) -> str | None:
 def alternatives(pattern: str) -> tuple[str, ...]:
     """The entries of a list that select what one pattern does, such as `a` and `b.*` for `a|b.*`; else the pattern.
 
-    Filters join the entries of a list with `|`, too. Source: MirrorUtils.compilePatternList.
+    Filters also join the entries of a list with `|`. Source: MirrorUtils.compilePatternList.
     """
     cannot = flags_for_later_entries(pattern) or _BEYOND_ALTERNATIVES.search(pattern)
     if "|" not in pattern or cannot or pattern_error(pattern):
@@ -173,7 +172,7 @@ def _repetitions(parsed: Iterable[Any]) -> Iterator[tuple[int, int, Iterable[Any
 
 
 def _bodies(argument: Any) -> list[Iterable[Any]]:
-    """The parts of an operation that are patterns themselves."""
+    """The parts of an operation that are themselves patterns."""
     if isinstance(argument, _parser.SubPattern):
         return [argument]
     return [body for part in argument for body in _bodies(part)] if isinstance(argument, tuple | list) else []

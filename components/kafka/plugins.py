@@ -1,8 +1,8 @@
 """Kafka's own transforms, predicates and converters, and the short names by which Connect also finds a class.
 
-Source: PluginUtils.computeAliases of Connect's runtime. A class is found by its simple name, and by that without the
-ending that says what kind of plugin it is (`Json` for `JsonConverter`). A short name that fits two classes is none, so
-the nested classes `Key` and `Value` have only full names.
+Source: PluginUtils.computeAliases of Connect's runtime. A class is found by its simple name, and by that name without
+the suffix for the kind of plugin (`Json` for `JsonConverter`). A short name that fits two classes is not usable, so the
+nested classes `Key` and `Value` have only full names.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ KAFKA_PREDICATES = f"{KAFKA_TRANSFORMS}predicates."
 TOPIC_NAME_MATCHES = f"{KAFKA_PREDICATES}TopicNameMatches"
 HAS_HEADER_KEY = f"{KAFKA_PREDICATES}HasHeaderKey"
 RECORD_IS_TOMBSTONE = f"{KAFKA_PREDICATES}RecordIsTombstone"
-#: Parse and write keys and values; of a vendor's image, because Kafka has nothing like them.
+#: Parse and write keys and values; from a vendor's image, because Kafka has nothing like them.
 VENDOR_TRANSFORMS = "com.cloudera.dim.kafka.connect.transforms."
 BYTE_ARRAY_CONVERTER = "org.apache.kafka.connect.converters.ByteArrayConverter"
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
@@ -41,7 +41,7 @@ TYPED_CONVERTERS = frozenset(
 
 
 class Role(StrEnum):
-    """What a class of a plugin is for."""
+    """The role of a plugin's class."""
 
     TRANSFORM = "transform"
     PREDICATE = "predicate"
@@ -82,10 +82,12 @@ def _short_names() -> dict[str, str]:
     return found
 
 
-#: Every short name of a class of Kafka, and the class.
+#: Every short name of a Kafka class, with the class.
 SHORT_NAMES: Mapping[str, str] = _short_names()
 
 
 def full_class_name(name: str) -> str:
-    """The full name of the class that Connect finds by a name; the name itself if it is no short name of Kafka's."""
+    """The full name of the class that Connect finds by a name; the name itself if it is not a short name of a Kafka
+    class.
+    """
     return SHORT_NAMES.get(name, name)

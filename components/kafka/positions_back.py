@@ -1,12 +1,10 @@
-"""Where consumer groups go back to: from offsets of a remote partition to offsets of the partition it came from. Pure.
-
-MirrorMaker never translates in this direction. A group that stands at `c` on the remote partition has consumed, at
-most, the records of which some copy is below `c`. It goes back to one after the last of them: copies keep the order of
-their records, so every record below was consumed, or never reached the remote partition and is counted.
-
-That is too far for a group that began behind the first copies of records that were sent again. A failover lets it begin
-at the last copy of the first record that it had not consumed, if not before. So what it has consumed for certain is
-what it had consumed before it left, and what stands between that copy and `c`.
+"""Where consumer groups return to: from offsets of a remote partition to offsets of its original partition. Pure.
+MirrorMaker never translates in this direction. A group at offset `c` on the remote partition has consumed, at most, the
+records with a copy below `c`. It returns to the offset after the last of them: copies keep the order of their records,
+so every record below was consumed, or never reached the remote partition and is counted. That is too far for a group
+that began after the first copies of records that were sent again. A failover lets it begin at or before the last copy
+of the first record that it had not consumed. So it has certainly consumed only what it consumed before it left, and
+what lies between that copy and `c`.
 """
 
 import itertools
@@ -20,18 +18,17 @@ from components.kafka.exact_positions import REMEMBERED, NotProvenError, from_fi
 from components.kafka.positions import OffsetRange
 from components.kafka.record_identity import Identified
 
-#: How many records are read ahead, at most, to find one that a copy equals.
+#: How many records are read ahead, at most, to find the one that a copy equals.
 AHEAD = 100_000
 
 
 @dataclass(frozen=True)
 class PositionBack:
-    """A group at `committed` on the remote partition goes on at `offset` on the one it came from, at the latest.
-
-    `newest` is the offset of the record of the last copy below `committed`; `unless_before` is the lowest one of those
-    that were sent again behind it. `never_crossed` records below `offset` have no copy, so that the group did not get
-    them on the remote partition. `deleted` records that the group has not consumed are on the remote partition only,
-    because retention was faster on the other side. If it has `lost` records, the remote partition deleted them first.
+    """A group at `committed` on the remote partition continues at `offset` on the original one, at the latest. `newest`
+    is the offset of the record whose copy is the last one below `committed`; `unless_before` is the lowest of those
+    that were sent again after it. `never_crossed` records below `offset` have no copy, so the group did not get them on
+    the remote partition. `deleted` records that the group has not consumed are only on the remote partition, because
+    retention was faster on the other side. If it has `lost` records, the remote partition deleted them first.
     """
 
     committed: int
@@ -45,11 +42,10 @@ class PositionBack:
 
 @dataclass(frozen=True)
 class PartitionBack:
-    """The positions of a partition by committed offset, and which records only the partition that they came from has.
-
-    `only_here` are the offsets of those after the last common record, and `gaps` of those before it. `passed_over`
+    """The positions of a partition by committed offset, and the records that only the original partition has.
+    `only_here` has the offsets of those after the last common record, and `gaps` of those before it. `passed_over`
     copies were read before the first common record. `began` has, by the offset that a group had committed before it
-    left, where the last copy of the first record from there on stands. `turns` are the last copies before the remote
+    left, the place of the last copy of the first record from there on. `turns` are the last copies before the remote
     partition goes back to earlier records: their offset, and that of their record.
     """
 
@@ -61,8 +57,9 @@ class PartitionBack:
     turns: tuple[tuple[int, int], ...] = ()
 
     def going_on(self, committed: int, left_at: int) -> tuple[int, int]:
-        """Where a group goes on that had committed `left_at` before it left, and at most how many of the offsets from
-        there on it has consumed."""
+        """Where a group that had committed `left_at` before it left continues, and at most how many of the offsets from
+        there on it has consumed.
+        """
         position = self.positions[committed]
         at = max(self._consumed_until(position, left_at), left_at)
         return at, max(0, position.offset - at)
@@ -96,14 +93,15 @@ def positions_back(
     `remote_start` are deleted. `origin` are the records that cross, from at or before the first of these up to
     `origin_end`. Groups had committed `left_at` there before they left. Raises NotProvenError.
     """
-    #: The copies before the first common record: the origin no longer has it, or they are read without it.
+    #: The copies before the first common record: the origin no longer has their records, or the walk began without
+    #: them.
     passed: dict[bytes, int] = {}
     _, origin, remote = from_first_common(origin, remote, remembered, passed)
     walk, left = _Walk(origin, remembered), _Left(deque(sorted({*left_at, 0})))
     before: list[int] = []
     found: list[PositionBack] = []
     waiting = deque(sorted(set(committed)))
-    #: Of the copies that were sent again after so many committed offsets: the lowest offset of their records.
+    #: For the copies that were sent again after this many committed offsets: the lowest offset of their records.
     again: dict[int, int] = {}
 
     def place(below: float) -> None:
@@ -123,12 +121,12 @@ def positions_back(
             again[placed] = min(record, again.get(placed, record))
     place(math.inf)
     if walk.first is None or walk.last is None:
-        raise NotProvenError("the remote partition has no record any more")
+        raise NotProvenError("the remote partition no longer has any records")
     later = (passed[each.identity] for each in walk.every() if each.identity in passed) if passed else iter(())
     if (first := next(later, None)) is not None:
         told = f"the remote partition holds its record {first} and then earlier ones that were sent again"
-        raise NotProvenError(f"{told}: their first copies are deleted, and what groups have consumed cannot be told")
-    # A group that has consumed no copy which still exists goes on at the first record that has one.
+        raise NotProvenError(f"{told}: their first copies are deleted, so it is not known what groups have consumed")
+    # A group that has consumed no copy that still exists continues at the first record that has one.
     deleted = sorted(passed.values())
     found += [PositionBack(at, walk.first, deleted=len(deleted) - bisect_left(deleted, at)) for at in before]
     return PartitionBack(
@@ -142,7 +140,7 @@ def positions_back(
 
 
 def _doubted(found: Iterable[PositionBack], again: Mapping[int, int], remote_start: int) -> Iterator[PositionBack]:
-    """The positions with what was sent again behind them, and whether something was deleted there."""
+    """The positions, with what was sent again after them, and whether something was deleted there."""
     lowest = math.inf
     in_order = sorted(found, key=lambda each: each.committed)
     for placed in range(len(in_order), 0, -1):
@@ -153,13 +151,13 @@ def _doubted(found: Iterable[PositionBack], again: Mapping[int, int], remote_sta
 
 @dataclass
 class _Left:
-    """Follows the copies for the groups that left at these offsets, sorted; see PartitionBack for `turns`."""
+    """Follows the copies for the groups that left at these sorted offsets; see PartitionBack for `turns`."""
 
     waiting: "deque[int]"
     turns: list[tuple[int, int]] = field(default_factory=list)
     newest: int | None = None
     _newest_at: int = 0
-    #: By the offset at which groups left: the first record from there on that has a copy, and by this its last copy.
+    #: By the offset at which groups left: the first record from there on that has a copy, with its last copy.
     _firsts: dict[int, int] = field(default_factory=dict)
     _copies: dict[int, int] = field(default_factory=dict)
 
@@ -224,7 +222,7 @@ class _Walk:
         yield from self.origin
 
     def _next(self, identity: bytes) -> int | None:
-        """How many records are before the next one with this identity; None if there is none, or it was sent again."""
+        """How many records precede the next one with this identity; None if there is none, or it was sent again."""
         for index in itertools.count():
             if index == len(self._ahead):
                 record = next(self.origin, None) if index < AHEAD else None

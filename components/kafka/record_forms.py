@@ -1,7 +1,7 @@
 """The forms that a key, a value or a header takes on its way through transforms, and what each transform does to them.
 
-A set of forms holds what something may be; whether a step works is certain only if it works for all of them, or for
-none. Source: MirrorSourceTask.convertRecord and the classes of org.apache.kafka.connect.transforms.
+A set of forms holds what a part may be; whether a step works is certain only if it works for all of them, or for none.
+Source: MirrorSourceTask.convertRecord and the classes of org.apache.kafka.connect.transforms.
 """
 
 from collections.abc import Callable, Mapping
@@ -55,7 +55,7 @@ class Step:
 
     @property
     def half(self) -> str:
-        """`key` or `value`: what the class works on, if it is a class for one of the two."""
+        """`key` or `value`: what the class works on, if it is for only one of the two."""
         return "key" if self.type.endswith("$Key") else "value"
 
     @property
@@ -68,7 +68,7 @@ class Step:
         return ""
 
     def text(self, key: str) -> str:
-        """A property's value as Connect reads it; empty if it is not set."""
+        """A property's value as Connect reads it; empty if not set."""
         return str(self.config.get(key, "")).strip()
 
     def listed(self, key: str) -> tuple[str, ...]:
@@ -78,9 +78,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Record:
-    """A record on its way: `headers` are those that transforms added, by name.
-
-    `opaque` bytes cannot be parsed, as those of a heartbeat.
+    """A record in the chain: `headers` has those that transforms added, by name. `opaque` bytes, such as a heartbeat's,
+    cannot be parsed.
     """
 
     topic: str
@@ -100,7 +99,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A step cannot work with what it gets: `half` is `key` or `value`; `needs` is empty if bytes do not parse."""
+    """A step cannot work with its input: `half` is `key` or `value`; `needs` is empty if bytes do not parse."""
 
     half: str
     found: Forms
@@ -116,7 +115,7 @@ def applied(step: Step, record: Record) -> Record | Refusal | None:
 
 
 def converted(converter: str, config: Properties) -> Forms:
-    """What a converter makes of bytes."""
+    """What a converter turns bytes into."""
     if converter == JSON_CONVERTER:
         has_schema = str(config.get("schemas.enable", "true")).lower() == "true"
         return frozenset({Form.STRUCT, Form.SINGLE}) if has_schema else FIELD_OF_MAP
@@ -126,7 +125,9 @@ def converted(converter: str, config: Properties) -> Forms:
 
 
 def writable(converter: str) -> Forms:
-    """What a converter writes at all, be it as Base64 or as the name of a Java object; anything else fails the task."""
+    """What a converter can write at all, even as Base64 or as the name of a Java object; anything else fails the
+    task.
+    """
     if converter in TYPED_CONVERTERS:
         return SINGLE | NULL
     return BYTES | NULL if converter == BYTE_ARRAY_CONVERTER else ANYTHING
@@ -204,7 +205,7 @@ def _header_from(step: Step, record: Record) -> Record | Refusal:
 
 
 def _insert_header(step: Step, record: Record) -> Record:
-    """Source: Values.parseString, which makes null of the text `null` and never makes bytes of a text."""
+    """Source: Values.parseString, which turns the text `null` into null and never turns a text into bytes."""
     forms = NULL if step.text("value.literal") == "null" else SINGLE
     return replace(record, headers={**record.headers, step.text("header"): forms})
 

@@ -1,4 +1,4 @@
-"""What makes a record the same record on both clusters: its key, value, headers and timestamp. Pure."""
+"""What identifies the same record on both clusters: its key, value, headers and timestamp. Pure."""
 
 from collections.abc import Sequence
 from hashlib import blake2b

@@ -48,7 +48,7 @@ class ReplicationPolicy:
 
     @property
     def prefix(self) -> str:
-        """What a prefixed topic has on the target before its name on the source."""
+        """The text that a prefixed topic's name on the target has before its name on the source."""
         return f"{self.source}{self.separator}"
 
     @property
@@ -101,7 +101,7 @@ class ReplicationPolicy:
 
     @property
     def came_from_target(self) -> str:
-        """A pattern of the topics that count as a cycle: the target's alias is one of those in front of their names.
+        """A pattern of the topics that count as a cycle: the target's alias is one of those before their names.
 
         Source: MirrorSourceConnector.isCycle.
         """
@@ -111,20 +111,19 @@ class ReplicationPolicy:
 
 
 def is_readable(alias: str, separator: str) -> bool:
-    """Whether MirrorMaker finds an alias in front of a topic again: it takes all before the first separator."""
+    """Whether MirrorMaker can recover an alias from a topic's name: it takes everything before the first separator."""
     return f"{alias}{separator}".index(separator) == len(alias)
 
 
 def _aliases(separator: str) -> str:
-    """A pattern of any number of aliases, each with the separator behind it, as in front of a remote topic."""
+    """A pattern of any number of aliases, each followed by the separator, as before a remote topic's name."""
     return f"(.*{re.escape(separator)})?" if len(separator) == 1 else f"({_up_to(separator)})*"
 
 
 def _up_to(separator: str) -> str:
-    """A pattern of what ends at its first separator: `--` ends `a--` there, but not `a---`.
-
-    A step leads from each beginning of the separator to the next longer one. A character that does not fit leads back
-    to the longest beginning that the text then ends in.
+    """A pattern of texts that end at their first separator: `--` ends `a--` there, but not `a---`. A step leads from
+    each prefix of the separator to the next longer one. A character that does not fit leads back to the longest prefix
+    with which the text then ends.
     """
     steps: list[str] = []
     for length, fitting in enumerate(separator):

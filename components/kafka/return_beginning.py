@@ -1,7 +1,8 @@
-"""Where a flow that leads back begins in a partition that both clusters know by the same name. Pure.
+"""Where a flow that leads back begins in a partition that has the same name on both clusters. Pure.
 
-After a failover with the identity policy, the new origin's partition holds copies of the old origin's records, and then
-what producers wrote there. The flow back begins at the first of these, so that no copy returns to where it came from.
+After a failover with the identity policy, the new origin's partition holds copies of the old origin's records, followed
+by what producers wrote there. The flow back begins at the first of the latter, so that no copy returns to where it came
+from.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,7 @@ from components.kafka.record_identity import Identified
 
 @dataclass(frozen=True)
 class Beginning:
-    """The flow back begins at `offset` of the new origin, with `records` records there until now.
+    """The flow back begins at `offset` of the new origin, and has `records` records to copy so far.
 
     `last_common` is the offset of the old origin's last record that the new origin has; None if it has none.
     `oldest_ms` is the lowest timestamp of the records to take back, None if there are none.
@@ -26,7 +27,7 @@ class Beginning:
 
 
 def beginning(old: Iterable[Identified], new: Iterator[Identified], new_start: int, *, whole: bool) -> Beginning | None:
-    """Compare both logs up to their ends; None if more of them has to be compared.
+    """Compare both logs up to their ends; None if a larger part of them must be compared.
 
     `old` are the old origin's last records, or all with `whole`. `new` are the new origin's from `new_start` on, which
     is before any copy of the first of them. Raises NotProvenError if both origins' records are mixed.
@@ -52,6 +53,6 @@ def beginning(old: Iterable[Identified], new: Iterator[Identified], new_start: i
     if not begun or (mixed is not None and not whole):
         return None
     if mixed is not None:
-        told = f"its record {mixed[1]} is the old origin's record {mixed[2]}, and stands after others that are not"
+        told = f"its record {mixed[1]} is the old origin's record {mixed[2]}, and comes after others that are not"
         raise NotProvenError(f"records of both origins are mixed: {told}")
     return Beginning(begin, own, last_common, oldest_ms)

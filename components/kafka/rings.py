@@ -1,8 +1,7 @@
-"""Rings of flows, through which a record would come back to the cluster where it was written.
-
-MirrorMaker stops a cycle by the prefix of a remote topic. The identity policy adds no prefix, so only a loop guard
-stops its cycles. There are two questions. A check asks whether the selections of some flows close a ring, before any
-topic is known. The job asks which of the topics that exist go round such a ring.
+"""Rings of flows, through which a record would return to the cluster where it was written. MirrorMaker stops a cycle by
+the prefix of a remote topic. The identity policy adds no prefix, so only a loop guard stops its cycles. There are two
+questions. A check asks whether the selections of some flows close a ring, before any topic is known. The job asks which
+existing topics circulate in such a ring.
 """
 
 import re
@@ -16,7 +15,7 @@ from components.kafka.replication_policy import Policy, ReplicationPolicy
 from components.kafka.selection import Selection
 from components.kafka.topic_names import is_name
 
-#: How often an example must go round before it counts as endless; prefixes make its name longer every time.
+#: How many rounds an example must complete before it counts as endless; prefixes make its name longer on each round.
 _ROUNDS = 3
 
 
@@ -51,7 +50,7 @@ class Leg:
         return self.policy.prefix_of("")
 
     def refuses_prefix_of(self, following: "Leg") -> bool:
-        """Whether the next leg adds a prefix by which this one refuses the topic when it comes round again.
+        """Whether the next leg adds a prefix by which this one refuses the topic when it returns.
 
         Source: MirrorSourceConnector.isCycle.
         """
@@ -86,8 +85,7 @@ def legs_by_source(legs: Iterable[Leg]) -> LegsBySource:
 
 def ring_of_selections(first: Leg, legs: LegsBySource) -> Ring | None:
     """A shortest ring that begins with `first` and on which each leg may select what the legs before it replicate.
-
-    Guards are not considered. If a leg adds a prefix, the ring counts only if an example goes round it.
+    Guards are not considered. If a leg adds a prefix, the ring counts only if an example can circulate in it.
     """
 
     def follows(way: Sequence[Leg], leg: Leg) -> bool:
@@ -103,12 +101,12 @@ def ring_of_selections(first: Leg, legs: LegsBySource) -> Ring | None:
 
 
 def takes_longer_names(leg: Leg) -> bool:
-    """Whether a leg may take a topic whose name has become longer; in a ring with a prefix, every leg must."""
+    """Whether a leg may take a topic whose name has become longer, as every leg of a ring with a prefix must."""
     return not all(map(is_name, leg.topics.patterns))
 
 
 def begins_growing_ring(first: Leg, legs: LegsBySource) -> bool:
-    """Whether a leg with the default policy may begin a ring on which each round adds its prefix."""
+    """Whether a leg with the default policy may begin a ring in which each round adds its prefix."""
     return takes_longer_names(first) and any(
         not first.refuses_prefix_of(leg) and _may_take(leg, first.prefix) for leg in legs.get(first.target, ())
     )
@@ -135,7 +133,7 @@ def rings_of_topics(first: Leg, legs: Iterable[Leg], topics: Iterable[str]) -> d
 
 
 def topic_that_goes_round(ring: Ring) -> str | None:
-    """A topic that passes every leg of a ring again and again, if one is found among the examples of two legs."""
+    """A topic that passes every leg of a ring repeatedly, if one is found among the examples of two legs."""
     legs = ring.legs
     for index, leg in enumerate(legs):
         following = legs[(index + 1) % len(legs)]
@@ -156,7 +154,7 @@ def _goes_round(topic: str, legs: Sequence[Leg]) -> bool:
 
 
 def _unguarded_ring(first: Leg, carrying: Sequence[Leg]) -> Ring | None:
-    """A shortest ring along legs that drop nothing that a guard on one of the carrying legs marks."""
+    """A shortest ring along legs that drop nothing that a guard on one of the other legs marks."""
     marks = {leg.guard.adds for leg in carrying if leg.guard is not None}
     unguarded = [leg for leg in carrying if leg.guard is None or leg.guard.drops not in marks]
     return _shortest_ring(first, legs_by_source(unguarded)) if first in unguarded else None
@@ -170,7 +168,7 @@ def _shortest_ring(
 ) -> Ring | None:
     """Search breadth first from `first` back to its source.
 
-    `follows` says whether a leg may come after the way so far, `closes` whether a way back to the source counts.
+    `follows` says whether a leg may extend the path so far, `closes` whether a path back to the source counts.
     """
     came_from: dict[str, Leg | None] = {first.flow: None}
     queue = deque([first])
@@ -181,7 +179,7 @@ def _shortest_ring(
             if closes(way):
                 return Ring(tuple(way))
             continue
-        # The way back comes first, because each question about another leg takes milliseconds.
+        # The path back comes first, because each question about another leg takes milliseconds.
         for leg in sorted(legs.get(here.target, ()), key=lambda each: each.target != first.source):
             if leg.flow in came_from or not follows(way, leg):
                 continue

@@ -7,7 +7,7 @@ from components.kafka.patterns import matches, matches_any
 
 #: Source: DefaultGroupFilter.GROUPS_EXCLUDE_DEFAULT.
 DEFAULT_GROUPS_EXCLUDE = ("console-consumer-.*", "connect-.*", "__.*")
-#: A name that only a pattern for every name matches.
+#: A name that only a catch-all pattern matches.
 _ANY_NAME = "zq7x1-any-name-at-all"
 
 

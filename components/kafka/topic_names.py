@@ -8,12 +8,12 @@ TOPIC_CHARACTERS = string.ascii_letters + string.digits + "-_."
 #: Source: org.apache.kafka.common.internals.Topic.MAX_NAME_LENGTH.
 LONGEST_NAME = 249
 
-#: Characters by which a list entry is a pattern. A dot alone does not count: names have dots, too.
+#: Characters that make a list entry a pattern. A dot alone does not count: names have dots, too.
 PATTERN_CHARACTERS = frozenset("\\*+?()[]{}|^$")
 
 
 def has_topic_characters_only(text: str) -> bool:
-    """Whether every character of a text, which must not be empty, may stand in a topic name."""
+    """Whether every character of a non-empty text may occur in a topic name."""
     return text != "" and set(text) <= set(TOPIC_CHARACTERS)
 
 

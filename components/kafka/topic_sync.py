@@ -1,4 +1,4 @@
-"""What a source connector copies from a topic to its remote topic beside records: its configuration and its ACLs.
+"""What a source connector copies from a topic to its remote topic besides records: its configuration and its ACLs.
 
 Source: MirrorSourceConnector (targetConfig, incrementalAlterConfigs, targetAclBinding), DefaultConfigPropertyFilter.
 """
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from components.kafka.acls import AclEntry
 from components.kafka.patterns import matches_any
 
-#: Where a broker takes a value that the connector does not copy.
+#: Origins of values that the connector does not copy.
 _OF_BROKER = "STATIC_BROKER_CONFIG"
 _DEFAULT = "DEFAULT_CONFIG"
 _OWN = "DYNAMIC_TOPIC_CONFIG"
@@ -51,7 +51,7 @@ def config_differences(
 
 
 def copied_acl(entry: AclEntry, remote: str) -> AclEntry | None:
-    """The ACL of the remote topic that the connector creates for one of the source's; None if it creates none."""
+    """The ACL of the remote topic that the connector creates for one of the source's ACLs; None if it creates none."""
     if (entry.resource, entry.pattern) != ("TOPIC", "LITERAL"):
         return None
     if entry.permission == "ALLOW" and entry.operation == "WRITE":

@@ -1,7 +1,7 @@
 """Whether records pass the transforms and converters of a source connector.
 
-A chain is read from a connector's configuration and followed with records of given topics. A finding is reported only
-if it is certain for such a record. Source: KIP-66, KIP-585, AbstractWorkerSourceTask.convertTransformedRecord.
+A chain is read from a connector's configuration and followed with records of the given topics. A finding is reported
+only if it is certain for such a record. Source: KIP-66, KIP-585, AbstractWorkerSourceTask.convertTransformedRecord.
 """
 
 import itertools
@@ -75,7 +75,9 @@ class ConverterFails:
 
 @dataclass(frozen=True)
 class BytesBecomeText:
-    """A converter that writes bytes as Base64 or worse; `part` is `key`, `value`, or `headers` for the record's own."""
+    """A converter that writes bytes as Base64 or worse; `part` is `key`, `value`, or `headers` for the record's own
+    headers.
+    """
 
     converter: str
     part: str

@@ -1,4 +1,4 @@
-"""What some of Kafka's transforms demand of their properties together; Connect refuses a connector without it.
+"""What some of Kafka's transforms require of their properties in combination; otherwise Connect refuses the connector.
 
 Source: `configure` of the classes of org.apache.kafka.connect.transforms, and the validators of Cast and ReplaceField.
 """
@@ -21,7 +21,7 @@ class Demand:
 
 
 def unmet(step: Step) -> Demand | None:
-    """What a transform demands and its properties lack; None if nothing."""
+    """What a transform requires and its properties lack; None if nothing."""
     rule = _RULES.get(step.kind)
     return rule(step) if rule else None
 
@@ -31,11 +31,11 @@ def _cast(step: Step) -> Demand | None:
     wrong = [":".join(each) for each in types if len(each) > 2 or each[-1].strip().lower() not in _CAST_TYPES]
     if wrong:
         return Demand(
-            f"`{wrong[0]}` in `spec` is no cast", f"write `FIELD:TYPE`, with one of {', '.join(_CAST_TYPES)}."
+            f"`{wrong[0]}` in `spec` is not a cast", f"write `FIELD:TYPE`, with one of {', '.join(_CAST_TYPES)}."
         )
     if len(types) > 1 and any(len(each) == 1 for each in types):
         return Demand(
-            "`spec` casts the whole and fields of it", "give one type alone, or only casts such as `FIELD:TYPE`."
+            "`spec` casts both the whole and its fields", "give one type alone, or only casts such as `FIELD:TYPE`."
         )
     return None
 
@@ -57,7 +57,7 @@ def _insert_field(step: Step) -> Demand | None:
 
 def _replace_field(step: Step) -> Demand | None:
     wrong = [each for each in step.listed("renames") if each.count(":") != 1]
-    return Demand(f"`{wrong[0]}` in `renames` is no renaming", "write `OLD:NEW`.") if wrong else None
+    return Demand(f"`{wrong[0]}` in `renames` is not a renaming", "write `OLD:NEW`.") if wrong else None
 
 
 def _set_schema(step: Step) -> Demand | None:

@@ -1,4 +1,4 @@
-"""The source records of a partition that were compared with the target's, and the last copy of each. Pure."""
+"""The source records of a partition that were compared with the target's, with the last copy of each. Pure."""
 
 from array import array
 from bisect import bisect_left, bisect_right
@@ -7,18 +7,17 @@ from dataclasses import dataclass, field
 
 from components.kafka.record_identity import IDENTITY_BYTES, Identified
 
-#: Instead of the offset of a copy: the record is not on the target, or is passed over unless a copy of it comes.
+#: Instead of the offset of a copy: the record is not on the target, or is passed over unless a copy follows.
 NOWHERE, _PASSED = -1, -2
 
 
 @dataclass(frozen=True)
 class ExactPosition:
-    """Where a group at `committed` on the source goes on: at `offset` on the target.
-
-    From there on it reads `read_again` records that it has consumed on the source, because they were sent again.
-    `not_there` records from `committed` on are missing on the target, although later ones are there. `expired` records
-    before `offset` were deleted on the source, and a group that stands before its first record may not have read them.
-    With `at_least`, it may read more again: records equal one another, and the target does not tell them apart.
+    """Where a group at `committed` on the source continues: at `offset` on the target. From there it reads `read_again`
+    records that it has already consumed on the source, because they were sent again. `not_there` records from
+    `committed` on are missing on the target, although later ones are there. `expired` records before `offset` were
+    deleted on the source, and a group before its first record may not have read them. With `at_least`, it may read more
+    again: some records are equal, and the target does not distinguish them.
     """
 
     committed: int
@@ -34,7 +33,7 @@ class Copies:
     """Where each record was found: offsets on source and target, in order, and those of records that were sent again.
 
     `target_passed` are the offsets, in order, of the target's records before the first common one that the walk has not
-    found on the source. 8 bytes for each number: for those who need more than positions.
+    found on the source. It takes 8 bytes per number, for callers that need more than positions.
     """
 
     source: "array[int]" = field(default_factory=lambda: array("q"))
@@ -48,7 +47,7 @@ class Copies:
 class Walked:
     """The newest source records that were walked, each with the offset of its last copy on the target.
 
-    `wanted` are the committed offsets, sorted. Of records that are forgotten, only what the positions need is kept.
+    `wanted` are the committed offsets, sorted. For forgotten records, only what the positions need is kept.
     """
 
     wanted: Sequence[int]
@@ -57,26 +56,26 @@ class Walked:
     shared: bool = False
     sent_again: int = 0
     found: int = 0
-    #: The last source record that was passed over and equals others, of which some may have been forgotten.
+    #: The last source record that was passed over and equals others, some of which may have been forgotten.
     doubtful_until: int = NOWHERE
     _identities: bytearray = field(default_factory=bytearray)
     _offsets: "array[int]" = field(default_factory=lambda: array("q"))
     _copies: "array[int]" = field(default_factory=lambda: array("q"))
     #: Offsets of the records that were passed over, in order, by identity.
     _passed: dict[bytes, list[int]] = field(default_factory=dict)
-    #: Where the copies that are being sent again go on, as an index; None if none are.
+    #: The index where the copies that are being sent again continue; None if there are none.
     _again: int | None = None
     #: Consecutive second copies of records between the same two committed offsets: target offset, number of committed
     #: offsets at or below them, count.
     _segments: list[list[int]] = field(default_factory=list)
     _segment_is_open: bool = False
-    #: By committed offset, of the records from it to the next one: the lowest last copy, and how many have none.
+    #: By committed offset, for the records from it to the next one: the lowest last copy, and how many have none.
     _lowest: dict[int, int] = field(default_factory=dict)
     _missing: dict[int, int] = field(default_factory=dict)
-    #: Earlier copies of the records that were sent again, in order, by identity; only beside another origin.
+    #: Earlier copies of the records that were sent again, in order, by identity; only if there is another origin.
     _earlier: dict[bytes, list[int]] = field(default_factory=dict)
     _forgotten: bool = False
-    #: By committed offset: a position from which on a group that stands there reads every record that may be in doubt.
+    #: By committed offset: a position from which a group there reads every record that may be in doubt.
     _bounds: dict[int, int] = field(default_factory=dict)
 
     def remember(self, record: Identified, copy: int) -> None:
@@ -103,16 +102,15 @@ class Walked:
         return True
 
     def begins_again(self, record: Identified) -> bool:
-        """Whether the record is a remembered one, from which on records are sent again."""
+        """Whether the record is a remembered one, at which records start being sent again."""
         index = self._index(record)
         if index is not None:
             self._sent_again(index, record.offset)
         return index is not None
 
     def passes_over(self, record: Identified) -> bool:
-        """Whether the source record equals an earlier one, so that it may be a second copy, which does not return.
-
-        It may as well be a record of its own. Then its copy comes later, and is the next record that equals it.
+        """Whether the source record equals an earlier one, so that it may be a second copy, which does not return. It
+        may also be a record of its own. Its copy then comes later, and is the next record that equals it.
         """
         if self._first_equal(record) is None:
             return False
@@ -121,10 +119,8 @@ class Walked:
         return True
 
     def _index(self, record: Identified) -> int | None:
-        """The record of which this may be a copy.
-
-        Of several that were passed over, each may be the one. As a copy of the last of them, it is after the position
-        of every group that has not consumed all of them.
+        """The record of which this may be a copy. If several were passed over, it may be any of them. As a copy of the
+        last of them, it is after the position of every group that has not consumed all of them.
         """
         if passed := self._passed.get(record.identity):
             return bisect_left(self._offsets, passed.pop())
@@ -163,7 +159,7 @@ class Walked:
         self._again = index + 1 if index + 1 < len(self._offsets) else None
 
     def _forget(self, count: int) -> None:
-        """Keep what the positions need of the oldest records, and forget these."""
+        """Keep what the positions need of the oldest records, and forget the records."""
         self._doubt(count)
         self._settle(count)
         self._forgotten = True
@@ -172,7 +168,7 @@ class Walked:
             self._again = self._again - count if self._again >= count else None
 
     def _doubt(self, count: int) -> None:
-        """Keep where the copies may be of those that were passed over, of the oldest records."""
+        """For the oldest records that were passed over, keep where their copies may be."""
         end = self._offsets[count - 1] if count else NOWHERE
         doubtful: dict[bytes, list[int]] = {}
         for identity, passed in self._passed.items():
@@ -188,7 +184,7 @@ class Walked:
                 self.doubtful_until = max(self.doubtful_until, self._offsets[equal[-1]])
 
     def _bound(self, equal: Sequence[int], earlier: Sequence[int]) -> None:
-        """Let a group that has not consumed some of these equal records read as many of their copies, the last ones.
+        """Let a group that has not consumed some of these equal records read as many copies, the last ones.
 
         Those that it has consumed need not be among the copies, since theirs may be before where the walk begins.
         """

@@ -1,8 +1,7 @@
-"""A fence: ACLs that deny everybody to write to topics, told apart from ACLs that somebody else made. Pure.
-
-Beside each denial there is a mark, an ACL for a principal that no client can have. Its name says who made the denial.
-Its type is not `User`, because Strimzi's User Operator deletes ACLs of users that it does not know. It leaves those of
-other types and of `User:*` alone. Source: io.strimzi.operator.user.operator.SimpleAclOperator.
+"""A fence: ACLs that deny all writes to topics, distinguishable from ACLs that somebody else made. Pure. With each
+denial there is a mark, an ACL for a principal that no client can have. Its name says who made the denial. Its type is
+not `User`, because Strimzi's User Operator deletes ACLs of users that it does not know. It leaves those of other types
+and of `User:*` alone. Source: io.strimzi.operator.user.operator.SimpleAclOperator.
 """
 
 from collections.abc import Collection, Iterable
@@ -13,7 +12,7 @@ _MARK = "Fence:"
 
 
 def missing_marks(topics: Iterable[str], owner: str, entries: Collection[AclEntry]) -> list[AclEntry]:
-    """The marks to write before the denials. A topic that somebody else denies gets none, and keeps its denial."""
+    """The marks to write before the denials. A topic that somebody else has denied gets none, and keeps its denial."""
     denied = {each.name for each in entries if each == _denial(each.name)}
     marked = {each.name for each in entries if _is_mark(each)}
     wanted = [_mark(topic, owner) for topic in topics if topic in marked or topic not in denied]
@@ -43,15 +42,14 @@ def marked_topics(owner: str, entries: Iterable[AclEntry]) -> list[str]:
 
 
 def owners(topics: Collection[str], entries: Iterable[AclEntry]) -> list[str]:
-    """Everybody who fenced one of these topics."""
+    """All owners of fences on these topics."""
     marks = (each for each in entries if _is_mark(each) and each.name in topics)
     return sorted({each.principal.removeprefix(_MARK) for each in marks})
 
 
 def without_grant(topics: Iterable[str], entries: Collection[AclEntry]) -> list[str]:
-    """The topics of which no ACL allows anybody anything.
-
-    If the brokers allow everyone what has no ACL, the first ACL of such a topic closes it to its readers, too.
+    """The topics for which no ACL allows anything. If the brokers open resources without ACLs to everyone, the first
+    ACL of such a topic also closes it to its readers.
     Source: `allow.everyone.if.no.acl.found`.
     """
     granted = {(each.pattern.lower(), each.name) for each in entries if each.permission == "ALLOW"}

@@ -14,7 +14,8 @@ from components.properties.definitions import CLIENTS, CONNECTORS, Owner, defini
 
 ClientSide = Side | Literal["worker"]
 
-#: Prefixes that address a client in a connector's configuration. A worker's configuration has only the second line.
+#: Prefixes that address a client in a connector's configuration. A worker's configuration has only those of the second
+#: line.
 PREFIXES = (
     *("source.cluster.", "target.cluster."),
     *("consumer.", "producer.", "admin."),

@@ -28,7 +28,7 @@ class ConnectorContext:
         return definitions(self.kafka_version, owner)
 
     def clients(self) -> tuple[Client, ...]:
-        """Return every client that this connector can have; `has` tells whether it does."""
+        """Return every client that this connector can have; `has` says whether it does."""
         return clients(self.role, self.offset_syncs_location, exactly_once=self.exactly_once)
 
     def has(self, client: Client) -> bool:
@@ -55,7 +55,7 @@ class ConnectorContext:
             and self.has(client)
             and name not in client.fixed
         ]
-        # Users rarely tune clients of offset syncs, so suggest one only if no other client is of its kind.
+        # Users rarely tune clients of offset syncs, so suggest one only if there is no other client of its kind.
         other_kinds = {client.kind for client in reached if not client.name.startswith(_OFFSET_SYNCS)}
         return either(
             client.prefixes[-1] + name

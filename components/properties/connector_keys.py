@@ -156,7 +156,7 @@ def _client_key(context: ConnectorContext, prefix: str, name: str) -> KeyMeaning
         return _not_of_this_kind(context, prefix, name, known)
     definition = known[name]
     reached = tuple(client for client in context.clients() if prefix in client.prefixes)
-    # Users commonly give security settings to every kind of client, even where the connector has no such client.
+    # Users commonly set security settings for every kind of client, even if the connector has no such client.
     secures = name in context.defined(Owner.CLUSTER)
     present = tuple(client for client in reached if secures or context.has(client))
     if not present:
@@ -198,7 +198,7 @@ def _not_of_this_kind(context: ConnectorContext, prefix: str, name: str, known: 
 
 
 def _own_plugins(known: Mapping[str, Definition], config: Mapping[str, object]) -> str:
-    """Return, as prose, the user's own classes in a configuration: each gets all of it and may read any key."""
+    """Return, as prose, the user's own classes in a configuration: each receives all of it and may read any key."""
     named = [
         f"`{key}`"
         for key, value in config.items()

@@ -87,7 +87,7 @@ def _client_key(prefix: str, name: str, version: str, exactly_once: bool) -> Key
     if name in client.fixed:
         why = f"Connect always sets `{name}` of this client to `{client.fixed[name]}`."
         return WithoutEffect(known[name], why, "")
-    # Users commonly give security settings to all three kinds of client.
+    # Users commonly set security settings for all three kinds of client.
     if prefix == "consumer." and not exactly_once and name not in definitions(version, Owner.CLUSTER):
         why = f"MirrorMaker's consumers do not read it; the workers have a consumer only with {client.only_with}."
         return WithoutEffect(known[name], why, _instead([Owner.CONSUMER], name))

@@ -17,9 +17,8 @@ from components.provider.replications import PACKAGE, Replications
 
 class Host(ComponentProvider):
     """Pulumi's component provider for `Replications`. Raises InputPropertiesError, which Pulumi shows without a trace.
-
-    Source: pulumi.provider.experimental.component_provider_host, which shows a trace for every exception and passes
-    over arguments that it does not know.
+    Source: pulumi.provider.experimental.component_provider_host, which shows a trace for every exception and ignores
+    unknown arguments.
     """
 
     def __init__(self) -> None:
@@ -44,7 +43,7 @@ class Host(ComponentProvider):
 
 
 def _refused(name: str, sentences: Iterable[str]) -> InputPropertiesError:
-    """All sentences as one message: beside the path of an argument, the engine would print its value, even a secret.
+    """All sentences as one message: with the path of an argument, the engine would print its value, even a secret.
 
     Source: pulumi, pkg/resource/deploy/source_eval.go, errorToMessage.
     """
@@ -54,7 +53,7 @@ def _refused(name: str, sentences: Iterable[str]) -> InputPropertiesError:
 def _unknown(key: str, known: list[str]) -> str:
     near = nearest(key, known)
     remedy = f"did you mean `{near}`?" if near else f"remove it; the arguments are {', '.join(known)}."
-    return f"`{key}` is no argument. It would have no effect. Remedy: {remedy}"
+    return f"`{key}` is not an argument. It would have no effect. Remedy: {remedy}"
 
 
 def _said(problem: Problem) -> str:

@@ -1,6 +1,6 @@
 """One component with thin arguments: a topology as plain mappings, which our own model reads and checks.
 
-A schema of Pulumi has no alternatives, such as the kinds of a replication; the keys are those of a topology file.
+A Pulumi schema has no alternatives, such as the kinds of a replication; the keys are those of a topology file.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ PACKAGE = "kafka-replication"
 
 
 class ReplicationsArgs(TypedDict):
-    """A topology, and what of it this program deploys."""
+    """A topology, and which part of it this program deploys."""
 
     strimzi: str
     """Version of the Strimzi operator, such as `1.2`."""
@@ -33,9 +33,9 @@ class ReplicationsArgs(TypedDict):
     replications: dict[str, Any]
     """The replications by name, with the keys that `replications` has in a topology file."""
     monitoring: NotRequired[dict[str, Any]]
-    """What watches the flows, with the keys that `monitoring` has in a topology file."""
+    """Monitoring of the flows, with the keys that `monitoring` has in a topology file."""
     region: NotRequired[str]
-    """Deploys the replications whose target is in this region; without it, all."""
+    """Deploys the replications whose target is in this region; by default, all."""
     addresses: NotRequired[dict[str, str]]
     """The bootstrap servers that clusters name as `{config: KEY}`, by key."""
     secrets: NotRequired[pulumi.Input[dict[str, pulumi.Input[str]]]]
@@ -43,7 +43,7 @@ class ReplicationsArgs(TypedDict):
 
 
 class Replications(pulumi.ComponentResource):
-    """The replications of a topology, their Kafka users and what watches them, deployed to one Kubernetes cluster."""
+    """The replications of a topology, their Kafka users and their monitoring, deployed to one Kubernetes cluster."""
 
     flows: pulumi.Output[dict[str, Any]]
     """For each flow, its `namespace`, `connectors`, `remoteTopics` and `digest`."""
@@ -82,7 +82,7 @@ class Replications(pulumi.ComponentResource):
 
 
 def _topology(args: ReplicationsArgs) -> Topology:
-    """The model of the arguments. Raises ReplicationError for mistakes, and for what nobody knows yet."""
+    """The model of the arguments. Raises ReplicationError for mistakes, and for values that are not known yet."""
     given = {key: args[key] for key in ("strimzi", "clusters", "replications", "monitoring") if key in args}
     if problems := [
         _not_plain(path) for key, value in args.items() if key != "secrets" for path in _outputs(value, key)
@@ -92,7 +92,7 @@ def _topology(args: ReplicationsArgs) -> Topology:
 
 
 def _outputs(value: object, path: str) -> list[str]:
-    """Where outputs stand in a value."""
+    """The paths of outputs in a value."""
     if isinstance(value, pulumi.Output):
         return [path]
     if isinstance(value, Mapping):
@@ -103,7 +103,7 @@ def _outputs(value: object, path: str) -> list[str]:
 
 
 def _whole_numbers(value: Any) -> Any:
-    """The value with whole numbers as such: Pulumi hands every number over as a floating-point one."""
+    """The value with whole numbers as integers: Pulumi passes every number as a floating-point one."""
     if isinstance(value, dict):
         return {key: _whole_numbers(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -134,7 +134,7 @@ def _not_plain(path: str) -> Problem:
         path,
         "not-plain",
         f"`{path}` is an output of a resource, or a secret",
-        "What is replicated has to be known before anything is deployed, to be checked.",
+        "What is replicated must be known before anything is deployed, so that it can be checked.",
         "write the value itself; a credential goes into `secrets`, and the cluster names it as `{config: KEY}`.",
     )
 

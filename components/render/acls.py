@@ -66,9 +66,8 @@ class _User:
 
 
 def flows_without_addresses(topology: Topology, region: str | None = None) -> tuple[ResolvedFlow, ...]:
-    """Return the flows of a region (of all without one), for what no address decides, such as ACLs and names.
-
-    An address that only a stack's configuration has is a sentence that names its key.
+    """Return the flows of a region (all flows without one), for output that does not depend on addresses, such as ACLs
+    and names. An address that only a stack's configuration has is a sentence that names its key.
     """
     addresses = [cluster.bootstrap_servers for cluster in topology.clusters.values()]
     keys = [each.config for each in addresses if isinstance(each, ConfigValue)]
@@ -78,7 +77,7 @@ def flows_without_addresses(topology: Topology, region: str | None = None) -> tu
 def flow_acls(flow: ResolvedFlow) -> tuple[Acl, ...]:
     """Return the minimal ACLs of a flow's Kafka users; tests prove on real brokers that they suffice.
 
-    A cluster whose principal is unknown, such as that of a certificate, gets none.
+    A cluster whose principal is unknown, such as a certificate's, gets none.
     """
     source = _User(flow.settings.source, kafka_principal(flow.source) or "")
     target = _User(flow.settings.target, kafka_principal(flow.target) or "")
@@ -94,7 +93,7 @@ def flow_acls(flow: ResolvedFlow) -> tuple[Acl, ...]:
 
 
 def user_acls(flow: ResolvedFlow) -> tuple[Acl, ...]:
-    """Return the ACLs of a flow's users and of the users that its validation logs in as, where it has its own."""
+    """Return the ACLs of a flow's users and of its validation's users, if it has its own."""
     sides = ((flow.settings.source, flow.source), (flow.settings.target, flow.target))
     own = [(alias, validation_principal(cluster)) for alias, cluster in sides]
     return merged_acls(
@@ -108,7 +107,7 @@ def validation_acls(cluster: str, principal: str) -> tuple[Acl, ...]:
     return (
         user.topic(EVERY_NAME, "READ", "DESCRIBE_CONFIGS"),
         user.may("group", EVERY_NAME, "DESCRIBE"),
-        # To see the flows' ACLs, and whether the brokers allow everyone what has no ACL.
+        # To see the flows' ACLs, and whether the brokers open resources without ACLs to everyone.
         user.may("cluster", CLUSTER_NAME, "DESCRIBE", "DESCRIBE_CONFIGS"),
     )
 

@@ -1,9 +1,8 @@
-"""Alerts of a flow for Prometheus. Each names the flow, says what it means, and names the command to run next.
-
-They read only metrics that every Kafka, exporter and form of names has (`tests/contract/test_metrics.py`). Kafka has no
-metric of a single group's checkpoints, so no alert is on one group. Nor has it one by which a partition can be seen to
-stand still: the lag of a consumer is that of its last fetch, and records that a transform drops are not counted. Alerts
-on groups and partitions are in `exporter_alerts.py`.
+"""Alerts of a flow for Prometheus. Each names the flow, says what it means, and names the command to run next. They
+read only metrics that exist in every Kafka version, exporter and form of names (`tests/contract/test_metrics.py`).
+Kafka has no metric for a single group's checkpoints, so no alert covers a single group. Nor has it one that shows that
+a partition makes no progress: a consumer's lag is that of its last fetch, and records that a transform drops are not
+counted. Alerts on groups and partitions are in `exporter_alerts.py`.
 """
 
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from components.render.planned_objects import Manifest
 from components.topology.connectors import ConnectorState, SourceConnector
 from components.topology.model import Flow
 
-#: Shortest silence of heartbeats that counts, and how many intervals between heartbeats it is at least.
+#: Shortest silence of heartbeats that counts, and the least number of heartbeat intervals that it must last.
 _SILENCE_SECONDS, _SILENT_INTERVALS = 300, 10
 
 
@@ -37,20 +36,20 @@ class Alert:
 
 
 def runs(settings: Flow) -> bool:
-    """Whether no source connector is to be paused or stopped."""
+    """Whether no source connector is declared paused or stopped."""
     connectors = settings.connectors
     sources: list[SourceConnector] = [*connectors.sources.values()] or [connectors.source]
     return all(source.state is ConnectorState.RUNNING for source in sources)
 
 
 def translates(settings: Flow) -> bool:
-    """Whether the flow's checkpoint connector is to run."""
+    """Whether the flow's checkpoint connector is declared to run."""
     checkpoint = settings.connectors.checkpoint
     return checkpoint.enabled and checkpoint.state is ConnectorState.RUNNING
 
 
 def of_flow(flow: ResolvedFlow, stack: str) -> str:
-    """The labels by which an alert selects the series of a flow."""
+    """The labels by which an alert selects a flow's series."""
     return f'stack="{stack}",flow="{flow.name}"'
 
 
@@ -72,7 +71,7 @@ def flow_alerts(flow: ResolvedFlow, stack: str) -> Iterator[Alert]:
 
 
 def alert_rule(alert: Alert, flow: ResolvedFlow, stack: str, runbooks: str | None) -> Manifest:
-    """Return the alert as a rule of Prometheus."""
+    """Return the alert as a Prometheus rule."""
     command = alert.command.format(stack=stack, flow=flow.name)
     annotations = {"summary": f"{flow.name}: {alert.summary}", "description": f"{alert.meaning} Next: `{command}`."}
     if runbooks is not None:
@@ -93,7 +92,7 @@ def alert_rule(alert: Alert, flow: ResolvedFlow, stack: str, runbooks: str | Non
     }
 
 
-#: The command that shows where a flow stands.
+#: The command that shows the state of a flow.
 STATUS = "replicate status {stack}"
 
 
@@ -101,11 +100,11 @@ def _task_failed(of: str) -> Alert:
     return Alert(
         "MirrorTaskFailed",
         "critical",
-        # Every worker with a task of the connector reports the number of the whole connector.
+        # Every worker with a task of the connector reports the number for the whole connector.
         f"max by (flow, connector) ({FAILED_TASKS}{{{of}}}) > 0",
         5,
         "a task of connector {{ $labels.connector }} has failed",
-        "Its partitions or groups stand still, although the connector's resource can be Ready.",
+        "Its partitions or groups make no progress, although the connector's resource may be Ready.",
         STATUS,
     )
 
@@ -131,7 +130,7 @@ def _heartbeat_silent(flow: ResolvedFlow, of: str) -> Alert:
         "MirrorHeartbeatSilent",
         "critical",
         f"sum by (flow) (increase({heartbeats}[{seconds}s])) == 0\n"
-        # Workers that have not replicated a heartbeat since they started have no series of them.
+        # Workers that have not replicated a heartbeat since they started have no heartbeat series.
         f"or count by (flow) ({records} offset {seconds}s)\n"
         f"and on (flow) count by (flow) ({records})\n"
         f"unless on (flow) count by (flow) (count_over_time({heartbeats}[{seconds}s]))",
@@ -161,7 +160,7 @@ def _source_missing(flow: ResolvedFlow, of: str) -> Alert:
         _without_tasks(flow, "source", of),
         10,
         "no task of connector {{ $labels.connector }} runs",
-        "The topics of this source connector stand still; those of the others go on.",
+        "The topics of this source connector are not replicated; those of the others still are.",
         STATUS,
     )
 

@@ -1,4 +1,4 @@
-"""The switch of Strimzi's API from `v1beta2` to `v1`: which stored workers cannot take it in one step."""
+"""The switch of Strimzi's API from `v1beta2` to `v1`: which stored workers cannot make it in one step."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,8 +8,8 @@ from components.contract.problems import CannotRunError
 #: A field of each kind that `v1` requires and older objects lack. Source: Strimzi 0.49 custom resource definitions.
 REQUIRED = {"KafkaConnect": "groupId", "KafkaMirrorMaker2": "target"}
 WHY = (
-    "Before it applies, Pulumi's Kubernetes provider rewrites the stored object through the new API version, which "
-    "refuses objects without the fields that it requires. The stack would be left half switched."
+    "Before it applies the change, Pulumi's Kubernetes provider rewrites the stored object through the new API "
+    "version, which refuses objects without its required fields. The stack would be left half switched."
 )
 
 

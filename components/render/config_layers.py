@@ -1,6 +1,5 @@
-"""Named layers of a configuration, and the one function that merges them: a later layer wins, and origins are kept.
-
-Of ours it imports only the type of a property's value.
+"""Named layers of a configuration, and the one function that merges them: a later layer wins, and origins are kept. Of
+our own code it imports only the type of a property's value.
 """
 
 from collections.abc import Iterable, Mapping

@@ -18,7 +18,7 @@ from components.render.references import CONFIG_MAP_PROVIDER
 
 @dataclass(frozen=True)
 class ConnectorConfigMap:
-    """A ConfigMap; `part` names the source connector that alone reads it, if one does."""
+    """A ConfigMap; `part` names the source connector that reads it, if only one does."""
 
     role: ObjectRole
     name: str

@@ -71,7 +71,7 @@ def vault(flow: ResolvedFlow, side: Side, provider: str = SECRET_PROVIDER) -> Va
 
 
 def security_protocol(cluster: Cluster, authentication: Authentication | None) -> SecurityProtocol:
-    """Return Kafka's `security.protocol` for a cluster and the way to log in to it."""
+    """Return Kafka's `security.protocol` for a cluster and its login."""
     match authentication:
         case PlainAuthentication() | ScramAuthentication() | OAuthAuthentication():
             sasl = True

@@ -1,7 +1,7 @@
 """The configuration of a connector as layers of plain values.
 
 A KafkaConnector gets all of it, with placeholders for the values in its ConfigMaps (`kafka_connectors`). A
-KafkaMirrorMaker2 gets what it has no field for.
+KafkaMirrorMaker2 gets only the properties that it has no field for.
 """
 
 from collections.abc import Mapping
@@ -78,7 +78,7 @@ def connector_layers(flow: ResolvedFlow, role: ConnectorRole, part: str = "") ->
 
 
 def _rack(flow: ResolvedFlow, role: ConnectorRole) -> Config:
-    """Return the rack of whichever worker runs the task; the operator sets it only in a KafkaMirrorMaker2's connectors.
+    """Return the rack of the worker that runs the task; the operator sets it only in a KafkaMirrorMaker2's connectors.
 
     Source: Strimzi KafkaConnectConfigurationBuilder.withRackId, 0.45 kafka_connect_config_generator.sh.
     """
@@ -129,10 +129,9 @@ def _clusters(flow: ResolvedFlow, role: ConnectorRole) -> _Entries:
 
 
 def heartbeat_prefixes(flow: ResolvedFlow) -> tuple[str, ...]:
-    """Return the prefixes of the heartbeat connector's clients that must be told to talk to the source.
-
-    The producer of workers that belong to the source does so anyway. Under exactly-once, Connect keeps the connector's
-    offsets where its records go, in the same transactions. Source: KIP-618, Worker.offsetStoreForExactlyOnceSourceTask.
+    """Return the prefixes of the heartbeat connector's clients that must be configured for the source. The producer of
+    workers that belong to the source does not need it. Under exactly-once, Connect keeps the connector's offsets where
+    its records go, in the same transactions. Source: KIP-618, Worker.offsetStoreForExactlyOnceSourceTask.
     """
     if flow.workers_on == "source":
         return ("target.cluster.",)
@@ -216,7 +215,7 @@ def _source(flow: ResolvedFlow, part: str) -> _Decisions:
         key = "connectors.sources" if flow.settings.replicate_heartbeats else "replicateHeartbeats"
         decisions["heartbeats.replication.enabled"] = (False, key)
     if settings.start_from is StartFrom.LATEST:
-        # A task seeks only in partitions with an offset; elsewhere its consumer's reset policy decides.
+        # A task seeks only in partitions with an offset; in others its consumer's reset policy decides.
         decisions["source.consumer.auto.offset.reset"] = (settings.start_from.value, "startFrom")
     if settings.exactly_once is ExactlyOnce.ENABLED:
         decisions["exactly.once.support"] = ("required", "exactlyOnce")

@@ -26,9 +26,9 @@ _WIDTH = 24
 _CHOSEN = 'stack="$stack",flow=~"$flow"'
 _RECORDS = f'{RECORD_COUNT}{{{_CHOSEN},topic!~".*heartbeats"}}'
 _HEARTBEATS = f'{RECORD_COUNT}{{{_CHOSEN},topic=~".*heartbeats"}}'
-#: Kafka reports NaN of a partition without records in the last minute; NaN is not at least 0.
+#: Kafka reports NaN for a partition without records in the last minute; NaN is not at least 0.
 _LATENCY = f"{LATENCY_MAX}{{{_CHOSEN}}} >= 0"
-#: A partition can have been reported by a worker that no longer runs its task. Workers read topics of their own, too.
+#: A partition may have been reported by a worker that no longer runs its task. Workers also read their own topics.
 _LAG = f'max by (flow, topic, partition) ({RECORDS_LAG}{{{_CHOSEN},client_id=~".*replication-consumer.*"}})'
 
 #: Column of the overview -> its query and unit.
@@ -78,7 +78,7 @@ _GROUPS = {
 }
 
 
-#: What the exporter adds to the overview, before the columns on Kafka's metrics.
+#: What the exporter adds to the overview, before the columns with Kafka's metrics.
 _EXPORTED_OVERVIEW = {
     "Could fail over": (f"max by (flow) ({series.COULD_FAIL_OVER.name}{{{_CHOSEN}}})", "bool_yes_no"),
     "Oldest record not there": (f"max by (flow) ({series.LAG_SECONDS.name}{{{_CHOSEN}}})", "s"),
@@ -158,13 +158,13 @@ def _datasource() -> Json:
 
 
 def _stack(stack: str) -> Json:
-    """A constant that nobody sees: another stack can have a flow of the same name."""
+    """A hidden constant: another stack can have a flow of the same name."""
     current = {"text": stack, "value": stack}
     return {"name": "stack", "type": "constant", "query": stack, "hide": 2, "current": current}
 
 
 def _flow(flows: Sequence[str]) -> Json:
-    """The variable that chooses flows; it knows their names, so that a flow that reports nothing is listed, too."""
+    """The variable that chooses flows; it lists their names itself, so a flow that reports nothing is also listed."""
     everything = {"selected": True, "text": "All", "value": "$__all"}
     options = [everything, *({"selected": False, "text": name, "value": name} for name in flows)]
     return {

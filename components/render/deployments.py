@@ -1,4 +1,4 @@
-"""Flows grouped into deployments, every Kubernetes object of a deployment, and what a stack outputs for each flow."""
+"""Flows grouped into deployments, every Kubernetes object of a deployment, and the stack outputs for each flow."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -67,7 +67,9 @@ def flow_objects(flow: ResolvedFlow) -> tuple[PlannedObject, ...]:
 
 
 def _heartbeat_workers(flow: ResolvedFlow) -> tuple[PlannedObject, ...]:
-    """Return the workers that only send the flow's heartbeats, and what they may read; none if the flow's own do."""
+    """Return the workers that only send the flow's heartbeats, and what they may read; none if the flow's own workers
+    do.
+    """
     sender = heartbeat_workers(flow)
     objects = (*access_objects(sender), *metrics_objects(sender), connect_object(sender)) if sender is not flow else ()
     return tuple(replace(planned, part="heartbeats") for planned in objects)

@@ -1,6 +1,5 @@
-"""Alerts of a flow on the series of `replicate exporter`, for what no metric of Kafka shows.
-
-What the exporter could not ask has no series, so that only MirrorExporterAbsent and MirrorNotAsked can fire then.
+"""Alerts of a flow on the series of `replicate exporter`, for what none of Kafka's metrics shows. What the exporter
+could not ask has no series, so only MirrorExporterAbsent and MirrorNotAsked can then fire.
 """
 
 from collections.abc import Iterator
@@ -14,9 +13,9 @@ from components.render.alerts import STATUS, Alert, of_flow, runs, translates
 from components.render.login_alerts import login_alerts
 from components.render.metrics import RECORD_COUNT
 
-#: A partition in which records wait now and did so this long ago, and that has not moved since, stands still.
+#: A partition is stalled if records wait in it now and did so this long ago, and it has not moved since.
 _STILL_MINUTES = 15
-#: Over this time the lag has grown if it was never as small as its greatest in the same time before.
+#: The lag has grown over this time if it was never as small as its greatest value in the same time before.
 _GROWING_MINUTES = 10
 
 
@@ -28,7 +27,7 @@ def exporter_alerts(flow: ResolvedFlow, stack: str) -> Iterator[Alert]:
     yield _absent(of)
     yield _not_asked(of)
     yield _topic_missing(of, target)
-    # Nobody knows whether the newest records would pass the flow's own transforms.
+    # It is not known whether the newest records would pass the flow's own transforms.
     if not any(source.transforms.change_records for _, source in each_source(flow.settings)):
         yield _stalled(of)
         if objectives.lag_seconds is not None:
@@ -85,11 +84,11 @@ def _stalled(of: str) -> Alert:
     return Alert(
         "MirrorPartitionStalled",
         "critical",
-        # A partition with this series has records that wait. Their timestamps do not show whether it moves: producers
-        # set them as they like.
+        # A partition with this series has waiting records. Their timestamps do not show whether it moves, because
+        # producers set them freely.
         f"count({position} == {position} offset {_STILL_MINUTES}m) > 0",
         5,
-        f"for {_STILL_MINUTES} minutes partitions stand still, {{{{ $value }}}} or more of them",
+        f"for {_STILL_MINUTES} minutes {{{{ $value }}}} or more partitions have made no progress",
         "Records wait in them and do not cross, although others may.",
         STATUS,
     )
@@ -99,7 +98,7 @@ def _lag_high(of: str, target: str, seconds: int) -> Alert:
     return Alert(
         "MirrorLagHigh",
         "warning",
-        # Offsets are committed so late that a flow which keeps up seems this far behind at times.
+        # Offsets are committed so late that a flow that keeps up sometimes seems this far behind.
         f"max({series.LAG_SECONDS.name}{{{of}}}) > {seconds + BEHIND_SECONDS}",
         5,
         f"a record has waited for {{{{ $value | humanizeDuration }}}}, and the objective is {seconds} s",
@@ -114,15 +113,15 @@ def _lag_growing(of: str) -> Alert:
     return Alert(
         "MirrorLagGrowing",
         "warning",
-        # The lag goes up and down with every commit of offsets: its least is compared with what was its most before. A
-        # flow that keeps up with more records than before seems to lag by what crosses between two commits.
+        # The lag goes up and down with every commit of offsets, so its least value is compared with its greatest
+        # before. A flow that keeps up with more records than before seems to lag by what crosses between two commits.
         f"{least} > max(max_over_time({lag}[{window}] offset {_GROWING_MINUTES + 1}m))\n"
         f"and on () {least} > {BEHIND_SECONDS} * sum(rate({crossing}))\n"
-        # A flow that stands still has alerts of its own.
+        # A stalled flow has its own alerts.
         f"and on () sum(increase({crossing})) > 0",
         5,
-        f"{{{{ $value }}}} records or more wait, more than ever in the {_GROWING_MINUTES} minutes before",
-        "Records cross, but more are produced: what a failover would lose grows.",
+        f"{{{{ $value }}}} records or more wait, more than at any time in the {_GROWING_MINUTES} minutes before",
+        "Records cross, but more are produced: a failover would lose more and more.",
         STATUS,
     )
 
@@ -157,8 +156,8 @@ def _drift(of: str) -> Alert:
         "warning",
         f"max({series.DRIFT.name}{{{of}}}) > 0",
         60,
-        "{{ $value }} of its objects and fields are not as they were deployed",
-        "Somebody changed, added or deleted them by hand: the next deployment may undo it, or meet it unprepared.",
+        "{{ $value }} of its objects and fields are not as deployed",
+        "Somebody changed, added or deleted them by hand: the next deployment may undo that, or conflict with it.",
         "replicate diff {stack} --against cluster",
     )
 
@@ -183,7 +182,7 @@ def _verdict_stale(of: str) -> Alert:
         f"or max({series.VERDICT_CURRENT.name}{{{of}}}) == 0\n"
         f"or time() - max({series.VERDICT_TIME.name}{{{of}}}) > {PROOF_HOURS * 3600}",
         60,
-        "it is not proven as it is now",
+        "its current state is not proven",
         f"No validation was published, or the newest is about another model or older than {PROOF_HOURS} hours.",
         "replicate validate {stack} --publish",
     )

@@ -1,8 +1,8 @@
-"""Which workers send a flow's heartbeats: those of the flow, or workers of their own.
+"""Which workers send a flow's heartbeats: those of the flow, or separate workers.
 
 A heartbeat connector writes to the source, but through the producer that its workers have configured for their own
-cluster. A connector can override what they have set there, but not unset it. Where the target leaves behind what Kafka
-refuses together with the source's settings, heartbeats get workers of their own that belong to the source.
+cluster. A connector can override what they have set there, but not unset it. If settings for the target remain that
+Kafka refuses together with the source's, heartbeats get their own workers, which belong to the source.
 """
 
 from dataclasses import replace
@@ -20,7 +20,7 @@ from components.topology.workers import NamespaceChoice, StorageTopics
 
 
 class LeftBehind(StrEnum):
-    """What the target's workers have configured that a producer to the source cannot have."""
+    """Settings of the target's workers that a producer to the source cannot have."""
 
     TRUST = "trust"
     CERTIFICATE = "certificate"
@@ -28,10 +28,9 @@ class LeftBehind(StrEnum):
 
 
 def heartbeat_workers(flow: ResolvedFlow) -> ResolvedFlow:
-    """Return the flow as the workers run it that send its heartbeats.
-
-    It is the flow itself unless these workers are others: because the API version has no heartbeat connector in a
-    KafkaMirrorMaker2, or because the target's workers cannot write to the source.
+    """Return the flow as run by the workers that send its heartbeats. It is the flow itself unless these are other
+    workers, because the API version has no heartbeat connector in a KafkaMirrorMaker2, or because the target's workers
+    cannot write to the source.
     """
     if left_behind(flow):
         return _apart(flow, heartbeat_workers_name(flow.name), "source")
@@ -56,11 +55,11 @@ def left_behind(flow: ResolvedFlow) -> tuple[LeftBehind, ...]:
 
 
 def _trust_conflicts(flow: ResolvedFlow) -> bool:
-    """Return whether the target's trusted certificates would be beside the source's, or in place of them."""
+    """Return whether the target's trusted certificates would be added to the source's, or replace them."""
     source, target = flow.source.tls, flow.target.tls
     if source is None or target is None or target.trust is None:
         return False
-    # Without a trust of its own the source needs Java's, which the target's certificates replace.
+    # Without its own trust the source needs Java's, which the target's certificates replace.
     return source.trust is None or isinstance(source.trust, KeystoreTrust) is not flow.strimzi.keeps_stores
 
 
@@ -85,13 +84,13 @@ def _sasl_properties(flow: ResolvedFlow, side: Side) -> set[str]:
 
 
 def _apart(flow: ResolvedFlow, workers: str, workers_on: Side) -> ResolvedFlow:
-    """Return a flow as workers of its heartbeats alone run it: one of them is enough, and without transactions."""
+    """Return a flow as run by workers for heartbeats alone: one worker is enough, and without transactions."""
     connect = flow.settings.connect
     config = {key: value for key, value in connect.config.items() if key != EXACTLY_ONCE_SUPPORT}
     settings = flow.settings.model_copy(
         update={
             "namespace": NamespaceChoice(name=flow.namespace, create=False),
-            # Names that the flow's own workers inherited are theirs alone.
+            # Names that the flow's own workers inherited belong only to them.
             "connect": connect.model_copy(
                 update={
                     "name": None,

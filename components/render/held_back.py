@@ -1,6 +1,5 @@
-"""A KafkaConnector that copies nothing until its offsets are there. Pure.
-
-`state: stopped` alone is not enough: up to Strimzi 1.2 the operator creates a connector, which runs, and stops it then.
+"""A KafkaConnector that copies nothing until its offsets are there. Pure. `state: stopped` alone is not enough: up to
+Strimzi 1.2 the operator creates a connector, which then runs, and only afterwards stops it.
 Source: AbstractConnectOperator.createOrUpdateConnector, Strimzi issue 11754.
 """
 
@@ -14,7 +13,7 @@ _FILTER = "topic.filter.class"
 
 
 def held_back(connector: Manifest, mirror: str) -> Manifest:
-    """A rendered KafkaConnector, stopped; a source connector selects nothing either. `mirror` has its offsets."""
+    """A rendered KafkaConnector, stopped; a source connector also selects nothing. `mirror` has its offsets."""
     metadata, spec = connector["metadata"], connector["spec"]
     source = ROLE_OF_CLASS.get(spec["class"].rpartition(".")[2]) == "source"
     annotations = {**(metadata.get("annotations") or {}), ANNOTATION: mirror}

@@ -79,9 +79,8 @@ def job_parameters(stack: str, flows: tuple[ResolvedFlow, ...], topology: str | 
 
 
 def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
-    """One flow's entry of the document.
-
-    Where its source connectors differ, it says what the job needs to accept the records of all of them.
+    """One flow's entry of the document. If its source connectors differ, the entry says what the job needs to accept
+    the records of all of them.
     """
     settings = flow.settings
     sources = [source for _, source in each_source(settings)]
@@ -136,9 +135,8 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
 
 
 def _effects(sources: Sequence[Flow]) -> Effects:
-    """What the transforms of the source connectors do, as far as it is all that they do; nothing if it is not.
-
-    Filters are known only if every source connector has the same, and if no loop guard drops records as well.
+    """The known effects of the source connectors' transforms; nothing if they may do anything else. Filters are known
+    only if every source connector has the same ones, and if no loop guard also drops records.
     """
     chains = [source.transforms for source in sources]
     if any(chain.converters is not None for chain in chains):
@@ -167,7 +165,9 @@ def _works(role: ConnectorRole, flow: Flow) -> bool:
 
 
 def _topics_exclude(flow: ResolvedFlow) -> tuple[str, ...]:
-    """What the connectors exclude, and what only their version of Kafka leaves out, which the job does not know."""
+    """What the connectors exclude, and what only their version of Kafka leaves out, because the job does not know that
+    version.
+    """
     settings, kafka = flow.settings, flow.expanded.kafka
     return tuple(dict.fromkeys((*excluded_topics(settings, kafka), *internal_by_ending(kafka, settings.separator))))
 
@@ -188,7 +188,7 @@ def _heartbeats(flow: ResolvedFlow) -> HeartbeatParameters:
 
 
 def _heartbeats_arrive(flow: ResolvedFlow) -> bool:
-    """Whether heartbeats of the flow's connector get to the target: produced there, or replicated by the flow."""
+    """Whether heartbeats of the flow's connector reach the target: produced there, or replicated by the flow."""
     settings = flow.settings
     chosen = chooses_heartbeats(kafka_version(settings.connect, flow.strimzi))
     return flow.heartbeats_on == "target" or settings.replicate_heartbeats or not chosen

@@ -13,7 +13,7 @@ from components.render.secrets import mounts, rolling_annotations
 from components.render.worker_fields import joined_templates, worker_fields
 from components.topology.model import ExactlyOnce
 
-#: Passes every record as bytes; Strimzi's default converters are JSON and would change it.
+#: Passes every record as bytes; Strimzi's default converters are JSON and would change records.
 BYTE_CONVERTERS: Config = dict.fromkeys(
     ("key.converter", "value.converter", "header.converter"),
     "org.apache.kafka.connect.converters.ByteArrayConverter",

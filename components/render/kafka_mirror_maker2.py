@@ -1,6 +1,6 @@
 """The KafkaMirrorMaker2 of a deployment: workers next to the target, with a mirror for each flow that they run.
 
-The API version `v1` has no heartbeat connectors in a KafkaMirrorMaker2, so they run in a KafkaConnect of their own
+The API version `v1` has no heartbeat connectors in a KafkaMirrorMaker2, so they run in a separate KafkaConnect
 (`heartbeat_workers`).
 """
 
@@ -53,7 +53,7 @@ def mirror_maker2_objects(mirrors: Mirrors) -> tuple[PlannedObject, ...]:
 
 
 def _of_mirror(mirror: ResolvedFlow, planned: PlannedObject) -> PlannedObject:
-    """Return an object that each mirror has, told apart from those of the other mirrors."""
+    """Return an object that each mirror has, with a name that distinguishes it from those of the other mirrors."""
     return replace(planned, part=mirror.expanded.part) if mirror.expanded.shared else planned
 
 
@@ -165,7 +165,7 @@ def _connector(flow: ResolvedFlow, role: ConnectorRole) -> Manifest:
 
 
 def _access(first: ResolvedFlow, body: Manifest) -> list[PlannedObject]:
-    """Return the right to read what placeholders name; the operator grants the Secrets that the fields name."""
+    """Return the right to read what placeholders name; the operator itself grants the Secrets that the fields name."""
     named = references(json.dumps(body["spec"]), first.namespace)
     secrets, config_maps = (sorted(names_here(named, kind, first.namespace)) for kind in ("Secret", "ConfigMap"))
     account = mirror_maker2_account_name(first.connect_name)
@@ -175,7 +175,7 @@ def _access(first: ResolvedFlow, body: Manifest) -> list[PlannedObject]:
 def _heartbeats(mirrors: Mirrors) -> Iterator[PlannedObject]:
     """Yield the workers that send the heartbeats, with their connectors, if the resource cannot run them.
 
-    Mirrors share these workers unless one needs workers of its own at its source.
+    Mirrors share these workers unless one needs its own workers at its source.
     """
     groups: dict[str, list[ResolvedFlow]] = {}
     for mirror in mirrors:

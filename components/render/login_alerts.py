@@ -1,7 +1,6 @@
-"""Alerts on the logins of a flow's connectors, and which other alerts only follow from a refused one.
-
-A worker whose login is refused logs it and goes on trying: its task stays RUNNING, or fails when the worker starts
-again. So the exporter tries each login itself.
+"""Alerts on the logins of a flow's connectors, and which other alerts merely follow from a refused login. A worker
+whose login is refused logs that and keeps trying: its task stays RUNNING, or fails when the worker restarts. So the
+exporter tries each login itself.
 """
 
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from components.contract import exported_series as series
 from components.render.alerts import STATUS, Alert
 
 _DAY_SECONDS = 86_400
-#: What a refused login causes, which would only say again that nothing crosses.
+#: Alerts caused by a refused login, which would only repeat that nothing crosses.
 _CONSEQUENCES = frozenset(
     {
         "MirrorCheckpointsMissing",
@@ -37,13 +36,13 @@ def login_alerts(of: str) -> Iterator[Alert]:
         f"{expiry} < {series.EXPIRES_SOON_DAYS * _DAY_SECONDS} > 0",
         60,
         "a certificate in Secret {{ $labels.secret }} ({{ $labels.key }}) expires in {{ $value | humanizeDuration }}",
-        "The connectors use it on {{ $labels.cluster }}, which refuses them from then on.",
+        "The connectors use it on {{ $labels.cluster }}, which will refuse them from then on.",
         STATUS,
     )
     yield Alert(
         "MirrorCertificateExpired",
         "critical",
-        # A bundle may hold an old certificate that nobody needs: then the cluster accepts the login.
+        # A bundle may hold an old certificate that nobody needs; the cluster then still accepts the login.
         f"({expiry} <= 0)\nunless on (cluster) {refused} == 0",
         2,
         "a certificate in Secret {{ $labels.secret }} ({{ $labels.key }}) has expired",

@@ -33,7 +33,7 @@ RUNNING_TASKS = f"{_TASKS}running_task_count"
 RECORDS_LAG = "kafka_consumer_consumer_fetch_manager_metrics_records_lag"
 READ = (RECORD_COUNT, LATENCY_MAX, CHECKPOINT_LATENCY, FAILED_TASKS, RUNNING_TASKS, RECORDS_LAG)
 
-#: Names of the form `new` that alerts read of the source connectors.
+#: Names of the form `new` that alerts read from the source connectors.
 NEW_NAMES = (f"{_NEW}record_count", f"{_NEW}replication_latency_ms_max")
 #: Pattern of names in the form `new` -> the name in the form `legacy`. Source: KIP-1280.
 LEGACY_NAMES = {
@@ -42,7 +42,7 @@ LEGACY_NAMES = {
 }
 #: Property of source and checkpoint connectors with the forms in which they report.
 FORMS = "metric.names.formats"
-#: Patterns of whole names. The operator's own list for a KafkaConnect has no metric of MirrorMaker's.
+#: Patterns of whole names. The operator's own list for a KafkaConnect has no MirrorMaker metric.
 #: Source: Strimzi KafkaConnectCluster.DEFAULT_METRICS_ALLOW_LIST.
 ALLOW_LIST = ("kafka_connect_.*", RECORDS_LAG, "jvm_.*", "process_.*")
 
@@ -120,7 +120,7 @@ def jmx_rules() -> str:
 def metrics_properties(flow: ResolvedFlow, role: ConnectorRole, own: Config) -> Config:
     """Return the properties that a connector needs so that its metrics are reported.
 
-    `own` is what the user has configured for it; reporters of the user's own stay. The operator configures only the
+    `own` is what the user has configured for it; the user's own reporters stay. The operator configures only the
     connectors of a KafkaMirrorMaker2, and no consumer. Source: Strimzi KafkaMirrorMaker2Connectors.
     """
     if not isinstance(flow.settings.connect.metrics, ReporterMetrics) or role == "heartbeat":
@@ -156,10 +156,9 @@ def _forms(config: Mapping[str, Value]) -> set[str]:
 
 
 def label_defaults(flow: ResolvedFlow, role: ConnectorRole) -> Config:
-    """Return the property without which old versions do not name the source in their metrics.
-
-    By `source` the mirrors of one KafkaMirrorMaker2 are told apart. Source: MirrorSourceConfig of Kafka 3.9; later
-    versions always name it.
+    """Return the property without which old versions do not name the source in their metrics. The label `source`
+    distinguishes the mirrors of one KafkaMirrorMaker2. Source: MirrorSourceConfig of Kafka 3.9; later versions always
+    name it.
     """
     known = "add.source.alias.to.metrics" in definitions(flow.expanded.kafka, Owner.SOURCE)
     asked = flow.settings.connect.metrics is not None and role == "source"

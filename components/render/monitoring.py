@@ -1,6 +1,6 @@
 """What the Prometheus operator and Grafana need to watch the flows of a stack: scraping, alerts, a dashboard.
 
-Every series gets the labels `stack` and `flow`, which Kafka does not know. Names of the form `new` become those of
+Every series gets the labels `stack` and `flow`, which Kafka does not have. Names of the form `new` become those of
 `legacy`, so that one alert fits both; but not those of a connector that reports both, which would count twice.
 Source: Prometheus operator, PodMonitor and PrometheusRule.
 """
@@ -85,7 +85,9 @@ def _in(key: str, values: list[str]) -> dict[str, Any]:
 
 
 def relabelings(flows: Sequence[ResolvedFlow], stack: str) -> list[Relabeling]:
-    """Return what Prometheus does with each series of these workers: one name for a metric, its stack, its flow."""
+    """Return what Prometheus does with each series of these workers: one name per metric, and the labels for stack and
+    flow.
+    """
     names = [*_legacy_names(flows)]
     # Consumers write `_` for the dots of a topic; from Kafka 4.1 on they report the real name as well (KIP-1109).
     names.append({"sourceLabels": ["__name__", "topic"], "regex": rf"{RECORDS_LAG};.*\..*", "action": "drop"})
@@ -96,7 +98,7 @@ def relabelings(flows: Sequence[ResolvedFlow], stack: str) -> list[Relabeling]:
 
 
 def _legacy_names(flows: Sequence[ResolvedFlow]) -> Iterator[Relabeling]:
-    """Yield how names of the form `new` become those of `legacy`."""
+    """Yield the rules that turn names of the form `new` into those of `legacy`."""
     configs = {name: config for flow in flows for name, config in _configs(flow)}
     renamed = [re.escape(name) for name, config in configs.items() if not reports_both(config)]
     for pattern, name in LEGACY_NAMES.items():
@@ -122,7 +124,7 @@ def _configs(flow: ResolvedFlow) -> Iterator[tuple[str, Config]]:
 
 
 def _of_flow(flow: ResolvedFlow) -> Iterator[Relabeling]:
-    """Yield how to tell the series of a mirror from those of others in the same workers."""
+    """Yield the labels that distinguish a mirror's series from those of others in the same workers."""
     source, target = (re.escape(flow.alias(side)) for side in ("source", "target"))
     connectors = "|".join(re.escape(each.connector) for each in declared_connectors(flow))
     for labels, pattern in (

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 Manifest = dict[str, Any]
-#: The label that names the flow of an object.
+#: The label that names an object's flow.
 PART_OF = "app.kubernetes.io/part-of"
 #: The label that names the tool that owns an object.
 MANAGED_BY, _US = "app.kubernetes.io/managed-by", "kafka-replication"
@@ -54,8 +54,8 @@ class PlannedObject:
     """One Kubernetes object of a flow.
 
     `secret_values` maps each key of a Secret to the configuration key that holds its value; the manifest of such a
-    Secret has no data. `after` lists the roles whose objects must exist first. `part` tells objects of one role apart,
-    such as several source connectors.
+    Secret has no data. `after` lists the roles whose objects must exist first. `part` distinguishes objects of one
+    role, such as several source connectors.
     """
 
     role: ObjectRole
@@ -99,7 +99,7 @@ def waits(objects: Iterable[PlannedObject]) -> dict[str, tuple[str, ...]]:
 
 
 def with_own_labels(body: Manifest, labels: Mapping[str, str], annotations: Mapping[str, str]) -> Manifest:
-    """Return an object with a user's labels and annotations below those that it has."""
+    """Return an object with a user's labels and annotations added; the object's own win."""
     metadata = body["metadata"]
     added = {"labels": {**labels, **metadata.get("labels", {})}}
     if joined := {**annotations, **metadata.get("annotations", {})}:

@@ -91,5 +91,5 @@ def preset_settings(flow: Flow, role: str) -> Mapping[str, LayerValue]:
     settings = PRESETS[flow.tuning.preset] if role == "source" else {}
     if flow.exactly_once is not ExactlyOnce.ENABLED:
         return settings
-    # A transactional producer is always idempotent, and Connect refuses to have that configured.
+    # A transactional producer is always idempotent, and Connect refuses an explicit setting.
     return {key: value for key, value in settings.items() if key != "producer.override.enable.idempotence"}

@@ -14,7 +14,9 @@ _RBAC = "rbac.authorization.k8s.io"
 
 
 def access_objects(*flows: ResolvedFlow) -> list[PlannedObject]:
-    """Return what lets the workers that these flows share read everything that their connectors refer to."""
+    """Return the Role and RoleBinding that let the workers shared by these flows read everything their connectors refer
+    to.
+    """
     named = {reference for flow in flows for _, reference in user_references(flow.settings, flow.namespace)}
     config_maps = [config_map.name for flow in flows for config_map in connector_config_maps(flow)]
     config_maps += sorted(names_here(named, "ConfigMap", flows[0].namespace) - set(config_maps))

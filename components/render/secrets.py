@@ -77,7 +77,7 @@ def rolling_annotations(ends: Iterable[tuple[ResolvedFlow, Side]]) -> Manifest:
 
 
 def _is_custom(flow: ResolvedFlow, side: Side) -> bool:
-    """Return whether the operator gets a login as `custom`: under `v1` it also gets OAuth logins so."""
+    """Return whether the operator gets a login as `custom`; under `v1` this includes OAuth logins."""
     match flow.cluster(side).authentication:
         case CustomAuthentication():
             return True
@@ -92,7 +92,7 @@ def volume_name(flow: ResolvedFlow, side: Side, purpose: str) -> str:
 
 
 def mounted_path(flow: ResolvedFlow, side: Side, purpose: FilePurpose) -> str:
-    """Return the path at which workers find a file for a cluster's connection, "" if it needs none."""
+    """Return the path of a worker's file for a cluster's connection; "" if it needs none."""
     reference = _files(flow, side).get(purpose)
     return f"{_MOUNT_ROOT}/{volume_name(flow, side, purpose)}/{reference.key}" if reference else ""
 

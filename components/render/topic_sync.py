@@ -1,4 +1,4 @@
-"""What the source connectors of a flow copy to remote topics beside records, for the validation job."""
+"""What the source connectors of a flow copy to remote topics besides records, for the validation job."""
 
 from collections.abc import Mapping
 
@@ -19,7 +19,7 @@ _DEFAULTS_FROM = "use.defaults.from"
 def topic_sync(flow: ResolvedFlow) -> TopicSyncParameters:
     """What all source connectors of the flow copy.
 
-    Configuration is not judged if a filter class of the user's own decides it, or if the source's defaults are copied.
+    Configuration is not judged if the user's own filter class decides it, or if the source's defaults are copied.
     """
     known = {name: each.default or "" for name, each in definitions(flow.expanded.kafka, Owner.SOURCE).items()}
     found = [

@@ -1,6 +1,5 @@
-"""The transforms of a source connector, in order: the user's first ones, the loop guard, the user's last ones.
-
-The guard drops records that come from the target and marks those that go there.
+"""The transforms of a source connector, in order: the user's `before`, the loop guard, the user's `after`. The guard
+drops records that come from the target and marks those that go there.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Monitoring: the component for what watches the flows of a stack."""
+"""Monitoring: the component for the monitoring objects of a stack's flows."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
 """Changes of running workers that take two deployments, refused in one.
 
 The model does not know what is deployed; the engine does, and calls these hooks before it updates a resource. They also
-hold where somebody calls `pulumi up`.
+apply to a plain `pulumi up`.
 """
 
 import pulumi
@@ -14,7 +14,9 @@ from components.resources.exactly_once import enables, refuse_exactly_once
 
 
 def one_step_hooks(name: str, flow: ResolvedFlow, planned: PlannedObject) -> pulumi.ResourceHookBinding | None:
-    """Return the hooks of the resource `name` if it declares workers that cannot come from every earlier state."""
+    """Return the hooks of the resource `name` if it declares workers that cannot be reached from every earlier
+    state.
+    """
     switches = planned.kind in REQUIRED and flow.strimzi.written_as is StrimziApi.V1
     exactly_once = flow.expanded.where("exactlyOnce") if enables(planned) else None
     if not switches and exactly_once is None:

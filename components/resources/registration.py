@@ -20,7 +20,7 @@ from components.topology.model import Replication, Topology
 T = TypeVar("T")
 #: The engine loads the provider of this version.
 _PROVIDER = version("pulumi_kubernetes")
-#: A Secret as the provider reads it back holds its values in both.
+#: A Secret that the provider reads back holds its values in both.
 _SECRET_OUTPUTS = ["data", "stringData"]
 
 

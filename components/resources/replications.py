@@ -17,7 +17,7 @@ MIRROR_MAKER2_TYPE = "replication:kafka:MirrorMaker2"
 
 @dataclass(frozen=True, kw_only=True)
 class ReplicationFlowArgs(ReplicationArgs):
-    """A flow with what it needs."""
+    """A flow with its clusters and values."""
 
     flow: Flow
 
@@ -41,16 +41,15 @@ class ReplicationFlow(pulumi.ComponentResource):
 
     @property
     def validation(self) -> pulumi.Output[JsonObject]:
-        """The parameters of the validation job, made only for a program that reads them."""
+        """The parameters of the validation job, built only if a program reads them."""
         return known_output(flow_parameters(self._flow).document())
 
 
 @dataclass(frozen=True, kw_only=True)
 class BidirectionalPrefixlessPairArgs(ReplicationArgs):
-    """A pair with what it needs.
-
-    `targets` selects the halves to deploy by the alias of their target (all without it); a stack of one region deploys
-    one. `providers` holds a Kubernetes provider for each target, if the halves go to two Kubernetes clusters.
+    """A pair with its clusters and values. `targets` selects the halves to deploy by the alias of their target (all
+    without it); a stack of one region deploys one. `providers` holds a Kubernetes provider for each target, if the
+    halves go to two Kubernetes clusters.
     """
 
     pair: PrefixlessPair
@@ -61,7 +60,7 @@ class BidirectionalPrefixlessPairArgs(ReplicationArgs):
 class BidirectionalPrefixlessPair(pulumi.ComponentResource):
     """Active/active replication of the same topics under the same names, without loops.
 
-    `outputs` maps the name of each half to its outputs, as a ReplicationFlow has them.
+    `outputs` maps the name of each half to its outputs, which are those of a ReplicationFlow.
     """
 
     outputs: pulumi.Output[dict[str, FlowOutputs]]
@@ -88,15 +87,15 @@ class BidirectionalPrefixlessPair(pulumi.ComponentResource):
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectClusterSplitArgs(ReplicationArgs):
-    """A split with what it needs."""
+    """A split with its clusters and values."""
 
     split: Split
 
 
 class ConnectClusterSplit(pulumi.ComponentResource):
-    """One flow by several Connect clusters, each in a namespace of its own with its own size and quota.
+    """One flow on several Connect clusters, each in its own namespace with its own size and quota.
 
-    `outputs` maps the name of each part to its outputs, as a ReplicationFlow has them.
+    `outputs` maps the name of each part to its outputs, which are those of a ReplicationFlow.
     """
 
     outputs: pulumi.Output[dict[str, FlowOutputs]]
@@ -111,7 +110,9 @@ class ConnectClusterSplit(pulumi.ComponentResource):
 
 @dataclass(frozen=True, kw_only=True)
 class KafkaMirrorMaker2Args(ReplicationArgs):
-    """Mirrors with what they need; `targets` selects the resources by their target's alias (all without it)."""
+    """Mirrors with their clusters and values; `targets` selects the resources by their target's alias (all without
+    it).
+    """
 
     mirrors: MirrorMaker2
     targets: frozenset[str] | None = None
@@ -120,7 +121,7 @@ class KafkaMirrorMaker2Args(ReplicationArgs):
 class KafkaMirrorMaker2(pulumi.ComponentResource):
     """One KafkaMirrorMaker2 for each target, and next to it what its API version cannot express.
 
-    `outputs` maps the name of each mirror to its outputs, as a ReplicationFlow has them.
+    `outputs` maps the name of each mirror to its outputs, which are those of a ReplicationFlow.
     """
 
     outputs: pulumi.Output[dict[str, FlowOutputs]]
@@ -128,7 +129,7 @@ class KafkaMirrorMaker2(pulumi.ComponentResource):
     def __init__(self, name: str, args: KafkaMirrorMaker2Args, opts: pulumi.ResourceOptions | None = None) -> None:
         found = resolve_replication(name, args.mirrors, args)
         super().__init__(MIRROR_MAKER2_TYPE, name, None, _with_alias(FLOW_TYPE, opts))
-        # Mirrors that share workers have one target.
+        # Mirrors that share workers have the same target.
         selected = [each for each in found if args.targets is None or each.flows[0].settings.target in args.targets]
         outputs = register_objects(selected, args.secrets, self)
         self.outputs = known_output(outputs)
@@ -136,5 +137,7 @@ class KafkaMirrorMaker2(pulumi.ComponentResource):
 
 
 def _with_alias(other_type: str, opts: pulumi.ResourceOptions | None) -> pulumi.ResourceOptions:
-    """Return options that keep what a component of another type with this name owned, above all the namespace."""
+    """Return options that keep what a component of another type with this name owned, most importantly the
+    namespace.
+    """
     return pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(aliases=[pulumi.Alias(type_=other_type)]))

@@ -11,7 +11,7 @@ from components.render.validation_jobs import validation_objects
 from components.resources.registration import known_output, register_object
 from components.topology.in_cluster import InCluster
 
-#: The provider would wait until the Job has ended, and call the deployment failed if the validation does not pass.
+#: The provider would wait until the Job has ended, and report a failed deployment if the validation does not pass.
 _NO_WAITING = {"pulumi.com/skipAwait": "true"}
 
 
@@ -41,7 +41,7 @@ class ValidationJobs(pulumi.ComponentResource):
     def __init__(self, name: str, args: ValidationJobsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("replication:kafka:ValidationJobs", name, None, opts)
         planned = validation_objects(args.flows, args.stack, args.in_cluster, args.spark)
-        # A verdict from before the last change in its namespace is too old, so a Job waits for its neighbours, too.
+        # A verdict from before the last change in its namespace is too old, so a Job also waits for its neighbours.
         beside: dict[str, dict[str, pulumi.Resource]] = {}
         for flow in args.flows:
             if (replication := args.after.get(flow.expanded.replication)) is not None:

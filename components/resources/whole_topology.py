@@ -29,7 +29,7 @@ from components.topology.model import Flow, MirrorMaker2, PrefixlessPair, Split,
 
 @dataclass(frozen=True, kw_only=True)
 class WholeTopologyArgs:
-    """A checked topology with the flows of it that are deployed, and the stack that alerts name in their commands.
+    """A checked topology with its deployed flows, and the stack that alerts name in their commands.
 
     `region`, `secrets`, `addresses` and `warned` are as in the components. With `in_cluster`, the flows are validated
     in the cluster; `spark` are arguments of that job about its Spark session.

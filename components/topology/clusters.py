@@ -23,7 +23,7 @@ def _no_boolean(value: Any) -> Any:
 
 #: Kubernetes and Kafka store whole numbers in 32 bits.
 _LARGEST = 2**31 - 1
-# The range stands before the validator: pydantic writes it into the schema as JSON Schema's `minimum` only there.
+# The range comes before the validator: only there does pydantic write it into the schema as JSON Schema's `minimum`.
 NonNegativeInt = Annotated[int, Field(ge=0, le=_LARGEST), BeforeValidator(_no_boolean)]
 PositiveInt = Annotated[int, Field(ge=1, le=_LARGEST), BeforeValidator(_no_boolean)]
 
@@ -78,9 +78,8 @@ Credential = Annotated[
 
 
 class SecretPattern(Model):
-    """All keys of a Kubernetes Secret that match a pattern, for workers, and one key for connectors.
-
-    Of each key workers use only the first certificate; connectors use all of one key. Source: Strimzi CertSecretSource.
+    """All keys of a Kubernetes Secret that match a pattern, for workers, and one key for connectors. Workers use only
+    the first certificate of each key; connectors use all certificates of one key. Source: Strimzi CertSecretSource.
     """
 
     secret: SecretReference
@@ -98,7 +97,7 @@ class KeystoreFormat(StrEnum):
 
 
 class KeystoreTrust(Model):
-    """A truststore file in a Secret that every worker mounts; only for clusters that are not a target of workers."""
+    """A truststore file in a Secret that every worker mounts; only for clusters that are not the target of workers."""
 
     format: KeystoreFormat = Field(description="Format of the truststore.")
     secret: SecretReference

@@ -33,7 +33,7 @@ class AutoRestart(Model):
 
     enabled: bool = Field(default=True, description="Restart a connector or task that fails.")
     max_restarts: PositiveInt | None = Field(
-        default=None, description="Restarts after which the operator gives up; it never does without it."
+        default=None, description="Restarts after which the operator gives up; by default it never does."
     )
 
 
@@ -105,7 +105,7 @@ class PartOffsetSyncs(Model):
 class SourcePart(SourceConnector):
     """One of several source connectors of a flow; no two may select the same topic.
 
-    What is not set here is as in the flow.
+    Keys that are not set here are as in the flow.
     """
 
     topics: tuple[str, ...] = Field(description="Names or patterns of the topics that this connector replicates.")
@@ -142,7 +142,7 @@ class MirrorConnectors(PairConnectors):
 class Connectors(MirrorConnectors):
     """The connectors of a flow. `sources` divides its topics between several source connectors.
 
-    `source` then holds what they have in common. The first of `sources` replicates heartbeats.
+    `source` then holds their common settings. The first of `sources` replicates heartbeats.
     """
 
     sources: Mapping[SubName, SourcePart] = Field(

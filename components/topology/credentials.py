@@ -36,7 +36,9 @@ def credentials(authentication: Authentication | None) -> dict[str, Credential]:
 
 
 def secret_key(credential: Credential, own_secret: str, own_key: str) -> SecretKey:
-    """Return where a credential is in Kubernetes: in the Secret that it names, or in our own if it is configured."""
+    """Return where a credential is in Kubernetes: in the Secret that it names, or in our own if it is a configuration
+    value.
+    """
     if not isinstance(credential, ConfigValue):
         return credential
     # Our Secret is named after the replication. A name that Kubernetes refuses is a problem that `checks.names` reports

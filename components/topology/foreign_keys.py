@@ -1,8 +1,8 @@
-"""What Strimzi, MirrorMaker and Kafka's clients call a setting that has another name here."""
+"""Names that Strimzi, MirrorMaker and Kafka's clients use for settings that have other names here."""
 
 from collections.abc import Mapping
 
-#: Their key -> the path of ours, from where the key of ours is accepted.
+#: Their key -> the path of ours, relative to where our key is accepted.
 OURS: Mapping[str, str] = {
     "topicsPattern": "topics",
     "topicsExcludePattern": "topicsExclude",
@@ -43,5 +43,5 @@ OURS: Mapping[str, str] = {
     "config": "connectors.source.config",
 }
 
-#: Those whose value has the form of ours.
+#: Those whose value has the same form as ours.
 OF_SAME_FORM = frozenset({"mirrors", "sourceCluster", "targetCluster", "connectCluster", "secretName"})

@@ -29,7 +29,7 @@ class JobResources(Model):
 def _heap(value: Any) -> Any:
     if not isinstance(value, str) or why_not_memory(value):
         raise PydanticCustomError(
-            "heap", "Input should be a size of a heap", {"expected": "a number with its unit, such as `512m`, `4g`"}
+            "heap", "Input should be a heap size", {"expected": "a number with its unit, such as `512m`, `4g`"}
         )
     return value
 

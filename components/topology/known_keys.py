@@ -13,10 +13,10 @@ from components.topology.clusters import Model
 from components.topology.foreign_keys import OF_SAME_FORM, OURS
 
 Path = tuple[str | int, ...]
-#: Below this, a key that is no key of ours would be taken for one that it resembles by chance.
+#: Below this, an unknown key would be taken for one that it resembles by chance.
 _SIMILAR_ENOUGH = 0.7
 _Node = Mapping[str, Any]
-#: How keys begin under which other tools let users define anchors.
+#: How keys begin that other tools reserve for users' anchors.
 _FOR_ANCHORS = ("x-", ".", "_")
 
 
@@ -54,7 +54,7 @@ def unknown_key(model: type[Model], path: Path, data: object) -> UnknownKey:
     accepts = f"accepted keys: {', '.join(accepted)}."
     if not parents and str(key).startswith(_FOR_ANCHORS):
         return UnknownKey(
-            without_effect, f"define the anchor where it is used first, as in `KEY: &NAME VALUE`; {accepts}"
+            without_effect, f"define the anchor where it is first used, as in `KEY: &NAME VALUE`; {accepts}"
         )
     return UnknownKey(without_effect, f"remove it; {accepts}")
 
@@ -65,14 +65,14 @@ def _schema(model: type[Model]) -> _Node:
 
 
 def _of_another_form(key: str, forms: list[_Node], beside: set[str]) -> UnknownKey:
-    """Explain a key that is accepted beside other keys than those that are given."""
+    """Explain a key that is accepted only together with keys other than the given ones."""
     if tags := [tag for form in forms if (tag := _tag(form))]:
         kinds = " or ".join(f"`{tag}`" for tag in tags)
         return UnknownKey(f"It is a key of {kinds}, and would have no effect here.", f"remove it, or set {kinds}.")
     if others := _listed(beside - set(_keys(forms[0]))):
-        return UnknownKey(f"It does not go with {others}.", f"remove either `{key}` or {others}.")
+        return UnknownKey(f"It cannot be combined with {others}.", f"remove either `{key}` or {others}.")
     missing = _listed(set(forms[0].get("required", ())) - beside - {key})
-    return UnknownKey(f"It has an effect only beside {missing}.", f"remove it, or add {missing}.")
+    return UnknownKey(f"It has an effect only together with {missing}.", f"remove it, or add {missing}.")
 
 
 def _listed(keys: set[str]) -> str:
@@ -80,7 +80,7 @@ def _listed(keys: set[str]) -> str:
 
 
 def _nearest(key: str, accepted: list[str]) -> str:
-    """Return the accepted key that a key resembles, whatever its case and its separators; "" if none does."""
+    """Return the accepted key that a key resembles, ignoring case and separators; "" if there is none."""
     plain = {_plain(each): each for each in accepted}
     near = difflib.get_close_matches(_plain(key), plain, n=1, cutoff=_SIMILAR_ENOUGH)
     return plain[near[0]] if near else ""
@@ -135,7 +135,7 @@ def _is_chosen(form: _Node, value: object) -> bool:
 
 
 def _forms(schema: _Node, path: list[str | int], data: object) -> list[_Node]:
-    """Return every form that the model accepts at a path, on the way only those that the file selects."""
+    """Return every form that the model accepts at a path, following only the forms that the file selects on the way."""
     forms: list[_Node] = [schema]
     here: Any = data
     for part in path:

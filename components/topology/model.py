@@ -113,10 +113,10 @@ class AcceptedFinding(Model):
 
 
 class Validation(Model):
-    """What the validation job takes on trust."""
+    """Findings that the validation job accepts."""
 
     accept: tuple[AcceptedFinding, ...] = Field(
-        default=(), description="Findings that do not keep a verdict from being a pass, each with a reason."
+        default=(), description="Findings that do not prevent a pass, each with a reason."
     )
 
 
@@ -124,7 +124,7 @@ class Objectives(Model):
     """What a replication must achieve; alerts fire when it does not."""
 
     lag_seconds: PositiveInt | None = Field(
-        default=None, description="Longest time from a record's timestamp until the target must have it."
+        default=None, description="Longest time from a record's timestamp until it must be on the target."
     )
     read_again: PositiveInt | None = Field(
         default=None, description="Most records that a group may read again on the target; needs `monitoring.exporter`."
@@ -144,8 +144,8 @@ class Delivery(Model):
     transforms: Transforms = Field(default=Transforms(), description="Transforms of the replicated records.")
     tuning: Tuning = Field(default=Tuning(), description="Client settings, and the rate that they must reach.")
     intervals: Intervals = Field(default=Intervals(), description="How often connectors look, sync and report.")
-    validation: Validation = Field(default=Validation(), description="What the validation job takes on trust.")
-    objectives: Objectives = Field(default=Objectives(), description="What alerts hold the replication to.")
+    validation: Validation = Field(default=Validation(), description="Findings that the validation job accepts.")
+    objectives: Objectives = Field(default=Objectives(), description="Objectives that alerts check.")
 
 
 class FromSourceToTarget(Delivery):
@@ -164,7 +164,8 @@ class FromSourceToTarget(Delivery):
         default=True, description="Commit translated offsets on the target for groups that have no active member there."
     )
     sync_topic_acls: bool = Field(
-        default=False, description="Copy topic ACLs to the target; not if the Strimzi User Operator manages them."
+        default=False,
+        description=("Copy topic ACLs to the target; not possible if the Strimzi User Operator manages them."),
     )
     offset_syncs: OffsetSyncs = Field(
         default=OffsetSyncs(), description="How offsets on the source are mapped to offsets on the target."
@@ -239,8 +240,8 @@ class MirrorSource(Model):
 class MirrorMaker2(FromSourceToTarget, OnKubernetes):
     """Replication declared as Strimzi's KafkaMirrorMaker2, one resource next to each target.
 
-    Active/passive: `source` and `target`. Active/active: `between`. Several sources of one target: `sources`, with what
-    each is replicated with, and `target`.
+    Active/passive: `source` and `target`. Active/active: `between`. Several sources of one target: `sources`, with the
+    settings of each, and `target`.
     """
 
     kind: Literal["mirrorMaker2"] = "mirrorMaker2"
@@ -260,7 +261,7 @@ Replication = Annotated[Flow | PrefixlessPair | Split | MirrorMaker2, Field(disc
 
 
 class Monitoring(Model):
-    """Objects for the Prometheus operator and Grafana: what scrapes the workers, alerts, and a dashboard."""
+    """Objects for the Prometheus operator and Grafana: scraping of the workers, alerts, and a dashboard."""
 
     namespace: SecretName = Field(description="Existing namespace for these objects, such as Prometheus' own.")
     labels: OwnLabels = Field(
@@ -277,7 +278,8 @@ class Monitoring(Model):
         description="Address of a page with a section for each alert, to which alerts link.",
     )
     exporter: bool = Field(
-        default=False, description="Add the alerts and panels on the series of `replicate exporter`, which you run."
+        default=False,
+        description=("Add the alerts and panels on the series of `replicate exporter`, which you run yourself."),
     )
 
 

@@ -1,4 +1,4 @@
-"""YAML data -> model, with a Problem for every mistake in the form of the file. Imports the model and problems only."""
+"""YAML data -> model, with a Problem for every mistake in the form of the file. Imports only the model and problems."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date
@@ -25,7 +25,7 @@ _TAGS = frozenset(
         *("inline", "external", "jmxPrometheusExporter", "strimziMetricsReporter"),
     }
 )
-#: What YAML calls Python's types, and the types that pydantic's errors ask for.
+#: YAML's names for Python's types, and for the types that pydantic's errors ask for.
 _GIVEN_TYPES = {
     dict: "a mapping",
     list: "a list",
@@ -109,7 +109,7 @@ def form_problems(details: Iterable[ErrorDetails], data: object, model: type[Mod
 
 
 def _is_misspelt(missing: Path, unknown: Collection[Path], data: object, model: type[Model]) -> bool:
-    """Whether a key is missing because it is misspelt: one resembles it, or no key beside it is known."""
+    """Whether a key is missing because it is misspelt: one resembles it, or none of the keys beside it is known."""
     beside = [path for path in unknown if path[:-1] == missing[:-1]]
     given = value_at(data, missing[:-1])
     if isinstance(given, Mapping) and len(beside) == len(given) > 0:
@@ -118,7 +118,7 @@ def _is_misspelt(missing: Path, unknown: Collection[Path], data: object, model: 
 
 
 def file_path(detail: ErrorDetails, data: object) -> Path:
-    """Return the path of a mistake in the file; what is missing has the path that it would have."""
+    """Return the path of a mistake in the file; a missing key has the path that it would have."""
     location = detail["loc"]
     if location[-1:] == ("[key]",) or (location and location[-1] in _SIMPLE_TYPES):
         location = location[:-1]
@@ -179,7 +179,7 @@ def _wrong_key(detail: ErrorDetails, data: object) -> Problem:
             "not-accepted",
             f"the key `{key}` is not accepted here",
             f"Accepted: {_accepted(detail)}.",
-            "rename it like that." if "pattern" in detail.get("ctx", {}) else "rename it to one of these.",
+            "rename it accordingly." if "pattern" in detail.get("ctx", {}) else "rename it to one of these.",
         )
     return Problem(
         _where((*path, str(key).lower())),
@@ -215,7 +215,7 @@ def _plain_text(where: str, name: str) -> Problem:
         f"`{name}` is given as plain text",
         why
         if name != "trust"
-        else "Workers and connectors read certificates from a Secret, not from a file of this machine.",
+        else "Workers and connectors read certificates from a Secret, not from a file on this machine.",
         f"set `{name}: {{secret: NAME, key: KEY}}` for an existing Secret, or `{name}: {{config: KEY}}` and "
         "`pulumi config set --secret replication:KEY`.",
     )
@@ -242,7 +242,7 @@ def _written_as(name: str, wanted: str) -> str:
 
 def _unknown_key(path: tuple[str | int, ...], data: object, model: type[Model]) -> Problem:
     found = unknown_key(model, path, data)
-    # What stands behind a colon may be a credential.
+    # The text after a colon may be a credential.
     key, colon, _ = str(path[-1]).partition(":")
     shown = f"{key}:…" if colon else key
     return Problem(_where((*path[:-1], key)), "unknown-key", f"`{shown}` is not a key here", found.why, found.remedy)
@@ -251,7 +251,7 @@ def _unknown_key(path: tuple[str | int, ...], data: object, model: type[Model]) 
 def _not_accepted(where: str, name: str, detail: ErrorDetails) -> Problem:
     context = detail.get("ctx", {})
     given, accepted = context.get("tag", detail["input"]), _accepted(detail)
-    remedy = f"write `{name}` like that." if "pattern" in context else f"set `{name}` to one of these."
+    remedy = f"write `{name}` in that form." if "pattern" in context else f"set `{name}` to one of these."
     return Problem(where, "not-accepted", f"`{name}` is {given!r}", f"Accepted: {accepted}.", remedy)
 
 

@@ -1,4 +1,4 @@
-"""Which user a replication is in a Kafka cluster: the principal in ACLs, and the name of its KafkaUser.
+"""The user of a replication in a Kafka cluster: its principal in ACLs, and the name of its KafkaUser.
 
 Imports `clusters` only.
 """

@@ -1,4 +1,4 @@
-"""What is left to check of a topology whose form has mistakes. Imports the model and parsing only."""
+"""What can still be checked of a topology with mistakes in its form. Imports the model and parsing only."""
 
 import copy
 from collections.abc import Iterator, Mapping
@@ -22,9 +22,9 @@ _WORKERS = ("connect", "quota")
 class Remainder:
     """A topology without its mistakes in form.
 
-    `certain` lacks each replication with a mistake, in itself or in one of its clusters; `alone` has each of those by
-    itself, as far as it is known. `given` is the file as far as it is known, `unknown` the paths that are not.
-    `further` are mistakes in the form of what stands below misspelt keys.
+    `certain` lacks each replication with a mistake, in itself or in one of its clusters; `alone` has each of those
+    separately, as far as it is known. `given` is the known part of the file, `unknown` has the other paths. `further`
+    has the mistakes in form below misspelt keys.
     """
 
     certain: Topology
@@ -34,10 +34,8 @@ class Remainder:
     further: tuple[Problem, ...] = ()
 
     def is_certain(self, where: str) -> bool:
-        """Whether a problem at a dotted path holds whatever the unknown parts were meant to be.
-
-        In an entry with a mistake only what the file says is certain: a key that is missing may be the one that is
-        misspelt.
+        """Whether a problem at a dotted path holds whatever the unknown parts were meant to be. In an entry with a
+        mistake only what the file says is certain: a missing key may be the misspelt one.
         """
         if any(_overlap(where, _dotted(path)) for unknown in self.unknown for path in _spoilt(unknown)):
             return False
@@ -49,7 +47,7 @@ class Remainder:
 
 
 def remainder(data: object) -> Remainder | None:
-    """Return what is left of a topology file; None if nothing can be checked, such as without its `strimzi`."""
+    """Return what can be checked of a topology file; None if nothing can, for example without `strimzi`."""
     given: Any = copy.deepcopy(data)
     unknown: list[Path] = []
     renamed: dict[Path, Path] = {}
@@ -68,7 +66,7 @@ def remainder(data: object) -> Remainder | None:
 
 
 def _below(renamed: Mapping[Path, Path], details: list[ErrorDetails], given: object) -> Iterator[Problem]:
-    """Mistakes below keys that are read as they were meant, with the paths that the file has."""
+    """Mistakes below keys that are read as they were meant, with their paths in the file."""
     for meant, written in renamed.items():
         here = [each for each in details if file_path(each, given)[: len(meant)] == meant]
         for problem in form_problems(here, given, Topology):
@@ -88,7 +86,7 @@ def _order(path: Path) -> list[tuple[bool, int, str]]:
 
 
 def _repair(data: Any, path: Path, detail: ErrorDetails, renamed: dict[Path, Path]) -> list[Path]:
-    """Take a mistake out of the data; return the path that is unknown since, or nothing if the meaning is clear."""
+    """Take a mistake out of the data; return the path that is now unknown, or nothing if the meaning is clear."""
     if not path:
         return [path]
     parent, key = _at(data, path[:-1]), path[-1]
@@ -106,7 +104,7 @@ def _repair(data: Any, path: Path, detail: ErrorDetails, renamed: dict[Path, Pat
             del parent[key]
         case _:
             del parent[key]
-            # The keys of a cluster depend on each other: a login that is given may need what was misspelt.
+            # The keys of a cluster depend on each other: a given login may need the misspelt key.
             if path[0] == "clusters":
                 return [path[:_ENTRY]]
             return [path[:-1] if isinstance(parent, list) else path]
@@ -114,7 +112,7 @@ def _repair(data: Any, path: Path, detail: ErrorDetails, renamed: dict[Path, Pat
 
 
 def _existing(data: Any, path: Path) -> Path:
-    """The longest beginning of a path that the data has."""
+    """The longest prefix of a path that exists in the data."""
     return next(path[:length] for length in range(len(path), -1, -1) if _exists(data, path[:length]))
 
 
@@ -157,14 +155,14 @@ def _divided(given: Mapping[str, Any], unknown: tuple[Path, ...]) -> Remainder:
 
 
 def _aliases(replication: Mapping[str, Any]) -> Iterator[str]:
-    """The clusters that a replication names, of whatever kind it is."""
+    """The clusters that a replication names, whatever its kind."""
     yield from (str(replication[key]) for key in ("source", "target") if replication.get(key))
     yield from replication.get("between") or ()
     yield from replication.get("sources") or {}
 
 
 def _spoilt(unknown: Path) -> Iterator[Path]:
-    """What is not certain because a path is unknown: workers and the quota that they have to fit in, too."""
+    """What is not certain because a path is unknown, including workers and the quota that they must fit in."""
     yield unknown
     for index, part in enumerate(unknown):
         # The last part may be a key that was meant to be one of them.

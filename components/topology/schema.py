@@ -1,4 +1,4 @@
-"""The JSON Schema of a file, with which editors complete and check it."""
+"""The JSON Schema of a file, which editors use to complete and check it."""
 
 import json
 from typing import Any
@@ -19,7 +19,9 @@ class _EditorSchema(GenerateJsonSchema):
 
 
 def _require_kind(part: dict[str, Any]) -> None:
-    """Require what tells alternatives apart: in a program the class says it, in a file only the key does."""
+    """Require the key that distinguishes alternatives: in a program the class does that, in a file only the key
+    does.
+    """
     kind = part.get("properties", {}).get("kind", {})
     if "const" in kind and kind.pop("default", None) is not None:
         part["required"] = ["kind", *part.get("required", [])]

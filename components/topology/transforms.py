@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 from components.kafka.plugins import full_class_name
 from components.topology.clusters import Model, Properties
 
-#: The full name of a class, also where a short name of one of Kafka's classes is given.
+#: The full name of a class, even if the short name of one of Kafka's classes is given.
 PluginClass = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(full_class_name)]
 
 
@@ -39,7 +39,9 @@ class Converter(Model):
 
 
 class Converters(Model):
-    """Converters in place of those that write bytes unchanged, where transforms leave something else than bytes."""
+    """Converters that replace those that write bytes unchanged, for transforms that leave something other than
+    bytes.
+    """
 
     key: Converter | None = Field(default=None, description="Writes keys; default: unchanged bytes.")
     value: Converter | None = Field(default=None, description="Writes values; default: unchanged bytes.")

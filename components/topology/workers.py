@@ -47,7 +47,7 @@ class NamespaceChoice(Model):
     """Kubernetes namespace of a replication's objects."""
 
     name: str | None = Field(default=None, description="Name of the namespace; default: `mirror-<replication>`.")
-    create: bool = Field(default=True, description="Create the namespace; without it, it must exist.")
+    create: bool = Field(default=True, description="Create the namespace; otherwise it must exist.")
 
 
 class Quota(Model):
@@ -188,7 +188,7 @@ TopicName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 
 
 class StorageTopics(Model):
-    """Topics on the target in which the workers keep connectors, how far these have read, and their state."""
+    """Topics on the target in which the workers store connectors, how far these have read, and their state."""
 
     configs: TopicName | None = Field(default=None, description="Topic of the connectors' configuration.")
     offsets: TopicName | None = Field(default=None, description="Topic of the source offsets.")

@@ -77,4 +77,4 @@ def test_what_is_no_code_is_answered_with_the_nearest(code: str, remedy: str) ->
 def test_a_stack_without_a_flow_is_no_code() -> None:
     answer = CliRunner().invoke(app, ["explain", "prod-us-west-2"])
     assert answer.exit_code == 2
-    assert "Name a flow of stack `prod-us-west-2`" in answer.output
+    assert "Also name a flow of stack `prod-us-west-2`" in answer.output

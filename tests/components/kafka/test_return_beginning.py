@@ -32,7 +32,7 @@ def test_without_a_common_record_everything_goes_back() -> None:
 
 
 def test_mixed_origins_prove_nothing() -> None:
-    with pytest.raises(NotProvenError, match="its record 3 is the old origin's record 2, and stands after others"):
+    with pytest.raises(NotProvenError, match="its record 3 is the old origin's record 2, and comes after others"):
         beginning(log(0, 1, 2), iter(log(0, 1, 10, 2)), 0, whole=True)
 
 

@@ -59,7 +59,9 @@ def test_a_component_of_each_kind_stands_below_it_and_the_region_chooses_which()
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        pytest.param({"regoin": "us-west-2"}, "`regoin` is no argument. It would have no effect.", id="no argument"),
+        pytest.param(
+            {"regoin": "us-west-2"}, ("`regoin` is not an argument. It would have no effect."), id="no argument"
+        ),
         pytest.param({"region": "mars"}, "no replication has its target in the region `mars`", id="an empty region"),
         pytest.param({"region": ""}, "no replication has its target in the region ``", id="no name of a region"),
         pytest.param({"replications": {}}, "no replication has its target in any region", id="no replication"),

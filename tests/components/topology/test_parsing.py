@@ -92,7 +92,7 @@ def told(data: object) -> list[str]:
         pytest.param(
             {"connectors": {"sources": {"Fast_1": {"topics": ["orders"]}}}},
             "not-accepted: the key `Fast_1` is not accepted here, at replications.orders.connectors.sources.Fast_1. "
-            "Accepted: lower-case letters, digits and, between them, `-`. Remedy: rename it like that.",
+            "Accepted: lower-case letters, digits and, between them, `-`. Remedy: rename it accordingly.",
             id="a name that becomes one of Kubernetes",
         ),
         pytest.param(
@@ -199,13 +199,13 @@ def test_the_remedy_for_an_unknown_key_fits_the_kind(settings: dict[str, Any], w
         pytest.param(
             {"secret": "ca", "config": "ca", "pattern": "*.crt"},
             "config",
-            "It does not go with `pattern`, `secret`. Remedy: remove either `config` or `pattern`, `secret`.",
+            "It cannot be combined with `pattern`, `secret`. Remedy: remove either `config` or `pattern`, `secret`.",
             id="of another form",
         ),
         pytest.param(
             {"secret": "ca", "key": "ca.crt", "password": {"config": "store"}},
             "password",
-            "It has an effect only beside `format`. Remedy: remove it, or add `format`.",
+            "It has an effect only together with `format`. Remedy: remove it, or add `format`.",
             id="without the key that it needs",
         ),
     ],
