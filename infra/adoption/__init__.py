@@ -1,1 +1,1 @@
-"""Makes objects that run already those of a stack: `replicate adopt`."""
+"""Brings running objects into a stack: `replicate adopt`."""

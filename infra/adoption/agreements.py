@@ -1,4 +1,4 @@
-"""Why a take-over is refused, and the words that it can be agreed to with. Pure."""
+"""Why adoption is refused, and the words with which it can be agreed to. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,8 @@ from components.changes.effect import Effect, Severity
 from components.contract.problems import Problem
 
 RELEASED, REPLACED = "released", "replaced"
-#: What one can agree to: an effect of this severity on a flow, a replaced object, or that a tool has let go.
+#: What can be agreed to: an effect of this severity on a flow, a replaced object, or that a tool has released an
+#: object.
 AGREEMENTS = (*(each.value for each in Severity if each is not Severity.NONE), REPLACED, RELEASED)
 
 _WHY = {
@@ -20,7 +21,7 @@ _WHY = {
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a take-over is refused; `agreement` is what to pass to `--agree` to have it all the same, "" if nothing."""
+    """Why adoption is refused; `agreement` is what to pass to `--agree` to do it anyway, "" if nothing helps."""
 
     problem: Problem
     agreement: str = ""
@@ -37,7 +38,7 @@ def not_agreed(effects: Sequence[Effect]) -> Iterator[Refusal]:
         problem = Problem(
             f"flow {flow}",
             "not-agreed",
-            f"the take-over has effects of severity `{severity}`: {', '.join(dict.fromkeys(codes))}",
+            f"adopting has effects of severity `{severity}`: {', '.join(dict.fromkeys(codes))}",
             _WHY[severity],
             f"correct the topology until it declares what runs, or pass `--agree {agreement}`.",
         )

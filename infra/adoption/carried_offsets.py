@@ -11,7 +11,7 @@ Mirrored = Mapping[TopicPartition, int]
 
 
 def connectors_of(flow: FlowParameters, sources: Collection[str], topics: Collection[str]) -> dict[str, str]:
-    """The source connector, of these of a flow, that replicates each topic. The first one replicates heartbeats."""
+    """Which of a flow's source connectors replicates each topic. The first one replicates heartbeats."""
     parts = [(flow.part_selection(part), part.connector) for part in flow.parts]
     every = next(iter(sources), "")
     chosen = parts or [(flow.topic_selection, every)]
@@ -21,10 +21,9 @@ def connectors_of(flow: FlowParameters, sources: Collection[str], topics: Collec
 
 
 def offset_moves(mirrored: Mirrored, connectors: Mapping[str, str], stored: Stored) -> list[Move]:
-    """What Connect is to store for the connectors that it has not stored yet.
-
-    `mirrored` are the offsets of the mirror, `connectors` names the connector of each topic, and `stored` are the
-    offsets that Connect has. What it has and the mirror has not is left over from an earlier connector, and goes.
+    """What Connect must still store for the connectors. `mirrored` are the offsets of the mirror, `connectors` names
+    the connector of each topic, and `stored` are the offsets that Connect has. Offsets that Connect has but the mirror
+    lacks are left over from an earlier connector, and are deleted.
     """
     wanted: dict[tuple[str, TopicPartition], int | None] = {
         (connectors[each.topic], each): offset for each, offset in mirrored.items() if each.topic in connectors

@@ -1,4 +1,4 @@
-"""The plan of a take-over as JSON, for machines; `version` grows when a key is removed or changes its meaning. Pure."""
+"""The adoption plan as JSON, for machines; `version` grows when a key is removed or changes its meaning. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""What a take-over has to know: what the stack declares, what is in the cluster, and what Pulumi knows. Only reads."""
+"""What adoption needs to know: what the stack declares, what is in the cluster, and what Pulumi knows. Only reads."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ _PERMISSION = (
 
 @dataclass(frozen=True)
 class Facts:
-    """What was seen. `live` holds the declared objects that exist; of Secrets only that they do.
+    """What was seen. `live` holds the declared objects that exist; for Secrets, only the fact that they exist.
 
     `known` are those in Pulumi's state. `others` may copy records and are not declared; they were looked for in the
     whole cluster, or in the namespaces of `searched`. `config_maps` are those that live objects read.
-    `without_namespace` and `not_served` are declared, and cannot be created.
+    `without_namespace` and `not_served` are declared but cannot be created.
     """
 
     stack: str
@@ -98,7 +98,7 @@ def _live(api: KubernetesApi, body: Manifest) -> Manifest | None:
 
 
 def _allowed(api: KubernetesApi, version: str, bodies: Sequence[Manifest]) -> tuple[str, ...]:
-    """The namespaces to look in: those of the stack if the account may not list everything, else none."""
+    """The namespaces to look in: those of the stack if the account may not list everything, otherwise none."""
     try:
         api.list_all(version, REPLICATING_KINDS[0])
     except ApiError as error:

@@ -1,7 +1,6 @@
-"""What a take-over means for replication: effects on records and offsets, and what restarts. Pure.
-
-Whether records and offsets continue is judged as `replicate import` judges it, with Kafka's defaults filled in. What
-restarts is judged by the text that Connect receives: any other text restarts a connector, even with the same effect.
+"""What adoption means for replication: effects on records and offsets, and restarts. Pure. Whether records and offsets
+continue is judged as `replicate import` does, with Kafka's defaults filled in. Restarts are judged by the text that
+Connect receives: any different text restarts a connector, even one with the same effect.
 """
 
 import re
@@ -35,7 +34,7 @@ _NOT_PASSED_ON = re.compile(r"app\.kubernetes\.io/(?!part-of$).*")
 
 
 def effects_of(facts: Facts, waiting: Collection[str] = ()) -> tuple[Effect, ...]:
-    """The effects of a take-over on the flows that run already, gravest first; those of `waiting` do not run yet."""
+    """The effects of adoption on the flows that already run, most severe first; those of `waiting` do not run yet."""
     running = {
         name: deployment
         for name, deployment in facts.declared.deployments.items()
@@ -82,7 +81,9 @@ def _proven(facts: Facts, deployment: Deployment, live: Objects) -> Sequence[Eff
     flow = deployment.flows[0].name
     if len(read) < len(documents):
         lost = sorted({each["metadata"]["name"] for each in documents} - {each.name for each in read})
-        what = f"nobody knows whether records and offsets continue, because {listed(lost)} cannot be read as a mirror"
+        what = (
+            f"it is not known whether records and offsets continue, because {listed(lost)} cannot be read as a mirror"
+        )
         return (Effect(Severity.DATA, "not-compared", flow, "", what),)
     parts = {planned.name: planned.part for planned in deployment.objects if planned.kind == "KafkaConnector"}
     imported = Imported(flow, "", {}, {}, read, parts=parts)
@@ -99,7 +100,7 @@ def _placeholders(facts: Facts, read: Sequence[ReadObject]) -> Placeholders:
 
 
 def _readable(before: Manifest, declared: Manifest) -> Manifest:
-    """A live object in the form in which effects read it: it names its flow, and equal values have equal types."""
+    """A live object in the form that effects read: it names its flow, and equal values have equal types."""
     body: Manifest = _same_types(before, declared)
     metadata = body["metadata"]
     own = {PART_OF: declared["metadata"]["labels"][PART_OF]}
@@ -119,7 +120,7 @@ def _with_config(mirror: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _same_types(value: Any, declared: Any) -> Any:
-    """A value with every scalar as declared if it reads the same: Connect gets text."""
+    """A value whose scalars have the declared type if they read the same, because Connect gets text."""
     if isinstance(value, Mapping) and isinstance(declared, Mapping):
         return {key: _same_types(each, declared.get(key)) for key, each in value.items()}
     if isinstance(value, list) and isinstance(declared, list):

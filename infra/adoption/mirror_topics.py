@@ -1,4 +1,4 @@
-"""Which flows copy topics that a mirror copies, too. Pure."""
+"""Which flows copy topics that a mirror also copies. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ Part = Mapping[str, Any]
 def flows_of_mirror(
     mirror: Part, source: Part, flows: Sequence[ResolvedFlow], placeholders: Placeholders
 ) -> tuple[ResolvedFlow, ...]:
-    """Those of the flows that may share a topic with the mirror; what cannot be decided may.
+    """The flows that may share a topic with the mirror; undecided cases count as sharing.
 
     `source` is the mirror's source cluster in the resource.
     """

@@ -16,7 +16,7 @@ from infra.operations.restarts import connector_in
 
 
 def refusals_of_moves(facts: Facts, moves: Moves) -> Iterator[Refusal]:
-    """Everything that stands against the moves, apart from what the mirror and the flow do differently."""
+    """Everything that prevents the moves, apart from differences between the mirror and the flow."""
     found = [*moves.problems]
     for each in moves.found:
         found += [*_of_resource(each), *_of_connectors(each), *_running_twice(facts, each)]
@@ -41,24 +41,24 @@ def _of_resource(move: Move) -> Iterator[Problem]:
             where,
             "offsets-armed",
             f"the annotation {OFFSETS}: {annotations[OFFSETS]} is set",
-            "The operator changes the offsets as soon as the connector is stopped, before they are carried.",
-            f"remove the annotation if nobody waits for it: `{_annotate(move)} {OFFSETS}-`.",
+            "The operator changes the offsets as soon as the connector is stopped, before they are copied.",
+            f"remove the annotation if nobody needs it: `{_annotate(move)} {OFFSETS}-`.",
         )
     if metadata.get("deletionTimestamp"):
         yield Problem(
             where,
             "being-deleted",
             f"it was marked for deletion at {metadata['deletionTimestamp']}",
-            "Its connectors end with it, and the command cannot stop them and see their last offsets.",
-            "find out what keeps it from ending, such as a finalizer.",
+            "Its connectors end with it, so the command cannot stop them and read their last offsets.",
+            "find out what prevents the deletion, such as a finalizer.",
         )
     for owner in metadata.get("ownerReferences") or []:
         yield Problem(
             where,
             "owned-by-object",
             f"it belongs to {owner.get('kind')} {owner.get('name')}",
-            "Whoever created that writes this object again, which starts its connectors beside the flow.",
-            "make its owner stop the connectors or let go of it: remove `metadata.ownerReferences`.",
+            "The creator of that object writes this one again, which starts its connectors beside the flow.",
+            "make its owner stop the connectors, or detach it from its owner: remove `metadata.ownerReferences`.",
         )
 
 
@@ -69,7 +69,7 @@ def _of_connectors(move: Move) -> Iterator[Problem]:
                 place.name,
                 "mirror-paused",
                 f"it is paused in {move.resource}",
-                "Somebody paused it for a reason that is not known here, and the flow would run.",
+                "Somebody paused it for a reason that is not known here, but the flow would run.",
                 "ask whoever paused it, and resume it; or declare `state: stopped` for it.",
             )
         _, status = connector_in(place, move.live)
@@ -78,8 +78,8 @@ def _of_connectors(move: Move) -> Iterator[Problem]:
                 place.name,
                 "mirror-failed",
                 failure.of(place.name),
-                "The operator does not stop a connector that failed, and a task that failed has not stored its last "
-                "offsets, so the flow would copy some records again.",
+                "The operator does not stop a failed connector, and a failed task has not stored its last offsets, "
+                "so the flow would copy some records again.",
                 "correct the cause and restart it, then run the command again: `"
                 f"{_annotate(move)} strimzi.io/restart-connector{_task(place.name, failure.task)}`.",
             )
@@ -88,8 +88,8 @@ def _of_connectors(move: Move) -> Iterator[Problem]:
             str(move.resource),
             "operator-behind",
             "the operator has not processed its newest change",
-            "What its connectors do now is not known.",
-            "see that the operator runs and watches this namespace, and run the command again.",
+            "The current state of its connectors is not known.",
+            "make sure that the operator runs and watches this namespace, and run the command again.",
         )
 
 
@@ -105,23 +105,23 @@ def _running_twice(facts: Facts, move: Move) -> Iterator[Problem]:
                     place.name,
                     "copied-twice",
                     f"flow `{flow.name}` and {move.title} both copy",
-                    "Both copy every record that both select, and neither goes on where the other has stopped.",
+                    "Both copy every record that both select, and neither continues where the other has stopped.",
                     f"stop one of them: `replicate stop {facts.stack} {flow.name}`, or set `state: stopped` for the "
                     "connectors of the mirror.",
                 )
 
 
 def _of_other_mirrors(facts: Facts, move: Move, moves: Moves) -> Iterator[Problem]:
-    """The offsets of the mirror would take the place of another's."""
+    """The offsets of the mirror would replace those of another."""
     for other in moves.found:
         if other is not move and {*other.waiting} & {*move.waiting}:
             yield Problem(
                 str(move.resource),
                 "mirrors-share-flow",
                 f"{move.title} and {other.title} would both become flow `{_shared(move, other)}`",
-                "Both copy topics of it, and a flow goes on where one mirror has stopped. What the other has copied, "
-                "it would copy again.",
-                "declare a flow for each mirror, with the topics that only this one copies, as `replicate import "
+                "Both copy topics of that flow, but a flow continues where one mirror has stopped. It would copy "
+                "again what the other has copied.",
+                "declare a flow for each mirror, with the topics that only this mirror copies, as `replicate import "
                 "--as-flows` does. If both copy the same topics, stop one of them, and move the other.",
             )
     for place in move.waiting:
@@ -132,9 +132,9 @@ def _of_other_mirrors(facts: Facts, move: Move, moves: Moves) -> Iterator[Proble
                 place.name,
                 "waits-for-another-mirror",
                 f"it waits for the offsets of {mirror}",
-                f"Those of {move.resource} would take their place, and records would be copied again.",
-                f"go on with `replicate adopt {facts.stack} --from {mirror.split()[-1]}`, or give that move up with "
-                f"`replicate destroy {facts.stack}`.",
+                f"Those of {move.resource} would replace them, and records would be copied again.",
+                f"continue with `replicate adopt {facts.stack} --from {mirror.split()[-1]}`, or abandon that move "
+                f"with `replicate destroy {facts.stack}`.",
             )
 
 

@@ -29,10 +29,10 @@ Part = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Move:
-    """One mirror of a KafkaMirrorMaker2, and the flows of the stack that copy the same from now on.
+    """One mirror of a KafkaMirrorMaker2, and the flows of the stack that replace it.
 
     `places` are the connectors of the mirror, `waiting` the connectors of the flows that have not started: they do not
-    exist, or wait for offsets. `index` is the place of the mirror in its resource.
+    exist, or wait for offsets. `index` is the position of the mirror in its resource.
     """
 
     live: Manifest
@@ -63,7 +63,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Moves:
-    """What moves of the `resources` that were named, what of them stays as it is, and what cannot move and why."""
+    """Which parts of the named `resources` move, which stay as they are, and which cannot move and why."""
 
     found: tuple[Move, ...] = ()
     staying: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class Moves:
 
 
 def moves_of(facts: Facts, names: Sequence[str]) -> Moves:
-    """The mirrors that a flow of the stack copies, of the KafkaMirrorMaker2s `NAME` or `NAMESPACE/NAME`."""
+    """The mirrors of the KafkaMirrorMaker2s `NAME` or `NAMESPACE/NAME` that a flow of the stack replaces."""
     found: list[Move] = []
     staying: list[str] = []
     problems: list[Problem] = []
@@ -111,12 +111,15 @@ def _named(facts: Facts, name: str) -> Manifest | Problem:
 def _declared(facts: Facts, live: Manifest) -> Problem | None:
     where, stack = str(reference(live)), facts.stack
     if any(identity(body) == identity(live) for _, _, body, _ in facts.objects()):
-        why = "It is no flow of the stack, so there is nothing to move it to."
+        why = "It is not a flow of the stack, so there is nothing to move it to."
         remedy = "change `kind` of its replication in the topology of another stack, and run the command for that one."
         return Problem(where, "mirror-declared", f"stack `{stack}` declares this KafkaMirrorMaker2 itself", why, remedy)
     if identity(live) in facts.known:
-        what = f"Pulumi deployed it with stack `{stack}`, which does not declare it any more"
-        why = "A deployment of this stack deletes it, before its connectors have stopped and their offsets are carried."
+        what = f"Pulumi deployed it with stack `{stack}`, which no longer declares it"
+        why = (
+            "A deployment of this stack would delete it before its connectors have stopped and their offsets are "
+            "copied."
+        )
         remedy = (
             "declare it here as it was, and the flow in the topology of another stack; run the command for that one, "
             "and take the replication out of this stack afterwards."
@@ -126,7 +129,7 @@ def _declared(facts: Facts, live: Manifest) -> Problem | None:
 
 
 def _moves(facts: Facts, live: Manifest) -> Iterator[Move | Problem | str]:
-    """Each mirror: what it becomes, or why it cannot, or its name if no flow of the stack is about it."""
+    """For each mirror: what it becomes, why it cannot move, or its name if no flow of the stack matches it."""
     normal = ends_of_mirrors(ReadObject("the cluster", live))
     if not isinstance(normal, tuple):
         yield Problem(str(reference(live)), "mirror-refused", "nothing of it runs", normal.why, normal.remedy)
@@ -191,6 +194,6 @@ def _nothing_to_move(facts: Facts, live: Manifest) -> Problem:
         str(reference(live)),
         "nothing-to-move",
         f"no flow of stack `{facts.stack}` copies what a mirror of it copies",
-        "A mirror becomes the flow that has its source and its target, by their aliases, and topics of it.",
+        "A mirror becomes the flow that has its source and target aliases and some of its topics.",
         "declare such a flow, of `kind: flow`: `replicate import --as-flows` writes the topology.",
     )

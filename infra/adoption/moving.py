@@ -1,7 +1,6 @@
-"""Carries out moves: the flows are deployed without starting, the mirrors stop, offsets are carried, the flows start.
-
-Nothing is remembered: what an earlier call did is seen in the resources and in the offsets. Until the flows start, they
-copy nothing; before they start, their mirrors have stopped and stored their last offsets.
+"""Carries out moves: the flows are deployed without starting, the mirrors stop, offsets are copied, the flows start. No
+state is kept: what an earlier call did shows in the resources and in the offsets. Until the flows start, they copy
+nothing; before they start, their mirrors have stopped and stored their last offsets.
 """
 
 import contextlib
@@ -44,7 +43,7 @@ _STORED_SECONDS = 90.0
 
 @dataclass(frozen=True)
 class Moved:
-    """A mirror that was moved, how many of its offsets were carried, and the topics of which none was."""
+    """A moved mirror, how many of its offsets were copied, and the topics without copied offsets."""
 
     move: Move
     offsets: int
@@ -53,7 +52,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class Moving:
-    """One call that moves mirrors; `by` is who calls, `seconds` how long each step of the operator may take."""
+    """One call that moves mirrors; `by` is the caller, `seconds` how long each step of the operator may take."""
 
     settings: StackSettings
     plan: Plan
@@ -64,9 +63,8 @@ class Moving:
     say: Say
 
     def run(self) -> tuple[Mapping[str, int], list[Moved]]:
-        """Returns what the last deployment changed, and the offsets of each mirror that were carried.
-
-        Raises CannotRunError, after which the flows copy nothing, and a mirror may have stopped.
+        """Returns what the last deployment changed, and each mirror's copied offsets. Raises CannotRunError, after
+        which the flows copy nothing, and a mirror may have stopped.
         """
         moves = [each for each in self.plan.moves.found if each.waiting]
         take_over(self.settings, self.plan, self.say, _holding_back(moves))
@@ -117,11 +115,11 @@ class Moving:
                 error.what,
                 str(move.resource),
                 "A task stores its last offsets when it ends. Without them, the flow copies some records again.",
-                f"read the log of its workers; if they cannot end, add `--agree {agreement}`.",
+                f"read the log of its workers; if its tasks cannot end, add `--agree {agreement}`.",
             ) from error
 
     def _wait_stored(self, api: KubernetesApi, move: Move, readers: Mapping[str, OffsetsReader]) -> None:
-        """Give a mirror that was started just now the time to store its first offsets."""
+        """Give a mirror that has just started time to store its first offsets."""
         live = read_live(api, move.places)
         runs = any(wanted_state(live[place.resource], place) != "stopped" for place in move.places)
         if not runs or f"re-read:{move.flows[0].name}" in self.agreed:
@@ -132,7 +130,7 @@ class Moving:
             if not _offsets(move, readers):
                 raise NotYetError(f"`{topic}` has none")
 
-        # Without an offset by then, `_mirrored` refuses the move, and nothing was stopped.
+        # Without an offset by then, `_mirrored` refuses the move before anything is stopped.
         with contextlib.suppress(DeadlineError):
             wait_for(f"{move.connector} to store offsets", probe, min(self.seconds, _STORED_SECONDS), _POLL_SECONDS)
 
@@ -151,7 +149,7 @@ class Moving:
         return found
 
     def _require_no_step_back(self, move: Move, readers: Mapping[str, OffsetsReader]) -> None:
-        """A flow can have copied further than its mirror: it ran, and its connectors were deleted."""
+        """A flow may have copied further than its mirror, if it ran before and its connectors were deleted."""
         mirrored = self._mirrored(move, readers)
         for name, reader in readers.items():
             connectors = _waiting_connectors(move, reader, {each.topic for each in mirrored})
@@ -162,12 +160,11 @@ class Moving:
                     "flow-is-ahead",
                     f"flow `{name}` has copied further than {move.title}: {back[0].text}",
                     str(move.resource),
-                    "It ran before, and Connect still has its offsets. "
-                    f"{number(len(back), 'partition')} would go back to those of the mirror.",
+                    f"It ran before, and Connect still has its offsets. {number(len(back), 'partition')} would go "
+                    "back to the mirror's offsets.",
                     "if the mirror copies now, let it catch up. If it has stopped, `replicate destroy "
-                    f"{self.plan.stack}` removes what waits, and `replicate up {self.plan.stack}` goes on "
-                    "where the flow was. If the records are to be copied again, add "
-                    f"`--agree {agreement}`.",
+                    f"{self.plan.stack}` removes the waiting flow, and `replicate up {self.plan.stack}` continues "
+                    f"where the flow was. If you want the records to be copied again, add `--agree {agreement}`.",
                 )
 
     def _carry(self, api: KubernetesApi, move: Move, readers: Mapping[str, OffsetsReader]) -> Moved:
@@ -195,10 +192,10 @@ class Moving:
         if again := [each.name for each in move.places if wanted_state(live[each.resource], each) != "stopped"]:
             raise CannotRunError(
                 "mirror-runs-again",
-                f"{', '.join(again)} was started while offsets were carried",
+                f"{', '.join(again)} was started while offsets were copied",
                 str(move.resource),
                 "The flow was not started: both would copy the same records.",
-                "find out who started it, such as a tool of GitOps, and run the command again.",
+                "find out who started it, such as a GitOps tool, and run the command again.",
             )
 
 
@@ -234,7 +231,7 @@ def _holding_back(moves: list[Move]) -> Change:
 
 
 def _unsaid(_: str) -> None:
-    """What is said once a second is too much beside what the engine says."""
+    """A message every second would be too much among the engine's output."""
 
 
 def _names(move: Move) -> str:
@@ -249,6 +246,6 @@ def _asked(reader: OffsetsReader, topic: str) -> Any:
             "kafka-not-asked",
             str(error),
             f"topic {topic}",
-            "The mirror's offsets are in it, and nothing can be carried without them.",
+            "The mirror's offsets are in it, and without them nothing can be copied.",
             "correct this, and run the command again.",
         ) from None

@@ -1,4 +1,4 @@
-"""Other tools that deploy an object of which a stack takes care. Pure."""
+"""Other tools that deploy an object that a stack manages. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from infra.adoption.agreements import RELEASED, Refusal
 from infra.kubernetes.api import reference
 from infra.kubernetes.managed_fields import PULUMI, owners
 
-#: What tools of GitOps leave on an object that they apply, and what one of them is called.
+#: What GitOps tools leave on an object that they apply, and the tool's name.
 _MARKS = {
     "argocd.argoproj.io/tracking-id": "argocd",
     "argocd.argoproj.io/instance": "argocd",
@@ -18,12 +18,18 @@ _MARKS = {
     "helm.toolkit.fluxcd.io/name": "helm-controller",
 }
 _LET_GO = {
-    "argocd": "make Argo CD let go of it first, without deleting it: `kubectl delete application NAME -n argocd "
-    "--cascade=orphan`",
-    "kustomize-controller": "make Flux let go of it first, without deleting it: set `prune: false` in the "
-    "Kustomization, let it reconcile, and delete it",
-    "helm-controller": "make Flux let go of it first, without deleting it: `flux suspend helmrelease NAME`, and then "
-    "delete the HelmRelease, because a suspended one is not uninstalled",
+    "argocd": (
+        "make Argo CD release it first, without deleting it: `kubectl delete application NAME -n argocd "
+        "--cascade=orphan`"
+    ),
+    "kustomize-controller": (
+        "make Flux release it first, without deleting it: set `prune: false` in the Kustomization, let it "
+        "reconcile, and delete it"
+    ),
+    "helm-controller": (
+        "make Flux release it first, without deleting it: `flux suspend helmrelease NAME`, and then delete the "
+        "HelmRelease, because a suspended one is not uninstalled"
+    ),
 }
 
 
@@ -56,7 +62,7 @@ def managed_elsewhere(live: Iterable[Manifest]) -> Iterator[Refusal]:
 
 
 def _tools(live: Manifest) -> Iterator[str]:
-    """Whoever else deploys a live object, as far as it shows."""
+    """Other tools that deploy a live object, as far as the object shows them."""
     for owner in owners(live):
         if owner.by_gitops:
             yield next(tool for tool in _LET_GO if owner.manager.startswith(tool))

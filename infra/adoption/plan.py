@@ -1,4 +1,4 @@
-"""What a take-over would do to each object, and what it needs an agreement for or refuses. Pure."""
+"""What adoption would do to each object, and what it refuses or needs agreement for. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,10 +43,9 @@ class PlannedTakeOver:
 
 @dataclass(frozen=True)
 class Plan:
-    """A whole take-over. `refusals` are those that nobody has agreed to; `unused` agreed to nothing.
-
-    `searched` are the only namespaces in which something else that copies was looked for, if not the whole cluster.
-    `moves` are the mirrors that become flows.
+    """A whole adoption. `refusals` are those not agreed to; `unused` are agreements that match nothing. `searched` are
+    the namespaces that were searched for other copying resources, if not the whole cluster. `moves` are the mirrors
+    that become flows.
     """
 
     stack: str
@@ -64,12 +63,12 @@ class Plan:
 
     @property
     def exists(self) -> bool:
-        """Whether there is anything to take over or to move."""
+        """Whether there is anything to adopt or move."""
         return bool(self.moves.found) or any(each.fate is not Fate.CREATED for each in self.objects)
 
     @property
     def is_done(self) -> bool:
-        """Whether the stack manages everything, and everything is as it declares it."""
+        """Whether the stack manages everything, and everything is as declared."""
         waiting = any(each.waiting for each in self.moves.found)
         return not waiting and all(each.known and each.fate is Fate.EQUAL for each in self.objects)
 
@@ -79,7 +78,7 @@ class Plan:
 
 
 def planned(facts: Facts, agreed: Collection[str], mirrors: Sequence[str] = ()) -> Plan:
-    """The plan for what was seen, with these agreements; KafkaMirrorMaker2s of these names become flows."""
+    """The plan for what was seen, with these agreements; KafkaMirrorMaker2s with these names become flows."""
     moves = moves_of(facts, mirrors)
     objects = tuple(_planned(body, live, facts) for _, _, body, live in facts.objects())
     waiting = {flow.name for each in moves.found if each.waiting for flow in each.flows}

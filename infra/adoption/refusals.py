@@ -1,4 +1,4 @@
-"""Why a take-over is refused, and with which words it can be agreed to. Pure."""
+"""Why adoption is refused, and with which words it can be agreed to. Pure."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -18,9 +18,8 @@ from infra.review.object_changes import identity
 def refusals_of(
     facts: Facts, effects: Sequence[Effect], replaced: Sequence[Reference], moved: Collection[Reference] = ()
 ) -> Iterator[Refusal]:
-    """Everything that stands against a take-over of what was seen.
-
-    What the KafkaMirrorMaker2s of `moved` copy does not: it stops before the stack copies it.
+    """Everything that prevents the adoption of what was seen. The KafkaMirrorMaker2s of `moved` do not: they stop
+    before the stack copies their topics.
     """
     yield from _not_possible(facts)
     yield from _copied_elsewhere(facts, moved)
@@ -40,7 +39,7 @@ def _not_possible(facts: Facts) -> Iterator[Refusal]:
                 where,
                 "kind-not-served",
                 f"the cluster does not serve {kind} in {version}",
-                "What runs there may have another version, and the stack could neither take it over nor create it.",
+                "The objects there may have another version, and the stack could neither adopt nor create them.",
                 "set `strimzi` in the topology to the version of the operator that runs there.",
             )
         )
@@ -50,7 +49,7 @@ def _not_possible(facts: Facts) -> Iterator[Refusal]:
                 where,
                 "namespace-missing",
                 f"there is no namespace `{name}`",
-                "The topology says that it exists, and nothing can be created in it.",
+                "The topology says that it exists, but nothing can be created in it.",
                 f"correct `namespace` in the topology, or create it: `kubectl create namespace {name}`.",
             )
         )
@@ -80,10 +79,10 @@ def _beside(stack: str, flow: str, other: Reference) -> Refusal:
         flow,
         "other-kind-runs",
         f"{other} copies between the same clusters, and the stack declares something else for it",
-        "Both would copy every record that both select, and the new one begins without the offsets of the other.",
-        "declare it as the kind and with the names that run: `replicate import` writes that. A KafkaMirrorMaker2 "
-        f"becomes a flow with its offsets: `replicate adopt {stack} --from {mirror}`, in one call with every other "
-        f"`--from` of the stack. If it copies other topics, pass `--agree {agreement}`.",
+        "Both would copy every record that both select, and the new one would begin without the other's offsets.",
+        "declare it with the kind and names that run, as `replicate import` does. A KafkaMirrorMaker2 becomes a "
+        f"flow with its offsets: `replicate adopt {stack} --from {mirror}`, in one call with every other `--from` of "
+        f"the stack. If it copies other topics, pass `--agree {agreement}`.",
     )
     return Refusal(problem, agreement)
 
@@ -111,7 +110,7 @@ def _group(body: Manifest) -> tuple[str, str] | None:
 
 
 def _ends(body: Manifest) -> Iterator[tuple[str, str]]:
-    """Addresses of source and target of each mirror, and of a connector that says them itself."""
+    """Addresses of source and target of each mirror, and of a connector that sets them itself."""
     spec = body["spec"]
     if body["kind"] == "KafkaConnector" and (found := _addresses(spec.get("config") or {})) is not None:
         yield found
@@ -137,8 +136,8 @@ def _of_objects(facts: Facts) -> Iterator[Refusal]:
                 Problem(
                     where,
                     "secret-exists",
-                    "the stack creates a Secret of this name, and somebody else created it already",
-                    "Its values are not compared, and other ones would break the login of what runs.",
+                    "the stack creates a Secret of this name, but somebody else has already created it",
+                    "Its values are not compared, and different values would break the login of what runs.",
                     "declare the credential as `{secret: NAME, key: KEY}`, which leaves the Secret as it is.",
                 )
             )
@@ -147,7 +146,7 @@ def _of_objects(facts: Facts) -> Iterator[Refusal]:
                 Problem(
                     where,
                     "being-deleted",
-                    f"it is being deleted since {metadata['deletionTimestamp']}",
+                    f"it has been in deletion since {metadata['deletionTimestamp']}",
                     "Nothing can stop a deletion that has begun.",
                     "wait until it no longer exists, and run the command again, which then creates it.",
                 )
@@ -158,8 +157,8 @@ def _of_objects(facts: Facts) -> Iterator[Refusal]:
                     where,
                     "owned-by-object",
                     f"it belongs to {owner.get('kind')} {owner.get('name')}",
-                    "Whoever created that writes this object again, and it is deleted together with its owner.",
-                    "take over or replace the owner instead, or remove `metadata.ownerReferences`.",
+                    "The creator of that object writes this one again, and it is deleted together with its owner.",
+                    "adopt or replace the owner instead, or remove `metadata.ownerReferences`.",
                 )
             )
         if (metadata.get("annotations") or {}).get(PAUSE) == "true":
@@ -168,7 +167,7 @@ def _of_objects(facts: Facts) -> Iterator[Refusal]:
                     where,
                     "reconciliation-held",
                     f"the annotation `{PAUSE}` stops the operator",
-                    "A take-over removes it, and everything that waits behind it would happen at once.",
+                    "Adopting removes it, and everything that it holds back would happen at once.",
                     "find out why it is there, and remove it first: `kubectl annotate "
                     f"{live['kind'].lower()} {metadata['name']} -n {metadata.get('namespace')} {PAUSE}-`.",
                 )
@@ -181,7 +180,7 @@ def _replaced(each: Reference) -> Refusal:
         str(each),
         "would-be-replaced",
         "Pulumi cannot change it in place: it is deleted and created again",
-        "In between it does not exist, and whatever reads it then fails.",
-        f"make it as the stack declares it, or pass `--agree {agreement}`.",
+        "In between it does not exist, and anything that reads it then fails.",
+        f"change it to what the stack declares, or pass `--agree {agreement}`.",
     )
     return Refusal(problem, agreement)

@@ -1,7 +1,5 @@
-"""A live object as a take-over finds it: what the stack declares of it, and what a take-over would remove. Pure.
-
-Everybody who wrote fields yields to Pulumi, which then removes what the stack does not declare. What Kubernetes and the
-operator set stays.
+"""A live object before adoption: what the stack declares of it, and what adoption would remove. Pure. Every field owner
+yields to Pulumi, which then removes what the stack does not declare. Fields that Kubernetes and the operator set stay.
 """
 
 from collections.abc import Mapping
@@ -20,7 +18,7 @@ _OF_METADATA = ("name", "namespace", "labels", "annotations")
 
 
 def before_take_over(live: Manifest, declared: Manifest) -> Manifest:
-    """The fields of a live object that the stack declares or that a take-over removes, written as the stack does."""
+    """The fields of a live object that the stack declares or that adoption removes, written as the stack does."""
     body = as_declared(live, declared)
     metadata = {key: body["metadata"][key] for key in _OF_METADATA if key in body["metadata"]}
     known = {key: value for key, value in body.items() if key != "status"}
@@ -42,7 +40,7 @@ def _kept(whole: Manifest, value: Any, declared: Any, path: Path) -> Any:
 
 
 def _removed(whole: Manifest, value: Any, path: Path) -> Any:
-    """What of an undeclared field a take-over removes; None if that is nothing."""
+    """What adoption removes of an undeclared field; None if nothing."""
     if isinstance(value, Mapping) and value:
         inner = {key: left for key, each in value.items() if (left := _removed(whole, each, (*path, key))) is not None}
         return inner or None

@@ -1,6 +1,5 @@
-"""Carries out a take-over: former owners yield, Pulumi learns of the objects, and a deployment changes what differs.
-
-Each step leaves a state from which the next run goes on: an object that has yielded still exists as it did, and one
+"""Carries out adoption: former owners yield, Pulumi learns of the objects, and a deployment changes what differs. Each
+step leaves a state from which the next run continues: an object whose owners yielded still exists as before, and one
 that Pulumi knows is left alone.
 """
 
@@ -19,7 +18,7 @@ from infra.settings import StackSettings
 
 _ATTEMPTS = 5
 _INVALID = 422
-_WHY = "A take-over makes the tools that wrote an object yield to Pulumi."
+_WHY = "Adoption makes the tools that wrote an object yield to Pulumi."
 _PERMISSION = "let the account of the stack's Kubernetes context patch what `replicate render` writes."
 
 
@@ -38,9 +37,8 @@ def take_over(settings: StackSettings, plan: Plan, say: Say, change: Change | No
 
 
 def make_yield(api: KubernetesApi, target: Reference) -> None:
-    """Make everybody who wrote an object yield to Pulumi, unless they stay. Changes no field.
-
-    Reads it again if somebody else changes it meanwhile.
+    """Make every other owner of an object's fields yield to Pulumi, except those that stay. Changes no field. Reads the
+    object again if somebody else changes it meanwhile.
     """
     for attempt in range(_ATTEMPTS):
         live = api.get(target)

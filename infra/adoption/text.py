@@ -1,4 +1,4 @@
-"""Prints the plan of a take-over: each object, what it means, and what stands against it."""
+"""Prints the adoption plan: each object, what it means, and what prevents it."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ _SHOWN = 5
 
 
 def print_plan(plan: Plan, console: Console) -> None:
-    """Print everything of a plan but its refusals."""
+    """Print everything of a plan except its refusals."""
     print_fact(console, f"[bold]{escape(plan.stack)}[/]: {_counts(plan.objects)}")
     for each in plan.objects:
         known = ", Pulumi knows it" if each.known else ""
@@ -52,18 +52,18 @@ def print_plan(plan: Plan, console: Console) -> None:
 
 
 def print_moved(moved: Sequence[Moved], console: Console) -> None:
-    """Print how many offsets were carried, and the topics of which none was."""
+    """Print how many offsets were copied, and the topics without copied offsets."""
     for each in moved:
         names = ", ".join(flow.name for flow in each.move.flows)
-        line = f"{each.move.title}: {number(each.offsets, 'offset')} carried to {names}, and read back from Connect"
+        line = f"{each.move.title}: {number(each.offsets, 'offset')} copied to {names}, and read back from Connect"
         console.print(f"[green]✓[/] {escape(line)}", soft_wrap=True)
         if each.left_out:
-            left = f"  Not carried, because {names} does not replicate them: {listed(each.left_out)}"
+            left = f"  Not copied, because {names} does not replicate them: {listed(each.left_out)}"
             console.print(escape(left), soft_wrap=True)
 
 
 def print_left(plan: Plan, console: Console) -> None:
-    """Print what is left of the KafkaMirrorMaker2s, and how to delete it."""
+    """Print what remains of the KafkaMirrorMaker2s, and how to delete it."""
     for resource in dict.fromkeys(each.resource for each in plan.moves.found):
         moved = [each for each in plan.moves.found if each.resource == resource]
         if len(moved) == len(moved[0].live["spec"]["mirrors"]):
@@ -78,15 +78,16 @@ def print_left(plan: Plan, console: Console) -> None:
 def _move_lines(move: Move) -> Iterator[str]:
     names = ", ".join(flow.name for flow in move.flows)
     if not move.waiting:
-        yield f"{move.title} was moved to {names} already"
+        yield f"{move.title} was already moved to {names}"
         return
     yield (
         f"{move.title} becomes {names}: {', '.join(place.name for place in move.places)} stop, the offsets of "
-        f"{move.connector} are carried to {', '.join(place.name for place in move.waiting if place.role == 'source')}"
+        f"{move.connector} are copied to {', '.join(place.name for place in move.waiting if place.role == 'source')}"
     )
     yield (
-        "Not carried, because Connect keeps none that they use: offsets of checkpoint and heartbeat connectors. The "
-        "checkpoint connector goes on from the topics of checkpoints and offset syncs, which stay the same."
+        "Not copied, because their tasks use none that Connect stores: offsets of checkpoint and heartbeat "
+        "connectors. The checkpoint connector continues from the topics of checkpoints and offset syncs, which stay "
+        "the same."
     )
     if said := said_of(without_heartbeats(move.flows)):
         yield said
@@ -109,7 +110,7 @@ def _notes(plan: Plan) -> Iterator[str]:
         return
     yield (
         f"From now on `replicate up {plan.stack}` changes these objects, `replicate destroy {plan.stack}` deletes "
-        "them, and the fields of the tools above are Pulumi's."
+        "them, and the fields of the tools above belong to Pulumi."
     )
     for each in plan.objects:
         if each.object.kind == "Namespace" and each.object in plan.taken:
@@ -123,11 +124,11 @@ def _notes(plan: Plan) -> Iterator[str]:
             "them. Make Helm forget the release: `kubectl delete secret -l owner=helm,name=RELEASE`."
         )
     for staying in plan.moves.staying:
-        yield f"Mirror {staying} is copied by no flow of {plan.stack}, and stays as it is."
+        yield f"No flow of {plan.stack} copies what mirror {staying} does, so it stays as it is."
     if plan.searched:
         yield (
-            "Whether anything else copies between the same clusters was looked up only in "
-            f"{', '.join(plan.searched)}: the account may not list other namespaces."
+            f"Only {', '.join(plan.searched)} was searched for anything else that copies between the same clusters: "
+            "the account may not list other namespaces."
         )
     for agreement in plan.unused:
-        yield f"`--agree {agreement}` agrees to nothing here."
+        yield f"`--agree {agreement}` has no effect here."

@@ -1,4 +1,4 @@
-"""What the target alone says of a flow whose source does not answer. Only reads."""
+"""What the target alone shows about a flow whose source does not answer. Only reads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from infra.operations.failover_facts import Group
 from infra.operations.kafka_facts import heartbeat_ms
 from infra.operations.kafka_reader import KafkaReader, Read
 
-#: How many of the newest offsets of a partition are read, to learn when and how fast its records came.
+#: How many of a partition's newest offsets are read, to learn when and how fast its records arrived.
 _NEWEST = 100
 
 
@@ -30,9 +30,8 @@ class Tail:
     sample: int = 0
 
     def per_second(self, until_ms: int) -> float | None:
-        """How many records a second came from the oldest of the sample until then; None if that cannot be told.
-
-        Not until the newest record: records that came at once, long ago, would count as a rate that still holds.
+        """How many records a second arrived from the oldest of the sample until then; None if unknown. It does not end
+        at the newest record: a burst long ago would otherwise count as the current rate.
         """
         if self.oldest_ms is None or until_ms <= self.oldest_ms:
             return None
@@ -49,7 +48,7 @@ class Translated:
 
 @dataclass(frozen=True)
 class Silence:
-    """Why the source could not be asked; `refused` if it is there, and refuses the login or the right."""
+    """Why the source could not be asked; `refused` if it answers but refuses the login or the right."""
 
     reason: str
     refused: bool = False
@@ -57,11 +56,11 @@ class Silence:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything that the target says. `source` says why the source cannot be asked; None if it can.
+    """Everything that the target shows. `source` says why the source cannot be asked; None if it can.
 
     `tails` are by source partition, `checkpoints` by group and remote partition. The `committed` offsets of the groups
-    are empty: they were on the source. `kept` are positions that a validation has published, or why there are none;
-    `logs` and `topic_ids` of the target are by source partition and topic.
+    are empty, because they were on the source. `kept` has the positions that a validation has published, or the reason
+    why there are none; `logs` and `topic_ids` of the target are by source partition and topic.
     """
 
     now_ms: int
@@ -77,7 +76,7 @@ class Evidence:
 
 
 def why_silent(flow: FlowParameters, source: KafkaReader) -> Silence | None:
-    """Why the source does not say where its logs end; None if it does."""
+    """Why the ends of the source's logs are not known; None if they are."""
     try:
         source.logs(source.partitions(flow.replicated(source.topics())))
     except UnaskedError as error:
@@ -94,7 +93,7 @@ def read_evidence(
     now_ms: int,
     kept: KeptPositions | str,
 ) -> Evidence:
-    """Ask the target for everything; `names` are the groups to move, without any those that the flow selects."""
+    """Ask the target for everything; `names` are the groups to move, by default those that the flow selects."""
     policy = flow.replication_policy
     topics = flow.replicated(name for each in target.topics() if policy.remote(name := policy.original(each)) == each)
     remote = target.partitions(policy.remote(topic) for topic in topics)
@@ -113,7 +112,7 @@ def read_evidence(
     logs = {original[each]: log for each, log in target.logs(remote).items()}
     ids: dict[str, str] = {}
     if not isinstance(kept, str):
-        # A target that does not tell its topics' ids is no reason to refuse a failover.
+        # A target that does not report its topics' ids is no reason to refuse a failover.
         try:
             found = target.topic_ids({each.topic for each in remote} & {policy.remote(each) for each in kept.topics})
             ids = {policy.original(name): each for name, each in found.items()}
@@ -141,7 +140,7 @@ def _tails(
     ranges = {each: OffsetRange(max(log.start, log.end - _NEWEST), log.end) for each, log in logs.items()}
     read: dict[TopicPartition, list[Read]] = {}
     for each in target.read("the newest records", ranges):
-        # In a pair, the target's own records say nothing of the source.
+        # In a pair, the target's own records say nothing about the source.
         if flow.guard is None or flow.guard.mark in each.headers:
             read.setdefault(each.partition, []).append(each)
     return {each: _tail(log.end, read.get(each, [])) for each, log in logs.items()}

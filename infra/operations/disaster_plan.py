@@ -1,4 +1,6 @@
-"""What the last evidence means when the source is gone: what is lost, what is read again, what to commit. Pure."""
+"""What the last evidence means when the source is lost: which records are lost, which are read again, what to commit.
+Pure.
+"""
 
 import math
 from collections.abc import Iterator
@@ -38,7 +40,7 @@ def disaster_plan(flow: FlowParameters, found: Evidence) -> Plan:
 
 def _source(flow: FlowParameters, found: Evidence) -> Precondition:
     if found.source is not None and found.source.refused:
-        value = f"{found.source.reason}. That is not a lost source: correct the login, and look again"
+        value = f"{found.source.reason}. The source is not lost: correct the login, and look again"
         return Precondition("source", value, met=False)
     if found.source is not None:
         return Precondition("source", found.source.reason)
@@ -47,15 +49,15 @@ def _source(flow: FlowParameters, found: Evidence) -> Precondition:
 
 
 def last_sign_ms(found: Evidence) -> int | None:
-    """When something last came from the source, in ms since 1970: a heartbeat or a record."""
-    # A producer may date its records in the future, which says nothing of when they came.
+    """When a heartbeat or record last arrived from the source, in ms since 1970."""
+    # A producer may date its records in the future, which does not show when they arrived.
     times = [each.newest_ms for each in found.tails.values() if each.newest_ms is not None]
     beat = [] if found.heartbeat_ms is None else [min(found.heartbeat_ms, found.now_ms)]
     return max([*(each for each in times if each <= found.now_ms), *beat], default=None)
 
 
 def _lost(flow: FlowParameters, found: Evidence) -> Iterator[Precondition]:
-    """For each topic, from when on records may be missing, and about how many."""
+    """For each topic, from what time on records may be missing, and about how many."""
     sign = last_sign_ms(found)
     if sign is None and any(each.newest_ms is not None for each in found.tails.values()):
         value = "not known: the newest records are dated in the future, and there is no heartbeat"
@@ -74,7 +76,7 @@ def _lost(flow: FlowParameters, found: Evidence) -> Iterator[Precondition]:
 
 
 def _if_behind(found: Evidence, tails: list[Tail]) -> str:
-    """What is lost at most: a task may have been far behind while heartbeats and other partitions came."""
+    """What is lost at most: a task may have been far behind while heartbeats and other partitions kept up."""
     newest = [each.newest_ms for each in tails if each.newest_ms is not None]
     if not newest:
         return "it holds no record"
@@ -94,7 +96,7 @@ def _age(found: Evidence, at_ms: int) -> str:
 
 
 def _read_again(flow: FlowParameters, found: Evidence, group: Group) -> Iterator[Precondition]:
-    """What a group may read again at most, and how old that knowledge is."""
+    """What a group may read again at most, and how old that information is."""
     starts = {partition: _start(flow, found, group, partition) for partition in found.tails}
     known = {
         partition: start
@@ -130,7 +132,7 @@ def _kept(found: Evidence, moves: list[Move]) -> Precondition:
 
 
 def _by_checkpoint(found: Evidence, move: Move) -> int:
-    """Where the group would go on without published positions."""
+    """Where the group would continue without published positions."""
     at, log = found.checkpoints[move.group, move.target].checkpoint, found.logs.get(move.source)
     return at.downstream if log is None else place_after_loss(at.upstream, at.downstream, None, None, log)
 
@@ -155,7 +157,7 @@ def _start(flow: FlowParameters, found: Evidence, group: Group, partition: Topic
 
 
 def _stood(flow: FlowParameters, found: Evidence, group: Group, partition: TopicPartition) -> Checkpoint | None:
-    """Where the group last stood: its newest checkpoint, or what a validation has seen since, if it was set back.
+    """Where the group was last seen: its newest checkpoint, or what a validation has seen since, if it was set back.
 
     MirrorMaker writes no checkpoint of an offset that it cannot translate, such as one before its oldest offset sync.
     The checkpoint then still says how far the group had been before. Source: MirrorCheckpointTask.checkpointsForGroup.
@@ -169,12 +171,12 @@ def _stood(flow: FlowParameters, found: Evidence, group: Group, partition: Topic
     since = datetime.fromisoformat(found.kept.time).timestamp() * 1000
     if position is None or position.committed >= at.upstream or translated.written_ms >= since:
         return at
-    # Nothing translates this offset but what was published: without it, the group begins where the log does.
+    # Only the published position translates this offset: without it, the group begins where the log does.
     return at._replace(upstream=position.committed, downstream=0)
 
 
 def _exact(found: Evidence, group: Group, partition: TopicPartition, at: Checkpoint) -> int:
-    """Where the group of this checkpoint goes on: where the checkpoint says, or further if that was proven."""
+    """Where the group of this checkpoint continues: where the checkpoint says, or further if that was proven."""
     kept, log = found.kept, found.logs.get(partition)
     if log is None:
         return at.downstream
@@ -194,13 +196,13 @@ def _is_synced(flow: FlowParameters, current: int, at: Checkpoint, exact: int) -
 
 
 def _needed(flow: FlowParameters, found: Evidence, group: Group) -> Iterator[Move]:
-    """Where the groups go on by their newest checkpoints, where nobody has committed that or anything further."""
+    """Where the groups continue by their newest checkpoints, unless that or anything further is already committed."""
     for partition in sorted(found.tails):
         remote = flow.replication_policy.remote_partition(partition)
         at, current = _stood(flow, found, group, partition), group.on_target.get(remote)
         start, end = _start(flow, found, group, partition), found.tails[partition].end
         if at is None or start is None or start == current:
             continue
-        # After the end, it is of an earlier topic of this name: a consumer would jump to its reset.
+        # If it is after the end, it belongs to an earlier topic of this name: a consumer would jump to its reset.
         if at.downstream <= end:
             yield Move(group.name, partition, at.upstream, remote, start, max(0, end - start), "at most")

@@ -1,4 +1,4 @@
-"""How much of a stack somebody changed by hand, counted by flow. Only reads."""
+"""How much of a stack was changed by hand, counted by flow. Only reads."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -35,10 +35,8 @@ def changed_by_hand(settings: StackSettings) -> Mapping[str, int]:
 
 
 def by_flow(drift: Iterable[Drift], flows: Iterable[ResolvedFlow]) -> Mapping[str, int]:
-    """Count the findings of each flow; those of shared workers count for every flow that they run. Pure.
-
-    A state that somebody announced counts when its time has passed. Objects of no flow, such as the dashboard, do not
-    count.
+    """Count the findings of each flow; those of shared workers count for every flow that they run. Pure. An announced
+    state counts once its time has passed. Objects of no flow, such as the dashboard, do not count.
     """
     found = Counter(each.flow for each in drift if _counts(each))
     return {flow.name: sum(found[part] for part in {flow.name, flow.workers, flow.expanded.owner}) for flow in flows}

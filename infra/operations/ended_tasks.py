@@ -8,9 +8,8 @@ _POLL_SECONDS = 1.0
 
 
 def wait_until_ended(unended: Callable[[str], Sequence[int]], connectors: Sequence[str], seconds: float) -> None:
-    """Wait until no task is left of these connectors; `unended` gives the numbers of those that are.
-
-    Raises DeadlineError after so many seconds, and what `unended` raises.
+    """Wait until no task of these connectors is left; `unended` gives the numbers of the remaining ones. Raises
+    DeadlineError after this many seconds, and what `unended` raises.
     """
 
     def probe() -> None:

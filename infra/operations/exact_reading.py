@@ -31,11 +31,11 @@ def read_positions(
 ) -> dict[TopicPartition, PartitionPositions | NotProvenError]:
     """The positions on the target of committed offsets on the source, by source partition.
 
-    In a pair, `left` has the offsets of groups that have worked on the target before, each with that at which it left
-    the target. Each partition is read once, however many offsets there are. Raises UnaskedError.
+    In a pair, `left` has the offsets of groups that have consumed on the target before, each with the one at which it
+    left the target. Each partition is read once, however many offsets there are. Raises UnaskedError.
     """
 
-    # Producers write to the same topic after a failover, and the records stay there when the groups are back.
+    # After a failover producers write to the same topic, and the records stay there when the groups have returned.
     shared = flow.policy is Policy.IDENTITY
 
     def walk(ours: PartitionLog, theirs: PartitionLog, offsets: list[int]) -> PartitionPositions | NotProvenError:
@@ -47,7 +47,9 @@ def read_positions(
 
 @dataclass(frozen=True)
 class Crossing:
-    """A source partition and its remote partition. A pair's guard tells what was produced here from what came here."""
+    """A source partition and its remote partition. A pair's guard distinguishes what was produced here from what was
+    copied here.
+    """
 
     guard: GuardParameters | None
     source: PartitionLog
@@ -57,7 +59,7 @@ class Crossing:
 
     @property
     def sides(self) -> PairSides:
-        """Without a guard, only the first two are meant to be read."""
+        """Without a guard, only the first two should be read."""
         drops, adds = (self.guard.filter, self.guard.mark) if self.guard else ("", "")
         return PairSides(
             source=lambda start: self.source.records(start, _without(drops)),
@@ -69,10 +71,9 @@ class Crossing:
         )
 
     def begin(self, start: int, lowest: int) -> int | None:
-        """Where to begin on the target if the walk begins here on the source.
-
-        None if the source holds no record from here on, or a pair's no copy: it could not be told what has crossed.
-        If the source has lost what is behind the `lowest` offset, the target may still hold it: from its first record.
+        """Where to begin on the target if the walk begins here on the source. None if the source holds no record from
+        here on, or in a pair no copy: it would not be known what has crossed. If the source has lost what follows the
+        `lowest` offset, the target may still hold it: then from its first record.
         """
         kinds = [self.sides.source, *([self.sides.copies_on_source] if self.guard else [])]
         firsts = [first for kind in kinds if (first := next(kind(start), None)) is not None]
@@ -93,7 +94,7 @@ class Crossing:
 def walk_across(
     crossing: Crossing, committed: list[int], leads: Sequence[int | None] = LEADS
 ) -> PartitionPositions | NotProvenError:
-    """Walk from a little before the lowest position; where a record is not found, from further before."""
+    """Walk from a little before the lowest position; if a record is not found, from further back."""
     log, why = crossing.source.log, NotProvenError("nothing was read")
     for lead in leads:
         start = log.start if lead is None else max(log.start, committed[0] - lead)
@@ -113,12 +114,12 @@ def walk_across(
             why = error
         else:
             if found.waiting and found.foreign and start > log.start:
-                # The first that waits may have been sent twice to the source, and equal one from before `start`.
+                # The first waiting record may have been sent twice to the source, and equal one from before `start`.
                 continue
             if found.waiting and not found.on_target and crossing.target.log.start:
                 return NotProvenError(
-                    f"the target has deleted its records before {crossing.target.log.start} and holds no other one, so "
-                    "it cannot be told which records have crossed: wait until one crosses"
+                    f"the target has deleted its records before {crossing.target.log.start} and holds no others, so "
+                    "it is not known which records have crossed: wait until one crosses"
                 )
             return _with_expired(found, log.start)
         if start == log.start:
@@ -127,7 +128,7 @@ def walk_across(
 
 
 def _with_expired(found: PartitionPositions, source_start: int) -> PartitionPositions:
-    """With the target's older records, for the groups that stand before the source's first record."""
+    """With the target's older records, for groups whose offset is before the source's first record."""
     positions = {
         committed: replace(each, expired=found.passed_over) if committed < source_start else each
         for committed, each in found.positions.items()

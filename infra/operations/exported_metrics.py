@@ -1,4 +1,4 @@
-"""What `replicate exporter` says of a look: the document of `replicate status` as families of metrics. Pure."""
+"""What `replicate exporter` reports for a look: the document of `replicate status` as metric families. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -30,9 +30,8 @@ Sample = tuple[Series, tuple[str, ...], float]
 
 
 def families(document: StatusDocument, worst: int, drift: Drift = MappingProxyType({})) -> list[Metric]:
-    """Every metric of a look. Of each flow, `worst` partitions and groups have series of their own.
-
-    `drift` is that of the stacks that could be compared with their clusters.
+    """Every metric of a look. For each flow, the `worst` partitions and groups have their own series. `drift` has the
+    stacks that could be compared with their clusters.
     """
     found = {each: Metric(each.name, each.meaning, each.type) for each in series.ABOUT_FLOWS}
     for stack in document.stacks:
@@ -46,7 +45,7 @@ def families(document: StatusDocument, worst: int, drift: Drift = MappingProxyTy
 
 
 def times(document: StatusDocument) -> list[Metric]:
-    """When the look began, which is all that an old look says."""
+    """When the look began, which is all that an old look reports."""
     found = Metric(series.LOOKED.name, series.LOOKED.meaning, series.LOOKED.type)
     for stack in document.stacks:
         found.add_sample(found.name, {"stack": stack.stack}, datetime.fromisoformat(document.asked_at).timestamp())
@@ -54,7 +53,7 @@ def times(document: StatusDocument) -> list[Metric]:
 
 
 def not_asked(stack: StackStatus) -> Iterator[str]:
-    """Why something of the stack's flows could not be asked, each reason once."""
+    """Why something about the stack's flows could not be asked, each reason once."""
     unasked = [flow for flow in stack.flows if flow.unasked]
     reasons = [each.text for flow in unasked for each in flow.reasons if each.kind is Kind.UNASKED]
     logins = [each.why for flow in unasked for each in flow.logins if each.accepted is not False and each.why]
@@ -120,7 +119,7 @@ def _of_lag(lag: LagStatus, worst: int) -> Iterator[Sample]:
 
 
 def _longest_behind(each: PartitionStatus) -> tuple[float, int, str]:
-    """A partition that stands still comes first in time, however few records wait in it."""
+    """A stalled partition eventually comes first, however few records wait in it."""
     return -(each.seconds or 0), -each.records, each.partition
 
 

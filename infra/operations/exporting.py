@@ -14,9 +14,9 @@ from components.contract.problems import CannotRunError
 from infra.operations.exported_metrics import Drift, families, times
 from infra.operations.status_document import StatusDocument
 
-#: A look that nobody answers takes this long at most: every question has a deadline.
+#: A look without any answer takes at most this long, because every question has a deadline.
 _LOOK_SECONDS = 60
-#: So many looks may be missing before nobody believes the newest one any more.
+#: This many looks may be missed before the newest one no longer counts.
 _INTERVALS = 3
 
 
@@ -28,7 +28,7 @@ class _Look:
 
 
 class Newest(Collector):
-    """What the newest look saw. A look that has not been followed by another in time keeps its time only."""
+    """What the newest look saw. A look that was not followed by another in time keeps only its time."""
 
     def __init__(self, worst: int, every_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._worst, self._clock = worst, clock
@@ -60,7 +60,7 @@ def serving(newest: Newest, host: str, port: int) -> Iterator[int]:
             f"cannot listen: {(error.strerror or str(error)).lower()}",
             f"{host}:{port}",
             "Prometheus scrapes the exporter at this address.",
-            "end what listens there, or name another address of this machine with `--listen HOST:PORT`.",
+            "stop what listens there, or name another address of this machine with `--listen HOST:PORT`.",
         ) from None
     try:
         yield server.server_port

@@ -1,4 +1,4 @@
-"""What was seen of one flow, as plain values. What could not be asked is an `Unasked`, never a guess."""
+"""What was seen about one flow, as plain values. What could not be asked is an `Unasked`, never a guess."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,9 +27,8 @@ class Unasked:
 
 
 class UnaskedError(Exception):
-    """A question got no answer; the message says which, and why.
-
-    `refused` means that the cluster is there, and refuses the login or the right to ask.
+    """A question got no answer; the message says which, and why. `refused` means that the cluster answers, but refuses
+    the login or the right to ask.
     """
 
     def __init__(self, message: str, *, refused: bool = False) -> None:
@@ -50,8 +49,8 @@ class ConnectorFacts:
     """What the operator last reported of one connector.
 
     `wanted` is the state in the resource's spec; `state` is Connect's word, or "" if the operator reports none.
-    `problem` says why the resource is not ready, and is "" if it is ready or `failures` already explain it.
-    `temporary` is what somebody announced about the state.
+    `problem` says why the resource is not ready, and is "" if it is ready or `failures` already explain that.
+    `temporary` is what was announced about the state.
     """
 
     name: str
@@ -98,9 +97,8 @@ class Lag:
 
 @dataclass(frozen=True)
 class GroupFacts:
-    """What a group would read again on the target, by source partition: at most so many records.
-
-    None means that the group has no position there: it would begin at `auto.offset.reset`.
+    """What a group would read again on the target, by source partition, as an upper bound in records. None means that
+    the group has no position there: it would begin at `auto.offset.reset`.
     """
 
     name: str
@@ -117,8 +115,9 @@ class GroupFacts:
 
 @dataclass(frozen=True)
 class VerdictFacts:
-    """The newest published verdict; `current` says whether it is about the model that is declared now, and
-    accepts no more than is accepted now."""
+    """The newest published verdict; `current` says whether it judged the model that is declared now, and accepts no
+    more than is accepted now.
+    """
 
     verdict: Verdict
     at: datetime
@@ -139,8 +138,8 @@ class CertificateFacts:
 class LoginFacts:
     """Whether a cluster accepts the login that the connectors use, and the certificates that they use there.
 
-    `accepted` is None if that is not known, as of a login that only Connect can use. `why` says why the cluster refuses
-    the login, or why it or a certificate could not be looked at.
+    `accepted` is None if that is not known, as for a login that only Connect can use. `why` says why the cluster
+    refuses the login, or why the login or a certificate could not be checked.
     """
 
     cluster: str
@@ -151,7 +150,7 @@ class LoginFacts:
 
 @dataclass(frozen=True)
 class FlowFacts:
-    """Everything that was seen of a flow at `now_ms` (ms since 1970, by this machine's clock).
+    """Everything that was seen about a flow at `now_ms` (ms since 1970, by this machine's clock).
 
     `heartbeat_ms` is when the newest heartbeat on the target was emitted; None if there is none.
     """

@@ -1,4 +1,4 @@
-"""Looks at a flow before a failback: groups on the target, and the records that prove where they go back to."""
+"""Looks at a flow before a failback: groups on the target, and the records that prove where they return to."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -19,7 +19,7 @@ from infra.operations.source_only import source_only
 
 
 def look_back(scene: Scene, names: Sequence[str], say: Say) -> LookedBack:
-    """Look at everything. Raises UnaskedError, and CannotRunError for a group that never worked on the target."""
+    """Look at everything. Raises UnaskedError, and CannotRunError for a group that never consumed on the target."""
     flow = scene.parameters
     source, target = scene.reader(flow.source), scene.reader(flow.target)
     topics = flow.replicated(source.topics())
@@ -27,7 +27,7 @@ def look_back(scene: Scene, names: Sequence[str], say: Say) -> LookedBack:
     existing = {each: remote[each] for each in target.partitions({each.topic for each in remote}) if each in remote}
     say("asking for the groups on both sides")
     groups = groups_on_target(flow, source, target, names, existing)
-    # Also partitions without a group have records that only the source has.
+    # Partitions without a group may also have records that only the source has.
     wanted: dict[TopicPartition, set[int]] = {each: set() for each in existing.values()}
     for group in groups:
         for partition, offset in group.on_target.items():
@@ -61,7 +61,7 @@ def groups_on_target(
     names: Sequence[str],
     partitions: Mapping[TopicPartition, TopicPartition],
 ) -> tuple[Group, ...]:
-    """The named groups, else those that the flow selects, with commits in these remote partitions."""
+    """The named groups, or else those that the flow selects, with commits in these remote partitions."""
     known = target.groups()
     chosen = list(names) or (flow.group_selection.of(known) if flow.groups else known)
     there = {group: _within(offsets, partitions) for group, offsets in target.committed(chosen).items()}
@@ -116,16 +116,16 @@ def walk_back(
     left_at: Collection[int],
     leads: Sequence[int | None] = LEADS,
 ) -> PartitionBack | NotProvenError:
-    """Walk from a little before the lowest position; where nothing is proven, from further before."""
+    """Walk from a little before the lowest position; if nothing is proven, from further back."""
     if not committed and not copies.log.end:
         return PartitionBack({}, origin.log)
-    why = NotProvenError("the remote partition has no record any more")
+    why = NotProvenError("the remote partition no longer has any records")
     lowest = committed[0] if committed else copies.log.end
     for lead in leads:
         start = copies.log.start if lead is None else max(copies.log.start, lowest - lead)
         first = next(copies.records(min(start, copies.log.end)), None)
         if first is not None:
-            # If it was sent again, its first copy is further before, and has the same timestamp.
+            # If it was sent again, its first copy is further back, and has the same timestamp.
             start = min(start, copies.not_before(first))
             # Timestamps may be out of order: the last walk reads everything.
             begin = origin.log.start if start == copies.log.start else origin.not_before(first)

@@ -21,11 +21,10 @@ _LISTED = 20
 
 @dataclass(frozen=True)
 class LookedBack:
-    """Everything that a failback looks at; positions are by source partition.
-
-    `committed` of a group is on the source, and `on_target` on the target. `own_records` counts, by topic, the records
-    that producers wrote on the target into topics of the source's names. `source_only` never reached the target.
-    `unknown` are partitions without a moving group of which that cannot be told, and why.
+    """Everything that a failback looks at; positions are by source partition. A group's `committed` is on the source,
+    and `on_target` on the target. `own_records` counts, by topic, the records that producers wrote on the target to
+    topics with the source's names. `source_only` never reached the target. `unknown` has the partitions without a
+    moving group for which that is not known, and why.
     """
 
     groups: tuple[Group, ...]
@@ -40,7 +39,7 @@ def plan_back(
 ) -> Plan:
     """The plan of a failback. `reverse` names the stack's flows from the target to the source.
 
-    `denied` are the source's topics to which a failover with a fence denied everybody to write; None if nobody looked.
+    `denied` are the source's topics to which a failover with a fence denied all writes; None if not looked for.
     """
     moves, left_alone = moves_of(looked.groups, lambda group: _moves(flow, group, looked))
     preconditions = (
@@ -68,7 +67,7 @@ def _moves(flow: FlowParameters, group: Group, looked: LookedBack) -> list[Move]
     for partition, back in sorted(looked.positions.items()):
         remote = policy.remote_partition(partition)
         if (committed := group.on_target.get(remote)) is not None:
-            # What it had consumed on the source before the failover need not have reached the target.
+            # What it consumed on the source before the failover need not have reached the target.
             offset, again = _proven(partition, committed, back).going_on(committed, group.committed.get(partition, 0))
             bound: Bound = "at most" if again else "exactly"
             found.append(Move(group.name, remote, committed, partition, offset, again, bound))
@@ -91,7 +90,7 @@ def _proof(looked: LookedBack) -> Precondition:
 
 
 def _only_on_source(flow: FlowParameters, looked: LookedBack) -> Iterator[Precondition]:
-    """Records that never reached the target: groups get those after the last common one on the source."""
+    """Records that never reached the target: groups read those after the last common one on the source."""
     for passed, name, groups in ((False, "only source", "groups now read them"), (True, "never sent", "groups do not")):
         found = [each for each in looked.source_only if each.passed is passed]
         yield from on_one_side(name, found, f"never reached {flow.target.alias}, and {groups}")
@@ -124,7 +123,7 @@ def _only_on_target(flow: FlowParameters, looked: LookedBack, reverse: Sequence[
 
 
 def refuse_unsuited_back(flow: FlowParameters, reverse: Sequence[str]) -> None:
-    """Raise RefusedError for a flow whose groups cannot be taken back, with the way that works.
+    """Raise RefusedError for a flow whose groups cannot be moved back this way, and name the way that works.
 
     `reverse` names the stack's flows from the target to the source.
     """
@@ -135,6 +134,6 @@ def refuse_unsuited_back(flow: FlowParameters, reverse: Sequence[str]) -> None:
         remedy = "give each group a position on the source by hand, from the time of its last record."
         raise RefusedError("records-not-comparable", what, where, why, remedy)
     if flow.policy is Policy.IDENTITY and flow.guard is not None:
-        what, why = "the flow is half of a pair", "The other half leads back, and has taken the records back already."
+        what, why = "the flow is half of a pair", "The other half leads back, and has already taken the records back."
         way = f"`replicate failover` of `{reverse[0]}`." if reverse else "fail over with a flow that leads back."
         raise RefusedError("failback-unsuited", what, where, why, way)

@@ -1,6 +1,6 @@
 """Carries out a failback whose preconditions are met, and can be run again at any time.
 
-Nothing is remembered between two runs: what an interrupted one did is found by looking.
+No state is kept between two runs: a new run finds what an interrupted one did.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _WRITING = Purpose("The command commits offsets on the source with the login of 
 
 
 def expect_idle(scene: Scene, moves: Sequence[Move]) -> None:
-    """Look a last time before the point of no return. Raises RefusedError if a group runs or has moved."""
+    """Look one last time before the point of no return. Raises RefusedError if a group runs or has moved."""
     names = sorted({move.group for move in moves})
     source, target = scene.reader(scene.parameters.source), scene.reader(scene.parameters.target)
     members, members_there, now = source.members(names), target.members(names), target.committed(names)
@@ -26,13 +26,13 @@ def expect_idle(scene: Scene, moves: Sequence[Move]) -> None:
         runs = members[move.group] or members_there[move.group]
         if runs or now[move.group].get(move.source) != move.committed:
             what = f"group {move.group} runs, or has committed offsets meanwhile"
-            why = "The positions were computed for what was there before. Nothing was committed."
+            why = "The positions were computed for the earlier state. Nothing was committed."
             where, remedy = f"flow {scene.flow.name}", "stop it, and run the command again."
             raise RefusedError("changed-meanwhile", what, where, why, remedy)
 
 
 def source_writer(scene: Scene) -> GroupWriter:
-    """Commits on the source as the connectors, who need the right to do so for each group."""
+    """Commits on the source with the connectors' login, which needs the right to do so for each group."""
     cluster = connector_login(scene.flow, "source")
     config = client_config(cluster, secrets_reader(scene.api, cluster.alias, _WRITING), _WRITING)
     return GroupWriter(cluster.alias, config)

@@ -1,7 +1,7 @@
 """Carries out a planned or continuous failover whose preconditions are met, and can be run again at any time.
 
-Nothing is remembered between two runs: what an interrupted one did is found by looking. Until the first offset is
-committed, everything is undone if the source moved.
+No state is kept between two runs: a new run finds what an interrupted one did. Until the first offset is committed,
+everything is undone if the source moved.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from infra.operations.interventions import Change, Request, planned
 from infra.operations.partition_logs import Say
 from infra.operations.restarts import connector_in
 
-#: What a checkpoint connector is when it writes nothing.
+#: States in which a checkpoint connector writes nothing.
 _QUIET = frozenset({"stopped", "paused"})
 
 
@@ -31,9 +31,8 @@ class Who:
 
 
 def stop_checkpoints(scene: Scene, who: Who, say: Say) -> tuple[ConnectorPlace, ...]:
-    """Stop the flow's checkpoint connectors that run, so that none moves a group back; returns those stopped now.
-
-    One that was told to stop already, such as by a run that was killed, is waited for.
+    """Stop the flow's running checkpoint connectors, so that none moves a group back; returns those stopped now. Also
+    wait for any that was already told to stop, for example by a run that was killed.
     """
     places = [place for place in connector_places(scene.flow) if place.role == "checkpoint"]
     with scene.kubernetes() as api:
@@ -60,9 +59,8 @@ def _request(scene: Scene, who: Who, state: str) -> Request:
 
 
 def expect_unchanged(scene: Scene, plan: Plan, looked: Looked, *, ends: bool) -> None:
-    """Look a last time before the point of no return. Raises RefusedError if a group moved or, with `ends`, the source.
-
-    A producer that goes past the stop is named by the partition it wrote to.
+    """Look one last time before the point of no return. Raises RefusedError if a group moved or, with `ends`, the
+    source. A producer that ignored the stop is identified by the partition it wrote to.
     """
     source, target = scene.reader(scene.parameters.source), scene.reader(scene.parameters.target)
     if ends:
@@ -89,7 +87,7 @@ def expect_unchanged(scene: Scene, plan: Plan, looked: Looked, *, ends: bool) ->
 
 
 def _changed(scene: Scene, what: str, remedy: str) -> RefusedError:
-    why = "The positions were computed for what was there before. Nothing was committed."
+    why = "The positions were computed for the earlier state. Nothing was committed."
     return RefusedError(
         "changed-meanwhile", what, f"flow {scene.flow.name}", why, f"{remedy}, and run the command again."
     )

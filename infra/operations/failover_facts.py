@@ -1,4 +1,4 @@
-"""What was seen of a flow before a failover, and what would be committed, as plain values."""
+"""What was seen about a flow before a failover, and what would be committed, as plain values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,12 +10,14 @@ from components.kafka.exact_positions import NotProvenError, PartitionPositions
 from components.kafka.positions import TopicPartition
 from infra.operations.facts import ConnectorFacts, Unasked, VerdictFacts
 
-#: How a number of records that are read again is meant.
+#: Whether a number of records read again is exact or a bound.
 Bound: TypeAlias = Literal["exactly", "at least", "at most"]
 
 
 class Mode(StrEnum):
-    """How a failover goes on: `planned` stops the source, `continuous` leaves it, `disaster` finds it gone."""
+    """The mode of a failover: for `planned` the source's producers are stopped, for `continuous` they keep writing, for
+    `disaster` the source is lost.
+    """
 
     PLANNED = "planned"
     CONTINUOUS = "continuous"
@@ -64,7 +66,7 @@ class Looked:
 
 @dataclass(frozen=True)
 class Precondition:
-    """One precondition with its value. `met` is None if it says something that decides nothing."""
+    """One precondition with its value. `met` is None if it is only information."""
 
     name: str
     value: str
@@ -73,10 +75,9 @@ class Precondition:
 
 @dataclass(frozen=True)
 class Move:
-    """A position to commit: the group is at `committed` on the source and goes on at `offset` on the target.
-
-    `bound` says whether `read_again` is the number of records or a bound of it. In a pair, records that were sent again
-    before the records that were compared, and copies that the source no longer holds, are not counted.
+    """A position to commit: the group is at `committed` on the source and continues at `offset` on the target. `bound`
+    says whether `read_again` is exact or a bound. In a pair, records that were sent again before the records that were
+    compared, and copies that the source no longer holds, are not counted.
     """
 
     group: str
@@ -90,7 +91,7 @@ class Move:
 
 @dataclass(frozen=True)
 class LeftAlone:
-    """A group to which nothing is done, and why."""
+    """A group that is left alone, and why."""
 
     group: str
     why: str

@@ -65,14 +65,14 @@ class Scene:
         )
 
     def topic_acls(self, side: Side) -> TopicAcls:
-        """The ACLs of topics, which the connectors' user may change only if somebody allowed it."""
+        """The ACLs of topics, which the connectors' user may change only if it was given the right."""
         cluster = connector_login(self.flow, side)
         return TopicAcls(
             cluster.alias, client_config(cluster, secrets_reader(self.api, cluster.alias, _FENCING), _FENCING)
         )
 
     def writer(self) -> GroupWriter:
-        """Commits on the target as the connectors, who may do so where they sync offsets."""
+        """Commits on the target with the connectors' login, which may do so if they sync offsets."""
         cluster = connector_login(self.flow, "target")
         return GroupWriter(
             cluster.alias, client_config(cluster, secrets_reader(self.api, cluster.alias, _WRITING), _WRITING)
@@ -109,9 +109,8 @@ def look(
     say: Say,
     since: Mapping[TopicPartition, OffsetRange] | None = None,
 ) -> Looked:
-    """Look at everything. The source's ends are watched while positions are computed, and for so long at least.
-
-    With `since`, what the source has beyond these ends has been written meanwhile, too.
+    """Look at everything. The source's ends are watched while positions are computed, and for at least this long. With
+    `since`, anything beyond these ends also counts as written meanwhile.
     """
     parameters = scene.parameters
     source, target = scene.reader(parameters.source), scene.reader(parameters.target)
@@ -125,7 +124,7 @@ def look(
     wanted = _wanted(groups, there, before)
     positions = read_positions(parameters, source, target, wanted, say, _left(parameters, groups, wanted))
     _wait(watch_seconds - (time.monotonic() - began), say)
-    # A flow with `exactlyOnce` copies nothing of a transaction before it is committed. The stable ends come first.
+    # A flow with `exactlyOnce` copies nothing of a transaction before it is committed. The stable ends are read first.
     stable = source.logs(partitions, committed=parameters.exactly_once)
     after = source.logs(partitions)
     grown = (Growth(each, before[each].end, after[each].end) for each in partitions)
@@ -145,7 +144,7 @@ def look(
 
 
 def look_at_target(scene: Scene, names: Sequence[str]) -> Evidence:
-    """Look at what is left when the source is gone."""
+    """Look at what remains when the source is lost."""
     parameters = scene.parameters
     silent = why_silent(parameters, scene.reader(parameters.source))
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -163,9 +162,8 @@ def read_groups(
     names: Sequence[str],
     partitions: frozenset[TopicPartition],
 ) -> tuple[Group, ...]:
-    """The named groups, else those that the flow selects, with commits in these partitions.
-
-    Raises CannotRunError for a name without any.
+    """The named groups, or else those that the flow selects, with commits in these partitions. Raises CannotRunError
+    for a named group without any.
     """
     known = source.groups()
     chosen = list(names) or (flow.group_selection.of(known) if flow.groups else known)
@@ -206,7 +204,7 @@ def _wanted(
 def _left(
     flow: FlowParameters, groups: Sequence[Group], wanted: Mapping[TopicPartition, set[int]]
 ) -> dict[TopicPartition, set[tuple[int, int]]]:
-    """The offsets of groups that have worked on the target before, each with its offset there."""
+    """The offsets of groups that have consumed on the target before, each with its offset there."""
     found: dict[TopicPartition, set[tuple[int, int]]] = {each: set() for each in wanted}
     for group in groups:
         for partition, offset in group.committed.items():
@@ -217,7 +215,7 @@ def _left(
 
 
 def _wait(seconds: float, say: Say) -> None:
-    """Nothing is to be asked for so long."""
+    """Wait this long without asking anything."""
     ends = time.monotonic() + seconds
 
     def probe() -> None:

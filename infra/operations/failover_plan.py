@@ -14,7 +14,7 @@ from infra.operations.facts import ConnectorFacts, Unasked, VerdictFacts
 from infra.operations.failover_facts import Bound, Group, LeftAlone, Looked, Mode, Move, Plan, Precondition, unproven
 from infra.operations.flow_status import duration
 
-#: How many partitions a value names.
+#: How many partitions a message names.
 _NAMED = 3
 
 
@@ -82,7 +82,7 @@ def group_moves(flow: FlowParameters, group: Group, looked: Looked) -> list[Move
         position = _position(partition, committed, current, looked)
         if current is not None and current > position.offset:
             past = f"it is at {current} in {remote}, past its position {position.offset}"
-            why = f"it has worked on {flow.target.alias}, or was set back on {flow.source.alias}"
+            why = f"it has consumed on {flow.target.alias}, or was set back on {flow.source.alias}"
             raise LeftAloneError(f"{past}: {why}. Delete the group on {flow.target.alias} to move it")
         bound: Bound = "at least" if flow.guard or position.at_least else "exactly"
         found.append(Move(group.name, partition, committed, remote, position.offset, position.read_again, bound))
@@ -102,7 +102,7 @@ def _position(partition: TopicPartition, committed: int, current: int | None, lo
         position = found.returning.get((committed, current), position)
     if position.not_there:
         missing = number(position.not_there, "record")
-        raise LeftAloneError(f"{missing} of {partition} that it has not consumed are not on the target any more")
+        raise LeftAloneError(f"{missing} of {partition} that it has not consumed are no longer on the target")
     if position.expired:
         older = number(position.expired, "older record")
         why = f"it is at {committed} in {partition}, but the source has deleted records from there on"
@@ -156,7 +156,7 @@ def _walks(looked: Looked) -> dict[TopicPartition, PartitionPositions]:
 
 
 def only_waits(plan: Plan, looked: Looked) -> int:
-    """How many records have to cross, if nothing else keeps the plan back; otherwise 0."""
+    """How many records still have to cross, if nothing else holds up the plan; otherwise 0."""
     return 0 if plan.unmet else sum(each.waiting for each in _walks(looked).values())
 
 
@@ -187,7 +187,7 @@ def _proof(looked: Looked) -> Precondition:
     if told := unproven(looked.positions):
         return Precondition("positions", told, met=False)
     again = sum(each.sent_again for each in _walks(looked).values())
-    return Precondition("positions", f"computed from records; {number(again, 'record')} stand twice on the target")
+    return Precondition("positions", f"computed from records; {number(again, 'record')} are duplicated on the target")
 
 
 def groups_precondition(moves: list[Move], left_alone: list[LeftAlone]) -> Precondition:
@@ -198,7 +198,7 @@ def groups_precondition(moves: list[Move], left_alone: list[LeftAlone]) -> Preco
 
 
 def _foreign(flow: FlowParameters, looked: Looked) -> Iterator[Precondition]:
-    """Records that others wrote to topics of the same name on the target, of which a group may read some."""
+    """Records that others wrote to topics of the same name on the target, and that a group may read."""
     found = {partition: each.foreign for partition, each in sorted(_walks(looked).items()) if each.foreign}
     if found:
         places = [f"{count} of {partition}" for partition, count in found.items()]
@@ -217,7 +217,7 @@ def _returning(flow: FlowParameters, looked: Looked, moves: list[Move]) -> Itera
 
 
 def _without_offset(flow: FlowParameters, looked: Looked, moving: set[str]) -> Iterator[Precondition]:
-    """Where the groups that move start in partitions of their topics in which they have no offset on the source."""
+    """Where the moving groups start in partitions of their topics in which they have no offset on the source."""
     found: dict[str, list[str]] = {}
     for group in looked.groups:
         topics = {each.topic for each in group.committed}
@@ -229,7 +229,7 @@ def _without_offset(flow: FlowParameters, looked: Looked, moving: set[str]) -> I
     for name, starts in list(found.items())[:_NAMED]:
         yield Precondition("no offset", f"{name} begins {named(starts)}", met=None)
     if others := list(found)[_NAMED:]:
-        yield Precondition("no offset", f"in some partitions, neither have: {', '.join(others)}", met=None)
+        yield Precondition("no offset", f"others also lack one in some partitions: {', '.join(others)}", met=None)
 
 
 def _start(flow: FlowParameters, group: Group, partition: TopicPartition) -> str:
@@ -240,7 +240,7 @@ def _start(flow: FlowParameters, group: Group, partition: TopicPartition) -> str
 
 
 def verdict_precondition(found: VerdictFacts | Unasked | None, now_ms: int) -> Precondition:
-    """What the newest published verdict says; it decides nothing, because positions are proven on their own."""
+    """What the newest published verdict says; it decides nothing, because positions are proven independently."""
     match found:
         case Unasked():
             return Precondition("verdict", f"not known: {found.reason}", met=None)
@@ -253,7 +253,7 @@ def verdict_precondition(found: VerdictFacts | Unasked | None, now_ms: int) -> P
 
 
 def refuse_unsuited(flow: FlowParameters, mode: Mode) -> None:
-    """Raise RefusedError for a flow that has no exact positions, or for which the mode is not made."""
+    """Raise RefusedError for a flow that has no exact positions, or that the mode does not suit."""
     where = f"flow {flow.name}"
     if flow.transformed and mode is not Mode.DISASTER:
         what = "the flow's own transforms may change or drop records"

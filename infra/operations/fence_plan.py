@@ -19,15 +19,15 @@ _INSTEAD = "stop the producers yourself, and leave `--fence` out"
 def fence_precondition(
     flow: FlowParameters, principal: str, topics: Sequence[str], owner: str, found: Access
 ) -> Precondition:
-    """What the command denies; `principal` is the user of the connectors on the source, who has to do it."""
+    """What the command denies; `principal` is the connectors' user on the source, which has to do it."""
     source = flow.source.alias
     if not found.has_authorizer:
-        return _unmet(f"{source} has no authorizer, so it denies nobody anything: {_INSTEAD}")
+        return _unmet(f"{source} has no authorizer, so it cannot deny anything: {_INSTEAD}")
     if not found.may_change:
         grant = f"kafka-acls.sh … {grant_options(principal or '…', 'cluster', 'literal', CLUSTER_NAME, ['ALTER'])}"
         return _unmet(f"the connectors' user may not change ACLs on {source}: allow it with `{grant}`, or {_INSTEAD}")
     if closed := without_grant(topics, found.entries):
-        told = f"no ACL allows anything on {named(closed)} of {source}, and a first ACL could stop the consumers, too"
+        told = f"no ACL allows anything on {named(closed)} of {source}, and a first ACL could also stop the consumers"
         return _unmet(f"{told}: allow them to read, or {_INSTEAD}")
     if marked := marked_topics(owner, found.entries):
         denied = f"an earlier run denied everyone (`User:*`) to write to {named(marked)} on {source}"
@@ -40,30 +40,30 @@ def _unmet(value: str) -> Precondition:
 
 
 def not_seen(alias: str) -> Precondition:
-    """Where nobody looked for a fence, because the connectors' user may not see ACLs there."""
+    """The note that no fence was looked for, because the connectors' user may not see ACLs there."""
     value = f"not looked for: the connectors' user may not see the ACLs of {alias}"
-    remedy = "if you failed over with `--fence`, call that again with `--lift-fence`"
+    remedy = "if you failed over with `--fence`, run that command again with `--lift-fence`"
     return Precondition("fence", f"{value}; {remedy}", met=None)
 
 
 def refuse_unfenceable(flow: ResolvedFlow, topics: Iterable[str], flows: Iterable[ResolvedFlow]) -> None:
-    """Raise RefusedError where a denial would stop or reach a mirror; `flows` are all those of the topology."""
+    """Raise RefusedError if a denial would stop or reach a mirror; `flows` are all flows of the topology."""
     where, wanted = f"flow {flow.name}", set(topics)
     if flow.settings.loop_guard:
         what = "the flow is half of a pair, whose other half writes to the same topics"
-        raise RefusedError("fence-unsuited", what, where, "A denial binds it, too.", f"{_INSTEAD}.")
+        raise RefusedError("fence-unsuited", what, where, "A denial also binds that flow.", f"{_INSTEAD}.")
     for each in flows:
         if each.settings.source == flow.settings.source and each.settings.sync_topic_acls:
             what = f"`{each.name}` copies the ACLs of topics to {each.settings.target} (`syncTopicAcls`)"
             why = (
-                "It would copy the denial to the remote topics, which nobody could write to then, not even MirrorMaker."
+                "It would copy the denial to the remote topics; then nobody could write to them, not even MirrorMaker."
             )
             raise RefusedError(
                 "fence-copied", what, where, why, f"set `syncTopicAcls: false` and deploy it, or {_INSTEAD}."
             )
         if each.settings.target == flow.settings.source and (written := _written(flow_parameters(each), wanted)):
             what = f"`{each.name}` writes to {named(written)} on {flow.settings.source}"
-            raise RefusedError("fence-unsuited", what, where, "A denial binds it, too.", f"{_INSTEAD}.")
+            raise RefusedError("fence-unsuited", what, where, "A denial also binds that flow.", f"{_INSTEAD}.")
 
 
 def _written(flow: FlowParameters, topics: Iterable[str]) -> list[str]:

@@ -1,6 +1,6 @@
-"""Denies everybody to write to a flow's topics on the source, watches who writes nevertheless, and allows it again.
-
-What an interrupted run left is found by the marks beside the denials. Only denials with a flow's mark are deleted.
+"""Denies all writes to a flow's topics on the source, watches for writers that still get through, and allows writes
+again. What an interrupted run left is found by the marks beside the denials. Only denials with a flow's mark are
+deleted.
 """
 
 import time
@@ -33,7 +33,7 @@ from infra.operations.partition_logs import Say
 from infra.operations.topic_acls import TopicAcls
 from infra.waiting import NotYetError, wait_for
 
-#: For how long a source that stands still is watched first, and how long what was on its way may take, in seconds.
+#: For how long a quiet source is first watched, and how long writes in flight may take, in seconds.
 _QUIET_SECONDS, _UNDERWAY_SECONDS = 2.0, 10.0
 
 
@@ -48,7 +48,7 @@ def lift_call(scene: Scene) -> str:
 
 
 def fenced_topics(scene: Scene) -> list[str]:
-    """The flow's topics on the source. Raises RefusedError if nobody may be denied to write to them."""
+    """The flow's topics on the source. Raises RefusedError if writes to them must not be denied."""
     topics = scene.parameters.replicated(scene.reader(scene.parameters.source).topics())
     refuse_unfenceable(scene.flow, topics, flows_without_addresses(scene.settings.topology))
     return topics
@@ -62,7 +62,7 @@ def fence_facts(scene: Scene, topics: Sequence[str]) -> Precondition:
 
 @dataclass
 class Fence:
-    """A fence that stands. `since` then, nothing may be written; `before` is where the source's logs ended."""
+    """An active fence. Nothing may be written after `since`; `before` is where the source's logs ended."""
 
     scene: Scene
     since: datetime
@@ -74,9 +74,8 @@ class Fence:
         return self.scene.reader(self.scene.parameters.source)
 
     def settle(self, wait_seconds: float, quiet_seconds: float, say: Say) -> None:
-        """Wait until what was on its way has been written, and from then on allow no record.
-
-        Raises RefusedError if the source goes on growing, and if a transaction stays open.
+        """Wait until writes in flight are done, and from then on allow no record. Raises RefusedError if the source
+        keeps growing, and if a transaction stays open.
         """
         began = still_since = time.monotonic()
         last = self.before
@@ -97,11 +96,11 @@ class Fence:
                 say(f"waiting until nothing is written to {reader.alias}")
                 raise NotYetError("something was written just now")
 
-        wait_for("the source to stand still", probe, max(wait_seconds, 2 * _UNDERWAY_SECONDS), interval_seconds=0.2)
+        wait_for("the source to stop growing", probe, max(wait_seconds, 2 * _UNDERWAY_SECONDS), interval_seconds=0.2)
         self.since, self.before = datetime.now(UTC), last
 
     def expect_held(self) -> None:
-        """Raise RefusedError if something was written since the source stood still."""
+        """Raise RefusedError if something was written since the source stopped growing."""
         self.refuse_growth(self.reader.logs(self.before))
 
     def refuse_growth(self, now: Mapping[TopicPartition, OffsetRange]) -> None:
@@ -122,7 +121,9 @@ class Fence:
 
 @contextmanager
 def fenced(scene: Scene, topics: Sequence[str], tell: Say) -> Iterator[Fence]:
-    """The topics are denied inside, and stay so only if the fence is `kept`; whatever else happens, it is lifted."""
+    """The topics are denied inside, and stay denied only if the fence is `kept`; otherwise it is lifted, whatever
+    happens.
+    """
     acls, owner = scene.topic_acls("source"), owner_of(scene)
     entries, fence = acls.access().entries, None
     try:
@@ -142,10 +143,10 @@ def _take_back(scene: Scene, acls: TopicAcls, owner: str, tell: Say) -> None:
         topics = lift(acls, owner)
     except (CannotRunError, UnaskedError) as error:
         what = f"producers may not be able to write to {acls.alias}: the fence was not lifted"
-        remedy = f"as soon as {acls.alias} answers, type {lift_call(scene)}."
+        remedy = f"as soon as {acls.alias} answers, run {lift_call(scene)}."
         raise CannotRunError("fence-left", what, f"flow {scene.flow.name}", f"{error}.", remedy) from error
     if topics:
-        tell(f"the fence was taken back: writes to {named(topics)} on {acls.alias} are allowed again")
+        tell(f"the fence was removed: writes to {named(topics)} on {acls.alias} are allowed again")
 
 
 def standing(scene: Scene) -> list[str]:
@@ -170,7 +171,7 @@ def owned_by(scene: Scene) -> list[str] | None:
 
 
 def owners_on(scene: Scene, side: Side, topics: Collection[str]) -> list[str] | None:
-    """Everybody who fenced these topics on one side; None if this login cannot see them."""
+    """All owners of fences on these topics on one side; None if this login cannot see them."""
     entries = _entries(scene, side)
     return None if entries is None else owners(topics, entries)
 

@@ -1,4 +1,4 @@
-"""Where each connector of a flow is declared: its resource, and where in it its state stands. Pure."""
+"""Where each connector of a flow is declared: its resource, and the place of its state in it. Pure."""
 
 from dataclasses import dataclass
 

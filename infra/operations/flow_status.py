@@ -27,7 +27,7 @@ LISTED = 5
 
 
 def flow_status(flow: FlowParameters, facts: FlowFacts, listed: int | None = LISTED) -> FlowStatus:
-    """Judge one flow. It could fail over now only if everything was asked and nothing speaks against it.
+    """Judge one flow. It could fail over now only if everything was asked and nothing prevents it.
 
     `listed` is how many partitions and groups the status lists, worst first; None lists all.
     """
@@ -90,7 +90,7 @@ def _of_logins(facts: FlowFacts) -> Found:
         if each.accepted is False:
             yield Kind.PROBLEM, f"{each.cluster} refuses the connectors' login"
         elif each.accepted is None:
-            # A cluster that accepts the login shows that the connectors need none of those that have expired.
+            # If a cluster accepts the login, the connectors do not need the expired certificates.
             for one in each.certificates:
                 if one.expires.timestamp() * 1000 <= facts.now_ms:
                     yield Kind.PROBLEM, f"the certificate {one.key} in Secret {one.secret} has expired"
@@ -175,7 +175,7 @@ def _of_verdict(facts: FlowFacts) -> Found:
             if found.verdict is not Verdict.PASS:
                 yield Kind.PROBLEM, f"the newest published validation is `{found.verdict}`"
             elif not found.current:
-                yield Kind.PROBLEM, "the newest published validation is about another model or other acceptances"
+                yield Kind.PROBLEM, "the newest published validation judged another model or other acceptances"
             elif age > PROOF_HOURS * 3600:
                 yield Kind.PROBLEM, f"the newest published validation is {duration(age)} old"
 
@@ -259,7 +259,7 @@ _UNITS = ((86_400, "days"), (3_600, "h"), (60, "min"))
 
 
 def duration(seconds: float) -> str:
-    """A length of time such as "3 min", in the largest unit that gives at least 2; shorter ones in seconds."""
+    """A duration such as "3 min", in the largest unit that gives at least 2; shorter ones in seconds."""
     for size, unit in _UNITS:
         if seconds >= 2 * size:
             return f"{seconds // size:.0f} {unit}"

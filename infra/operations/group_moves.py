@@ -12,9 +12,8 @@ from infra.operations.partition_logs import Say
 
 
 def commit_moves(writer: GroupWriter, reader: KafkaReader, moves: Sequence[Move], command: str, say: Say) -> None:
-    """Commit one group after the other; `command` and the time are kept as the offsets' metadata.
-
-    Raises CannotRunError, and RefusedError if another offset is there afterwards.
+    """Commit one group after the other; `command` and the time are stored as the offsets' metadata. Raises
+    CannotRunError, and RefusedError if a different offset is there afterwards.
     """
     by_group: dict[str, dict[TopicPartition, int]] = {}
     for move in moves:
@@ -27,6 +26,6 @@ def commit_moves(writer: GroupWriter, reader: KafkaReader, moves: Sequence[Move]
     for move in moves:
         if (now := found.get(move.group, {}).get(move.target)) != move.offset:
             what = f"{move.group} is at {now} in {move.target}, not at {move.offset}"
-            why = "Somebody moved the group while its position was committed."
+            why = "Somebody moved the group while its position was being committed."
             remedy = "stop the group, and run the command again."
             raise RefusedError("read-back-differs", what, reader.alias, why, remedy)

@@ -37,7 +37,7 @@ class GroupWriter:
                 raise self._refused(group, each.error)
 
     def delete(self, group: str) -> None:
-        """Delete a group without members; one that does not exist is no error. Raises CannotRunError."""
+        """Delete a group without members; it need not exist. Raises CannotRunError."""
         try:
             self._admin.delete_consumer_groups([group], request_timeout=_SECONDS)[group].result(_SECONDS + 1)
         except KafkaException as error:
@@ -50,7 +50,7 @@ class GroupWriter:
         told = error.str() if error is not None else "no answer in time"
         why, remedy = "Kafka did not delete it.", "run the command again."
         if error is not None and error.code() in _ACTIVE:
-            why, remedy = "Kafka deletes no group that runs.", "find out who uses this group, and stop it."
+            why, remedy = "Kafka does not delete a running group.", "find out who uses this group, and stop it."
         elif error is not None and error.code() in _FORBIDDEN:
             why = "The connectors' user needs Read and Delete on the group."
             allowed = "--operation Read --operation Delete"
@@ -61,9 +61,9 @@ class GroupWriter:
     def _refused(self, group: str, error: KafkaError | None) -> CannotRunError:
         told = error.str() if error is not None else "no answer in time"
         code = error.code() if error is not None else None
-        why, remedy = "Kafka did not take the offsets.", "run the command again; what was committed is found."
+        why, remedy = "Kafka did not take the offsets.", "run the command again; it finds what was committed."
         if code in _ACTIVE:
-            why, remedy = "Only the members of a group that runs may commit for it.", "stop the group and run it again."
+            why, remedy = "Only the members of a running group may commit for it.", "stop the group and run it again."
         elif code in _FORBIDDEN:
             why = "The connectors' user needs Read on the group and on its topics."
             remedy = f"allow it: `kafka-acls --add --allow-principal … --operation Read --group '{group}'`."

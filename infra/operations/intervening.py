@@ -35,7 +35,7 @@ Say = Callable[[str], object]
 
 @dataclass(frozen=True)
 class Seen:
-    """What the operator reports of a connector: its state, how many tasks run, and what failed."""
+    """What the operator reports about a connector: its state, how many tasks run, and what failed."""
 
     name: str
     state: str
@@ -52,7 +52,9 @@ class Seen:
 
 
 def flow_of_stack(settings: StackSettings, name: str) -> ResolvedFlow:
-    """The flow of that name. Raises ReplicationError for mistakes of the topology, CannotRunError for another name."""
+    """The flow of that name. Raises ReplicationError for mistakes in the topology, CannotRunError for an unknown
+    name.
+    """
     raise_mistakes(settings)
     return flow_named(name, flows_without_addresses(settings.topology, settings.region), settings.stack)
 
@@ -100,9 +102,8 @@ def _existing(api: KubernetesApi, resource: Reference) -> Object:
 def carry_out(
     api: KubernetesApi, changes: Sequence[Change], places: Sequence[ConnectorPlace], seconds: float, say: Say
 ) -> list[Seen]:
-    """Make the changes, and return what the operator reports when every connector is in its state.
-
-    A change without a patch only waits. Where nothing stays announced, the next deployment owns every field again.
+    """Make the changes, and return what the operator reports when every connector is in its state. A change without a
+    patch only waits. If nothing stays announced, the next deployment owns every field again.
 
     Raises CannotRunError at the deadline; the changes stay.
     """
@@ -130,7 +131,7 @@ def carry_out(
 
 
 def restart(api: KubernetesApi, restarts: Sequence[Restart], seconds: float, say: Say) -> list[Seen]:
-    """Ask for one restart after the other, and return what the operator reports of the connectors when they run.
+    """Ask for one restart after the other, and return what the operator reports about the connectors when they run.
 
     Raises CannotRunError at the deadline.
     """
@@ -151,7 +152,7 @@ def restart(api: KubernetesApi, restarts: Sequence[Restart], seconds: float, say
 
 
 def seen(place: ConnectorPlace, live: Object) -> Seen:
-    """What the operator reports of a connector."""
+    """What the operator reports about a connector."""
     _, status = connector_in(place, live)
     tasks = status.get("tasks") or []
     return Seen(
@@ -164,7 +165,7 @@ def seen(place: ConnectorPlace, live: Object) -> Seen:
 
 
 def _ask_for(api: KubernetesApi, restart_: Restart, seconds: float) -> None:
-    """Ask for one restart, and return when the operator has handed it to Connect."""
+    """Ask for one restart, and return when the operator has passed it to Connect."""
     resource = restart_.place.resource
     _patch(api, resource, restart_.patch(read_live(api, [restart_.place])[resource]))
 
@@ -184,20 +185,21 @@ def _awaited(what: str, probe: Callable[[float], list[Seen] | None], seconds: fl
             "not-seen-yet",
             error.what,
             "the stack's Kubernetes cluster",
-            "The change is made, and the operator has not reported its effect.",
+            "The change is made, but the operator has not reported its effect.",
             "`replicate status` shows when it does; if it does not, read the operator's log.",
         ) from error
 
 
 def disown(api: KubernetesApi, resource: Reference) -> None:
-    """Leave every field to whoever deploys, unless a state is still announced. Raises ApiError."""
+    """Give up ownership of every field, so that deployments own them, unless a state is still announced. Raises
+    ApiError.
+    """
     patch_live(api, resource, lambda live: disowned(live, FIELD_MANAGER))
 
 
 def patch_live(api: KubernetesApi, resource: Reference, patch: Callable[[Object], Sequence[Object]]) -> bool:
-    """Patch an object as it is by then: the operator writes its status at any time.
-
-    Returns whether there was anything to change. Raises ApiError.
+    """Patch the current version of an object, because the operator may write its status at any time. Returns whether
+    there was anything to change. Raises ApiError.
     """
     for attempt in range(1, _ATTEMPTS + 1):
         operations = list(patch(_existing(api, resource)))
@@ -219,5 +221,5 @@ def _patch(api: KubernetesApi, resource: Reference, patch: list[Object]) -> None
     except ApiError as error:
         if not error.conflict:
             raise
-        what, why = "somebody changed it at the same time", "What was looked at is no longer what is there."
+        what, why = "somebody changed it at the same time", "The resource is no longer in the state that was looked at."
         raise CannotRunError("changed-meanwhile", what, str(resource), why, "run the command again.") from error

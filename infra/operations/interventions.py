@@ -24,7 +24,7 @@ _ARMED = frozenset({"alter", "reset"})
 class Request:
     """Bring connectors into a state: `paused` or `stopped`, or `running` to end that.
 
-    `until` is announced and ends nothing by itself. `take_over` also ends or replaces what somebody else announced.
+    `until` is announced but nothing ends by itself. `take_over` also ends or replaces what somebody else announced.
     """
 
     stack: str
@@ -36,7 +36,7 @@ class Request:
     take_over: bool = False
 
     def extends(self, announced: TemporaryState | None) -> bool:
-        """Whether the request only moves the end of what the same person announced."""
+        """Whether the request only changes the end that the same person announced."""
         return announced is not None and announced.by == self.by and self.until not in (None, announced.until)
 
 
@@ -52,9 +52,8 @@ class Change:
 def concerned(
     request: Request, places: Sequence[ConnectorPlace], live: Mapping[Reference, Object]
 ) -> tuple[ConnectorPlace, ...]:
-    """The connectors that a request without names is about: those in another state, or if there is none, all.
-
-    To end a pause is to end what was announced, if anything was; what the topology declares is left alone.
+    """The connectors that a request without names concerns: those in another state, or if there are none, all. Ending a
+    pause means ending what was announced, if anything was; what the topology declares is left alone.
     """
     other = [place for place in places if wanted_state(live[place.resource], place) != request.state]
     announced = [place for place in other if place.name in temporary_states(live[place.resource])]
@@ -62,7 +61,7 @@ def concerned(
 
 
 def planned(request: Request, places: Sequence[ConnectorPlace], live: Mapping[Reference, Object]) -> list[Change]:
-    """The changes that the request needs, one for each resource. Raises RefusedError before there is any."""
+    """The changes that the request needs, one for each resource. Raises RefusedError before yielding any."""
     changes = []
     for resource in dict.fromkeys(place.resource for place in places):
         body = live[resource]
@@ -82,7 +81,7 @@ def planned(request: Request, places: Sequence[ConnectorPlace], live: Mapping[Re
 
 
 def _state(request: Request, states: Mapping[str, TemporaryState], place: ConnectorPlace) -> str:
-    """The state to write: to end an announced state is to go back to the one before."""
+    """The state to write: ending an announced state means returning to the earlier one."""
     announced = states.get(place.name)
     return announced.before if request.state == "running" and announced is not None else request.state
 
@@ -107,12 +106,12 @@ def _refuse(request: Request, place: ConnectorPlace, body: Object, now: str, ann
     if request.state == "stopped" and annotations.get(OFFSETS) in _ARMED:
         what = f"the annotation {OFFSETS}: {annotations[OFFSETS]} is set on {place.name}"
         why = "The operator changes the offsets as soon as the connector is stopped, whoever stops it."
-        remedy = f"remove the annotation if nobody waits for it: `{_kubectl(place.resource)} {OFFSETS}-`."
+        remedy = f"remove the annotation if nobody needs it: `{_kubectl(place.resource)} {OFFSETS}-`."
         raise RefusedError("offsets-armed", what, where, why, remedy)
     if now == request.state and not (now != "running" and request.extends(announced)):
         said = f": {announced.text(request.now)}" if announced is not None else ""
         verb = "replicate resume" if request.state != "running" else "replicate pause"
-        remedy = f"nothing is to be done; `{verb} {request.stack} {request.flow}` changes the state."
+        remedy = f"nothing needs to be done; `{verb} {request.stack} {request.flow}` changes the state."
         why = "The spec of its resource already says so."
         raise RefusedError("already-in-state", f"{place.name} is {now}{said}", where, why, remedy)
     _refuse_of_others(request, place, body, now, announced)
@@ -162,14 +161,13 @@ def _mirror_index(body: Object, place: ConnectorPlace) -> int:
 
 
 def version_of(body: Object) -> tuple[Object, ...]:
-    """The operation by which a patch fails if the resource is another one by then."""
+    """The operation that makes a patch fail if the resource has changed since."""
     return ({"op": "replace", "path": "/metadata/resourceVersion", "value": body["metadata"]["resourceVersion"]},)
 
 
 def disowned(live: Object, manager: str) -> list[Object]:
-    """The JSON patch after which this manager owns no field, so that no deployment conflicts with it.
-
-    It is empty while another announcement needs its owner.
+    """The JSON patch after which this manager owns no field, so no deployment conflicts with it. It is empty while
+    another announcement still needs the ownership.
     """
     entries = live["metadata"].get("managedFields") or []
     kept = [each for each in entries if each.get("manager") != manager or each.get("subresource")]

@@ -1,4 +1,4 @@
-"""What Kafka says of one flow: heartbeats, lag, and what its groups would read again. Only reads."""
+"""What Kafka reports about one flow: heartbeats, lag, and what its groups would read again. Only reads."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _HEARTBEATS = 200
 
 @dataclass(frozen=True)
 class OnTarget:
-    """What the target holds of a flow: connectors' offsets, checkpoints, committed offsets, ends of remote topics.
+    """What the target holds for a flow: connectors' offsets, checkpoints, committed offsets, ends of remote topics.
 
     `offsets` is the last replicated offset by source partition. `topics` are all that the user may describe.
     """
@@ -43,7 +43,7 @@ class OnTarget:
 
 @dataclass(frozen=True)
 class OnSource:
-    """What the source holds of a flow: the logs of the partitions to replicate, and the groups' committed offsets."""
+    """What the source holds for a flow: the logs of the partitions to replicate, and the groups' committed offsets."""
 
     logs: Mapping[TopicPartition, OffsetRange]
     committed: Mapping[str, Mapping[TopicPartition, int]]
@@ -133,7 +133,7 @@ def group_facts(
     policy = parameters.replication_policy
 
     def start(group: str, remote: TopicPartition) -> int | None:
-        """Where an application would begin: at the synced offset, or without the sync at the checkpoint's."""
+        """Where an application would begin: at the synced offset, or without group sync at the checkpoint's."""
         if parameters.checkpoints.sync_group_offsets:
             return on_target.committed.get(group, {}).get(remote)
         found = on_target.checkpoints.get((group, remote))
@@ -151,7 +151,7 @@ def group_facts(
 
 
 def _committed_only(flow: ResolvedFlow) -> bool:
-    """Whether the source connectors read committed records only, so that an open transaction is not behind."""
+    """Whether the source connectors read only committed records, so that an open transaction does not count as lag."""
     return flow.settings.exactly_once is ExactlyOnce.ENABLED
 
 

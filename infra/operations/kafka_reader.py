@@ -23,12 +23,12 @@ from infra.kafka_login import ClientConfig
 from infra.operations.facts import UnaskedError
 from infra.operations.record_stream import HARMLESS, NO_ANSWER, STREAM_CONFIG, RecordStream
 
-#: What a client hears whose connection a broker accepted and whose login or certificate it refused.
+#: Errors of a client whose connection was accepted but whose login or certificate was refused.
 _REFUSED_LOGIN = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
 #: With TLS 1.3 a broker refuses a certificate after the client's handshake: librdkafka then reports an error of the
 #: transport.
 _TLS_ALERT = "SSL alert number"
-#: What a broker answers to a login without the right.
+#: A broker's answers to a login without the right.
 _REFUSED_RIGHT = frozenset(
     {
         KafkaError.CLUSTER_AUTHORIZATION_FAILED,
@@ -74,7 +74,7 @@ class KafkaReader:
             raise self._unasked("the client's configuration is not accepted", error) from None
 
     def topics(self) -> dict[str, int]:
-        """Number of partitions of every topic that the user may describe. A cluster that is down is asked once."""
+        """Number of partitions of every topic that the user may describe. A cluster that is down is asked only once."""
         with self._lock:
             if self._topics is None:
                 try:
@@ -120,7 +120,7 @@ class KafkaReader:
         isolation = "read_committed" if committed else "read_uncommitted"
         own: ClientConfig = {**STREAM_CONFIG, "isolation.level": isolation}
         with closing(Consumer(self._heard_config(own))) as consumer:
-            # A consumer that knows all topics begins with the next one at once; one that does not waits a second.
+            # A consumer that knows all topics starts on the next one at once; otherwise it waits a second.
             self._asked("topics", lambda: consumer.list_topics(timeout=REQUEST_SECONDS))
             yield RecordStream(consumer, self._unasked)
 
@@ -174,7 +174,7 @@ class KafkaReader:
         return self.read(f"records of {topic}", ranges)
 
     def read(self, what: str, ranges: Mapping[Partition, OffsetRange]) -> list[Read]:
-        """Every committed record of the ranges; `what` is the name of it all in an error."""
+        """Every committed record of the ranges; `what` names them in an error."""
         found: list[Read] = []
 
         def take(read: Read) -> bool:
@@ -206,7 +206,7 @@ class KafkaReader:
         *,
         committed: bool = True,
     ) -> None:
-        """Hand each record to `take` until it returns True for its partition, or the partition's range ends."""
+        """Pass each record to `take` until it returns True for its partition, or the partition's range ends."""
         left = {each: offsets for each, offsets in ranges.items() if offsets.size}
         if not left:
             return
@@ -262,7 +262,7 @@ class KafkaReader:
         """The refusal in Kafka's words; a cluster that cannot be reached is the same reason for every question."""
         told = error.str() if isinstance(error, KafkaError) else str(error or "no answer in time")
         if isinstance(error, KafkaError) and error.code() in NO_ANSWER:
-            # Only then does the client hand over why it cannot reach a broker or is refused.
+            # Only then does the client report why it cannot reach a broker or is refused.
             self._admin.poll(0)
             if self._refusal:
                 return UnaskedError(f"Kafka cluster {self.alias} refuses the login: {self._refusal}", refused=True)
@@ -276,7 +276,7 @@ class KafkaReader:
 
     def _heard(self, error: KafkaError) -> None:
         if error.code() in _REFUSED_LOGIN or _TLS_ALERT in error.str():
-            # One broker that refuses says more than another that is down.
+            # A broker that refuses is more informative than one that is down.
             self._refusal = _short(error.str())
         elif error.code() != KafkaError._ALL_BROKERS_DOWN:
             self._last_error = _short(error.str())

@@ -1,4 +1,6 @@
-"""What Kubernetes says of a stack's flows: the operator's reports, and the newest published verdicts. Only reads."""
+"""What Kubernetes reports about a stack's flows: the operator's reports, and the newest published verdicts. Only
+reads.
+"""
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
@@ -34,7 +36,7 @@ def needed_objects(flows: Iterable[ResolvedFlow]) -> list[Reference]:
 def read_objects(
     api: KubernetesApi, wanted: list[Reference], pool: Executor
 ) -> dict[Reference, Object | Unasked | None]:
-    """Get every object; if the cluster does not answer the first question, it is not asked the others."""
+    """Get every object; if the cluster does not answer the first request, the others are not sent."""
     if not wanted:
         return {}
     first = _get(api, wanted[0])
@@ -64,7 +66,7 @@ def _get(api: KubernetesApi, wanted: Reference) -> Object | Unasked | None:
 
 
 def connector_facts(flow: ResolvedFlow, objects: Objects) -> tuple[ConnectorFacts, ...] | Unasked:
-    """What the operator reports of a flow's connectors; Unasked if any of them could not be asked."""
+    """What the operator reports about a flow's connectors; Unasked if any of them could not be asked."""
     found = []
     for place in connector_places(flow):
         live = objects[place.resource]
@@ -86,7 +88,7 @@ def _connector(place: ConnectorPlace, live: Object | None) -> ConnectorFacts:
     readiness = readiness_of(where, live)
     problem = "" if readiness.ready or failed else readiness.message
     if (live["metadata"].get("annotations") or {}).get(PAUSE) == "true":
-        problem = f"the annotation {PAUSE} stops the operator, and its report is old"
+        problem = f"the annotation {PAUSE} stops the operator, so its report is old"
     return ConnectorFacts(
         place.name,
         place.role,
@@ -96,7 +98,7 @@ def _connector(place: ConnectorPlace, live: Object | None) -> ConnectorFacts:
         tuple(Task(int(task["id"]), str(task.get("state", ""))) for task in status.get("tasks") or []),
         failed,
         problem,
-        # A deployment restores the state and leaves the announcement, which says nothing any more.
+        # A deployment restores the state but leaves the announcement, which then no longer means anything.
         announced if announced is not None and announced.state == wanted else None,
     )
 

@@ -1,6 +1,6 @@
 """The logins that connectors use: when their certificates expire, and which of them can be tried from here. Only reads.
 
-Of a client's certificate only the certificate is read here, never its key.
+For a client certificate, only the certificate is read here, never its key.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ from infra.operations.facts import CertificateFacts, LoginFacts, UnaskedError
 def certificates(cluster: ClusterParameters, read: Read) -> tuple[CertificateFacts, ...]:
     """The first certificate to expire of each key that the connectors read for this cluster.
 
-    A JKS or PKCS#12 file is not opened, and a Secret of which they read every key that fits a pattern is not read.
+    A JKS or PKCS#12 file is not opened, and a Secret whose keys they read by a pattern is not read.
     Raises UnaskedError for a key that holds no certificate, and what `read` raises.
     """
     found = []
@@ -40,7 +40,7 @@ def _pem(cluster: ClusterParameters) -> Iterator[CredentialReference]:
 
 
 def can_be_tried(declared: Cluster, login: ClusterParameters) -> bool:
-    """Whether a client of this machine can log in as the connectors do; those without a login have none to try."""
+    """Whether a client on this machine can log in as the connectors do; connectors without a login have none to try."""
     if login.authentication is None or isinstance(login.authentication, UnsupportedAuthentication):
         return False
     trust = declared.tls.trust if declared.tls is not None else None
@@ -52,9 +52,8 @@ def can_be_tried(declared: Cluster, login: ClusterParameters) -> bool:
 def login_facts(
     alias: str, read: Callable[[], tuple[CertificateFacts, ...]], ask: Callable[[], object] | None
 ) -> LoginFacts:
-    """Read the certificates for a cluster and ask it something with the connectors' login; without `ask`, do not.
-
-    Both raise UnaskedError. A certificate that cannot be read is no reason not to ask.
+    """Read the certificates for a cluster, and with `ask` also query it with the connectors' login. Both raise
+    UnaskedError. A certificate that cannot be read does not prevent the query.
     """
     found: tuple[CertificateFacts, ...] = ()
     unread = ""

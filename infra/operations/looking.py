@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 
 def look(stacks: list[StackSettings], listed: int | None = LISTED) -> StatusDocument:
-    """The status of every flow of these stacks, side by side, with so many partitions and groups (None: all).
+    """The status of every flow of these stacks, in parallel, with this many partitions and groups (None: all).
 
     Raises ReplicationError for a topology with mistakes.
     """
@@ -62,11 +62,11 @@ def look(stacks: list[StackSettings], listed: int | None = LISTED) -> StatusDocu
 def rounds(
     read: Callable[[], list[StackSettings]], every_seconds: float, listed: int | None = LISTED
 ) -> Iterator[StatusDocument]:
-    """Look again and again, with a pause in between; `read` returns the stacks as their files declare them then."""
+    """Look repeatedly, with a pause in between; `read` returns the stacks as their files then declare them."""
     pause = threading.Event()
     while True:
         yield look(read(), listed)
-        # Clients of Kafka refer to themselves: until they are collected they keep their threads and connections.
+        # Kafka clients refer to themselves: until they are collected they keep their threads and connections.
         gc.collect()
         pause.wait(every_seconds)
 
@@ -74,7 +74,7 @@ def rounds(
 def flows_and_kubernetes(settings: StackSettings) -> tuple[tuple[ResolvedFlow, ...], KubernetesApi]:
     """The flows of a stack, and its cluster, which is not asked yet.
 
-    Raises CannotRunError if the environment is not there, ReplicationError for a topology with mistakes.
+    Raises CannotRunError if the environment is not available, ReplicationError for a topology with mistakes.
     """
     environment = stack_environment(settings)
     configured = environment.configured()
@@ -101,7 +101,7 @@ class Readers:
     """The Kafka clusters of a stack: one reader for all flows that log in to a cluster in the same way."""
 
     def __init__(self, api: KubernetesApi, down: Unasked | None) -> None:
-        """`down` says that Kubernetes does not answer, so that it is not asked for every credential, too."""
+        """`down` says that Kubernetes does not answer, so that it is not also asked for every credential."""
         self._api, self._down = api, down
         self._lock = threading.Lock()
         self._of_cluster: dict[ClusterParameters, KafkaReader] = {}
@@ -162,7 +162,7 @@ def _login(flow: ResolvedFlow, side: Side, readers: Readers) -> LoginFacts:
 def _positions(
     flow: ResolvedFlow, parameters: FlowParameters, readers: Readers
 ) -> tuple[Lag | Unasked, tuple[GroupFacts, ...] | Unasked]:
-    """Lag and groups: both need what both clusters hold."""
+    """Lag and groups, which both need data from both clusters."""
     on_target = answer(lambda: read_target(flow, parameters, readers.of(parameters.target)))
     side = parameters.source if parameters.offset_syncs.cluster == "source" else parameters.target
     syncs = answer(lambda: read_syncs(parameters, readers.of(side)))

@@ -23,7 +23,7 @@ _FORM = "write a list of entries such as `{topic: orders, partition: 0, offset: 
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a file: where a partition, or every partition of a topic, is to go on.
+    """One entry of a file: where a partition, or every partition of a topic, should continue.
 
     `offset` is that of the next record, or `earliest` or `latest`; `time_ms` is in ms since 1970. One of them is set.
     `source` is the alias of the source cluster, or "".
@@ -103,7 +103,7 @@ def _of_yaml(file: OffsetsFile) -> Iterator[_Row]:
 
 
 def _unreadable(file: OffsetsFile, what: str) -> CannotRunError:
-    why = "The file says for each partition where replication is to go on."
+    why = "The file says for each partition where replication should continue."
     return CannotRunError("unreadable-offsets", what, file.name, why, _FORM)
 
 
@@ -112,11 +112,13 @@ def _mistakes(file: OffsetsFile, line: int, values: Mapping[str, str]) -> Iterat
         yield from (_unknown_key(file, line, key) for key in unknown)
         return
     if not values.get("topic"):
-        yield file.problem(line, "no-topic", "`topic` is missing", "Offsets are those of a topic.", "add `topic`.")
+        yield file.problem(line, "no-topic", "`topic` is missing", "Every offset belongs to a topic.", "add `topic`.")
     given = [key for key in ("offset", "time") if key in values]
     if len(given) != 1:
         what = "`offset` and `time` are both set" if given else "neither `offset` nor `time` is set"
-        yield file.problem(line, "no-position", what, "An entry says where to go on in one way.", "set exactly one.")
+        yield file.problem(
+            line, "no-position", what, ("An entry gives the place to continue in exactly one way."), "set exactly one."
+        )
     yield from _mistaken_values(file, line, values)
 
 
@@ -133,16 +135,19 @@ def _mistaken_values(file: OffsetsFile, line: int, values: Mapping[str, str]) ->
         yield file.problem(line, "invalid-partition", what, why, "write a number, or leave it out for the whole topic.")
     if offset is not None and not offset.isdecimal() and offset not in ("earliest", "latest"):
         what = f"offset `{offset}` is not one that a record can have"
-        why = "It is that of the next record to replicate. Offsets count from 0."
+        why = "It is the offset of the next record to replicate. Offsets count from 0."
         yield file.problem(line, "invalid-offset", what, why, "write a number, `earliest` or `latest`.")
     elif offset is not None and offset.isdecimal() and partition is None:
-        what, why = f"offset {offset} is for a whole topic", "The same offset means another record in each partition."
+        what, why = (
+            f"offset {offset} is for a whole topic",
+            ("The same offset means a different record in each partition."),
+        )
         yield file.problem(
             line, "no-partition", what, why, "add `partition`, or write `earliest`, `latest` or a `time`."
         )
     if time is not None and _time_ms(time) is None:
-        what, why = f"time `{time}` is not a point in time", "A time without its time zone can mean several hours."
-        yield file.problem(line, "invalid-time", what, why, "write it such as `2026-01-31T02:10:00Z`.")
+        what, why = f"time `{time}` is not a point in time", "A time without a time zone is ambiguous."
+        yield file.problem(line, "invalid-time", what, why, "write it like `2026-01-31T02:10:00Z`.")
 
 
 def _time_ms(text: str) -> int | None:
@@ -167,7 +172,7 @@ def _entry(file: OffsetsFile, line: int, values: Mapping[str, str]) -> Entry:
 
 
 def _duplicates(found: Iterable[Entry]) -> Iterator[Problem]:
-    """Entries about what an earlier one is about, too."""
+    """Entries that cover the same partition as an earlier one."""
     lines: dict[tuple[str, int | None], int] = {}
     whole: dict[str, int] = {}
     for each in found:

@@ -1,7 +1,6 @@
-"""What setting offsets changes in the resource of a source connector, and what is refused before. Pure.
-
-The operator changes offsets when an annotation asks for it, and removes the annotation when it has. If it fails, the
-annotation stays, and the operator tries again whenever the connector is stopped. So nothing of it may be left behind.
+"""What setting offsets changes in the resource of a source connector, and what is refused beforehand. Pure. The
+operator changes offsets when an annotation asks for it, and then removes the annotation. If it fails, the annotation
+stays, and the operator tries again whenever the connector is stopped. So no trace of it may be left behind.
 Source: Strimzi AbstractConnectOperator, ResourceAnnotations.
 """
 
@@ -18,7 +17,7 @@ from infra.operations.flow_connectors import ConnectorPlace
 from infra.operations.interventions import OFFSETS, Request, connector_path, version_of, wanted_state
 from infra.operations.offsets_plan import Move
 
-#: Ends the name of whoever stopped a connector in order to set its offsets, and was perhaps interrupted.
+#: Suffix of the name of whoever stopped a connector in order to set its offsets, and may have been interrupted.
 PURPOSE = ", to set offsets"
 CONNECTOR = "strimzi.io/mirrormaker-connector"
 _FIELD = "alterOffsets"
@@ -60,7 +59,7 @@ def arm(place: ConnectorPlace, live: Object, verb: str) -> list[Object]:
 
 
 def disarm(place: ConnectorPlace, live: Object) -> list[Object]:
-    """The JSON patch that removes what `arm` added and the operator left; empty if there is nothing of it."""
+    """The JSON patch that removes what `arm` added and the operator left; empty if nothing is left."""
     annotations = {key: value for key, value in _annotations(live).items() if key not in (OFFSETS, CONNECTOR)}
     path = f"{connector_path(live, place)}/{_FIELD}"
     removed: list[Object] = [{"op": "remove", "path": path}] if names_our_file(place, live) else []
@@ -70,7 +69,7 @@ def disarm(place: ConnectorPlace, live: Object) -> list[Object]:
 
 
 def pending(live: Object) -> bool:
-    """Whether the operator has been asked and has not done it."""
+    """Whether the operator was asked but has not done it."""
     return OFFSETS in _annotations(live)
 
 

@@ -1,4 +1,6 @@
-"""What a file of offsets changes: which records are replicated again or left out, and which offset syncs go. Pure."""
+"""What a file of offsets changes: which records are replicated again or left out, and which offset syncs are dropped.
+Pure.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +18,9 @@ Stored = Mapping[tuple[str, TopicPartition], int | None]
 
 @dataclass(frozen=True)
 class Known:
-    """What the clusters hold of a flow at one moment.
-
-    `source` is the alias of the source. `logs` are those of the partitions that the flow replicates, and `topics` all
-    that the source has. `connectors` names the source connector of each topic. `stored` are the offsets that Connect
-    has, by connector and partition.
+    """What the clusters hold for a flow at one moment. `source` is the alias of the source. `logs` are those of the
+    partitions that the flow replicates, and `topics` all topics of the source. `connectors` names the source connector
+    of each topic. `stored` are the offsets that Connect has, by connector and partition.
     """
 
     source: str
@@ -38,11 +38,11 @@ class Known:
         return next_record(self.stored_of(partition), self.logs[partition], self.start_from)
 
     def positions(self) -> dict[TopicPartition, int | str]:
-        """Where each partition goes on: the offset of the next record, or where it starts if nothing is stored."""
+        """Where each partition continues: the offset of the next record, or where it starts if nothing is stored."""
         return {each: self.next_of(each) if self._is_stored(each) else self.start_from for each in sorted(self.logs)}
 
     def stays(self, partition: TopicPartition, then: int) -> bool:
-        """Whether the partition goes on there without a change, whatever the log's ends are by then."""
+        """Whether the partition continues there without a change, whatever the log's ends are by then."""
         lasting = self._is_stored(partition) or (self.stored_of(partition) is None and self.start_from == "earliest")
         return lasting and then == self.next_of(partition)
 
@@ -53,9 +53,8 @@ class Known:
 
 @dataclass(frozen=True)
 class Move:
-    """A partition of a connector that goes on at `then` instead of `now`; both are offsets of the next record.
-
-    `stored` is what Connect is to store. `last_sync` is the source offset of the partition's newest offset sync.
+    """A partition of a connector that continues at `then` instead of `now`; both are offsets of the next record.
+    `stored` is what Connect must store. `last_sync` is the source offset of the partition's newest offset sync.
     """
 
     connector: str
@@ -86,11 +85,11 @@ class Move:
 
 
 def mistakes(entries: Sequence[Entry], known: Known) -> Iterator[Problem]:
-    """What is wrong with the entries as the clusters are."""
+    """What is wrong with the entries, given the state of the clusters."""
     for each in entries:
         if each.source not in ("", known.source):
             what = f"the source of the flow is `{known.source}`, not `{each.source}`"
-            why = "Connect accepts offsets of another alias, and they have no effect."
+            why = "Connect accepts offsets for another alias, but they have no effect."
             yield each.problem("unknown-source", what, why, f"write `{known.source}`, or leave `source` out.")
         if each.topic not in known.connectors:
             yield _unknown_topic(each, known)
@@ -110,7 +109,7 @@ def _unknown_topic(each: Entry, known: Known) -> Problem:
         what, why = f"the flow does not replicate topic `{each.topic}`", "Its offsets would have no effect."
         return each.problem("topic-not-replicated", what, why, remedy)
     what = f"there is no topic `{each.topic}` on {known.source}"
-    why = "Connect accepts offsets of a topic that does not exist, and they have no effect."
+    why = "Connect accepts offsets for a topic that does not exist, but they have no effect."
     return each.problem("unknown-topic", what, why, remedy)
 
 
@@ -129,7 +128,7 @@ def _out_of_range(each: Entry, known: Known) -> Iterator[Problem]:
 def moves(
     entries: Iterable[Entry], known: Known, at_time: Callable[[TopicPartition, int], int]
 ) -> tuple[list[Move], list[Problem]]:
-    """What the entries change, by partition, and where Connect cannot do it. What stays is not among it.
+    """What the entries change, by partition, and where Connect cannot do it. Unchanged partitions are left out.
 
     `at_time` is the offset of the first record at or after a time (ms since 1970) or else the end.
     """
@@ -141,7 +140,7 @@ def moves(
                 continue
             then = _then(each, partition, known, at_time)
             if not can_resume_at(then, known.start_from):
-                what = f"{partition} cannot go on at offset 0"
+                what = f"{partition} cannot continue at offset 0"
                 why = f"With `startFrom: {known.start_from}` a connector without a stored offset starts there."
                 problems.append(each.problem("offset-not-storable", what, why, "deploy `startFrom: earliest` first."))
             elif not known.stays(partition, then):
@@ -150,15 +149,15 @@ def moves(
 
 
 def resets(known: Known) -> list[Move]:
-    """Every partition from the beginning, as when nothing is stored."""
+    """Every partition from the beginning, as if nothing were stored."""
     return [_move(each, log.start, None, known) for each, log in sorted(known.logs.items())]
 
 
 def of_those(found: Iterable[Move], agreed: Iterable[Move]) -> list[Move]:
     """The moves of partitions that the user agreed to move.
 
-    A running connector passes the offsets of a file that was listed earlier, so an entry that changed nothing when the
-    plan was shown would take its partition back once the connector is stopped.
+    A running connector moves past the offsets of a file that was listed earlier, so an entry that changed nothing when
+    the plan was shown would move its partition back once the connector is stopped.
     """
     partitions = {each.partition for each in agreed}
     return [each for each in found if each.partition in partitions]

@@ -24,7 +24,7 @@ from infra.operations.offsets_plan import Known, Move, Stored, mistakes, moves, 
 
 
 class Clusters(Protocol):
-    """Gives the reader of a cluster."""
+    """Returns the reader of a cluster."""
 
     def of(self, cluster: ClusterParameters) -> KafkaReader: ...
 
@@ -51,7 +51,7 @@ class OffsetsReader:
         return tuple(place for place in connector_places(self.flow) if place.role == "source")
 
     def known(self, connectors: Sequence[str]) -> Known:
-        """What the clusters hold now of what these connectors replicate. Raises CannotRunError."""
+        """What the clusters now hold of what these connectors replicate. Raises CannotRunError."""
         try:
             return self._known(connectors)
         except UnaskedError as error:
@@ -114,7 +114,7 @@ class OffsetsReader:
         parameters, source = self.parameters, self.readers.of(self.parameters.source)
         side = parameters.source if parameters.offset_syncs.cluster == "source" else parameters.target
         chosen = {topic: name for topic, name in self._connectors(source.topics()).items() if name in connectors}
-        # Before the ends of the logs: what is stored meanwhile would be after them.
+        # Read before the ends of the logs: what is stored meanwhile would be after them.
         stored = self._stored()
         logs = source.logs(source.partitions(chosen), committed=parameters.exactly_once)
         syncs = read_syncs(parameters, self.readers.of(side))

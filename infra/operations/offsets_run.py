@@ -1,6 +1,5 @@
-"""Sets offsets: stops the connectors, lets the operator change their offsets, checks them, and starts them again.
-
-Nothing is remembered: what an earlier call left behind is seen in the resources, and is mended first.
+"""Sets offsets: stops the connectors, lets the operator change their offsets, checks them, and starts them again. No
+state is kept: what an earlier call left behind shows in the resources, and is cleaned up first.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -32,7 +31,7 @@ from infra.waiting import DeadlineError, NotYetError, wait_for
 
 _POLL_SECONDS = 0.5
 
-#: What is to be changed, as it is once the connectors are stopped.
+#: What to change, computed once the connectors are stopped.
 Plan = Callable[[], Sequence[Move]]
 
 
@@ -51,9 +50,8 @@ class Run:
     say: Say
 
     def set(self, places: Sequence[ConnectorPlace], plan: Plan) -> tuple[Sequence[Move], list[Seen]]:
-        """Set the offsets of these connectors. Returns what was set, and what is reported of those that run again.
-
-        Raises CannotRunError, after which the connectors are as they were before, unless it says otherwise.
+        """Set the offsets of these connectors. Returns what was set, and what is reported about those that run again.
+        Raises CannotRunError, after which the connectors are as before, unless it says otherwise.
         """
         live = read_live(self.api, places)
         refuse(self.request, places, live)
@@ -62,11 +60,11 @@ class Run:
         changes = planned(self.request, stopping, live)
         restored = [*stopping, *(place for place in places if interrupted(place, live[place.resource]))]
         moves: Sequence[Move] | None = None
-        # A task that was taken from the connector before, and whose worker died, never reports its end.
+        # A task that was taken from the connector earlier, and whose worker died, never reports its end.
         running = {place.name: self.reader.present(place.name) for place in stopping}
         try:
             self._stop(places, changes)
-            # One that waits for its first offsets selects nothing, and has no tasks.
+            # A connector that waits for its first offsets selects nothing, and has no tasks.
             self._wait_ended([place for place in places if not is_held_back(live[place.resource])], running)
             moves = self._change(places, plan())
         finally:
@@ -74,7 +72,7 @@ class Run:
         return moves, seen
 
     def _mended(self, places: Sequence[ConnectorPlace]) -> dict[Reference, Object]:
-        """Take back what this or an interrupted call asked of the operator."""
+        """Withdraw what this or an interrupted call asked of the operator."""
         for place in places:
             if patch_live(self.api, place.resource, partial(disarm, place)):
                 self.say(f"removed the request to the operator from {place.resource}")
@@ -92,9 +90,8 @@ class Run:
             raise _not_acting(places, error.what) from error
 
     def _wait_ended(self, places: Sequence[ConnectorPlace], running: Mapping[str, Collection[int]]) -> None:
-        """Wait for the tasks: one that ends later would store its own offsets over those that are set.
-
-        `running` are the tasks of those that ran until now; of the others, every task is waited for that ever ran.
+        """Wait for the tasks: one that ends later would overwrite the new offsets with its own. `running` has the tasks
+        of connectors that ran until now; for the others, wait for every task that ever ran.
         """
         names = [place.name for place in places]
 
@@ -109,7 +106,7 @@ class Run:
                 "tasks-not-ended",
                 error.what,
                 ", ".join(names),
-                "A task stores its last offsets when it ends, perhaps over those that are to be set. Nothing was set.",
+                "A task stores its last offsets when it ends, which could overwrite the new ones. Nothing was set.",
                 "read the log of its workers. A task whose worker has died never reports its end: start the connector "
                 f"with `replicate resume {self.request.stack} {self.request.flow}` if it is stopped, and once it runs, "
                 "run the command again.",
@@ -128,7 +125,7 @@ class Run:
                 "offsets-differ",
                 f"Connect has other offsets for {', '.join(str(each.partition) for each in wrong)}",
                 ", ".join(place.name for place in places),
-                "The operator reported no failure, and the offsets are not those that it was given.",
+                "The operator reported no failure, but the offsets are not those that it was given.",
                 "run the command again; `list` prints what Connect has.",
             )
         return moves
@@ -160,7 +157,7 @@ class Run:
     def _restore(
         self, stopped: Sequence[ConnectorPlace], places: Sequence[ConnectorPlace], *, wait: bool
     ) -> list[Seen]:
-        """Remove what was added to the resources, and bring the connectors back into the state before."""
+        """Remove what was added to the resources, and return the connectors to their earlier state."""
         try:
             live = self._mended(places)
             back = replace(self.request, state="running", take_over=True)
@@ -173,18 +170,18 @@ class Run:
                 disown(self.api, place.resource)
             if not (wait and ours):
                 return []
-            self.say(f"waiting for {', '.join(place.name for place in ours)} to be as before")
+            self.say(f"waiting for {', '.join(place.name for place in ours)} to return to its earlier state")
             waited = [Change(place.resource, (), states[place]) for place in ours]
             return carry_out(self.api, waited, ours, self.seconds, self.say)
         except ApiError as error:
             names = ", ".join(place.name for place in places)
             what = f"{names} may still be stopped, with a request to the operator: {error.message}"
-            why = "Kubernetes did not take the change that ends it."
+            why = "Kubernetes did not accept the change that ends this."
             raise CannotRunError("left-stopped", what, "the stack's cluster", why, "run the command again.") from error
 
 
 def left_behind(api: KubernetesApi, places: Sequence[ConnectorPlace]) -> list[ConnectorPlace]:
-    """The connectors at which an interrupted call left something."""
+    """The connectors on which an interrupted call left something."""
     live = read_live(api, places)
     return [
         place
@@ -206,6 +203,7 @@ def _not_acting(places: Sequence[ConnectorPlace], what: str) -> CannotRunError:
         "operator-not-acting",
         what,
         ", ".join(dict.fromkeys(str(place.resource) for place in places)),
-        "The operator did not carry it out in time. What it was asked for is taken back; look whether it did so since.",
-        "see that the operator runs, and run the command again; `list` prints the offsets that Connect has.",
+        "The operator did not carry it out in time. The request was withdrawn, but check whether the operator has "
+        "acted since.",
+        "make sure that the operator runs, and run the command again; `list` prints the offsets that Connect has.",
     )

@@ -14,7 +14,7 @@ from infra.operations.record_stream import RecordStream
 
 T = TypeVar("T")
 Say: TypeAlias = Callable[[str], object]
-#: The headers to compare of a record that counts; None for one that does not.
+#: The headers to compare if a record counts; None if it does not.
 Compared: TypeAlias = Callable[[Headers], Headers | None]
 
 
@@ -25,7 +25,7 @@ def every(headers: Headers) -> Headers:
 
 @dataclass(frozen=True)
 class PartitionLog:
-    """One side of a partition, up to the end that was asked for before."""
+    """One side of a partition, up to an end that was read earlier."""
 
     reader: KafkaReader
     stream: RecordStream

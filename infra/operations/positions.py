@@ -10,7 +10,7 @@ Syncs = Mapping[TopicPartition, tuple[OffsetSync, ...]]
 
 
 def latest_offsets(records: Iterable[ConnectOffset], connectors: frozenset[str]) -> dict[TopicPartition, int]:
-    """The offset of the last record that any of these connectors says it replicated, by source partition.
+    """The offset of the last record that any of these connectors reports as replicated, by source partition.
 
     `records` come in the order of each partition of their topic.
     """
@@ -44,7 +44,7 @@ def replicated_up_to(
     """The source offset below which everything certainly is on the target, by source partition.
 
     A connector's offset is committed once a minute, and an offset sync is written at most every `offset.lag.max`
-    records: both are true, and the higher one counts. Without either, it is the beginning of the source's log.
+    records: both are valid, and the higher one counts. Without either, it is the beginning of the source's log.
     """
     found = {}
     for partition, log in partitions.items():
@@ -56,10 +56,9 @@ def replicated_up_to(
 
 @dataclass(frozen=True)
 class GroupPosition:
-    """Where a group stands in one source partition, and where it would go on.
-
-    `committed` is its offset on the source. `start` is the offset on the target at which it would go on; None without
-    one. `target_end` is the end of the remote partition.
+    """Where a group is in one source partition, and where it would continue. `committed` is its offset on the source.
+    `start` is the offset on the target at which it would continue; None without one. `target_end` is the end of the
+    remote partition.
     """
 
     committed: int
@@ -71,7 +70,7 @@ def read_again(position: GroupPosition, syncs: tuple[OffsetSync, ...]) -> int | 
     """At most how many records a group would read again on the target; None if it has no position there.
 
     These are the records from `start` on that the group has read on the source. The newest sync at or before `start`
-    says from which source offset on they can be. Without one, all records from `start` to the end may be among them.
+    says from which source offset on they may be. Without one, all records from `start` to the end may be among them.
     """
     if position.start is None or position.target_end is None:
         return None

@@ -15,9 +15,9 @@ from infra.operations.facts import UnaskedError
 SILENT_SECONDS = 15.0
 #: A poll waits for a whole batch, so it must be short for the last records of a partition.
 _POLL_SECONDS, _BATCH = 0.02, 1_000
-#: A reader that names its offsets needs no right on a group, but the client looks for its coordinator nevertheless.
+#: A reader with explicit offsets needs no right on a group, but the client still looks for its coordinator.
 HARMLESS = frozenset({KafkaError.GROUP_AUTHORIZATION_FAILED})
-#: What a cluster that cannot be reached, or refuses the login, does to every question.
+#: Errors that every request gets from a cluster that cannot be reached or refuses the login.
 NO_ANSWER = frozenset({KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN})
 #: The end of a partition is known only after a fetch that found nothing, so that one must not wait for records. A range
 #: whose beginning has expired meanwhile must be an error: with a reset it would look like a partition without records.
@@ -32,7 +32,7 @@ STREAM_CONFIG: ClientConfig = {
 
 
 class RecordStream:
-    """One consumer; `failed` makes the error of what could not be read."""
+    """One consumer; `failed` creates the error for what could not be read."""
 
     def __init__(self, consumer: Consumer, failed: Callable[[str, Any], UnaskedError]) -> None:
         self._consumer, self._failed = consumer, failed
@@ -65,7 +65,7 @@ class RecordStream:
                     return
 
     def _expect_no_loss(self, partition: Partition, offsets: OffsetRange, end: Message) -> None:
-        """A log never ends before an end that it had, unless it was cut or its topic was created again."""
+        """A log never ends before an earlier end, unless it was truncated or its topic was created again."""
         now = end.offset()
         if now is not None and now < offsets.end:
             why = "an unclean leader election lost records, or the topic was created again"

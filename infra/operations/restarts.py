@@ -1,4 +1,4 @@
-"""Which restarts of connectors and tasks the operator is asked for, and what is refused. Pure.
+"""Which restarts of connectors and tasks to request from the operator, and what is refused. Pure.
 
 An annotation asks for one restart of a connector (without its tasks) or of one task. The operator then removes it.
 Source: Strimzi ResourceAnnotations.
@@ -53,10 +53,8 @@ class Restart:
 def planned_restarts(
     places: Sequence[ConnectorPlace], live: Mapping[Reference, Object], *, named: bool, task: int | None = None
 ) -> list[Restart]:
-    """The restarts to ask for, in order. Raises RefusedError before there is any.
-
-    Connectors that were `named` restart with all their tasks, or with only one task if that is given. Without a name,
-    only what failed restarts.
+    """The restarts to request, in order. Raises RefusedError before yielding any. Connectors that were `named` restart
+    with all their tasks, or with only one task if that is given. Without a name, only what failed restarts.
     """
     found = [restart for place in places for restart in _of(place, live[place.resource], named=named, task=task)]
     if not found:
@@ -74,12 +72,14 @@ def _of(place: ConnectorPlace, live: Object, *, named: bool, task: int | None) -
         return
     where, tasks = str(place.resource), [int(each["id"]) for each in status.get("tasks") or []]
     if wanted != "running":
-        why = "Connect does not restart a connector that is not meant to run."
-        raise RefusedError("not-running", f"{place.name} is {wanted}", where, why, "`replicate resume` it first.")
+        why = "Connect does not restart a connector that is declared paused or stopped."
+        raise RefusedError(
+            "not-running", f"{place.name} is {wanted}", where, why, ("resume it first with `replicate resume`.")
+        )
     if any(Restart(place, number).pending(live) for number in (None, 0)):
-        why = "The operator has not carried it out yet, and keeps only the newest one."
+        why = "The operator has not carried it out yet, and keeps only the newest request."
         remedy = "wait for its next reconciliation; if the annotation stays, read the operator's log."
-        raise RefusedError("restart-pending", f"a restart of {place.name} was asked for already", where, why, remedy)
+        raise RefusedError("restart-pending", f"a restart of {place.name} was already requested", where, why, remedy)
     if task is not None and task not in tasks:
         known = ", ".join(map(str, tasks)) or "none"
         what, why = f"{place.name} has no task {task}", f"The tasks that the operator reports are: {known}."

@@ -1,4 +1,4 @@
-"""Where a flow with the identity policy begins that leads back after a failover: preconditions and offsets. Pure."""
+"""Where a flow with the identity policy that leads back after a failover begins: preconditions and offsets. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,11 +39,8 @@ class ReturnPlan(Checked):
 def plan_return(
     flow: FlowParameters, looked: LookedReturn, running: tuple[str, ...], fences: Sequence[str] | None = ()
 ) -> ReturnPlan:
-    """The plan; `running` names the source connectors that are not stopped.
-
-    `fences` names whoever fenced the old origin; None if nobody could look.
-
-    Raises RefusedError for a flow that has replicated already.
+    """The plan; `running` names the source connectors that are not stopped. `fences` names the owners of fences on the
+    old origin; None if they could not be seen. Raises RefusedError for a flow that has already replicated.
     """
     known, begins = looked.known, _begins(looked)
     moves = []
@@ -71,9 +68,9 @@ def _has_run(flow: FlowParameters, what: str) -> RefusedError:
     source, target = flow.source.alias, flow.target.alias
     remedy = (
         f"if it is the flow that failed over, deploy one from {target} to {source} in its place, with its source "
-        f"connector `stopped`, and name that one. If it leads back already, `replicate failover` moves the groups."
+        "connector `stopped`, and name that one. If it already leads back, `replicate failover` moves the groups."
     )
-    why = "Only before the flow back has copied anything can it be told to leave out what came from the other side."
+    why = "The flow back can leave out what came from the other side only if it has copied nothing yet."
     return RefusedError("failback-unsuited", f"flow {flow.name} has run: {what}", f"flow {flow.name}", why, remedy)
 
 

@@ -1,4 +1,4 @@
-"""Sets where a flow begins that leads back after a failover; it can be run again at any time."""
+"""Sets where a flow that leads back after a failover begins; it can be run again at any time."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from infra.operations.return_looking import offsets_reader
 
 
 def not_stopped(scene: Scene, places: Sequence[ConnectorPlace]) -> tuple[str, ...]:
-    """The connectors that do not stand still. Raises CannotRunError for one that is not deployed."""
+    """The connectors that are not stopped. Raises CannotRunError for one that is not deployed."""
     with scene.kubernetes() as api:
         live = read_live(api, places)
     states = {place.name: seen(place, live[place.resource]).state for place in places}
@@ -24,7 +24,7 @@ def not_stopped(scene: Scene, places: Sequence[ConnectorPlace]) -> tuple[str, ..
 
 
 def set_beginning(scene: Scene, who: Who, moves: Sequence[Move], say: Say) -> None:
-    """Set the offsets of the stopped source connectors, and read them back; without moves, remove what was left.
+    """Set the offsets of the stopped source connectors, and read them back; without moves, only remove leftovers.
 
     Raises CannotRunError.
     """

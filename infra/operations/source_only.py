@@ -1,4 +1,4 @@
-"""Records that only the source of a flow has: counted, dated, and exported as JSON lines. Only reads Kafka."""
+"""Records that only the source of a flow has: counted, dated, and exported as JSON lines. Only reads from Kafka."""
 
 import json
 from base64 import b64encode

@@ -8,7 +8,7 @@ from components.contract.report import Verdict
 
 
 class Kind(StrEnum):
-    """Why a flow could not fail over: something is wrong, was not asked, or the flow is not made for it."""
+    """Why a flow could not fail over: something is wrong, was not asked, or the flow does not support it."""
 
     PROBLEM = "problem"
     UNASKED = "unasked"
@@ -70,7 +70,7 @@ class CertificateStatus(Model):
 class LoginStatus(Model):
     """The login that the connectors use on one cluster; `accepted` is null if that is not known.
 
-    `why` says why the cluster refuses it, or why it or a certificate could not be looked at.
+    `why` says why the cluster refuses it, or why it or a certificate could not be checked.
     """
 
     cluster: str
@@ -102,9 +102,8 @@ class VerdictStatus(Model):
 
 
 class FlowStatus(Model):
-    """The status of one flow. What could not be asked is null and named in `unasked`; `reasons` say why.
-
-    A failover needs no login of the connectors: one that could not be tried is no reason, and says itself why.
+    """The status of one flow. What could not be asked is null and named in `unasked`; `reasons` say why. A failover
+    does not need the connectors' logins: one that could not be tried is not a reason, and carries its own explanation.
     """
 
     name: str
@@ -124,7 +123,7 @@ class FlowStatus(Model):
 
     @property
     def by_design(self) -> bool:
-        """Whether the flow is not made to translate offsets."""
+        """Whether the flow by design translates no offsets."""
         return any(reason.kind is Kind.DESIGN for reason in self.reasons)
 
 

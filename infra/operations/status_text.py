@@ -78,7 +78,7 @@ def _sentence(kind: Kind, text: str) -> str:
 
 
 def _price(flow: FlowStatus) -> str:
-    """What a failover at this moment would cost."""
+    """What a failover would cost now."""
     assert flow.lag is not None
     again = flow.read_again.records if flow.read_again is not None else 0
     lost = f"at most {number(flow.lag.records, 'record')} lost" if flow.lag.records else "nothing lost"
@@ -86,7 +86,7 @@ def _price(flow: FlowStatus) -> str:
 
 
 def _logins(flow: FlowStatus) -> Iterator[Fact]:
-    """Only what is not well: a login that is refused or could not be tried, and certificates that expire soon."""
+    """Only problems: a login that is refused or could not be tried, and certificates that expire soon."""
     for login in flow.logins:
         if login.why:
             refused = login.accepted is False
@@ -164,7 +164,7 @@ def _verdict(flow: FlowStatus) -> Fact:
     verdict = flow.verdict
     if verdict is None:
         return Fact("verdict", _NOT_ASKED if "verdict" in flow.unasked else "none was published", "yellow")
-    about = "" if verdict.current else ", about another model or other acceptances"
+    about = "" if verdict.current else ", for another model or other acceptances"
     failed = f", not passed: {', '.join(verdict.failed_checks)}" if verdict.failed_checks else ""
     color = "" if verdict.verdict is Verdict.PASS and verdict.current else "red"
     return Fact("verdict", f"{verdict.verdict}, {duration(verdict.age_seconds)} ago{about}{failed}", color)

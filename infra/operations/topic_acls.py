@@ -22,7 +22,7 @@ from infra.kafka_login import ClientConfig
 from infra.operations.facts import UnaskedError
 
 _SECONDS = 15.0
-_ANY: Any = None  # Its stubs do not know that this stands for every name.
+_ANY: Any = None  # Its stubs do not know that this means every name.
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class TopicAcls:
         self._admin = AdminClient(dict(config))
 
     def access(self) -> Access:
-        """Look, and change nothing. Raises UnaskedError if the cluster does not answer."""
+        """Look without changing anything. Raises UnaskedError if the cluster does not answer."""
         every = AclBindingFilter(
             *(ResourceType.TOPIC, _ANY, ResourcePatternType.ANY, _ANY, _ANY), AclOperation.ANY, AclPermissionType.ANY
         )
@@ -63,12 +63,12 @@ class TopicAcls:
         return Access(tuple(_entry(each) for each in found), may_change=may_change)
 
     def add(self, entries: Sequence[AclEntry]) -> None:
-        """Add ACLs; one that exists already is no error. Raises CannotRunError."""
+        """Add ACLs; they may already exist. Raises CannotRunError."""
         if entries:
             self._change(self._admin.create_acls([_binding(each) for each in entries], request_timeout=_SECONDS))
 
     def delete(self, entries: Sequence[AclEntry]) -> None:
-        """Delete ACLs; one that does not exist is no error. Raises CannotRunError."""
+        """Delete ACLs; they need not exist. Raises CannotRunError."""
         if entries:
             filters = [AclBindingFilter(*_words(each)) for each in entries]
             self._change(self._admin.delete_acls(filters, request_timeout=_SECONDS))

@@ -23,9 +23,8 @@ _COLORS = {Verdict.PASS: "green", Verdict.FAIL: "red"}
 
 
 class FlowHistory(Model):
-    """The newest verdicts first; `older` ones are kept and not listed, `dropped` ones are not kept any more.
-
-    `losses` are sentences about verdicts that damage has cost. `unasked` says why nothing is known.
+    """The newest verdicts first; `older` ones are kept but not listed, `dropped` ones are no longer kept. `losses` has
+    sentences about verdicts lost to damage. `unasked` says why nothing is known.
     """
 
     name: str
@@ -55,7 +54,7 @@ class HistoryDocument(Model):
 
 
 def histories(stacks: list[StackSettings], verdicts: int) -> HistoryDocument:
-    """So many of the newest verdicts of every flow. Raises ReplicationError for a topology with mistakes."""
+    """This many of the newest verdicts of every flow. Raises ReplicationError for a topology with mistakes."""
     asked_at = datetime.now(UTC).isoformat(timespec="seconds")
     return HistoryDocument(asked_at=asked_at, stacks=tuple(_of_stack(each, verdicts) for each in stacks))
 
@@ -104,13 +103,13 @@ def history_lines(flow: FlowHistory) -> Iterator[tuple[str, str]]:
         yield f"could not be asked: {flow.unasked}", "yellow"
         return
     if not flow.verdicts:
-        yield "no validation was published since there is a history", "yellow"
+        yield "no validation has been published since the history exists", "yellow"
     for each in flow.verdicts:
         yield _line(each), _COLORS.get(each.verdict, "yellow")
     if flow.older:
         yield f"and {flow.older} older", ""
     if flow.dropped:
-        yield f"and {flow.dropped} before these, which are not kept", ""
+        yield f"and {flow.dropped} before these, which are no longer kept", ""
     for loss in flow.losses:
         yield loss, "red"
 

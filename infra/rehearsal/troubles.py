@@ -77,7 +77,7 @@ def _again(model: RunbookModel) -> Iterator[str]:
         ),
         Do("Is a group behind its exact position? Stop it on both sides, and type that command without `--dry-run`."),
         Do(
-            "Does `positions` say that records stand twice on the target? A task was restarted. See the topics:",
+            "Does `positions` say that records are duplicated on the target? A task was restarted. See the topics:",
             (f"replicate validate {model.stack}",),
         ),
     )

@@ -160,10 +160,10 @@ def test_a_plan_names_everything_and_changes_nothing(world: World) -> None:
     assert "prod: 8 objects: 5 created, 3 changed; Pulumi knows 0" in said
     assert "spec.tasksMax:" not in said
     assert "spec.state: + running" in said
-    assert "helm owns metadata.labels, spec.class, spec.config, spec.tasksMax (wrote last at " in said
+    assert "helm owns metadata.labels, spec.class, spec.config, spec.tasksMax (last wrote at " in said
     assert "kubectl delete secret -l owner=helm" in said
     assert "`replicate destroy prod` deletes them" in said
-    assert "not-agreed: the take-over has effects of severity `restart`" in said
+    assert "not-agreed: adopting has effects of severity `restart`" in said
     agreed, said = world.call("adopt", "prod", *AGREED)
     assert agreed == 0
     assert said.endswith("Nothing was changed. `--yes` carries this out.")

@@ -114,7 +114,7 @@ def test_a_mirror_becomes_a_flow_without_a_record_twice_or_missing(endpoints: En
                     assert replicate(new, *words).returncode == 130
                 answer = replicate(new, *words)
             assert answer.returncode == 0, answer.stderr
-            assert "offsets carried to stock-flow, and read back from Connect" in answer.stdout
+            assert "offsets copied to stock-flow, and read back from Connect" in answer.stdout
             make_example_traffic(source, 300, 1, GOODS)
             wait_for("the flow to copy", lambda: expect_copied(source, target), ARRIVAL_SECONDS)
             outcome = new.validate(FLOW)

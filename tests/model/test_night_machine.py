@@ -81,4 +81,4 @@ def test_a_target_without_records_does_not_tell_what_has_crossed() -> None:
     machine = Night()
     machine.begin(0, 20)
     machine.expire_on_target(20)
-    assert "it cannot be told which records have crossed" in str(machine.across())
+    assert "it is not known which records have crossed" in str(machine.across())

@@ -39,7 +39,7 @@ class Proof:
 
     @property
     def accepted(self) -> frozenset[str]:
-        """The codes of the findings without whose acceptance the verdict would not be a pass."""
+        """The codes of the accepted findings without which the verdict would not be a pass."""
         return frozenset(code for check in self.checks.values() for code in check.accepted)
 
 

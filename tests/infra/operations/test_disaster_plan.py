@@ -83,7 +83,7 @@ def test_a_source_that_answers_is_refused() -> None:
 def test_a_source_that_refuses_the_login_is_not_lost() -> None:
     told = "Kafka cluster useast refuses the login: SASL authentication error: Authentication failed"
     (unmet,) = disaster_plan(FLOW, evidence(source=Silence(told, refused=True))).unmet
-    assert unmet.value == f"{told}. That is not a lost source: correct the login, and look again"
+    assert unmet.value == f"{told}. The source is not lost: correct the login, and look again"
 
 
 def test_a_flow_that_never_replicated_is_refused() -> None:

@@ -225,7 +225,7 @@ def test_a_source_that_answers_is_no_disaster(night: Night) -> None:
 def test_a_refused_login_is_no_disaster(night: Night) -> None:
     login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "v"}
     night.source.config = {**night.source.config, **login, "sasl.password": "not-the-one"}
-    with pytest.raises(RefusedError, match=r"useast refuses the login: .* That is not a lost source"):
+    with pytest.raises(RefusedError, match=r"useast refuses the login: .* The source is not lost"):
         after_disaster(a_call(night, mode="disaster"), night)
 
 
@@ -276,6 +276,6 @@ def test_a_group_of_a_pair_that_comes_back_has_consumed_what_it_left_behind(
     with_both(a_call(night), night, Mode.PLANNED)
     assert night.positions(ORDERS) == {"app": 5, "web": 0}
     said = capsys.readouterr().out
-    assert "! returning     app: what they consumed on uswest counts, too; delete a group there if only useast" in said
+    assert "! returning     app: what they consumed on uswest also counts; delete a group there if only useast" in said
     with_both(a_call(night), night, Mode.PLANNED)
     assert night.positions(ORDERS) == {"app": 5, "web": 0}

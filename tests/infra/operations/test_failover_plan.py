@@ -65,7 +65,7 @@ def test_a_flow_that_is_well_moves_its_groups() -> None:
         "✓ topics        1 topic with 1 partition on uswest",
         "✓ producers     nothing was written for 10 s",
         "✓ drained       each of the last 88 records of useast is on uswest",
-        "✓ positions     computed from records; 0 records stand twice on the target",
+        "✓ positions     computed from records; 0 records are duplicated on the target",
         "✓ groups        1 group to move",
         "✓ verdict       pass, 10 min ago",
         "checkout-web: orders-0 at 412 -> useast.orders-0 at 398, nothing read again",
@@ -132,7 +132,7 @@ def test_what_is_not_met_is_named_with_its_value(given: dict[str, Any], name: st
         pytest.param({"members_on_target": 1}, "it runs on uswest with 1 member: stop it there first", id="target"),
         pytest.param(
             {"on_target": {REMOTE: 450}},
-            "it is at 450 in useast.orders-0, past its position 398: it has worked on uswest, or was set back on "
+            "it is at 450 in useast.orders-0, past its position 398: it has consumed on uswest, or was set back on "
             "useast. Delete the group on uswest to move it",
             id="ahead",
         ),
@@ -164,13 +164,13 @@ def test_groups_without_an_offset_are_all_named() -> None:
     groups = tuple(a_group(name=name) for name in "abcde")
     found = plan(FLOW, Mode.PLANNED, looked(groups=groups, ends={ORDERS: 500, TopicPartition("orders", 1): 9}), NOW_MS)
     said = [each.value for each in found.preconditions if each.name == "no offset"]
-    assert (len(said), said[-1]) == (4, "in some partitions, neither have: d, e")
+    assert (len(said), said[-1]) == (4, "others also lack one in some partitions: d, e")
 
 
 def test_what_the_target_has_lost_keeps_a_group_where_it_is() -> None:
     lost = walked(positions={412: ExactPosition(412, 398, not_there=5)})
     (alone,) = plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: lost}), NOW_MS).left_alone
-    assert alone.why == "5 records of orders-0 that it has not consumed are not on the target any more"
+    assert alone.why == "5 records of orders-0 that it has not consumed are no longer on the target"
 
 
 def test_records_that_cannot_be_told_apart_make_the_number_the_least() -> None:

@@ -71,7 +71,7 @@ def test_a_producer_past_the_fence_is_caught(night: Night, capsys: pytest.Captur
         with_fence(a_call(night, fence=True), night)
     assert (night.positions(REMOTE), night.acls.entries) == ({}, before)
     assert night.operator.state(night.checkpoint) == "RUNNING"
-    assert "the fence was taken back: writes to orders on useast are allowed again" in capsys.readouterr().out
+    assert "the fence was removed: writes to orders on useast are allowed again" in capsys.readouterr().out
 
 
 def test_a_producer_past_the_fence_is_caught_at_the_last_moment(night: Night) -> None:
@@ -189,7 +189,7 @@ def test_only_the_fence_is_lifted(night: Night, capsys: pytest.CaptureFixture[st
         pytest.param(
             {"has_authorizer": False, "may_change": False},
             None,
-            "useast has no authorizer, so it denies nobody anything: stop the producers yourself, and leave `--fence` "
+            "useast has no authorizer, so it cannot deny anything: stop the producers yourself, and leave `--fence` "
             "out",
             id="no authorizer",
         ),
@@ -203,7 +203,7 @@ def test_only_the_fence_is_lifted(night: Night, capsys: pytest.CaptureFixture[st
         pytest.param(
             {},
             [],
-            "no ACL allows anything on orders of useast, and a first ACL could stop the consumers, too",
+            "no ACL allows anything on orders of useast, and a first ACL could also stop the consumers",
             id="no ACL at all",
         ),
     ],

@@ -234,10 +234,10 @@ def test_a_named_connector_restarts_with_its_tasks() -> None:
             lambda body: body["metadata"]["annotations"].update({"strimzi.io/restart": "true"}),
             {"named": True},
             "restart-pending",
-            "was asked for already",
+            "was already requested",
         ),
     ],
-    ids=["nothing failed", "no such task", "paused", "asked for already"],
+    ids=["nothing failed", "no such task", "paused", "already requested"],
 )
 def test_a_restart_that_makes_no_sense_is_refused(edit: Edit, given: dict[str, Any], code: str, said: str) -> None:
     with pytest.raises(RefusedError) as caught:

@@ -123,7 +123,7 @@ def test_a_reset_is_every_partition_from_the_beginning() -> None:
         ("{topic: orders, partition: 0, offset: null}", "invalid-offset", "offset `null`"),
         ("{topic: orders, partition: zero, offset: 12}", "invalid-partition", "partition `zero`"),
         ("{topic: orders, offset: 12}", "no-partition", "offset 12 is for a whole topic"),
-        ("{topic: orders, time: 2026-01-31T00:00:00}", "invalid-time", "without its time zone"),
+        ("{topic: orders, time: 2026-01-31T00:00:00}", "invalid-time", "without a time zone"),
         ("{source: uswest, topic: orders, offset: latest}", "unknown-source", "write `useast`"),
         ("{topic: order, offset: latest}", "unknown-topic", "write `orders`."),
         ("{topic: other, offset: latest}", "topic-not-replicated", "the flow does not replicate topic `other`"),

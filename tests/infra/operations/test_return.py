@@ -170,7 +170,9 @@ def test_the_flow_may_write_to_the_old_origin_although_its_failover_had_a_fence(
     way.acls.entries += [denial._replace(principal="Fence:prod-us-west-2/orders"), denial]
     begin(way, dry_run=True)
     said = capsys.readouterr().out
-    assert "! fence         everybody is denied to write to the topics on useast since the failover of prod-us" in said
+    assert (
+        "! fence         writes to the topics on useast have been denied to everybody since the failover of prod-us"
+    ) in said
     assert way.acls.denied == ["orders"]
     begin(way)
     assert way.acls.denied == []

@@ -52,7 +52,7 @@ def test_verdicts_that_are_not_listed_dropped_or_lost_are_named() -> None:
     assert [each.time[:10] for each in found.verdicts] == ["2026-01-03"]
     assert lines(found)[1:] == ["and 2 older", "and 40 before these, which are not kept", "noticed: …"]
     assert document(found).exit_code == 2
-    assert lines(flow_history("orders", History(), 5)) == ["no validation was published since there is a history"]
+    assert lines(flow_history("orders", History(), 5)) == ["no validation has been published since the history exists"]
 
 
 def test_a_flow_that_cannot_be_asked_says_why() -> None:

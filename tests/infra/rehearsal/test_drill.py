@@ -168,7 +168,7 @@ def test_a_flow_whose_records_cannot_be_compared_is_refused_before_anything(sett
     ("code", "said"),
     [
         (KafkaError.GROUP_ID_NOT_FOUND, None),
-        (KafkaError.NON_EMPTY_GROUP, "Kafka deletes no group that runs"),
+        (KafkaError.NON_EMPTY_GROUP, "Kafka does not delete a running group"),
         (
             KafkaError.GROUP_AUTHORIZATION_FAILED,
             "--operation Read --operation Delete --group 'replication-drill-orders'",

@@ -74,7 +74,7 @@ def test_a_fence_stops_producers_and_catches_who_ignores_it(deployed: Deployed, 
     with a_super_user_who_writes(source):
         caught = fail_over(deployed, "orders", *CALL)
     assert (caught.returncode, f"somebody still writes to useast: {TOPIC} by " in caught.stderr) == (1, True)
-    assert "the fence was taken back" in caught.stdout
+    assert "the fence was removed" in caught.stdout
     assert fence(source, stack) == set()
     assert deployed.connector("orders-checkpoint")["spec"]["state"] == "running"
     produce(source, TOPIC, 60, seed=11, first=RECORDS)
