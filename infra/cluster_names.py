@@ -1,6 +1,5 @@
-"""The topics and groups that a stack's source clusters have now, asked with the login of the validation job.
-
-Reads the credentials where the stack keeps them, in Secrets of its Kubernetes cluster. Nothing is written.
+"""The topics and groups that a stack's source clusters have now, read with the login of the validation job. Reads the
+credentials from where the stack keeps them, Secrets of its Kubernetes cluster. Nothing is written.
 """
 
 from collections.abc import Mapping
@@ -44,6 +43,6 @@ def _ask(alias: str, config: Mapping[str, str | int | float | bool]) -> ClusterN
         groups = admin.list_consumer_groups(request_timeout=_SECONDS).result().valid
     except KafkaException as error:
         what = f"`{alias}` does not answer: {error.args[0].str()}"
-        remedy = "correct address or login, run it where the cluster can be reached, or give `--topics` a file."
+        remedy = "correct the address or login, run it where the cluster can be reached, or give `--topics` a file."
         raise CannotRunError("kafka-unreachable", what, str(config["bootstrap.servers"]), _WHY, remedy) from error
     return ClusterNames(tuple(sorted(topics)), tuple(sorted(group.group_id for group in groups)))

@@ -1,6 +1,5 @@
-"""Where a stack runs: a real Kubernetes cluster, or the local stack. This is the only module that asks which it is.
-
-Whatever differs between the two is a member of `StackEnvironment`, and everybody else calls that.
+"""Where a stack runs: a real Kubernetes cluster, or the local stack. This is the only module that decides which it is.
+Whatever differs between the two is a member of `StackEnvironment`, which all other modules call.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +23,7 @@ class StackEnvironment(Protocol):
 
     @property
     def on_this_machine(self) -> bool:
-        """Whether the stack exists on this machine only: nobody else can deploy it, and it is unknown while stopped."""
+        """Whether the stack exists only on this machine: nobody else can deploy it, and it is unknown while stopped."""
 
     @property
     def provider(self) -> str:
@@ -48,7 +47,7 @@ class StackEnvironment(Protocol):
         """
 
     def before_deploy(self, flows: Sequence[ResolvedFlow]) -> Sequence[str]:
-        """Do what these flows need and the deployment itself does not do. Returns sentences about what was not done."""
+        """Do what these flows need beyond the deployment itself. Returns sentences about what was not done."""
 
     def awaited_users(self) -> Sequence[PlannedObject]:
         """The KafkaUsers that have to become Ready."""
@@ -66,7 +65,7 @@ def stack_environment(settings: StackSettings) -> StackEnvironment:
 
 @dataclass(frozen=True)
 class ClusterEnvironment:
-    """A real Kubernetes cluster; its stack file and the user's own Pulumi and kubeconfig say everything."""
+    """A real Kubernetes cluster; its stack file and the user's own Pulumi and kubeconfig determine everything."""
 
     settings: StackSettings
     on_this_machine = False
@@ -87,7 +86,7 @@ class ClusterEnvironment:
                 "kubeconfig-unreadable",
                 f"`{unusable[0]}` is {'encrypted' if settings.encrypted_access else 'a whole file, not its path'}",
                 shown(stack_file(settings.stack, settings.stacks)),
-                "Only Pulumi's engine can read it like that, and this command asks the cluster without the engine.",
+                "Only Pulumi's engine can read it in that form, and this command asks the cluster without the engine.",
                 "keep the kubeconfig in a file, and name it by KUBECONFIG or by its path in `kubernetes:kubeconfig`.",
             )
         return KubernetesAccess(settings.kubeconfig, settings.context)
@@ -106,7 +105,7 @@ class ClusterEnvironment:
         yield Workspace(project.folder, project.name, provider_variables(overwrite=overwrite))
 
     def before_deploy(self, flows: Sequence[ResolvedFlow]) -> Sequence[str]:  # noqa: ARG002
-        """Nothing: whoever owns the Kafka clusters grants the ACLs."""
+        """Nothing: the owners of the Kafka clusters grant the ACLs."""
         return ()
 
     def awaited_users(self) -> Sequence[PlannedObject]:

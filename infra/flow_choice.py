@@ -1,4 +1,4 @@
-"""Finds the flow that a command was given by its name."""
+"""Finds the flow that a command's argument names."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Where the validation job runs, as the key `replication:validation` of a stack file or the command line says."""
+"""Where the validation job runs, according to the key `replication:validation` of a stack file or the command line."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,19 +12,19 @@ VALIDATION, IN_CLUSTER = "validation", "inCluster"
 WHERE = f"config.replication:{VALIDATION}"
 _FORM = "write `{spark: {master: …, driverMemory: …, conf: {KEY: VALUE}}}`; each of them may be left out."
 _TOP_FORM = f"write `spark: {{…}}`, `{IN_CLUSTER}: {{image: NAME@sha256:DIGEST}}`, or both."
-_NO_EFFECT = "The validation job would not start, or not where it should."
+_NO_EFFECT = "The validation job would not start, or not in the right place."
 
 
 @dataclass(frozen=True)
 class SparkSettings:
-    """What was said of Spark; None for what the job is to choose."""
+    """The given settings of Spark; None for what the job should choose."""
 
     master: str | None = None
     driver_memory: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
 
     def over(self, other: "SparkSettings") -> "SparkSettings":
-        """These settings, and the other's where these say nothing."""
+        """These settings, completed by the other's."""
         return SparkSettings(
             self.master or other.master,
             self.driver_memory or other.driver_memory,
@@ -40,7 +40,9 @@ class SparkSettings:
 
 
 def spark_settings(value: object) -> SparkSettings:
-    """The settings that a stack file's `replication:validation` holds. Without `spark_problems` it has this form."""
+    """The settings that a stack file's `replication:validation` holds. It has this form if `spark_problems` finds
+    nothing.
+    """
     spark = (value.get("spark") if isinstance(value, Mapping) else None) or {}
     return SparkSettings(
         spark.get("master"),
@@ -63,13 +65,13 @@ def spark_problems(value: object) -> Iterator[Problem]:
     for key, why_not in (("master", why_not_master), ("driverMemory", why_not_memory)):
         given = spark.get(key)
         if given is not None and (why := why_not(given) if isinstance(given, str) else "it is text"):
-            yield _problem(f".spark.{key}", f"`{given}` is no value of `{key}`: {why}", f"correct `{key}`.")
+            yield _problem(f".spark.{key}", f"`{given}` is not a value of `{key}`: {why}", f"correct `{key}`.")
     yield from _wrong_conf(spark.get("conf"))
 
 
 def _wrong_keys(value: object, where: str, known: set[str], form: str) -> Iterator[Problem]:
     if not isinstance(value, Mapping):
-        yield _problem(where, f"`{value}` is no mapping", form)
+        yield _problem(where, f"`{value}` is not a mapping", form)
         return
     for key in sorted(str(each) for each in value.keys() - known):
         near = nearest(key, known)
@@ -80,13 +82,13 @@ def _wrong_conf(conf: object) -> Iterator[Problem]:
     if conf is None:
         return
     if not isinstance(conf, Mapping):
-        yield _problem(".spark.conf", f"`{conf}` is no mapping", "write it as `{spark.executor.memory: 4g}`.")
+        yield _problem(".spark.conf", f"`{conf}` is not a mapping", "write it as `{spark.executor.memory: 4g}`.")
         return
     for key, value in conf.items():
         if refused := why_not_conf(str(key)):
             yield _problem(".spark.conf", f"`{key}` cannot be set: {refused[0]}", refused[1])
         elif not isinstance(value, str | int | float):
-            yield _problem(".spark.conf", f"the value of `{key}` is no text and no number", "write one value.")
+            yield _problem(".spark.conf", f"the value of `{key}` is neither text nor a number", "write one value.")
 
 
 def _problem(where: str, what: str, remedy: str) -> Problem:

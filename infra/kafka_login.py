@@ -1,6 +1,5 @@
-"""Logs a Kafka client of this machine in to a flow's clusters, as the validation job does.
-
-The credentials are read where the stack keeps them, in Secrets of its Kubernetes cluster.
+"""Logs a Kafka client on this machine in to a flow's clusters, as the validation job does. The credentials are read
+from where the stack keeps them, Secrets of its Kubernetes cluster.
 """
 
 import base64
@@ -27,7 +26,9 @@ ClientConfig = dict[str, str | int | float | bool]
 
 @dataclass(frozen=True)
 class Purpose:
-    """Why a command logs in, as a sentence, and what its user can do instead, to end a remedy; empty if nothing."""
+    """Why a command logs in, as a sentence, and what its user can do instead, as the end of a remedy; empty if
+    nothing.
+    """
 
     why: str
     instead: str = ""

@@ -21,11 +21,9 @@ _SHOWN = 20
 
 
 def read_names(path: Path, aliases: set[str]) -> dict[str, ClusterNames]:
-    """Read the names of each cluster from a file.
-
-    A plain list, one topic a line, is that of every cluster. A mapping has the names of each cluster by its alias: a
-    list of topics, or `topics` and `groups`. `#` begins a comment in both. Raises CannotRunError for a file that is
-    missing or has another form.
+    """Read the names of each cluster from a file. A plain list, one topic a line, applies to every cluster. A mapping
+    has the names of each cluster by its alias: a list of topics, or `topics` and `groups`. `#` begins a comment in
+    both. Raises CannotRunError for a file that is missing or has another form.
     """
     if not path.is_file():
         what, why = "there is no such file", "`--topics` names a file with the topics that exist."
@@ -60,7 +58,7 @@ def refuse_unknown(names: Mapping[str, ClusterNames], aliases: set[str], path: P
             "unknown-alias",
             f"the topology has no cluster `{unknown[0]}`",
             shown(path),
-            "No flow reads from such a cluster, so nothing would use these names.",
+            "No flow reads from such a cluster, so these names would have no effect.",
             f"name one of these: {', '.join(sorted(aliases))}.",
         )
 
@@ -77,7 +75,7 @@ def listed_problems(settings: StackSettings, names: Mapping[str, ClusterNames]) 
 
 
 def selection_lines(settings: StackSettings, names: Mapping[str, ClusterNames]) -> Iterator[str]:
-    """Lines that say what each entry of the stack's flows selects, and which topics no flow replicates."""
+    """Lines that show what each entry of the stack's flows selects, and which topics no flow replicates."""
     flows = expand(settings.topology)
     for alias in dict.fromkeys(flow.settings.source for flow in flows):
         if alias not in names:

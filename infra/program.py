@@ -22,7 +22,7 @@ def deploy(stacks: Path, allow_unproven: str | None = None, *, moves_checked: bo
     """Register every replication of the running stack and export its outputs.
 
     `allow_unproven` is the reason to deploy a model that earlier stacks have not proven; it replaces the stack's own.
-    `moves_checked`: the caller knows that no move from a KafkaMirrorMaker2 is unfinished, or carries one out.
+    `moves_checked`: the caller knows that no move from a KafkaMirrorMaker2 is unfinished, or is carrying one out.
     Raises RunError, which Pulumi shows without a trace.
     """
     try:
@@ -65,9 +65,9 @@ def _hold_to_promotion(settings: StackSettings) -> None:
 def _hold_to_moves(settings: StackSettings) -> None:
     """Refuse to start a flow that waits for offsets; a preview only warns.
 
-    Pulumi's provider may have an access to the cluster that this program has not, so that is no reason to refuse.
+    Pulumi's provider may have access to the cluster that this program lacks, so lack of access is no reason to refuse.
     """
-    # Loading it takes longer than the rest of the program, and `replicate` has asked already.
+    # Loading it takes longer than the rest of the program, and `replicate` has already asked.
     from infra.unfinished_move import unfinished_move
 
     previews = pulumi.runtime.is_dry_run()

@@ -35,7 +35,7 @@ class Project:
 
 
 def local_folder() -> Path:
-    """What this machine keeps for the project and git ignores: its local stack, and the validation job's files.
+    """What this machine stores for the project and git ignores: its local stack, and the validation job's files.
 
     The command line sets REPLICATE_LOCAL to the project's `.local` unless the user has set it.
     """

@@ -8,7 +8,7 @@ NAMED = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "
 _EVERY = re.compile(r"@every (\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-#: Each field with its least and greatest value, and the names of values.
+#: Each field with its smallest and greatest value, and the names of values.
 _FIELDS: tuple[tuple[str, int, int, dict[str, int]], ...] = (
     ("minute", 0, 59, {}),
     ("hour", 0, 23, {}),
@@ -22,7 +22,7 @@ _RANGE = re.compile(r"(?P<all>[*?])|(?P<first>\w+)(-(?P<last>\w+))?")
 def why_no_schedule(schedule: str) -> str | None:
     """Why Kubernetes refuses a schedule, as a clause; None if it accepts it."""
     if "TZ=" in schedule:
-        return "the time zone is a key of its own"
+        return "the time zone has its own key"
     if _EVERY.fullmatch(schedule):
         return None
     if schedule.startswith("@"):
@@ -33,7 +33,7 @@ def why_no_schedule(schedule: str) -> str | None:
     for given, (name, least, most, names) in zip(fields, _FIELDS, strict=True):
         for part in filter(None, given.split(",")):
             if why := _why_no_part(part, least, most, names):
-                return f"`{given}` is no {name}: {why}"
+                return f"`{given}` is not a {name}: {why}"
     return None
 
 
@@ -57,5 +57,5 @@ def _value(text: str, names: dict[str, int]) -> int | None:
 
 
 def known_time_zones() -> frozenset[str]:
-    """The names of the IANA database of this machine; empty where it has none. Kubernetes has a database of its own."""
+    """The names in this machine's IANA database; empty if it has none. Kubernetes has a database of its own."""
     return frozenset(available_timezones())

@@ -29,9 +29,9 @@ class StackSettings:
     """One stack: its topology, its region (None means all regions), and the configuration in its file.
 
     `values` are the plain ones by key without the project's prefix; `secret_keys` names the encrypted ones.
-    `encrypted_access` names what of the access to Kubernetes is encrypted, so that Pulumi's engine alone can read it.
-    `validation` is what the file says about the validation job, in whatever form.
-    `without_stack` is the file of a topology that is read without any stack file.
+    `encrypted_access` names the parts of the access to Kubernetes that are encrypted, so only Pulumi's engine can read
+    them. `validation` is what the file says about the validation job, in any form. `without_stack` is the file of a
+    topology that is read without any stack file.
     """
 
     stack: str
@@ -59,7 +59,7 @@ class StackSettings:
 
     @property
     def by_gitops(self) -> bool:
-        """Whether Argo CD, Flux or somebody else applies what `replicate render` writes, and Pulumi does not."""
+        """Whether Argo CD, Flux or somebody else applies what `replicate render` writes, instead of Pulumi."""
         return self.values.get(DEPLOY) == GITOPS
 
 
@@ -86,7 +86,7 @@ def _topologies(stacks: Path) -> Path:
 def read_settings(stack: str, stacks: Path) -> StackSettings:
     """Read the settings of a stack from its file, without Pulumi.
 
-    Raises CannotRunError for a file that is missing or is no YAML, ReplicationError for a topology in a wrong form.
+    Raises CannotRunError for a file that is missing or not YAML, ReplicationError for a topology in a wrong form.
     """
     path = stack_file(stack, stacks)
     if not path.is_file():
@@ -121,9 +121,9 @@ def read_settings(stack: str, stacks: Path) -> StackSettings:
 
 
 def settings_of_topology(file: Path, context: str | None) -> StackSettings:
-    """Settings of a topology that no stack deploys; `context` is that of kubectl, None for the current one.
+    """Settings of a topology that no stack deploys; `context` is kubectl's, None for the current one.
 
-    Raises CannotRunError for a file that is missing or is no YAML, ReplicationError for a topology in a wrong form.
+    Raises CannotRunError for a file that is missing or not YAML, ReplicationError for a topology in a wrong form.
     """
     if not file.is_file():
         raise CannotRunError(
@@ -183,13 +183,13 @@ def readable_config(file: Path) -> Mapping[str, object] | None:
 
 
 def _renamed(path: Path) -> str:
-    """The remedy for a file that is there with another ending; "" if it is not."""
+    """The remedy if the file exists with another ending; "" if it does not."""
     other = next((each for ending in (".yml", ".json") if (each := path.with_suffix(ending)).is_file()), None)
     return f"rename {other.name} to {path.name}." if other is not None else ""
 
 
 def _named_alone(name: str, stacks: Path) -> str:
-    """The remedy for the name of a topology with its folder or ending; "" if it is another mistake."""
+    """The remedy for a topology name that includes its folder or ending; "" for other mistakes."""
     alone = Path(name).stem
     if alone == name or not topology_file(alone, stacks).is_file():
         return ""
@@ -259,9 +259,8 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
 
 
 class FormError(ReplicationError):
-    """Every mistake in the form of a topology, and what is left to check; None if nothing is.
-
-    `settings` are the stack's, with what is certain of the topology.
+    """Every mistake in the form of a topology, and what can still be checked; None if nothing can. `settings` are the
+    stack's, with the certain part of the topology.
     """
 
     def __init__(

@@ -43,12 +43,13 @@ from infra.settings import (
 
 #: Who may deploy a stack.
 _DEPLOYERS = ("pulumi", GITOPS)
-#: Values that are not a reason: whoever sets them mistakes the key for a switch.
+#: Values that are not a reason: their author mistakes the key for a switch.
 _NO_REASONS = ("", "true", "false", "yes", "no")
 
 
 def problems_of_stack(stack: str, stacks: Path) -> list[Problem]:
-    """Every problem of a stack's files, sorted by where: also those that its topology has beside mistakes in its form.
+    """Every problem of a stack's files, sorted by where, including those that its topology has besides mistakes in its
+    form.
 
     Raises CannotRunError for files that cannot be read.
     """
@@ -76,7 +77,7 @@ def problems(settings: StackSettings) -> list[Problem]:
     """Every problem that can be found without a cluster and without Pulumi, sorted by where."""
     found = [*_problems_of_files(settings), *placed(_check_coverage(settings), settings.topology_file)]
     refused = any(problem.severity is Severity.ERROR for problem in found)
-    # The local stack supplies configuration only while it runs, and a check must not need it to run.
+    # The local stack supplies configuration only while it runs, but a check must not require it to run.
     if not stack_environment(settings).on_this_machine:
         # The users' objects are rendered from a topology that has passed its checks.
         users = kafka_user_objects(settings.topology, settings.region) if not refused else ()
@@ -98,7 +99,7 @@ def resolved_flows(settings: StackSettings) -> tuple[ResolvedFlow, ...]:
 
 
 def raise_by_gitops(settings: StackSettings) -> None:
-    """Raise a CannotRunError for a stack that Pulumi must not touch, because somebody else applies its objects."""
+    """Raise a CannotRunError for a stack that Pulumi must not touch, because something else applies its objects."""
     if settings.by_gitops:
         raise CannotRunError(
             "deployed-by-gitops",
@@ -156,7 +157,7 @@ def _check_stack(settings: StackSettings) -> Iterator[Problem]:
             f"config.{PROJECT}:{ALLOW_UNPROVEN}",
             "unproven-without-reason",
             f"`{ALLOW_UNPROVEN}` is {settings.allow_unproven!r}",
-            "Outputs and evidence keep it, so that readers learn why an unproven model was deployed.",
+            "Outputs and evidence record it, so that readers learn why an unproven model was deployed.",
             f"set `{PROJECT}:{ALLOW_UNPROVEN}` to a reason in words, or remove it.",
         )
 
@@ -176,7 +177,9 @@ def _unknown_keys(settings: StackSettings) -> Iterator[Problem]:
 
 
 def check_configuration(settings: StackSettings) -> Iterator[Problem]:
-    """What the stack's configuration lacks, or has in plain text, of what its flows and KafkaUsers read from it."""
+    """Values that the stack's flows and KafkaUsers read from its configuration but that are missing or in plain
+    text.
+    """
     found = _configuration_problems(settings, kafka_user_objects(settings.topology, settings.region))
     yield from placed(found, stack_file(settings.stack, settings.stacks))
 
@@ -227,7 +230,7 @@ def _needed_by_flows(settings: StackSettings) -> Iterator[_Need]:
 
 
 def _deployed(topology: Topology, region: str | None) -> Iterator[Flow]:
-    """The flows whose target is in the region, but for those that name an unknown cluster."""
+    """The flows whose target is in the region, except those that name an unknown cluster."""
     for flow in expand(topology):
         known = {flow.settings.source, flow.settings.target} <= topology.clusters.keys()
         if known and region in (None, topology.clusters[flow.settings.target].region):

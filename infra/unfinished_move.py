@@ -1,4 +1,4 @@
-"""Whether a stack waits in the middle of a move from a KafkaMirrorMaker2, as its own cluster shows it."""
+"""Whether a stack is in the middle of a move from a KafkaMirrorMaker2, according to its own cluster."""
 
 from components.contract.problems import RefusedError
 from components.flows.resolved import resolve_flows

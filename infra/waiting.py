@@ -36,7 +36,7 @@ def wait_for(what: str, probe: Callable[[], T], deadline_seconds: float, interva
                     "deadline-passed",
                     f"waited {deadline_seconds:g} s for {what}; last seen: {seen}",
                     "the deadline",
-                    "It takes less on a machine that is well.",
+                    "It takes less time on a healthy machine.",
                     "correct what was last seen, and run the command again.",
                 ) from seen
         pause.wait(min(interval_seconds, max(ends - time.monotonic(), 0.01)))

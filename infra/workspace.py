@@ -16,7 +16,7 @@ class KubernetesAccess:
 def provider_variables(*, overwrite: bool) -> dict[str, str]:
     """Options of the Kubernetes provider, as environment variables.
 
-    A Secret whose value changes is updated in place; by default it would be deleted and made anew, and missing in
+    A Secret whose value changes is updated in place; by default it would be deleted and created again, and missing in
     between. Source: pulumi-kubernetes, `enableSecretMutable`, `enablePatchForce`.
     """
     forced = {"PULUMI_K8S_ENABLE_PATCH_FORCE": "true"} if overwrite else {}

@@ -1,7 +1,6 @@
-"""Brings objects that exist into Pulumi's state, as they are, without changing them.
-
-Pulumi's import refuses an object that is not as the program declares it, unless its fields are ignored. So each is
-imported with every field ignored; the deployment that follows then sees what differs.
+"""Imports existing objects into Pulumi's state without changing them. Pulumi's import refuses an object that differs
+from what the program declares, unless its fields are ignored. So each is imported with every field ignored; the
+deployment that follows then sees the differences.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -21,7 +20,9 @@ from infra.settings import StackSettings
 
 
 def known_objects(settings: StackSettings) -> frozenset[Reference]:
-    """The Kubernetes objects in the state of a stack, and those whose creation is pending; none of an unknown stack."""
+    """The Kubernetes objects in the state of a stack, and those whose creation is pending; none for an unknown
+    stack.
+    """
     try:
         with open_stack(settings, create=False, configured=False) as stack:
             return objects_in(stack.export_stack().deployment or {})
@@ -44,9 +45,9 @@ def import_objects(
     say: Say,
     change: Change | None = None,
 ) -> None:
-    """Import these objects, and create those that the flows declare and that do not exist, after `change`.
+    """Import these objects, and after `change`, create declared objects of the flows that do not exist.
 
-    An object that is in the state already is left alone. Raises CannotRunError if the engine fails.
+    An object that is already in the state is left alone. Raises CannotRunError if the engine fails.
     """
     with open_stack(settings) as stack:
         settle_unfinished(stack, api, flows, say)

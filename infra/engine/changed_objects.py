@@ -1,4 +1,4 @@
-"""A program whose Kubernetes objects are registered otherwise than it declares them."""
+"""A program whose Kubernetes objects are changed before they are registered."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ import pulumi
 
 KUBERNETES = "kubernetes:"
 
-#: Takes a rendered object, and returns it as it is to be registered.
+#: Takes a rendered object, and returns it as it should be registered.
 Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 

@@ -1,4 +1,4 @@
-"""Runs Pulumi's command line out of the terminal's reach, so that a Ctrl-C reaches it once, and waits for its end.
+"""Runs Pulumi's command line detached from the terminal, so that a Ctrl-C reaches it once, and waits for its end.
 
 The Automation API does not wait for an interrupted engine. It closes the pipes to which the engine writes and stops the
 program whose resources the engine registers, and the engine then dies in the middle of an operation.
@@ -23,8 +23,9 @@ _LOOK_SECONDS = 1.0
 
 
 class EngineCommand(automation.PulumiCommand):
-    """Runs in a session of its own. At the first interrupt the engine cancels whatever has not begun, saves the state
-    and releases its lock; at the second it ends at once."""
+    """Runs in its own session. At the first interrupt the engine cancels whatever has not begun, saves the state and
+    releases its lock; at the second it ends at once.
+    """
 
     def run(
         self,
@@ -65,7 +66,7 @@ class EngineCommand(automation.PulumiCommand):
 
 
 def _lines(stream: IO[str] | None, say: Say | None) -> str:
-    """Everything that a stream says; each line is passed on as it arrives."""
+    """The whole output of a stream; each line is passed on as it arrives."""
     lines = []
     for line in stream or ():
         lines.append(line.rstrip())
@@ -77,8 +78,8 @@ def _lines(stream: IO[str] | None, say: Say | None) -> str:
 def _wait_passing_interrupts(process: "subprocess.Popen[str]") -> bool:
     """Wait for a process and pass each Ctrl-C on to it; returns whether there was one.
 
-    A handler passes it on: as an exception, a second one could come while the first is handled, and be lost. Python
-    runs it between two looks at the process: one that comes right before a wait without an end would have to wait, too.
+    A handler passes it on: as an exception, a second one could arrive while the first is handled, and be lost. Python
+    runs it between two looks at the process: before an endless wait, a Ctrl-C would also have to wait.
     """
     interrupted = False
 

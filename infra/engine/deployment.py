@@ -50,8 +50,8 @@ def up(
 
     `change` is applied to each object before it is deployed. `moving`: this deployment is a step of a move from a
     KafkaMirrorMaker2; any other is refused while one is unfinished. `refresh` first reads the cluster into Pulumi's
-    state, so that what was edited or deleted there is deployed again. Connectors that read a Secret which has changed
-    are restarted.
+    state, so that what was edited or deleted there is deployed again. Connectors that read a changed Secret are
+    restarted.
     """
     flows = prepare(settings, say)
     with open_stack(settings, overwrite=refresh) as stack:
@@ -60,7 +60,7 @@ def up(
             require_no_unfinished_move(api, settings.stack, flows)
         settle_unfinished(stack, api, flows, say)
         secrets = secret_versions(api, flows)
-        # Nobody reads the configuration that Pulumi would decrypt for the summary.
+        # Nothing uses the configuration that Pulumi would decrypt for the summary.
         result = stack.up(
             on_output=say,
             on_error=say,
@@ -82,7 +82,7 @@ def program_of(settings: StackSettings, change: Change | None) -> Callable[[], N
 
 
 def prepare(settings: StackSettings, say: Say) -> tuple[ResolvedFlow, ...]:
-    """Refuse what must not be deployed, and do what a deployment needs first; returns the stack's flows."""
+    """Refuse what must not be deployed, and prepare the deployment; returns the stack's flows."""
     raise_by_gitops(settings)
     flows = resolved_flows(settings)
     raise_errors(unproven(settings))
@@ -93,7 +93,7 @@ def prepare(settings: StackSettings, say: Say) -> tuple[ResolvedFlow, ...]:
 
 
 def settle_unfinished(stack: automation.Stack, api: KubernetesApi, flows: Sequence[ResolvedFlow], say: Say) -> None:
-    """Settle what an unfinished deployment of the stack left; see `unfinished`."""
+    """Clean up what an unfinished deployment of the stack left; see `unfinished`."""
     settle(stack, api, lambda: _declared(flows), say)
 
 
@@ -102,10 +102,8 @@ def _declared(flows: Sequence[ResolvedFlow]) -> set[Reference]:
 
 
 def require_deployable(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> None:
-    """Refuse what would fail half way: a switch of Strimzi's API, or kinds that the cluster lacks.
-
-    Without access nothing is known, and nothing held up: the engine may have an access of its own, and says so if it
-    has none.
+    """Refuse what would fail half-way: a switch of Strimzi's API, or kinds that the cluster lacks. Without access
+    nothing is known, so nothing is held up: the engine may have its own access, and reports if it has none.
     """
     try:
         api = api_client(settings, stack_environment(settings).kubernetes_access())
@@ -149,9 +147,8 @@ def outputs_if_deployed(settings: StackSettings) -> dict[str, Any]:
 
 
 def wait_ready(settings: StackSettings, deadline_seconds: float, say: Say = lambda _: None) -> None:
-    """Wait until the operator reports everything Ready, and `say` how much is; see `readiness`.
-
-    A ConfigMap that nobody has created is reported at once: no waiting helps.
+    """Wait until the operator reports everything Ready, and `say` how much is; see `readiness`. A missing ConfigMap is
+    reported at once, because waiting does not help.
     """
     environment = stack_environment(settings)
     api = api_client(settings, environment.kubernetes_access())

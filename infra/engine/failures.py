@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 from components.contract.problems import CannotRunError
 
-#: The engine repeats what the program said, with this in front.
+#: The engine repeats the program's message after this text.
 _AGAIN = "an unhandled error occurred: "
 _ERROR = re.compile(r"error:|^\s*\* ")
 _COUNTED = re.compile(r"\d+ errors? occurred:$")
@@ -26,7 +26,7 @@ _REMEDIES = (
 
 
 class NoSuchStackError(CannotRunError):
-    """Pulumi's backend has no stack of this name."""
+    """Pulumi's backend has no stack with this name."""
 
     def __init__(self, stack: str) -> None:
         super().__init__(
@@ -44,7 +44,7 @@ def engine_failure(said: str, stack: str, *, opened: bool) -> CannotRunError:
         return _field_conflict(edited, stack)
     what = "; ".join(_engine_errors(said)) or "the engine failed"
     if opened:
-        why, remedy = "Pulumi's engine stopped; the stack's state holds what it had done by then.", "correct the cause"
+        why, remedy = "Pulumi's engine stopped; the stack's state records what it had done so far.", "correct the cause"
     else:
         why = "Pulumi could not open the stack, so nothing was changed."
         remedy = "choose the right backend with `pulumi login` or PULUMI_BACKEND_URL"
@@ -88,13 +88,12 @@ def _field_conflict(edited: list[str], stack: str) -> CannotRunError:
 
 
 def _engine_errors(text: str) -> list[str]:
-    """Every different error line of the engine, or its last line if there is none.
-
-    Where a provider counts its errors, each stands on a line of its own behind a star.
+    """Every distinct error line of the engine, or its last line if there is none. If a provider counts its errors, each
+    is on a separate line after a star.
     """
     signs = (line.split("error:", 1)[-1].strip() for line in text.splitlines() if _ERROR.search(line))
     said = [line.removeprefix("* ").removeprefix(_AGAIN) for line in signs if not _COUNTED.search(line)]
-    # The engine ends with a line about itself, which says nothing that the others do not.
+    # The engine ends with a line about itself, which adds nothing to the others.
     found = [line for line in said if line not in _ENDINGS] or said
     lines = (line.strip().removeprefix("stdout:").removeprefix("stderr:").strip() for line in text.splitlines())
     return list(dict.fromkeys(line for line in found if line)) or [line for line in lines if line][-1:]

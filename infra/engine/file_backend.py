@@ -41,8 +41,8 @@ def locks_folder(backend: Path, project: str, stack: str) -> Path:
 def remove_torn_attributes(backend: Path, project: str, stack: str) -> None:
     """Remove half-written attribute files beside a stack's files: with them no engine can open the stack.
 
-    Nothing needs the attributes: they are a media type and a checksum that nobody compares. Source: gocloud.dev's
-    fileblob, which writes attributes in place and every other file under a temporary name first.
+    Nothing needs the attributes: they are a media type and an unused checksum. Source: gocloud.dev's fileblob, which
+    writes attributes in place and every other file under a temporary name first.
     """
     state = (backend / ".pulumi" / "stacks" / project).glob(f"{stack}.json*.attrs")
     for file in (*state, *locks_folder(backend, project, stack).glob("*.attrs")):
@@ -85,7 +85,7 @@ class EngineLock:
 
 
 def engine_locks(backend: Path, project: str, stack: str) -> tuple[EngineLock, ...]:
-    """The locks of a stack in a file backend; a lock that disappears meanwhile does not count."""
+    """The locks of a stack in a file backend; a lock that disappears during the reading does not count."""
     found = []
     for file in sorted(locks_folder(backend, project, stack).glob("*.json")):
         try:
@@ -96,7 +96,9 @@ def engine_locks(backend: Path, project: str, stack: str) -> tuple[EngineLock, .
 
 
 def _lock(text: str) -> EngineLock:
-    """The holder that a lock names; a half-written lock names nobody here, so it is left to the engine."""
+    """The holder that a lock names; a half-written lock names no holder on this machine, so it is left to the
+    engine.
+    """
     try:
         data = json.loads(text)
         since = datetime.fromisoformat(data["timestamp"]).timestamp()
@@ -108,8 +110,8 @@ def _lock(text: str) -> EngineLock:
 def release_dead_locks(stack: automation.Stack, backend: Path, project: str) -> bool:
     """Release the locks of a stack if dead engines of ours hold all of them; returns whether any was released.
 
-    Waits for a running engine, which may be about to end, and raises CannotRunError if it does not. A lock of another
-    machine or user is left alone, and the engine names its holder.
+    Waits for a running engine, which may be about to end, and raises CannotRunError if it does not end. A lock of
+    another machine or user is left alone, and the engine names its holder.
     """
     locks = engine_locks(backend, project, stack.name)
     if not locks or not all(lock.of_here for lock in locks):
@@ -127,7 +129,7 @@ def release_dead_locks(stack: automation.Stack, backend: Path, project: str) -> 
             error.what,
             f"stack `{stack.name}`",
             "Two deployments of one stack would overwrite each other's state.",
-            "wait until that process has ended, or end it, and run the command again.",
+            "wait until that process has ended, or stop it, and run the command again.",
         ) from error
     if not engine_locks(backend, project, stack.name):
         return False

@@ -31,10 +31,9 @@ logging.getLogger("grpc").addHandler(logging.NullHandler())
 def open_stack(
     settings: StackSettings, *, create: bool = True, overwrite: bool = False, configured: bool = True
 ) -> Iterator[automation.Stack]:
-    """A stack that is ready for preview, up or destroy; if it is not `configured`, only for reading its state.
-
-    If Pulumi does not know the stack, `create` makes it; otherwise that is a NoSuchStackError. With `overwrite`, the
-    provider takes back fields that somebody else owns; without it, such a field ends the deployment. Raises
+    """A stack that is ready for preview, up or destroy; if it is not `configured`, only for reading its state. If
+    Pulumi does not know the stack, it is created with `create`; otherwise raises NoSuchStackError. With `overwrite`,
+    the provider takes back fields that somebody else owns; without it, such a field ends the deployment. Raises
     CannotRunError if there is no `pulumi` executable or the engine fails.
     """
     opened = False
@@ -69,7 +68,7 @@ def _opened(settings: StackSettings, *, create: bool, overwrite: bool, configure
                 }
             )
         if configured:
-            # A deployment would ask for them twice when it has ended, and nobody reads them there.
+            # A deployment would request them twice at its end, and nothing uses them there.
             stack.outputs = dict  # type: ignore[method-assign]
         yield stack
 
@@ -91,7 +90,7 @@ def _pulumi_command() -> automation.PulumiCommand:
                 f"this `pulumi` cannot be used: {str(error).rstrip('.')}",
                 found,
                 "Previews and deployments run in Pulumi's engine.",
-                "install a current Pulumi, or take this one out of PATH.",
+                "install a current Pulumi, or remove this one from PATH.",
             ) from error
     if not PULUMI.built.is_file():
         raise CannotRunError(

@@ -1,11 +1,11 @@
-"""Settles what an unfinished deployment left in Pulumi's state before the next deployment.
+"""Cleans up what an unfinished deployment left in Pulumi's state, before the next deployment.
 
 A killed deployment may have created objects that it did not record. The engine only warns about such a pending
 operation, and the provider then refuses to create an object that exists. Source: pulumi-kubernetes from 4.29 on,
 `upsertExistingObjects`.
 
 A failed deployment leaves the objects that it has replaced, and would delete them at the end of the next one. If the
-change is undone, that one would first create them again, and be refused, too.
+change is undone, the next deployment would first create them again, and also be refused.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -67,7 +67,7 @@ def created(
     get: Callable[[Reference], Object | None],
     outliving_seconds: float = _OUTLIVING_SECONDS,
 ) -> list[PendingCreate]:
-    """Those whose object exists, or does before the killed deployment's provider must have ended, too."""
+    """Those whose object exists, or comes into existence before the killed deployment's provider must have ended."""
     found: list[PendingCreate] = []
 
     def look() -> None:
@@ -81,7 +81,7 @@ def created(
 
 
 def adopting(state: State, found: Sequence[PendingCreate]) -> dict[str, Any]:
-    """The state with these objects in it and nothing pending, which the engine would warn about for ever."""
+    """The state with these objects and nothing pending, because the engine would warn about that forever."""
     if not state.get("pending_operations"):
         return dict(state)
     begun = {each["resource"]["urn"]: each["resource"] for each in state["pending_operations"]}
@@ -109,9 +109,8 @@ def replaced_objects(state: State) -> set[Reference]:
 
 
 def keeping(state: State, again: Collection[Reference]) -> dict[str, Any]:
-    """The state in which these objects have their place back, and those that took it wait for their deletion.
-
-    Each takes the other's position, too: the engine wants whatever a resource depends on to stand before it.
+    """The state in which these objects are current again, and those that replaced them wait for their deletion. They
+    also swap positions, because the engine requires a resource's dependencies to come before it.
     """
     resources = list(state.get("resources") or [])
     present = {each["urn"]: index for index, each in enumerate(resources) if not each.get("delete")}

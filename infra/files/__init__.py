@@ -1,1 +1,1 @@
-"""Reads YAML files, and says in which line a mistake stands."""
+"""Reads YAML files, and finds the line of a mistake."""

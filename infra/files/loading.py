@@ -1,4 +1,4 @@
-"""Reads a YAML file into plain values, and refuses what YAML itself would let pass."""
+"""Reads a YAML file into plain values, and refuses what YAML itself would silently accept."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ from infra.files.yaml_words import words_for
 #: Numbers that YAML 1.1 reads otherwise than they look: octal, to the base 60, and with digits apart.
 _ODD_NUMBER = re.compile(r"[-+]?(0[0-7_]+|[0-9_]+(:[0-9]+)+|[0-9]+_[0-9_]*)")
 _QUOTES_OF_PROSE = "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
-#: Blanks and joiners that look like a space or like nothing.
+#: Blanks and joiners that look like a space or are invisible.
 _UNSEEN = re.compile(r"[\u00a0\u1680\u2000-\u200f\u202f\u205f\u2060\u3000\ufeff]")
 
 
@@ -33,19 +33,21 @@ class _UniqueKeyLoader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep=deep)
 
     def construct_plain_number(self, node: yaml.ScalarNode) -> int:
-        """Refuse a number whose value is not the one that somebody reads."""
+        """Refuse a number whose value differs from how it reads."""
         value: int = self.construct_yaml_int(node)
         if _ODD_NUMBER.fullmatch(node.value):
             raise yaml.constructor.ConstructorError(None, None, f"`{node.value}` is read as {value}", node.start_mark)
         return value
 
     def construct_typed_text(self, node: yaml.ScalarNode) -> str:
-        """Refuse what a word processor or a web page put into a name; text of several words may contain it."""
+        """Refuse characters that a word processor or a web page put into a name; text of several words may contain
+        them.
+        """
         value: str = self.construct_yaml_str(node)
         if " " in value:
             return value
         if not node.style and value.startswith(tuple(_QUOTES_OF_PROSE)):
-            problem = f"`{value[0]}` is no quotation mark of YAML"
+            problem = f"`{value[0]}` is not a YAML quotation mark"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
         if unseen := _UNSEEN.search(value):
             problem = f"a value contains the invisible character U+{ord(unseen[0]):04X}"

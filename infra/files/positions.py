@@ -1,6 +1,5 @@
-"""Where in a file a mistake stands: from a dotted path to line and column, by the marks of the YAML parser.
-
-A line is shown only up to its first credential.
+"""Finds a mistake in a file: from a dotted path to line and column, by the marks of the YAML parser. A line is shown
+only up to its first credential.
 """
 
 import re
@@ -57,18 +56,20 @@ def _excerpt(text: str, line: int, column: int) -> str:
 
 
 def _without_credentials(line: str) -> str:
-    """A line with `…` for each value of a key that may hold a credential, and for what looks like a key or a token."""
+    """A line with `…` for each value of a key that may hold a credential, and for anything that looks like a key or a
+    token.
+    """
     found = _CREDENTIAL.search(line)
     if found is None:
         return _TOKEN.sub("…", line)
     before, rest = line[: found.end()], line[found.end() :]
-    # Only where a mapping or list was opened on the same line does a comma end a value.
+    # A comma ends a value only if a mapping or list was opened on the same line.
     value = re.match(r"""'[^']*'|"[^"]*"|[^,}\]]*""" if re.search(r"[{\[]", before) else ".*", rest)
     return f"{_TOKEN.sub('…', before)}…{_without_credentials(rest[value.end() :] if value else '')}"
 
 
 def placed(problems: Iterable[Problem], path: Path) -> Iterator[Problem]:
-    """The problems, each with its place in the file; places that are known already stay."""
+    """The problems, each with its place in the file; places that are already known stay."""
     found = list(problems)
     if found:
         file = _parsed(path)
@@ -77,7 +78,9 @@ def placed(problems: Iterable[Problem], path: Path) -> Iterator[Problem]:
 
 
 def place_of(where: str, path: Path) -> Place:
-    """The place of a dotted path in a file; of the nearest key above it that the file has, if it does not exist."""
+    """The place of a dotted path in a file; if the path does not exist, the place of the nearest existing key above
+    it.
+    """
     return _place(_parsed(path), where)
 
 
@@ -99,7 +102,7 @@ def _place(file: _File, where: str, code: str = "") -> Place:
 
 
 def _position(root: yaml.Node | None, where: str) -> tuple[int, int, int]:
-    """Line, first and last column of the key or entry at the end of a dotted path, or of the nearest above it."""
+    """Line, first and last column of the key or entry at the end of a dotted path, or of the nearest one above it."""
     if root is None:
         return 1, 1, 1
     start = (root.start_mark, root.start_mark)
@@ -108,7 +111,7 @@ def _position(root: yaml.Node | None, where: str) -> tuple[int, int, int]:
 
 
 def _marks(node: yaml.Node, rest: str, marks: _Marks, depth: int) -> Iterator[tuple[int, _Marks]]:
-    """Every place that a path may lead to, with the length of the path there: keys contain dots, too."""
+    """Every place that a path may lead to, with the length of the path there, because keys may contain dots."""
     yield depth, marks
     for name, of_key, value in _entries(node):
         if rest == name or rest.startswith(f"{name}."):
@@ -133,7 +136,7 @@ def _entries(node: yaml.Node) -> Iterator[tuple[str, _Marks, yaml.Node]]:
 
 
 def _key(key: yaml.Node) -> str:
-    """A key as a path has it: `no` is false."""
+    """A key in the form used in paths: `no` is false."""
     text = str(key.value)
     return str(text.lower() in ("yes", "on", "true")).lower() if key.tag == _BOOLEAN else text
 

@@ -1,4 +1,4 @@
-"""What an error of the YAML parser means to somebody who wrote the file. Pure: an error and lines in, words out."""
+"""Explains an error of the YAML parser to the author of the file. Pure: an error and lines in, words out."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class Words:
 
 _QUOTES = "put the value in single quotation marks."
 _ANCHOR = "In YAML `*` without quotation marks refers to an anchor, `&NAME`, further up in the file."
-_INDENTATION = "YAML finds out by the indentation what belongs to what."
+_INDENTATION = "YAML uses the indentation to decide what belongs together."
 _FORM = "Each line of a mapping is `key: value`, with a space after the colon."
 
 #: The parser's words for a problem -> what, why, remedy; the first that the problem begins with.
@@ -40,21 +40,21 @@ _MEANINGS: dict[str, tuple[str, str, str]] = {
     "did not find expected '-' indicator": (
         "a key follows the entries of a list",
         _INDENTATION,
-        "indent the list and its keys as they belong together.",
+        "indent the list and the keys so that they fit together.",
     ),
     "did not find expected ',' or ']'": (
         "a list in `[` is not closed",
-        "The list goes on until `]`, and `,` separates its entries.",
+        "The list continues until `]`, and `,` separates its entries.",
         "add the missing `]` or `,`.",
     ),
     "did not find expected ',' or '}'": (
         "a mapping in `{` is not closed",
-        "The mapping goes on until `}`, and `,` separates its keys.",
+        "The mapping continues until `}`, and `,` separates its keys.",
         "add the missing `}` or `,`.",
     ),
     "found unexpected end of stream": (
         "a quotation mark is not closed",
-        "The text goes on until the same quotation mark.",
+        "The text continues until the same quotation mark.",
         "close it on this line.",
     ),
     "expected a mapping": (
@@ -70,12 +70,12 @@ _MEANINGS: dict[str, tuple[str, str, str]] = {
     ),
     "but found another document": (
         "a second document begins",
-        "Only one document in a file is read, and `---` begins another.",
-        "keep one document, or write the second into a file of its own.",
+        "Only one document per file is read, and `---` begins another.",
+        "keep one document, or write the second to a separate file.",
     ),
     "could not determine a constructor for the tag": (
         "a value begins with `!`",
-        "YAML takes that as a tag, and no tag is known here.",
+        "YAML reads that as a tag, and no tags are known here.",
         f"remove it, or {_QUOTES}",
     ),
     "second occurrence": (
@@ -84,8 +84,8 @@ _MEANINGS: dict[str, tuple[str, str, str]] = {
         "rename one of them.",
     ),
     "block sequence entries are not allowed": (
-        "a `-` stands where no list can begin",
-        "An entry of a list begins on a line of its own, below its key.",
+        "there is a `-` where no list can begin",
+        "An entry of a list begins on its own line, below its key.",
         "write the list as `[VALUE, VALUE]`, or each entry on its own line.",
     ),
     "did not find expected node content": (
@@ -101,17 +101,17 @@ _FOUND: tuple[tuple[str, str, str], ...] = (
     ("is given twice", "YAML would keep only the last one.", "remove one of them."),
     (
         "is read as",
-        "YAML takes a number that begins with 0 for octal, one with `:` for a number to the base 60, and ignores `_`.",
-        "write the number with its digits alone, or put it in quotation marks if it is text.",
+        "YAML reads a number that begins with 0 as octal, one with `:` as a base-60 number, and ignores `_`.",
+        "write only the digits of the number, or put it in quotation marks if it is text.",
     ),
     (
-        "is no quotation mark of YAML",
-        "YAML knows only `'` and `\"`. Any other mark would be part of the value.",
+        "is not a YAML quotation mark",
+        "YAML has only `'` and `\"`. Any other mark would be part of the value.",
         "write `'` instead, on both sides.",
     ),
     (
         "contains the invisible character",
-        "It would be part of the name, which nothing else has.",
+        "It would become part of the name, so nothing else would match it.",
         "delete the value and type it again.",
     ),
 )
@@ -119,7 +119,7 @@ _FOUND: tuple[tuple[str, str, str], ...] = (
 _NO_SPACE = re.compile(r"[ \t]*[\u00a0\u2000-\u200b\u202f\u3000\ufeff]")
 
 
-#: Problems that the parser notices only behind the mistake, such as at the end of what is not closed.
+#: Problems that the parser notices only after the mistake, such as at the end of something that was not closed.
 _SEEN_LATE = (
     "found unexpected end of stream",
     "did not find expected ',' or",
@@ -129,7 +129,7 @@ _SEEN_LATE = (
 
 
 def words_for(error: Exception, lines: Sequence[str]) -> Words:
-    """Explain an error of the parser, or of a value that it could not build, in a file of these lines."""
+    """Explain an error of the parser, or in a value that it could not build, in a file with these lines."""
     if isinstance(error, yaml.reader.ReaderError):
         return Words(
             "the file is not UTF-8 text",
@@ -179,8 +179,8 @@ def _meaning(
         if before.strip():
             why = "A value in quotation marks ends at the second quotation mark."
             return "text follows a value in quotation marks", why, "write `''` for a quotation mark inside it.", here
-        what = "the indentation of this line fits no line above"
-        return what, _INDENTATION, "indent it as the other keys of its mapping.", here
+        what = "the indentation of this line does not match any line above"
+        return what, _INDENTATION, "indent it like the other keys of its mapping.", here
     for begins, meaning in _MEANINGS.items():
         if problem.startswith(begins):
             return *meaning, here
@@ -192,20 +192,20 @@ def _meaning(
 
 def _alias(problem: str, rest: str, error: yaml.MarkedYAMLError) -> tuple[str, str, str]:
     if str(error.context).endswith("an anchor"):
-        return "`&` stands without a name", "In YAML `&` marks a value with a name.", _QUOTES
+        return "there is a `&` without a name", "In YAML `&` marks a value with a name.", _QUOTES
     pattern = "put the pattern in quotation marks; every topic or group is `['.*']`."
     if problem.startswith("found undefined alias"):
         name = re.match(r"\*?[-\w]*", rest)
         what = f"`{name[0] if name else '*'}` refers to an anchor that is not defined"
         return what, _ANCHOR, f"define the anchor further up. If a pattern is meant, {pattern}"
-    return "`*` stands without quotation marks", _ANCHOR, pattern
+    return "there is a `*` without quotation marks", _ANCHOR, pattern
 
 
 def _second_colon(before: str, here: int, lines: Sequence[str]) -> tuple[str, str, str, int]:
     if ": " in before:
-        return "a value contains `: `", "YAML takes that as the beginning of another value.", _QUOTES, here
+        return "a value contains `: `", "YAML reads that as the beginning of another value.", _QUOTES, here
     above = next((each for each in range(here - 2, -1, -1) if lines[each].strip()), None)
     if above is not None and not re.search(r":(\s|$)", lines[above]):
         return "a line has no `: `", _FORM, "write the line as `key: value`.", above + 1
     what = "this line is indented further than the line above allows"
-    return what, _INDENTATION, "indent it as the other keys of its mapping.", here
+    return what, _INDENTATION, "indent it like the other keys of its mapping.", here

@@ -1,1 +1,1 @@
-"""Reads what runs MirrorMaker already and says it as a topology: `replicate import`."""
+"""Reads a MirrorMaker that already runs and writes it as a topology: `replicate import`."""

@@ -8,7 +8,7 @@ from infra.importing.flows import Imported
 from infra.importing.mirrors import ends_of_mirrors
 from infra.importing.names import Names
 
-#: What names workers: a flow has workers of its own, beside those that it takes over from.
+#: Keys that name workers: a flow has its own workers, beside those that it takes over from.
 _OF_WORKERS = frozenset({"name", "groupId", "storageTopics"})
 
 
@@ -21,7 +21,7 @@ def as_flows(imported: Imported, names: Names) -> Iterator[Imported]:
     shared["connect"] = {key: value for key, value in shared["connect"].items() if key not in _OF_WORKERS}
     sources = imported.replication.get("sources")
     wanted = {} if sources is None else {alias: f"{imported.name}-from-{alias}" for alias in sources}
-    # An alias that can be in a name keeps it, whatever comes before.
+    # An alias that can be part of a name keeps it, whatever comes before.
     taken = {alias: names.free(name) for alias, name in sorted(wanted.items(), key=lambda each: not is_label(each[1]))}
     for index, _, source in mirrors:
         alias = str(source.get("alias"))

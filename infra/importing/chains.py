@@ -50,7 +50,7 @@ def _transform(given: dict[str, str], predicates: Mapping[str, str]) -> dict[str
 
 
 def _converter(part: str, config: dict[str, str], workers: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return a converter that is not the one that the project sets anyway."""
+    """Return a converter that differs from the one that the project sets anyway."""
     name = f"{part}.converter"
     settings = _taken(config, f"{name}.")
     chosen = config.pop(name, None)

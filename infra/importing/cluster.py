@@ -1,4 +1,4 @@
-"""Reads what runs from a cluster. It only lists and gets."""
+"""Reads what runs in a cluster. It only lists and gets."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,14 +12,14 @@ from infra.workspace import KubernetesAccess
 
 _KINDS = ("KafkaMirrorMaker2", "KafkaConnect", "KafkaConnector")
 _NEW, _OLD = "kafka.strimzi.io/v1", "kafka.strimzi.io/v1beta2"
-#: The field that an object has if somebody wrote or converted it for the API `v1`.
+#: The field that an object has if it was written or converted for the API `v1`.
 _OF_V1 = {"KafkaMirrorMaker2": "target", "KafkaConnect": "groupId"}
 _PLACEHOLDER = re.compile(r"\$\{([\w-]+):(?:([^/:}]+)/)?([^/:}]+):[^}]*\}")
 _WHY = "The command reads what runs there, and changes nothing."
 _CONTEXT = "name a context of your kubeconfig, as `kubectl config get-contexts` lists them, or set KUBECONFIG."
 _PERMISSION = (
-    "let the context's user list kafkamirrormaker2s, kafkaconnects and kafkaconnectors, or name the namespace where it "
-    "may with `--namespace`."
+    "let the context's user list kafkamirrormaker2s, kafkaconnects and kafkaconnectors, or name a namespace where it "
+    "may do so with `--namespace`."
 )
 
 
@@ -36,7 +36,7 @@ def objects_of(context: str, namespace: str | None) -> list[Object]:
 
 
 def _of_kind(api: KubernetesApi, kind: str, namespace: str | None) -> Iterator[Object]:
-    """Yield each object in the version that it was written for: the other one lacks some of its fields."""
+    """Yield each object in the version for which it was written: the other lacks some of its fields."""
     new, old = (_listed(api, version, kind, namespace) for version in (_NEW, _OLD))
     for place in sorted({*new, *old}):
         written = _OF_V1.get(kind)
@@ -74,7 +74,7 @@ def _config_maps(api: KubernetesApi, objects: list[Object]) -> Iterator[Object]:
         except ApiError as error:
             if not error.forbidden:
                 raise
-            # The import then says which selection it does not know without this ConfigMap.
+            # The import then reports which selection is not known without this ConfigMap.
             continue
         if found is not None:
             yield {"apiVersion": "v1", "kind": "ConfigMap", **found}

@@ -1,4 +1,4 @@
-"""What Connect's REST API answers about connectors -> the objects that would make the same connectors."""
+"""What Connect's REST API reports about connectors -> the objects that would create the same connectors."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -27,18 +27,18 @@ _UNKNOWN = "(unknown)"
 _NAMELESS = dict.fromkeys(GROUP, _UNKNOWN) | {key: str(value) for key, value in BYTE_CONVERTERS.items()}
 
 _NO_STATE = (
-    "The answer does not say whether it runs, is paused or is stopped. The topology says nothing either, so deploying "
-    "it would resume a connector that somebody paused or stopped."
+    "The answer does not say whether it runs, is paused or is stopped. So the topology does not either, and "
+    "deploying it would resume a connector that somebody paused or stopped."
 )
 
 
 def attach_connectors(found: Found) -> Iterator[LeftOut]:
-    """Add the connectors that Connect reported to the objects, and yield what is not taken over of them.
+    """Add the connectors that Connect reported to the objects, and yield what is not taken over.
 
     They run on the only KafkaConnect that was read, or on the workers of the only file with worker properties.
     """
     for each in found.workers if not found.rest or len(found.workers) > 1 else ():
-        why = "No connector was read that runs on these workers, or another file has workers, too."
+        why = "No connector that runs on these workers was read, or another file also has workers."
         yield LeftOut(each.file, "", "", "no-mirror-connectors", why, "import one Connect cluster at a time.")
     if not found.rest:
         return
@@ -52,10 +52,10 @@ def attach_connectors(found: Found) -> Iterator[LeftOut]:
     else:
         first = found.rest[0]
         why = (
-            "Connect's REST API does not tell the worker group, its topics and its converters, so the project has a "
-            "group of its own, which knows no offsets: the connectors would copy every record again."
+            "Connect's REST API does not report the worker group, its topics and its converters, so the project uses "
+            "a new group, which has no offsets: the connectors would copy every record again."
         )
-        remedy = "import the workers' `connect-distributed.properties`, or their KafkaConnect, too."
+        remedy = "also import the workers' `connect-distributed.properties`, or their KafkaConnect."
         yield LeftOut(first.file, "", "", "workers-not-said", why, remedy)
         addresses = (each.config.get("target.cluster.bootstrap.servers") for each in found.rest)
         address = next(filter(None, addresses), "")
@@ -65,7 +65,7 @@ def attach_connectors(found: Found) -> Iterator[LeftOut]:
 
 
 def _add(found: Found, workers: ReadObject, *, named: bool) -> Iterator[LeftOut]:
-    """Add the connectors to the workers. `named` is whether these workers have the group that runs them now."""
+    """Add the connectors to the workers. `named`: whether these workers have the group that runs them now."""
     managed = {each.name for each in found.of("KafkaConnector") if _runs_on(each, workers)}
     mirrors = bool(found.of("KafkaMirrorMaker2"))
     for each in found.rest:
@@ -97,10 +97,10 @@ def _spec(given: RestConnector) -> dict[str, Any]:
 
 
 def _other(connector: ReadProperties, named: bool) -> LeftOut:
-    why = f"Its class is `{connector.spec['class']}`, which is none of MirrorMaker's."
+    why = f"Its class is `{connector.spec['class']}`, which is not one of MirrorMaker's."
     if not named:
         return connector.left_out("", "other-connector", why, "leave it as it is; it keeps running on its workers.")
-    why += " Once the operator manages the connectors of these workers, it deletes those without a KafkaConnector."
+    why += " Once the operator manages these workers' connectors, it deletes those without a KafkaConnector."
     remedy = "write a KafkaConnector for it before you deploy."
     return connector.left_out("", "connector-without-object", why, remedy)
 

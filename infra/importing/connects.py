@@ -1,4 +1,4 @@
-"""A KafkaConnect with its mirror connectors -> one flow, whose topics one source connector replicates or several."""
+"""A KafkaConnect with its mirror connectors -> one flow with one or several source connectors."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,9 @@ from infra.importing.left_out import LeftOut
 from infra.importing.reading import ReadObject
 
 _Replication: TypeAlias = dict[str, Any]
-#: Keys that each of several source connectors may have for itself, with what stands for an absent one.
+#: Keys that each of several source connectors may have, with the value that an absent one means.
 _OF_EACH: Mapping[str, Any] = {"topicsExclude": [], "startFrom": "earliest", "transforms": {}}
-#: Keys that are compared otherwise, or not at all: only the first source connector replicates heartbeats.
+#: Keys that are compared differently, or not at all: only the first source connector replicates heartbeats.
 _APART = frozenset({"topics", "connectors", "replicateHeartbeats", "offsetSyncs", *_OF_EACH})
 
 
@@ -29,14 +29,14 @@ def imported_flow(
         if role is None or role == "source":
             continue
         if role in others:
-            why = f"`{others[role].name}` and `{each.name}` are both {role} connectors of it."
-            remedy = "give each flow a KafkaConnect of its own, then import both."
+            why = f"`{others[role].name}` and `{each.name}` are both its {role} connectors."
+            remedy = "give each flow its own KafkaConnect, then import both."
             return connect.left_out("", "several-flows-on-one-connect", why, remedy)
         others[role] = each
     if not sources:
         names = ", ".join(f"`{each.name}`" for each in connectors)
-        why = f"No MirrorSourceConnector runs on it beside {names}, so it replicates no records."
-        return connect.left_out("", "no-source-connector", why, "import its source connector, too.")
+        why = f"Only {names} runs on it and no MirrorSourceConnector, so it replicates no records."
+        return connect.left_out("", "no-source-connector", why, "also import its source connector.")
     if len(sources) == 1:
         return flow_of(name, connect, {"source": sources[0], **others}, config_maps, kafka)
     alone = {
@@ -44,8 +44,11 @@ def imported_flow(
         for each in sorted(sources, key=_replicates_no_heartbeats)
     }
     if differing := _differing(list(alone.values())):
-        why = f"Its source connectors differ in {', '.join(f'`{key}`' for key in differing)}, which one flow shares."
-        remedy = "make them equal, or give each flow a KafkaConnect of its own, then import both."
+        why = (
+            f"Its source connectors differ in {', '.join(f'`{key}`' for key in differing)}, which must be the same "
+            "within one flow."
+        )
+        remedy = "make them equal, or give each flow its own KafkaConnect, then import both."
         return connect.left_out("", "several-flows-on-one-connect", why, remedy)
     by_name = {each.name: each for each in sources}
     first = _with_all_topics(by_name[next(iter(alone))], list(alone.values()))
@@ -59,7 +62,7 @@ def _replicates_no_heartbeats(source: ReadObject) -> bool:
 
 
 def _differing(made: Sequence[Imported]) -> list[str]:
-    """Return the keys in which the flows of single source connectors differ although all of a flow share them."""
+    """Return the keys in which the flows of single source connectors differ although one flow must share them."""
     found = [_shared(each) for each in made]
     return sorted({key for each in found for key in {*each, *found[0]} if each.get(key) != found[0].get(key)})
 
@@ -71,7 +74,9 @@ def _shared(made: Imported) -> _Replication:
 
 
 def _with_all_topics(first: ReadObject, made: Sequence[Imported]) -> ReadObject:
-    """Return the first source connector as if it replicated the topics of all: so the checkpoint connector sees it."""
+    """Return the first source connector as if it replicated the topics of all, which is how the checkpoint connector
+    sees it.
+    """
     config = dict(first.spec.get("config") or {})
     config["topics"] = ",".join(dict.fromkeys(topic for each in made for topic in each.replication.get("topics", ())))
     if not _equal(made, "topicsExclude"):

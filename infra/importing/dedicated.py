@@ -1,4 +1,4 @@
-"""A dedicated MirrorMaker's `mm2.properties` -> flows, each with workers of its own."""
+"""A dedicated MirrorMaker's `mm2.properties` -> flows, each with its own workers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _OF_PLUGINS = (
 
 
 def imported_dedicated(given: PropertiesFile, names: Mapping[Pair, str], kafka: str) -> Iterator[Imported | LeftOut]:
-    """Yield a flow for each pair that replicates, and everything of the file that is in none of them.
+    """Yield a flow for each pair that replicates, and everything in the file that belongs to none of them.
 
     `names` has the name of each flow, `kafka` the version whose properties are known.
     """
@@ -36,7 +36,7 @@ def flows_of(given: PropertiesFile, kafka: str) -> list[Pair]:
 
 
 def config_of(given: PropertiesFile, kafka: str) -> DedicatedConfig:
-    """Return a file as MirrorMaker of a version reads it."""
+    """Return a file as a given version of MirrorMaker reads it."""
     known = {name for role in CONNECTORS for name in definitions(kafka, role)}
     return DedicatedConfig(given.properties, known, definitions(kafka, Owner.CLUSTER).keys())
 
@@ -56,7 +56,7 @@ class _Dedicated:
             yield self._flow(pair, names[pair], read)
             yield self._offsets(pair)
         if self.config.flows:
-            why = f"The file does not say which version of Kafka MirrorMaker is. Defaults are taken from {self.kafka}."
+            why = f"The file does not name MirrorMaker's Kafka version. Defaults are taken from {self.kafka}."
             yield self._left("", "version-not-said", why, "set `connect.version` of the replications.")
         yield from self._disabled()
         yield from self._unread(read)
@@ -73,7 +73,7 @@ class _Dedicated:
             read |= {each.key for key, each in settings.items() if key not in GROUP}
         by_role = {role: self._connector(role, name, each) for role, each in configs.items()}
         address = self.config.cluster(pair.target).get("bootstrap.servers", Setting("")).value
-        # Names of its own: the group that exists knows connectors that the operator would delete.
+        # New names: the existing group has connectors that the operator would delete.
         connect = read_workers(
             self.given.file, self.given.namespace, name, address, _values(worker), origins=_origins(worker)
         )
@@ -134,9 +134,9 @@ class _Dedicated:
             "KafkaConnector can have. The connectors of the project would copy every record again."
         )
         remedy = (
-            "set `connectors.source.state: stopped` before you deploy it, stop MirrorMaker, write the offsets of that "
-            "topic to a file, each plus one, because a file of `replicate offsets` names the next record, and give it "
-            "to `replicate offsets STACK FLOW set FILE`; then start the connector."
+            "set `connectors.source.state: stopped` before you deploy it, stop MirrorMaker, write the offsets of "
+            "that topic to a file, each increased by one, because a file of `replicate offsets` names the next "
+            "record, and give it to `replicate offsets STACK FLOW set FILE`; then start the connector."
         )
         return LeftOut(self.given.file, str(pair), "", "offsets-not-carried", why, remedy)
 
@@ -152,7 +152,8 @@ class _Dedicated:
             why = "It is not enabled, so it replicates nothing."
             if given is not None and given.strip().lower() == "true":
                 why = (
-                    f"Its `enabled` is `{given}`, with a blank that MirrorMaker reads as false: it replicates nothing."
+                    f"Its `enabled` is `{given}`; because of the blank MirrorMaker reads it as false, so it "
+                    "replicates nothing."
                 )
             if pair in heartbeats:
                 why += (
@@ -165,7 +166,7 @@ class _Dedicated:
             yield LeftOut(self.given.file, str(pair), ", ".join(keys), code, why, remedy)
 
     def _unread(self, read: set[str]) -> Iterator[LeftOut]:
-        """Yield the keys that no flow has."""
+        """Yield the keys that no flow takes."""
         pairs = [Pair(a, b) for a in self.config.clusters for b in self.config.clusters if a != b]
         told = {CLUSTERS, *(f"{pair}.{ENABLED}" for pair in self.config.flows)}
         silent = tuple(f"{pair}." for pair in pairs if pair not in self.config.flows)
@@ -176,7 +177,12 @@ class _Dedicated:
                 why = "Kafka has no property of this name, so it has no effect."
                 yield self._left(key, "unknown-property", why, f"did you mean `{near}`?")
             else:
-                yield self._left(key, "without-effect", self._why_unread(key), "none is needed, unless it was meant.")
+                yield self._left(
+                    key,
+                    "without-effect",
+                    self._why_unread(key),
+                    ("none is needed, unless the key was meant to have an effect."),
+                )
 
     def _meant(self, key: str) -> str:
         """Return the key that was meant; "" if nothing resembles it, or if Kafka knows its name."""
@@ -196,7 +202,7 @@ class _Dedicated:
         if key.startswith(_REST):
             return "Only the REST server between the processes of a dedicated MirrorMaker reads it."
         if (name := self._group_name(key)) is not None:
-            return f"`{name}` belongs to the workers, and those of the project have a group and topics of their own."
+            return f"`{name}` belongs to the workers, and the project's workers have their own group and topics."
         if overriding := [each for each in self._overriding(key) if each in self.given.properties]:
             names = ", ".join(f"`{each}`" for each in overriding)
             return f"{names} override{'s' if len(overriding) == 1 else ''} it."

@@ -1,4 +1,4 @@
-"""The YAML documents of a file, with the keys that are given twice: YAML itself would silently keep the last one."""
+"""The YAML documents of a file, with duplicate keys: YAML itself would silently keep the last one."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from infra.importing.left_out import LeftOut
 
 
 class _Loader(yaml.CSafeLoader):
-    """A fast YAML loader that notes keys that are given twice. Dates stay text, as in the JSON of Kubernetes."""
+    """A fast YAML loader that records duplicate keys. Dates stay text, as in the JSON of Kubernetes."""
 
     def __init__(self, stream: bytes) -> None:
         super().__init__(stream)
@@ -46,7 +46,7 @@ def documents_of(file: str, content: bytes, left_out: list[LeftOut]) -> Iterator
         why = "The file is not YAML."
         if b"{{" in content:
             why = "The file is a template, not YAML."
-        remedy = "correct it; print templates first, with `helm template` or `kustomize build`."
+        remedy = "correct it; if it is a template, print it first with `helm template` or `kustomize build`."
         left_out.append(LeftOut(file, "", line, "invalid-yaml", why, remedy))
         return
     for key, line_number in loader.repeated:

@@ -1,4 +1,6 @@
-"""What connectors and workers that were read run with: placeholders resolved, Kafka's defaults filled in."""
+"""The effective settings of connectors and workers that were read: placeholders resolved, Kafka's defaults filled
+in.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -26,13 +28,13 @@ _LISTS = _SELECTIONS | {"transforms"}
 #: What the consumer of a source connector uses if nothing is set. Source: MirrorSourceConfig, ConsumerConfig.
 _SOURCE_CONSUMER = {"auto.offset.reset": "earliest", "isolation.level": "read_uncommitted"}
 _PREDICATE = re.compile(r"(transforms\.[^.]+)\.predicate")
-#: What workers have beside what their pods depend on.
+#: What workers have besides what their pods depend on.
 _KEPT_APART = frozenset({"groupId", "offsetStorageTopic"})
 _GROUP = ("groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic")
 
 
 def objects_of(imported: Imported, placeholders: Placeholders) -> dict[str, Manifest]:
-    """Return the objects as rendering would name them, without what has another form in another version."""
+    """Return the objects as rendering would name them, without parts whose form differs between versions."""
     objects: dict[str, Manifest] = {}
     for read in imported.read:
         body = {**read.body, "spec": {**read.spec}}
@@ -161,7 +163,9 @@ def _canonical(key: str, value: str, workers: DeployedWorkers) -> str:
 
 
 def _with_new_names(config: Mapping[str, str], role: str, known: Mapping[str, object]) -> dict[str, str]:
-    """Return a configuration with one name for each property: MirrorMaker reads some by two, and the newer one wins."""
+    """Return a configuration with one name for each property: MirrorMaker reads some under two names, and the newer one
+    wins.
+    """
     names = {old: new for old, new in OLD_NAMES.items() if old in known}
     if role == "source":
         # The only consumer of a source connector reads both.

@@ -26,7 +26,7 @@ from infra.importing.workers import CONVERTERS, connect_of, connector_fields_of,
 _NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 _SWITCH = {"true": True, "false": False}
 _CLIENTS = ("target.cluster.", "producer.override.", "consumer.override.", "admin.override.")
-#: Properties that the topology says in its own words, so that a placeholder cannot stand for them.
+#: Properties that the topology expresses in its own way, so a placeholder cannot replace them.
 _TO_KNOW = frozenset({"topics", "topics.exclude", "groups", "groups.exclude", "replication.policy.class"})
 _MANAGED_AT = f"metadata.annotations.{USES_CONNECTOR_RESOURCES}"
 TASKS: Mapping[ConnectorRole, int] = {"source": 3, "checkpoint": 1, "heartbeat": 1}
@@ -37,8 +37,8 @@ class Imported:
     """One replication of a topology, with its clusters by alias, and the objects that it was made of.
 
     `parts` names the parts of several source connectors, by the names of their KafkaConnectors. `moves_from` is the
-    place in the KafkaMirrorMaker2 that was read of the mirror that becomes this flow; None if it is what was read.
-    `wanted` is the name that it would have if Kubernetes took it and nothing else had it.
+    place of the mirror that becomes this flow in the KafkaMirrorMaker2 that was read; None if the replication is what
+    was read. `wanted` is the name that it would have if Kubernetes accepted it and nothing else had it.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Imported:
 
 
 def role_of(connector: ReadObject) -> ConnectorRole | None:
-    """Return which of MirrorMaker's connectors it is; None for a class of somebody else, even of the same name."""
+    """Return which of MirrorMaker's connectors it is; None for somebody else's class, even of the same name."""
     given = str(connector.spec.get("class"))
     role = ROLE_OF_CLASS.get(given.rpartition(".")[2])
     return role if role is not None and ("." not in given or given == CONNECTOR_CLASSES[role]) else None
@@ -111,10 +111,8 @@ class _Flow:
         config = {str(key): self.placeholders.text(value) for key, value in given.items() if value is not None}
         for key in sorted(_TO_KNOW & config.keys()):
             if f"${{{CONFIG_MAP_PROVIDER}:" in config[key]:
-                why = (
-                    f"{config[key]} is in a ConfigMap that was not read, and without it nobody knows what is selected."
-                )
-                remedy = "import the ConfigMap, too."
+                why = f"{config[key]} is in a ConfigMap that was not read, and without it the selection is not known."
+                remedy = "also import the ConfigMap."
                 self.left_out.append(read.left_out(f"spec.config.{key}", "config-map-not-read", why, remedy))
         return config
 
@@ -202,7 +200,7 @@ def _without_connections(config: Mapping[str, str], role: ConnectorRole) -> dict
 
 
 def open_credential(refuse: Any, key: str) -> LeftOut:
-    """Return that a property is not taken over because it holds a credential in plain text."""
+    """Report that a property is not taken over because it holds a credential in plain text."""
     why = "It holds a credential in plain text, which is not written."
     remedy = "put it into a Secret, and set the property to `${secret:NAME:KEY}`."
     found: LeftOut = refuse(f"config.{key}", "plain-text-credential", why, remedy)
@@ -210,7 +208,9 @@ def open_credential(refuse: Any, key: str) -> LeftOut:
 
 
 def kept_config(config: Mapping[str, str], refuse: Any, left_out: list[LeftOut]) -> dict[str, Any]:
-    """Return the properties that the topology passes on, without credentials and placeholders that it cannot say."""
+    """Return the properties that the topology passes on, without credentials and placeholders that it cannot
+    express.
+    """
     kept: dict[str, Any] = {}
     for key, value in config.items():
         placeholder = unresolved(value)

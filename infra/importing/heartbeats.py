@@ -7,7 +7,7 @@ from components.kafka.replication_policy import HEARTBEATS_TOPIC
 
 
 def without_heartbeats(flows: Iterable[ResolvedFlow]) -> tuple[str, ...]:
-    """The names of those that bring no heartbeats of their source."""
+    """The names of the flows that bring no heartbeats of their source."""
     return tuple(
         flow.name
         for flow in flows
@@ -16,7 +16,7 @@ def without_heartbeats(flows: Iterable[ResolvedFlow]) -> tuple[str, ...]:
 
 
 def said_of(flows: Iterable[str]) -> str:
-    """What nobody sees of these flows, and how that is changed; "" if there are none."""
+    """What stays unnoticed in these flows, and how to change that; "" if there are none."""
     names = ", ".join(flows)
     return names and (
         f"No heartbeats: {names}. Nothing here writes heartbeats to the source and replicates them, so there is no "

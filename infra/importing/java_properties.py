@@ -37,7 +37,7 @@ def has_workers(content: bytes) -> bool:
 
 
 class EscapeError(ValueError):
-    """A file that Java refuses for an escape in an entry. `line` is where the entry begins, counted from 1."""
+    """A file that Java refuses because of an escape in an entry. `line` is where the entry begins, counted from 1."""
 
     def __init__(self, line: int) -> None:
         self.line = line
@@ -45,9 +45,8 @@ class EscapeError(ValueError):
 
 
 def properties_file(file: str, content: bytes, namespace: str, left_out: list[LeftOut]) -> list[PropertiesFile]:
-    """Return a file's properties, and nothing if Java refuses the file.
-
-    `left_out` gets why it refuses it, and each key that is given twice.
+    """Return a file's properties; none if Java refuses the file. `left_out` gets the reason for the refusal, and each
+    duplicate key.
     """
     try:
         entries = list(java_properties(content.decode("utf-8", "replace")))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-#: Codes of what changes no record and no offset by being left out.
+#: Codes of things whose omission affects no record and no offset.
 _HARMLESS = frozenset(
     {"stays-as-it-is", "label-of-a-tool", "operation-once", "other-connector", "no-mirror-connectors", "without-effect"}
 )
@@ -10,7 +10,7 @@ _HARMLESS = frozenset(
 
 @dataclass(frozen=True, order=True)
 class LeftOut:
-    """A part of what was read that the topology does not say.
+    """A part of the input that the topology does not express.
 
     `file` is what was read, `obj` the object in it such as `KafkaConnect kafka/repl`, `field` the path in the object,
     "" for all of it. No field may hold a credential.

@@ -26,7 +26,7 @@ class Logins:
     """Translates the connection to one cluster.
 
     `alias` is the cluster's, `namespace` that of the workers. `needed` collects the configuration keys that somebody
-    has to set because what was read holds the credential itself, each with what it is.
+    has to set because the input holds the credential itself, each with its meaning.
     """
 
     alias: str
@@ -36,7 +36,7 @@ class Logins:
     needed: dict[str, str] = field(default_factory=dict)
 
     def of_fields(self, given: Fields) -> dict[str, Any]:
-        """Return `bootstrapServers`, `tls` and `authentication` of a Strimzi resource as a topology says them."""
+        """Return `bootstrapServers`, `tls` and `authentication` of a Strimzi resource in the form of a topology."""
         cluster: dict[str, Any] = {"bootstrapServers": self._address(str(given.get("bootstrapServers", "")))}
         if isinstance(given.get("tls"), Mapping):
             cluster["tls"] = self._tls(given["tls"])
@@ -46,7 +46,7 @@ class Logins:
         return cluster
 
     def of_properties(self, given: Mapping[str, str]) -> dict[str, Any]:
-        """Return client properties without their prefix as a topology says them."""
+        """Return client properties without their prefix in the form of a topology."""
         left = dict(given)
         cluster: dict[str, Any] = {"bootstrapServers": self._address(left.pop("bootstrap.servers", ""))}
         protocol = left.pop("security.protocol", "PLAINTEXT")
@@ -69,7 +69,7 @@ class Logins:
         return {"config": self._key(words[0].lower() + "".join(words[1:]), f"the {what} for cluster `{self.alias}`")}
 
     def _key(self, key: str, what: str) -> str:
-        """Return a configuration key that nothing else has: aliases such as `us-east` and `useast` give the same."""
+        """Return a unique configuration key: aliases such as `us-east` and `useast` give the same."""
         while self.needed.get(key, what) != what:
             key += "2"
         self.needed[key] = what
@@ -87,7 +87,7 @@ class Logins:
         if not certificates:
             return {}
         if len(certificates) > 1:
-            why = f"{len(certificates)} Secrets are trusted, and the topology names one. The first one is taken."
+            why = f"{len(certificates)} Secrets are trusted, but the topology can name only one. The first is taken."
             self._leave("tls.trustedCertificates", "several-trusted-certificates", why, _SAY_TRUST)
         first = certificates[0]
         if "pattern" in first:
@@ -121,9 +121,9 @@ class Logins:
                 login[key] = {"secret": given[key].get("secretName"), "key": given[key].get("key")}
         certificates = list(given.get("tlsTrustedCertificates") or [])
         if len(certificates) > 1:
-            why = f"{len(certificates)} Secrets are trusted, and the topology names one. The first one is taken."
+            why = f"{len(certificates)} Secrets are trusted, but the topology can name only one. The first is taken."
             where = "authentication.tlsTrustedCertificates"
-            self._leave(where, "several-trusted-certificates", why, "put all certificates under one key of a Secret.")
+            self._leave(where, "several-trusted-certificates", why, "put all certificates in one key of a Secret.")
         for trusted in certificates[:1]:
             login["trust"] = {"secret": trusted.get("secretName"), "key": trusted.get("certificate")}
         known = {"type", "tlsTrustedCertificates", *_OAUTH_PLAIN, *_OAUTH_SECRETS}
@@ -179,7 +179,7 @@ class Logins:
             return {"type": "tls", "secret": found["secret"], "certificate": found["key"], "key": private["key"]}
         stores = {name: left.pop(name) for name in list(left) if name.startswith(("ssl.keystore.", "ssl.key."))}
         if stores:
-            why = "A client certificate must be PEM in one Secret; a keystore file cannot be said."
+            why = "A client certificate must be PEM in one Secret; a topology cannot name a keystore file."
             self._leave("ssl.keystore", "keystore-file", why, "set `authentication: {type: tls, secret: NAME}`.")
         return None
 
@@ -189,7 +189,7 @@ class Logins:
         if pem is not None:
             return dict(pem)
         if found:
-            why = "The truststore is a file in the workers, and nothing that was read says which Secret holds it."
+            why = "The truststore is a file in the workers, and nothing in the input says which Secret holds it."
             self._leave("ssl.truststore", "truststore-file", why, _SAY_TRUST)
         return None
 

@@ -49,7 +49,7 @@ def normal_mirrors(read: ReadObject) -> tuple[Part, list[tuple[int, Part, Part]]
 
 
 def ends_of_mirrors(read: ReadObject) -> tuple[Part, list[tuple[int, Part, Part]]] | LeftOut:
-    """Return the same for mirrors without a source connector, too, and for none; or why the operator refuses it."""
+    """Return the same, including mirrors without a source connector or no mirrors; or why the operator refuses it."""
     spec = read.spec
     mirrors = [each for each in spec.get("mirrors") or [] if isinstance(each, Mapping)]
     if "target" in spec:
@@ -62,7 +62,7 @@ def ends_of_mirrors(read: ReadObject) -> tuple[Part, list[tuple[int, Part, Part]
                 f"Its target is `{each.get('targetCluster')}`, but `connectCluster` is `{target}`. The operator "
                 "refuses the whole resource, so nothing of it runs."
             )
-            remedy = "give each target a KafkaMirrorMaker2 of its own, then import both."
+            remedy = "give each target its own KafkaMirrorMaker2, then import both."
             return read.left_out(f"spec.mirrors.{index}.targetCluster", "target-elsewhere", why, remedy)
     missing = [
         alias for alias in (target, *(str(each.get("sourceCluster")) for each in mirrors)) if alias not in by_alias
@@ -177,7 +177,7 @@ def _mirror(
     flow = {key: value for key, value in settings.read().items() if value not in ([], {})}
     if not flow.pop("replicateHeartbeats", True):
         why = "A `mirrorMaker2` always replicates heartbeats; only a `flow` has a key for it."
-        remedy = "none is needed, unless heartbeats from further upstream disturb somebody."
+        remedy = "none is needed, unless heartbeats from further upstream are unwanted."
         made.left_out.append(refusing("source")("config.heartbeats.replication.enabled", "no-key", why, remedy))
     connectors: dict[str, Any] = {}
     for role, tasks in TASKS.items():

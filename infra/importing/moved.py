@@ -1,4 +1,4 @@
-"""What differs between a mirror of a KafkaMirrorMaker2 and the flows that it becomes, once its offsets are carried."""
+"""What differs between a mirror of a KafkaMirrorMaker2 and the flows that it becomes, once its offsets are copied."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from infra.importing.mirrors import ends_of_mirrors
 from infra.importing.placeholders import OURS, Placeholders, providers_of
 from infra.importing.reading import ReadObject, read_documents
 
-#: Effects of offsets that are kept by connector name, which a move carries, and one that only a deployment has.
+#: Effects of offsets stored by connector name, which a move copies, and one that only a deployment has.
 _CARRIED = frozenset({"topics-move", "connector-renamed", "namespace-created"})
 
 _EXCLUDED = "topics.exclude"
@@ -28,9 +28,8 @@ ConfigMaps = Mapping[tuple[str, str], Mapping[str, str]]
 def effects_of_move(
     body: Manifest, index: int, deployments: Sequence[Deployment], config_maps: ConfigMaps
 ) -> tuple[Effect, ...]:
-    """The effects on records and offsets if these deployments go on with a mirror, gravest first.
-
-    Nothing is said of restarts: a move stops replication in any case.
+    """The effects on records and offsets if these deployments replace a mirror, most severe first. Restarts are not
+    mentioned, because a move always stops replication.
     """
     before = _before(body, index, deployments[0], config_maps)
     after = [_after(each, config_maps) for each in deployments]
@@ -75,7 +74,7 @@ def _on_the_same_workers(before: DeploymentState, after: Sequence[DeploymentStat
         successor = new.get(connector.role)
         if successor is None:
             return connector
-        # The address tells whether the target is the same cluster.
+        # The address shows whether the target is the same cluster.
         workers = replace(successor.workers, target_address=connector.workers.target_address)
         return replace(connector, name=successor.name, workers=workers, config=_as_flows_exclude(connector, successor))
 
@@ -85,7 +84,7 @@ def _on_the_same_workers(before: DeploymentState, after: Sequence[DeploymentStat
 
 
 def _as_flows_exclude(connector: DeployedConnector, successor: DeployedConnector) -> Mapping[str, str]:
-    """A connector's configuration with the exclusion that a flow adds by itself: the storage topics of workers."""
+    """A connector's configuration with the exclusion that a flow adds by itself: the workers' storage topics."""
     excluded = {*connector.names(_EXCLUDED)}
     if not excluded or STORAGE_TOPICS not in successor.names(_EXCLUDED):
         return connector.config

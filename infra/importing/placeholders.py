@@ -1,4 +1,4 @@
-"""Values of properties with what placeholders in them name: ConfigMaps by their value, Secrets by name."""
+"""Values of properties with their placeholders resolved: ConfigMaps by value, Secrets by name."""
 
 import re
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ class Placeholders:
         if provider == CONFIG_MAP_PROVIDER:
             data = self.config_maps.get((namespace, place["name"]), {})
             value = str(data.get(place["key"], ""))
-            # A credential does not belong there, but nothing of ours may spread it.
+            # A credential does not belong there, but we must not spread it.
             if place["key"] in data and not may_be_secret(place["key"], value):
                 return value
         return f"${{{provider}:{namespace}/{place['name']}:{place['key']}}}"
@@ -65,7 +65,7 @@ def providers_of(config: Mapping[str, Value]) -> dict[str, str]:
 
 
 def secret_key(text: str, namespace: str) -> dict[str, str] | None:
-    """Return `{secret, key}` if a text is nothing but a placeholder for a Secret of this namespace."""
+    """Return `{secret, key}` if a text is only a placeholder for a Secret of this namespace."""
     found = _PLACEHOLDER.fullmatch(text.strip())
     if found is None or found["provider"] not in (SECRET_PROVIDER, "strimzisecrets"):
         return None
@@ -76,7 +76,7 @@ def secret_key(text: str, namespace: str) -> dict[str, str] | None:
 
 
 def unresolved(text: str) -> str | None:
-    """Return the first placeholder in a text that the topology cannot say: neither a Secret's nor a ConfigMap's."""
+    """Return the first placeholder in a text that the topology cannot express: neither a Secret's nor a ConfigMap's."""
     for found in _PLACEHOLDER.finditer(text):
         if found["provider"] not in (SECRET_PROVIDER, CONFIG_MAP_PROVIDER, "strimzisecrets"):
             return found[0]

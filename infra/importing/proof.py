@@ -30,7 +30,7 @@ _ADDED = re.compile(r"config\.(config\.providers.*|connector\.client\.config\.ov
 
 @dataclass(frozen=True)
 class Difference:
-    """A field or property that the rendered object has otherwise than the one that was read; None if it has none.
+    """A field or property that differs between the rendered object and the one that was read; None if absent.
 
     `key` is "" if one of them does not have the object at all.
     """
@@ -62,7 +62,9 @@ class Proof:
 
     @property
     def properties(self) -> int:
-        """How many values differ that connectors depend on. Only without any do records surely go on as they are."""
+        """How many values that connectors depend on differ. Only if there are none do records certainly continue as
+        they are.
+        """
         return sum(
             each.obj.startswith(_CONNECTOR)
             or (_DECISIVE.fullmatch(each.key) is not None and _ADDED.fullmatch(each.key) is None)
@@ -88,7 +90,7 @@ def prove(imported: Imported, deployment: Deployment, placeholders: Placeholders
 
 def _differences(sides: Sequence[DeploymentState], specs: Sequence[Mapping[str, Manifest]]) -> Iterator[Difference]:
     before, after = sides
-    # A connector with a name that no object can have is compared with the one that takes its place.
+    # A connector whose name no object can have is compared with the one that replaces it.
     made_of = {(each.role, each.part): each.name for each in after.connectors}
     old = {
         each.name if is_connector(each.name) else made_of.get((each.role, each.part), each.name): each

@@ -1,4 +1,4 @@
-"""Objects that stand for what was read as properties and not as a Kubernetes object."""
+"""Objects for what was read as properties and not as a Kubernetes object."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ _IN_OBJECT = "spec.", "config."
 class ReadProperties(ReadObject):
     """Workers or a connector whose logins are client properties; `origins` has the key of the file for each property.
 
-    `part` is the part of the file that they stand for, "" for all of it. The project keeps the worker group and its
+    `part` is the part of the file that they represent, "" for all of it. The project keeps the worker group and its
     topics only if `keeps_group`.
     """
 
@@ -51,7 +51,7 @@ def read_workers(
 def read_connector(
     file: str, namespace: str, workers: str, name: str, spec: Mapping[str, Any], **of_file: Any
 ) -> ReadProperties:
-    """Return a connector as the KafkaConnector of these workers would be, if it could have its name."""
+    """Return a connector as its KafkaConnector on these workers would be, if that could have its name."""
     return ReadProperties(
         file,
         # Nothing restarts its failed tasks, but the project's default does no harm.

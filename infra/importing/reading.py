@@ -26,8 +26,8 @@ _VERSIONS = frozenset({"kafka.strimzi.io/v1", "kafka.strimzi.io/v1beta2"})
 #: Kinds that stay as they are -> why.
 _STAYING = {
     "Secret": "A Secret stays where it is, and its values are not read.",
-    "Role": "The rendering has a Role of its own, with exactly what the connectors read.",
-    "RoleBinding": "The rendering has a RoleBinding of its own.",
+    "Role": "The rendering has its own Role, with exactly what the connectors read.",
+    "RoleBinding": "The rendering has its own RoleBinding.",
     "Namespace": "The namespace exists, so the topology does not create it.",
 }
 _MIRROR_MAKER_1 = (
@@ -118,7 +118,7 @@ def _require_any(found: Found, where: str) -> None:
             "nothing-to-import",
             "no KafkaMirrorMaker2, no mirror connector and no `mm2.properties` was found",
             where,
-            "".join(f"{each}\n" for each in found.left_out) or "There is nothing else either.",
+            "".join(f"{each}\n" for each in found.left_out) or "There is nothing else, either.",
             "name the files, or pipe `kubectl get kafkamirrormaker2,kafkaconnect,kafkaconnector,configmap -A -o yaml` "
             "into `replicate import -`.",
         )
@@ -174,7 +174,7 @@ def _take(document: object, file: str, namespace: str, found: Found) -> None:
         found.left_out += lacking
         return
     if not isinstance(document, Mapping) or "kind" not in document:
-        why = "It has no `kind`, so it is no Kubernetes object."
+        why = "It has no `kind`, so it is not a Kubernetes object."
         found.left_out.append(LeftOut(file, "a document", "", "no-object", why, "name other files."))
     elif str(document["kind"]).endswith("List") and isinstance(document.get("items"), Sequence):
         for item in document["items"]:
@@ -195,7 +195,7 @@ def _take_object(document: Mapping[str, Any], file: str, namespace: str, found: 
         found.left_out.append(LeftOut(file, label, "", "mirror-maker-1", _MIRROR_MAKER_1, remedy))
         return
     if kind not in _TAKEN | _HELPING:
-        why = _STAYING.get(kind, "It is no part of a replication.")
+        why = _STAYING.get(kind, "It is not part of a replication.")
         found.left_out.append(LeftOut(file, label, "", "stays-as-it-is", why, "leave it as it is."))
         return
     version = str(document.get("apiVersion", ""))
@@ -211,7 +211,7 @@ def _take_object(document: Mapping[str, Any], file: str, namespace: str, found: 
         return
     if not is_subdomain(name):
         why = f"Kubernetes accepts no object with the name `{name}`."
-        remedy = "correct it; print templates first, with `helm template` or `kustomize build`."
+        remedy = "correct it; if it is a template, print it first with `helm template` or `kustomize build`."
         found.left_out.append(LeftOut(file, label, "metadata.name", "not-a-name", why, remedy))
         return
 
@@ -243,10 +243,10 @@ def _reporting_removed(file: str, label: str, found: Found) -> Callable[[str], N
 
 
 def _keep(read: ReadObject, found: Found) -> None:
-    """Keep an object, once: a second copy of it may say something else."""
+    """Keep each object only once: a second copy may have different content."""
     first = found.first.setdefault(read.label, read)
     if first is read:
         found.objects.append(read)
     elif first.body != read.body:
-        why = f"{first.file} has the same object with other content, and that one is taken."
+        why = f"{first.file} has the same object with different content, and that one is taken."
         found.left_out.append(read.left_out("", "read-twice", why, "import only what runs."))

@@ -1,4 +1,4 @@
-"""What Connect's REST API answers about connectors: one, a list, or all of them with `expand`."""
+"""What Connect's REST API reports about connectors: one, a list, or all of them with `expand`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 from infra.importing.left_out import LeftOut
 
-#: Connect's states of a connector that is neither paused nor stopped. Source: AbstractStatus.State.
+#: Connect's states for a connector that is neither paused nor stopped. Source: AbstractStatus.State.
 _RUNNING = ("UNASSIGNED", "RUNNING", "FAILED", "RESTARTING")
 _STATES = {"PAUSED": "paused", "STOPPED": "stopped"} | dict.fromkeys(_RUNNING, "running")
 #: What to ask Connect for.
@@ -37,7 +37,7 @@ def rest_connectors(document: object, file: str, namespace: str) -> list[RestCon
 
 
 def without_config(document: object, file: str) -> list[LeftOut]:
-    """Return the connectors of which an answer has only the status, as of `GET /connectors?expand=status`."""
+    """Return the connectors for which an answer has only the status, as from `GET /connectors?expand=status`."""
     if not isinstance(document, Mapping) or "kind" in document:
         return []
     why = "The answer has its status, but not its configuration."
@@ -62,7 +62,7 @@ def _connectors(document: object) -> Iterator[tuple[object, Mapping[str, Any], o
 
 
 def _expanded(document: Mapping[str, Any]) -> Iterator[tuple[object, Mapping[str, Any], object]]:
-    """Yield the connectors of `GET /connectors?expand=info`, with their states if `expand=status` is there, too."""
+    """Yield the connectors of `GET /connectors?expand=info`, with their states if `expand=status` was also given."""
     for name, each in document.items():
         if isinstance(each, Mapping) and (config := _config(each)) is not None:
             yield name, config, _state(each)

@@ -1,4 +1,4 @@
-"""Says a thing once that is so of several resources: the first in full, of the others what differs. Pure."""
+"""Groups equal messages about several resources: the first in full, the others by what differs. Pure."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Which properties of what is read may hold a secret. What may hold one is neither written nor printed."""
+"""Which input properties may hold a secret. Those that may are neither written nor printed."""
 
 import functools
 import re
@@ -8,15 +8,15 @@ from components.kafka.login_modules import may_hold_secret
 from components.properties.definitions import Owner, definitions, supported_versions
 
 _JAAS = "sasl.jaas.config"
-#: The part of a key that says something of a login: whatever prefixes lead a client to it.
+#: The part of a key that concerns a login, after any client prefixes.
 _LOGIN = re.compile(r"(?:^|\.)((?:sasl|ssl\.(?:keystore|truststore|key))\..+)$", re.IGNORECASE)
 _REFERENCE = re.compile(r"\$\{[^}]*\}")
 _OWNERS = (Owner.CLUSTER, Owner.CONSUMER, Owner.PRODUCER, Owner.ADMIN, Owner.WORKER)
 
 
 def may_be_secret(key: str, value: object) -> bool:
-    """Whether a value is or contains a secret, or may do so: options of login modules that are not known to be
-    harmless, and logins' properties that Kafka does not define, such as a misspelt `ssl.keystore.pasword`.
+    """Whether a value is, contains or may contain a secret: options of login modules that are not known to be harmless,
+    and logins' properties that Kafka does not define, such as a misspelt `ssl.keystore.pasword`.
     """
     text = str(value)
     if is_open_credential(key, text):

@@ -28,7 +28,7 @@ _SWITCHES: Mapping[str, tuple[ConnectorRole, str]] = {
     "heartbeats.replication.enabled": ("source", "replicateHeartbeats"),
     "sync.group.offsets.enabled": ("checkpoint", "syncGroupOffsets"),
 }
-#: What source and checkpoint connector have to agree on, with Kafka's default. Source: MirrorConnectorConfig.
+#: What the source and checkpoint connectors must agree on, with Kafka's default. Source: MirrorConnectorConfig.
 _AGREED = {
     "replication.policy.class": POLICY_CLASSES[Policy.DEFAULT],
     "replication.policy.separator": ".",
@@ -38,7 +38,7 @@ _CLASSES = {"topic.filter.class": "topicFilterClass", "group.filter.class": "gro
 _DEFAULT_CLASSES = frozenset({f"org.apache.kafka.connect.mirror.Default{each}Filter" for each in ("Topic", "Group")})
 #: Old name of a property -> its name. Kafka 4.0 removed the old ones. Source: DefaultTopicFilter, DefaultGroupFilter.
 OLD_NAMES = {"topics.blacklist": "topics.exclude", "groups.blacklist": "groups.exclude"}
-#: Properties that only repeat what fields say, or what the operator writes itself.
+#: Properties that only repeat fields, or what the operator writes itself.
 _FIELDS = frozenset({"name", "connector.class", "tasks.max"})
 _RESETS = ("source.consumer.auto.offset.reset", "consumer.auto.offset.reset")
 _ISOLATION = "source.consumer.isolation.level"
@@ -46,7 +46,7 @@ _ISOLATION = "source.consumer.isolation.level"
 
 @dataclass
 class Settings:
-    """The settings of a flow as its connectors have them.
+    """The settings of a flow, from its connectors.
 
     `configs` has each connector's properties without its connections; every property that becomes a key is taken out.
     """
@@ -92,7 +92,7 @@ class Settings:
         value = convert(text)
         if value is None:
             why = f"Its value is {text!r}, and `{key}` of a flow takes " + (
-                "whole numbers from 0 only." if convert is _number else "`true` and `false` only."
+                "only whole numbers from 0." if convert is _number else "only `true` and `false`."
             )
             self.left_out.append(self.refuse[role](f"config.{name}", "value-refused", why, "correct the value."))
             return
@@ -122,13 +122,13 @@ class Settings:
         self.flow["groupsExclude"] = _added(checkpoint.pop("groups.exclude", None), DEFAULT_GROUPS_EXCLUDE)
 
     def _exclusions(self, excluded: str | None) -> None:
-        """Report what a list of exclusions lacks of Kafka's own, which a list replaces and a flow always keeps."""
+        """Report which of Kafka's own exclusions a list lacks: a list replaces them, and a flow always keeps them."""
         own = default_topics_exclude(self.kafka)
         lacking = [] if excluded is None else [each for each in own if each not in _entries(excluded)]
         if lacking:
             names = ", ".join(f"`{each}`" for each in lacking)
-            why = f"It replaces Kafka's own exclusions, and lacks {names}. A flow always excludes these as well."
-            remedy = "none is needed, unless topics with such names are to be replicated."
+            why = f"It replaces Kafka's own exclusions, and lacks {names}. A flow always excludes these, too."
+            remedy = "none is needed, unless you want topics with such names replicated."
             self.left_out.append(self.refuse["source"]("config.topics.exclude", "exclusions-kept", why, remedy))
 
     def _agreement(self) -> None:
@@ -180,12 +180,12 @@ class Settings:
             del source["exactly.once.support"]
             isolation = source.pop(_ISOLATION, source.pop("consumer.isolation.level", "read_uncommitted"))
             if isolation != "read_committed":
-                why = "The source consumer reads uncommitted records; `exactlyOnce: enabled` reads committed ones only."
+                why = "The source consumer reads uncommitted records; `exactlyOnce: enabled` reads only committed ones."
                 remedy = "none is needed, but aborted records are no longer replicated."
                 self.left_out.append(self.refuse["source"](f"config.{_ISOLATION}", "reads-uncommitted", why, remedy))
 
     def _defaults(self, role: ConnectorRole, config: dict[str, str]) -> None:
-        """Write Kafka's default where the project has another one."""
+        """Write Kafka's default explicitly if the project's default differs."""
         known = definitions(self.kafka, Owner(role))
         enabled = self.flow.get("offsetSyncs", {}).get("enabled", True)
         for name, ours in DEFAULTS[role].items():

@@ -1,4 +1,4 @@
-"""The form of Strimzi's resources, as far as an import reads them: what has another form is left out by name."""
+"""The form of Strimzi's resources, as far as an import reads them: a field of another form is left out and named."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -76,14 +76,14 @@ _SPECS: Mapping[str, Shape] = {
 
 
 def shaped(body: Mapping[str, Any], report: Report) -> dict[str, Any]:
-    """Return an object without the fields that have another form than Strimzi's, and without those that are null."""
+    """Return an object without fields whose form differs from Strimzi's, and without null fields."""
     spec = _SPECS.get(str(body.get("kind")))
     shape: Shape = {"metadata": _METADATA, **({"spec": spec} if spec else {"data": PROPERTIES})}
     found: dict[str, Any] = _shaped(body, shape, "", report)
     return found
 
 
-#: Fields of a mirror and of a connector that the API `v1beta2` has and `v1` has not.
+#: Fields of a mirror and of a connector that exist in the API `v1beta2` but not in `v1`.
 #: Source: Strimzi KafkaMirrorMaker2MirrorSpec, AbstractConnectorSpec.
 _REMOVED_OF_MIRRORS = ("heartbeatConnector", "topicsBlacklistPattern", "groupsBlacklistPattern")
 _REMOVED_OF_CONNECTORS = ("pause",)
@@ -140,7 +140,7 @@ def _mirrors(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _shaped(value: Any, shape: Shape, path: str, report: Report) -> Any:
-    """Return a value in its form; None if it has another one, after it has been reported."""
+    """Return a value in its form; None, after reporting it, if it has another."""
     if value is None:
         return None
     if isinstance(shape, Mapping):

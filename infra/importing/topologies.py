@@ -1,4 +1,4 @@
-"""What was read -> topologies: each object in at most one replication, each alias with one meaning in a topology."""
+"""What was read -> topologies: each object in at most one replication, each alias with one meaning per topology."""
 
 import re
 from collections.abc import Iterable
@@ -51,7 +51,7 @@ class ImportedTopology:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The topology file as plain values, without what is the default anyway if its form is right."""
+        """The topology file as plain values, without defaults if its form is right."""
         document = {
             "strimzi": self.strimzi,
             "clusters": self.clusters,
@@ -62,7 +62,7 @@ class ImportedTopology:
         except ReplicationError:
             return document
         dumped: dict[str, Any] = topology.model_dump(by_alias=True, exclude_defaults=True, mode="json")
-        # The class of each knows its kind, and only the key tells a file's reader.
+        # In the program the class gives the kind, but a file needs the key.
         kinds = {name: {"kind": each.kind} for name, each in topology.replications.items()}
         return dumped | {"replications": {name: kind | dumped["replications"][name] for name, kind in kinds.items()}}
 
@@ -116,8 +116,8 @@ def _replications(found: Found, operator: str | None, names: Names, *, flows: bo
         mirrors = [each for each in own if role_of(each) is not None]
         yield from (_no_mirror(each) for each in own if role_of(each) is None)
         if not mirrors:
-            why = "No connector of MirrorMaker runs on it, so it is no part of a replication."
-            yield connect.left_out("", "no-mirror-connectors", why, "leave it as it is, or import its connectors, too.")
+            why = "No connector of MirrorMaker runs on it, so it is not part of a replication."
+            yield connect.left_out("", "no-mirror-connectors", why, "leave it as it is, or also import its connectors.")
             continue
         version = kafka_of(connect, operator)
         if isinstance(version, LeftOut):
@@ -132,12 +132,12 @@ def _replications(found: Found, operator: str | None, names: Names, *, flows: bo
                 "", "without-effect", why, "set the label to the name of its KafkaConnect, or delete it."
             )
         elif (each.namespace, workers_of(each)) not in connects:
-            why = f"Its KafkaConnect `{workers_of(each)}` is not in namespace {each.namespace} of what was read."
-            yield each.left_out("", "workers-not-read", why, "import its KafkaConnect, too.")
+            why = f"Its KafkaConnect `{workers_of(each)}` is not in namespace {each.namespace} of the input."
+            yield each.left_out("", "workers-not-read", why, "also import its KafkaConnect.")
 
 
 def _no_mirror(read: ReadObject) -> LeftOut:
-    why = f"Its class is `{read.spec.get('class')}`, which is none of MirrorMaker's."
+    why = f"Its class is `{read.spec.get('class')}`, which is not one of MirrorMaker's."
     return read.left_out("", "other-connector", why, "leave it as it is; it keeps running on the same workers.")
 
 
@@ -150,24 +150,26 @@ def kafka_of(read: ReadObject, operator: str | None) -> str | LeftOut:
     """Return the version of Kafka that workers run, or why it is not known."""
     version = read.spec.get("version")
     if version is not None and not _VERSION.match(str(version)):
-        why = f"`{version}` is no version of Kafka such as 4.2.0."
+        why = f"`{version}` is not a Kafka version such as 4.2.0."
         return read.left_out("spec.version", "version-not-known", why, "write it with three numbers, as text.")
     served = operator or str(read.body["apiVersion"]).rpartition("/")[2]
     return kafka_version(ConnectCluster(version=version), strimzi(served))
 
 
 def _name(read: ReadObject, names: Names) -> str:
-    """Return a name for a replication that no other one has."""
+    """Return a unique name for a replication."""
     return names.free(read.name, read.namespace, read.kind.lower())
 
 
 def _wanting(made: Imported | LeftOut, name: str) -> Imported | LeftOut:
-    """Note the name that what was read would give the replication."""
+    """Record the name that the input suggests for the replication."""
     return made if isinstance(made, LeftOut) else replace(made, wanted=name)
 
 
 def _config_maps(found: Found) -> Iterable[LeftOut]:
-    """Yield each ConfigMap that something names, and one line for all others of a file: a cluster has hundreds."""
+    """Yield each ConfigMap that something names, and one line for all others of a file, because a cluster has
+    hundreds.
+    """
     bodies = [str(each.body) for each in found.objects if each.kind != "ConfigMap"]
     others: dict[str, list[ReadObject]] = {}
     for each in found.of("ConfigMap"):

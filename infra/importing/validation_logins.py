@@ -1,4 +1,4 @@
-"""The validation job's own logins, which nothing that runs says: a file of them -> `validation` of the clusters."""
+"""The validation job's own logins, which no running resource contains: a file -> `validation` of the clusters."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ def read_logins(file: Path) -> dict[str, Any]:
         raise _refused("no-such-file", "there is no such file", shown(file), "name a file that exists.")
     found = load_yaml(file)
     if not isinstance(found, Mapping) or not found:
-        raise _refused("validation-login-form", "it is no mapping of aliases to logins", shown(file), _FORM)
+        raise _refused("validation-login-form", "it is not a mapping of aliases to logins", shown(file), _FORM)
     wrong = [each for alias, given in found.items() for each in _wrong(str(alias), given)]
     if wrong:
         raise _refused("validation-login-form", "; ".join(wrong), shown(file), _FORM)

@@ -22,7 +22,7 @@ _GROUP = {
     "offsetStorageTopic": ("offset.storage.topic", "offsets"),
     "statusStorageTopic": ("status.storage.topic", "status"),
 }
-#: Names that the operator gives to the group and topics that nobody names.
+#: Names that the operator gives to an unnamed group and topics.
 #: Source: Strimzi KafkaConnectConfiguration.DEFAULTS, KafkaMirrorMaker2Configuration.DEFAULTS.
 _UNNAMED = {"KafkaConnect": "connect-cluster", "KafkaMirrorMaker2": "mirrormaker2-cluster"}
 #: Converters of workers that set none. Source: the same, and Connect's WorkerConfig.
@@ -44,11 +44,11 @@ _ELSEWHERE = {
     "KafkaConnect": {"bootstrapServers", "tls", "authentication", "config", *_GROUP},
     "KafkaMirrorMaker2": {"clusters", "connectCluster", "mirrors", "target"},
 }
-#: What asks the operator for something once, and what is left of it.
+#: Annotations that ask the operator for a single action, and their leftovers.
 _ONCE = re.compile(r"strimzi\.io/(restart|restart-task|restart-connector|restart-connector-task|manual-rolling-update)")
 #: Labels that every object of the project has.
 _OWN = {MANAGED_BY, PART_OF}
-#: What the project sets itself, and marks of the tools that applied an object.
+#: What the project sets itself, and the marks of tools that applied an object.
 _OTHERS = re.compile(
     r"(strimzi\.io/(cluster|use-connector-resources)|kubectl\.kubernetes\.io/.*|meta\.helm\.sh/.*|helm\.sh/.*"
     r"|argocd\.argoproj\.io/(instance|tracking-id)|kustomize\.toolkit\.fluxcd\.io/.*|app\.kubernetes\.io/instance"
@@ -57,7 +57,7 @@ _OTHERS = re.compile(
 
 
 def group_name(kind: str, field: str, spec: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    """Return the worker group or a storage topic by its field of `v1`; the operator's own if nobody names it."""
+    """Return the worker group or a storage topic by its field of `v1`; the operator's default if it is not named."""
     name, role = _GROUP[field]
     unnamed = _UNNAMED[kind] + (f"-{role}" if role else "")
     return str(spec.get(field) or config.get(name) or unnamed)
@@ -90,7 +90,7 @@ def connect_of(
 
 _REFUSED = {
     "build": (
-        "The operator builds the image, and the topology names an image that exists.",
+        "The operator builds the image, but a topology names an existing image.",
         "set `connect.image` to the image that the operator pushed.",
     ),
     "externalConfiguration": (
@@ -101,7 +101,7 @@ _REFUSED = {
 
 
 def own_labels(read: ReadObject, left_out: list[LeftOut]) -> dict[str, dict[str, str]]:
-    """Return the labels and annotations that others need; those of the tools that applied the object stay behind."""
+    """Return the labels and annotations that others need, without those of the tools that applied the object."""
     found: dict[str, dict[str, str]] = {}
     for key in ("labels", "annotations"):
         for name, value in (read.body["metadata"].get(key) or {}).items():
@@ -117,10 +117,10 @@ def own_labels(read: ReadObject, left_out: list[LeftOut]) -> dict[str, dict[str,
                 remedy = "compare it with what Connect's REST API shows, before you deploy."
                 left_out.append(read.left_out(f"metadata.{key}.{name}", "reconciliation-paused", why, remedy))
             elif may_be_secret(name, value):
-                remedy = "put it into a Secret; whoever can read the object can read it."
+                remedy = "put it into a Secret; everyone who can read the object can read it."
                 left_out.append(read.left_out(f"metadata.{key}.{name}", "plain-text-credential", _PLAIN, remedy))
             elif name in _OWN:
-                why = "Every object of this project has a value of its own here."
+                why = "Every object of this project has its own value here."
                 left_out.append(read.left_out(f"metadata.{key}.{name}", "label-of-a-tool", why, "none is needed."))
             elif _OTHERS.fullmatch(name):
                 why = "It says which tool applied the object, and from now on that is this project."
@@ -160,7 +160,7 @@ def _worker_config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rendered(key: str, value: Any) -> bool:
-    """Whether the rendering sets a worker property to this value anyway, or in its own way."""
+    """Whether the rendering sets a worker property to this value anyway, or in another way."""
     if key.startswith("config.providers") or key == "connector.client.config.override.policy":
         return True
     return str(value) == str(BYTE_CONVERTERS.get(key)) or (key.endswith(".replication.factor") and str(value) == "-1")
@@ -225,7 +225,7 @@ def connector_fields_of(
         remedy = "remove it, or keep this object as it is."
         left_out.append(refuse(f"autoRestart.{key}", "field-not-known", "The topology has no such key.", remedy))
     for key in sorted(spec.keys() - {"class", "config", "tasksMax", "state", "pause", "autoRestart", "version"}):
-        why, remedy = "It is an operation or a field that the topology has not.", "carry it out, then remove it."
+        why, remedy = "It is an operation or a field that a topology does not have.", "carry it out, then remove it."
         left_out.append(refuse(key, "field-not-known", why, remedy))
     return found
 

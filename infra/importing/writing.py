@@ -15,7 +15,7 @@ _SCHEMA = "# yaml-language-server: $schema=../topology.schema.json\n"
 
 
 def environments(environment: str, count: int) -> list[str]:
-    """Return the names of so many topologies; each has a stack of the same name."""
+    """Return this many topology names; each has a stack of the same name."""
     return [environment if index == 0 else f"{environment}-{index + 1}" for index in range(count)]
 
 
@@ -49,7 +49,7 @@ def _yaml(data: Any) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes every mapping in full: a reader of a topology does not look for anchors."""
+    """Writes every mapping in full, because readers of a topology do not expect anchors."""
 
     def ignore_aliases(self, _: Any) -> bool:
         return True

@@ -26,7 +26,7 @@ def api_client(
 ) -> KubernetesApi:
     """Client of the stack's Kubernetes cluster. Raises CannotRunError for a kubeconfig that cannot be used.
 
-    `seconds` are those to connect, and for the answer to each call.
+    `seconds` are the time limits to connect, and for the answer to each call.
     """
     if settings.without_stack is not None:
         remedy = "name another context with `--context`, or set KUBECONFIG."
@@ -48,7 +48,7 @@ def connected(
     try:
         return KubernetesApi(access.kubeconfig, context=access.context, field_manager=FIELD_MANAGER, seconds=seconds)
     except (ConfigException, OSError, ValueError, TypeError, yaml.YAMLError) as error:
-        # Only these two say what is wrong without quoting the file, which holds credentials.
+        # Only these two explain the error without quoting the file, which holds credentials.
         reason = str(error).rstrip(".") if isinstance(error, ConfigException | OSError) else "it is not a kubeconfig"
         raise CannotRunError(
             "kubeconfig-unusable",
@@ -60,7 +60,7 @@ def connected(
 
 
 def current_context() -> str | None:
-    """The context that is used where none is named; None if there is no kubeconfig with one."""
+    """The context that is used if none is named; None if no kubeconfig has one."""
     read: Callable[[str | None], tuple[object, Mapping[str, object] | None]] = list_kube_config_contexts
     try:
         _, active = read(os.environ.get("KUBECONFIG") or None)

@@ -1,7 +1,7 @@
 """The one client of a Kubernetes API server: JSON objects in and out, each call with a deadline.
 
-The kubernetes package reads the kubeconfig, logs in and sends; its typed and dynamic clients stay unused, because they
-cannot ask for strict validation, and turn every answer into objects and back. Imports nothing of ours.
+The kubernetes package reads the kubeconfig, logs in and sends; its typed and dynamic clients are not used, because they
+cannot ask for strict validation, and convert every answer to objects and back. Imports nothing of ours.
 """
 
 import json
@@ -20,12 +20,12 @@ Object = dict[str, Any]
 
 CONNECT_SECONDS, ANSWER_SECONDS = 10.0, 30.0
 CONNECTIONS = 32
-"""As many as the local provider has threads: a connection beyond that is closed after one call."""
+"""As many as the local provider has threads: a further connection is closed after one call."""
 
 _APPLY = "application/apply-patch+yaml"
 _JSON_PATCH = "application/json-patch+json"
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-#: The server may ask for patience (429 with Retry-After). A server that does not answer is not asked again.
+#: The server may ask the client to wait (429 with Retry-After). A server that does not answer is not asked again.
 _RETRIES = Retry(total=3, connect=0, read=1, other=0)
 
 
@@ -98,13 +98,13 @@ class KubernetesApi:
     ) -> None:
         """Without `kubeconfig` or `context`, uses what kubectl would. Raises what the kubernetes package raises.
 
-        `seconds` are those to connect, and for the answer to each call.
+        `seconds` are the time limits to connect, and for the answer to each call.
         """
         settings = client.Configuration()
         load: Callable[..., None] = config.load_kube_config
         load(config_file=kubeconfig and str(kubeconfig), context=context, client_configuration=settings)
         if urlsplit(settings.host).hostname in _LOOPBACK:
-            # A proxy of the environment must never see these calls.
+            # A proxy from the environment must never see these calls.
             settings.proxy = None
         settings.connection_pool_maxsize = CONNECTIONS
         settings.retries = _RETRIES
@@ -134,9 +134,8 @@ class KubernetesApi:
     def list_where_allowed(
         self, api_version: str, kind: str, namespaces: Iterable[str], *, label_selector: str
     ) -> list[Object]:
-        """Objects with these labels: of the whole cluster, or if that is forbidden, of these namespaces.
-
-        None of a kind that is not served.
+        """Objects with these labels, from the whole cluster, or if that is forbidden, from these namespaces. None for a
+        kind that is not served.
         """
         try:
             return self.list_all(api_version, kind, label_selector=label_selector)
@@ -155,11 +154,11 @@ class KubernetesApi:
         return self._call("POST", path, params=self._writing(fieldValidation="Strict", dry_run=dry_run), body=item)
 
     def replace(self, item: Object) -> Object:
-        """Make the object exactly this, whoever wrote the one before."""
+        """Make the object exactly this, whoever wrote the earlier one."""
         return self._call("PUT", self._path(reference(item)), params=self._writing(), body=item)
 
     def apply(self, item: Object, *, dry_run: bool = False, force: bool = True) -> Object:
-        """Apply on the server, and fail with the name of a field that is unknown.
+        """Apply on the server, and fail with the name of an unknown field.
 
         `force` takes over fields that others own; without it such a field is a conflict, which names the others.
         """
@@ -171,15 +170,14 @@ class KubernetesApi:
         return self._call("PATCH", self._path(target), params=self._writing(), body=operations, content=_JSON_PATCH)
 
     def apply_status(self, target: Reference, status: Object) -> Object | None:
-        """Make the fields of the status that are ours exactly this; None if the object was deleted."""
+        """Make our fields of the status exactly this; None if the object was deleted."""
         metadata = {"name": target.name, "namespace": target.namespace}
         body = {"apiVersion": target.api_version, "kind": target.kind, "metadata": metadata, "status": status}
         params = self._writing(force="true", fieldValidation="Strict")
         return self._or_none("PATCH", target, suffix="/status", params=params, body=body, content=_APPLY)
 
     def delete(self, target: Reference, *, foreground: bool = False) -> bool:
-        """Ask for the deletion; False if the object did not exist. The garbage collector deletes what it owns.
-
+        """Request the deletion; False if the object did not exist. The garbage collector deletes what the object owns.
         In the foreground it does so first, and updates the object in the newest version that is served. That version
         refuses an object that only an older one accepts, and the deletion never ends.
         """
@@ -208,7 +206,7 @@ class KubernetesApi:
         return {"fieldManager": self._field_manager, **params, **({"dryRun": "All"} if dry_run else {})}
 
     def _asked(self, path: str, api_version: str, kind: str, spec: Object) -> Object:
-        """The status of an object that the server answers and does not keep."""
+        """The status of an object that the server returns but does not store."""
         body = {"apiVersion": api_version, "kind": kind, "spec": spec}
         return dict(self._call("POST", path, body=body)["status"])
 
@@ -229,7 +227,7 @@ class KubernetesApi:
         return f"{_group_path(api_version)}{place}/{plural}"
 
     def _plural(self, api_version: str, kind: str) -> tuple[str, bool]:
-        """Plural name of a kind and whether it is namespaced; the server is asked once for each kind."""
+        """Plural name of a kind, and whether it is namespaced; the server is asked once for each kind."""
         if (api_version, kind) not in self._plurals:
             for each in self._served(api_version):
                 if "/" not in each["name"]:
@@ -290,7 +288,9 @@ def _refusal(status: int, text: str) -> ApiError:
 
 
 def _no_answer(error: HTTPError) -> str:
-    """Why there is none: the connection was refused, a certificate is not valid, a name is unknown, time ran out."""
+    """Why there is no answer: the connection was refused, a certificate is not valid, a name is unknown, or time ran
+    out.
+    """
     cause: BaseException = error
     while (inner := _within(cause)) is not None:
         cause = inner

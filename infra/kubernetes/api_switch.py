@@ -13,7 +13,8 @@ from infra.kubernetes.api import KubernetesApi, reference
 def require_ready_for_v1(api: KubernetesApi, flows: Sequence[ResolvedFlow]) -> None:
     """Raise a CannotRunError that names the workers that this deployment cannot switch to `v1` in one step.
 
-    The program refuses them, too, but a deployment without a preview gets there after it has changed other objects.
+    The program also refuses them, but a deployment without a preview gets there only after it has changed other
+    objects.
     """
     if not flows or flows[0].strimzi.written_as is not StrimziApi.V1:
         return

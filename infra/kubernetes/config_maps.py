@@ -1,4 +1,6 @@
-"""ConfigMaps of a user's own that the operator reads. Without one it creates no worker, and only a status says why."""
+"""The user's own ConfigMaps that the operator reads. If one is missing it creates no worker, and only a status says
+why.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -14,7 +16,7 @@ _WHY = "The operator reads metrics rules and logging configuration from ConfigMa
 
 
 def require_config_maps(api: KubernetesApi, flows: Sequence[ResolvedFlow]) -> None:
-    """Raise a CannotRunError that names each ConfigMap that workers need and nobody has created.
+    """Raise a CannotRunError that names each ConfigMap that workers need and that does not exist.
 
     Source: Strimzi JmxPrometheusExporterModel.metricsJson, LoggingUtils.
     """
@@ -31,7 +33,7 @@ def require_config_maps(api: KubernetesApi, flows: Sequence[ResolvedFlow]) -> No
             "; ".join(missing),
             "the Kubernetes cluster of the stack",
             _WHY,
-            "create it; the operator then goes on by itself.",
+            "create it; the operator then continues by itself.",
         )
 
 

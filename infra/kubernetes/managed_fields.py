@@ -1,4 +1,4 @@
-"""Reads who wrote the fields of a live object, and when, and makes writers yield. Pure.
+"""Reads who wrote the fields of a live object, and when, and makes writers give up fields. Pure.
 
 Source: Kubernetes managedFields, FieldsV1.
 """
@@ -9,14 +9,14 @@ from typing import Any
 
 from components.render.planned_objects import Manifest
 
-#: Field managers that deploy what a stack declares. Everybody else edits by hand.
+#: Field managers that deploy what a stack declares. All others count as edits by hand.
 DEPLOYERS = ("pulumi-kubernetes", "argocd-controller", "kustomize-controller")
-#: Field managers that apply again and again what is in Git, whoever changes the object meanwhile.
+#: Field managers that repeatedly apply what is in Git, whoever changes the object in between.
 GITOPS = ("argocd", "kustomize-controller", "helm-controller")
 PULUMI = "pulumi-kubernetes"
-#: Field managers that go on writing to an object whoever deploys it: ourselves, the operator, and Kubernetes.
+#: Field managers that keep writing to an object whoever deploys it: ourselves, the operator, and Kubernetes.
 _STAYING = ("kafka-replication", "strimzi-", "kube-")
-#: The name under which Kubernetes keeps what was written before somebody first applied an object on the server.
+#: The name under which Kubernetes records what was written before an object was first applied on the server.
 _EARLIER = "before-first-apply"
 
 Path = tuple[str, ...]
@@ -47,27 +47,27 @@ class Owner:
 
     @property
     def stays(self) -> bool:
-        """Whether this manager keeps its fields when a stack takes over the object."""
+        """Whether this manager keeps its fields when a stack adopts the object."""
         return self.manager.startswith(_STAYING)
 
 
 def owners(live: Manifest) -> list[Owner]:
-    """Who owns any field of an object, the status aside, in the order in which the API server lists them."""
+    """All owners of fields of an object, except the status, in the order in which the API server lists them."""
     return [owner for owner, _ in _managed(live)]
 
 
 def owner_of(live: Manifest, path: Path) -> Owner | None:
-    """Who owns a field: an editor rather than a deployer; None for what only the server set, such as a default."""
+    """The owner of a field, an editor rather than a deployer; None for what only the server set, such as a default."""
     return min(owners_of(live, path), key=lambda owner: owner.deploys, default=None)
 
 
 def owners_of(live: Manifest, path: Path) -> list[Owner]:
-    """Everybody who owns a field."""
+    """All owners of a field."""
     return [owner for owner, fields in _managed(live) if _owns(fields, path)]
 
 
 def owned_parts(live: Manifest) -> dict[Owner, tuple[str, ...]]:
-    """What each owner owns of an object, by its first two steps, such as `spec.config`; the status aside."""
+    """What each owner owns of an object, by the first two path steps, such as `spec.config`, except the status."""
     found: dict[str, tuple[Owner, dict[str, None]]] = {}
     for owner, fields in _managed(live):
         newest, parts = found.get(owner.manager, (owner, {}))
@@ -85,7 +85,7 @@ def _parts(fields: Mapping[str, Any]) -> Iterator[str]:
 
 
 def newest_writer(live: Manifest, field: str) -> Owner | None:
-    """Who was the last to write any part of a top-level field, the status aside."""
+    """Who last wrote any part of a top-level field, except the status."""
     found = [owner for owner, fields in _managed(live) if f"f:{field}" in fields]
     return max(found, key=lambda owner: owner.since, default=None)
 
@@ -102,7 +102,9 @@ def is_deployed(live: Manifest) -> bool:
 
 
 def yielding(live: Manifest) -> list[dict[str, Any]]:
-    """The entries of an object of which everybody yields to Pulumi who does not stay; `Owner.yields` says how."""
+    """The managedFields of an object after every owner that does not stay has yielded to Pulumi; `Owner.yields` says
+    how.
+    """
     found: list[dict[str, Any]] = []
     for entry in live["metadata"].get("managedFields") or []:
         owner = Owner(entry.get("manager", ""), entry.get("time", ""))

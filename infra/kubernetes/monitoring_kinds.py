@@ -1,4 +1,4 @@
-"""The kinds of the Prometheus operator, without which nothing watches a stack."""
+"""The kinds of the Prometheus operator, without which a stack cannot be monitored."""
 
 from components.contract.problems import CannotRunError
 from components.render.monitoring import API_VERSION

@@ -43,9 +43,8 @@ def wait_until_ready(
     users: Sequence[PlannedObject] = (),
     say: Callable[[str], object] = lambda _: None,
 ) -> None:
-    """Return when the newest generation of every user, Connect cluster and connector is Ready.
-
-    `say` hears how many are. Raises CannotRunError at the deadline; it names what is not ready and why.
+    """Return when the newest generation of every user, Connect cluster and connector is Ready. `say` gets how many are.
+    Raises CannotRunError at the deadline; it names what is not ready and why.
     """
     every = (*users, *(item for each in deployments(flows) for item in each.objects))
     planned = [item for item in every if item.role in _RUNNERS]
@@ -68,7 +67,7 @@ def wait_until_ready(
             "not-ready",
             error.what,
             "the Kubernetes cluster of the stack",
-            "The operator has not reported it Ready.",
+            "The operator has not reported it as Ready.",
             "`replicate diff STACK --against cluster` names what somebody changed and the command that restarts what "
             "failed; otherwise read the Connect workers' log, correct the topology and run `replicate up` again.",
         ) from error
@@ -87,8 +86,8 @@ def read_readiness(api: KubernetesApi, planned: PlannedObject) -> Readiness:
 def readiness_of(title: str, live: Mapping[str, Any]) -> Readiness:
     """Judge an object by its status. Source: Strimzi's conditions Ready and NotReady, observedGeneration.
 
-    A KafkaMirrorMaker2 stays Ready when one of its tasks fails, and is not ready for us; nor is a KafkaConnector with a
-    failed task, whatever its conditions say.
+    A KafkaMirrorMaker2 stays Ready when one of its tasks fails, but does not count as ready here; nor does a
+    KafkaConnector with a failed task, whatever its conditions say.
     """
     if not is_observed(live):
         return Readiness(title, False, "the operator has not processed the newest change yet")

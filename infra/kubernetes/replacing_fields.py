@@ -21,7 +21,7 @@ with the provider's option enableSecretMutable.
 
 
 def replacing_fields(item: Mapping[str, Any]) -> tuple[_Path, ...]:
-    """The paths of such fields of an object, besides what identifies it."""
+    """The paths of such fields of an object, besides its identity."""
     return _BY_KIND.get((group_of(item.get("apiVersion", "")), item.get("kind", "")), ())
 
 

@@ -1,4 +1,4 @@
-"""Connectors that read a Secret when they start: one whose value changes stays without effect until they restart."""
+"""Connectors that read a Secret when they start: a changed value has no effect until they restart."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ def secret_versions(api: KubernetesApi, flows: Sequence[ResolvedFlow]) -> Versio
 
 
 def restart_readers(api: KubernetesApi, flows: Sequence[ResolvedFlow], before: Versions) -> Iterator[str]:
-    """Ask the operator to restart the connectors that read a Secret which has changed; yield a sentence about each."""
+    """Ask the operator to restart the connectors that read a changed Secret; yield a sentence about each."""
     after = secret_versions(api, flows)
     changed = {named for named, version in before.items() if after.get(named, version) != version}
     for body, read in _readers(flows):

@@ -29,7 +29,7 @@ def require_no_unfinished_move(api: KubernetesApi, stack: str, flows: Sequence[R
             f"{', '.join(str(reference(each)) for each in held)} waits for the offsets of {mirror}",
             f"stack {stack}",
             _WHY,
-            f"`replicate adopt {stack} --from {mirror.split()[-1]}` goes on with the move. To give it up, run "
+            f"`replicate adopt {stack} --from {mirror.split()[-1]}` continues the move. To give it up, run "
             f"`replicate destroy {stack}`, and start the connectors of {mirror} again.",
         )
 

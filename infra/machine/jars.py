@@ -1,4 +1,4 @@
-"""Sets of jars. Maven resolves each from one pom into a folder of its own."""
+"""Sets of jars. Maven resolves each from one pom into its own folder."""
 
 import os
 import shutil
@@ -37,7 +37,7 @@ CONNECT = JarSet("connect", paths.SOURCES / "maven/connect/pom.xml", "Kafka, Con
 KAFKA_3_9 = JarSet("kafka-3.9", paths.SOURCES / "maven/kafka-3.9/pom.xml", "Connect and MirrorMaker 2 of Kafka 3.9")
 KAFKA_4_3 = JarSet("kafka-4.3", paths.SOURCES / "maven/kafka-4.3/pom.xml", "Connect and MirrorMaker 2 of Kafka 4.3")
 CONFIG_PROVIDER = JarSet("config-provider", paths.SOURCES / "maven/config-provider/pom.xml", "config providers")
-METRICS = JarSet("metrics", paths.SOURCES / "maven/metrics/pom.xml", "what reports the metrics of workers")
+METRICS = JarSet("metrics", paths.SOURCES / "maven/metrics/pom.xml", "the reporters of workers' metrics")
 CRD_GENERATOR = JarSet("crds", paths.SOURCES / "maven/crds/pom.xml", "Strimzi's API and its CRD generator")
 CRD_GENERATOR_V1BETA2 = JarSet(
     "crds-v1beta2",
@@ -48,7 +48,7 @@ SPARK = JarSet("spark", paths.PACKAGES / "spark/pom.xml", "Spark's Kafka source"
 
 
 def ensure_jars(jars: JarSet, jdk: Jdk, console: Console) -> Path:
-    """The folder with the jars; they are fetched first if it does not exist.
+    """The folder with the jars, which are first fetched if it does not exist.
 
     Raises CannotRunError if Maven is missing or cannot resolve the set.
     """

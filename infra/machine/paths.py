@@ -1,6 +1,5 @@
 """Where our packages are on disk, and where everything that is built or fetched once goes. Imports nothing of ours.
-
-The folder of what is built once is named after the pins that it is made from, so that a changed pin makes it anew.
+Each folder of something built once is named after its pins, so a changed pin causes a new build.
 """
 
 import hashlib
@@ -16,7 +15,7 @@ SOURCES = Path(__file__).resolve().parent
 def cache() -> Path:
     """The folder of everything that is built once for all projects: REPLICATE_CACHE, else one in the user's cache.
 
-    The name of each folder in it ends with a digest of the versions that it was made from, so projects with different
+    The name of each folder in it ends with a digest of the versions that it was built from, so projects with different
     versions do not disturb each other. It may be deleted whenever no local stack runs.
     """
     given = os.environ.get("REPLICATE_CACHE")
@@ -33,7 +32,9 @@ _DIGITS = 16
 
 
 def pinned_folder(name: str, files: Iterable[Path], *words: str) -> Path:
-    """The folder of what `name` is made into from these files and this recipe; it exists once that is complete."""
+    """The folder with the result of building `name` from these files and this recipe; it exists once the build is
+    complete.
+    """
     total = hashlib.sha256()
     for piece in [
         *(part for file in files for part in (file.name.encode(), file.read_bytes())),
@@ -45,5 +46,5 @@ def pinned_folder(name: str, files: Iterable[Path], *words: str) -> Path:
 
 
 def unfinished(folder: Path) -> Path:
-    """Where the contents of a pinned folder are made; renamed when complete, so that nobody finds half of them."""
+    """Where the contents of a pinned folder are built; renamed when complete, so that nobody finds partial contents."""
     return folder.with_name(f".{folder.name}.unfinished")

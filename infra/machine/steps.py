@@ -1,4 +1,4 @@
-"""Runs a long command and shows its progress: what it does, for how long, and the last line it printed."""
+"""Runs a long command and shows its progress: what it does, for how long, and the last line that it printed."""
 
 import collections
 import subprocess

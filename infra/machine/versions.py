@@ -1,7 +1,7 @@
 """Every version that the local stack pins outside requirements.txt, once.
 
 The Go modules (`go/*/go.mod`) and the Maven sets (`maven/*/pom.xml`, `spark/pom.xml`) pin the same versions for the
-tools that read them; tests/infra/machine/test_versions.py holds the two together.
+tools that read them; tests/infra/machine/test_versions.py compares the two.
 """
 
 ETCD = "3.6.8"
@@ -11,7 +11,9 @@ PULUMI_ENGINE = "3.246.0"
 KAFKA = "4.2.0"
 KAFKA_3_9 = "3.9.2"
 KAFKA_4_3 = "4.3.1"
-"""Beside the Kafka that runs here, those whose properties are known as well; workers here can also run the last."""
+"""Besides the Kafka that runs here, versions whose properties are also known; workers here can also run the last
+one.
+"""
 
 STRIMZI = "1.2.0"
 STRIMZI_V1BETA2 = "0.45.0"

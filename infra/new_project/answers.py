@@ -1,4 +1,4 @@
-"""What a new project is made from: the answers of its user, and the mistakes in them."""
+"""What a new project is made from: its user's answers, and the mistakes in them."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from components.topology.kubernetes_names import is_label
 
 #: Pulumi's own rule for the name of a project.
 _PROJECT_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
-#: An alias begins the name of a remote topic, up to the first `.`, and is a part of the flow's name in Kubernetes.
+#: A remote topic's name begins with the alias, up to the first `.`, and the flow's name in Kubernetes contains it.
 _ALIAS = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?")
 LOCAL = "local"
 
@@ -50,7 +50,7 @@ class Answers:
 
 
 def answer_problems(answers: Answers) -> Iterator[Problem]:
-    """Mistakes that would make no sense in the project's files, each at its option."""
+    """Mistakes that would be hard to understand in the project's files, each at its option."""
     if not _PROJECT_NAME.fullmatch(answers.name):
         yield Problem(
             "--name",
@@ -84,8 +84,8 @@ def answer_problems(answers: Answers) -> Iterator[Problem]:
             "aliases-share-secrets",
             f"`{answers.source.alias}` and `{answers.target.alias}` are both `{answers.target.kubernetes_name}` in the "
             "names of Secrets",
-            "Kubernetes names have lower-case letters and no `_`, so both clusters would read one certificate and one "
-            "password.",
+            "Kubernetes names have lower-case letters and no `_`, so both clusters would read the same certificate "
+            "and password.",
             "give aliases with `--source` and `--target` that differ in more than case, `_` and `-`.",
         )
 

@@ -1,4 +1,6 @@
-"""The files of a new project: templates with the answers filled in, checked together and written all or none."""
+"""The files of a new project: templates with the answers filled in, checked together, and either all written or
+none.
+"""
 
 import shutil
 from collections.abc import Mapping
@@ -16,7 +18,7 @@ from infra.settings import read_settings
 from infra.stack_checks import problems
 
 _TEMPLATES = Path(__file__).with_name("templates")
-#: What may be in the folder of a new project already.
+#: What may already be in the folder of a new project.
 _ALLOWED = frozenset({".git", ".venv"})
 
 
@@ -135,8 +137,8 @@ def require_empty(folder: Path) -> None:
             "folder-not-empty",
             "a new project cannot be written here",
             shown(folder),
-            f"`replicate init` overwrites nothing, and there is already {', '.join(kept[:5])}"
-            f"{' and more' if len(kept) > 5 else ''}.",
+            "`replicate init` overwrites nothing, but there is already "
+            f"{', '.join(kept[:5])}{' and more' if len(kept) > 5 else ''}.",
             "name a new or an empty folder.",
         )
 

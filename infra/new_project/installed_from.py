@@ -1,4 +1,4 @@
-"""What pip has to be given to install the `replicate` that runs. Only reads what pip has recorded."""
+"""The requirement with which pip can install the running `replicate`. Only reads what pip has recorded."""
 
 import json
 from importlib.metadata import distribution
@@ -7,16 +7,13 @@ _NAME = "kafka-replication"
 
 
 def requirement() -> str:
-    """A requirement as pip takes it.
-
-    Raises PackageNotFoundError if `replicate` runs without being installed.
-    """
+    """A requirement in pip's form. Raises PackageNotFoundError if `replicate` runs without being installed."""
     found = distribution(_NAME)
     return requirement_of(found.version, found.read_text("direct_url.json"))
 
 
 def requirement_of(version: str, direct_url: str | None) -> str:
-    """The same for what pip recorded of a distribution; None if it came from a package index.
+    """The same for what pip recorded about a distribution; None if it came from a package index.
 
     Source: PEP 610, PEP 508.
     """
@@ -32,7 +29,9 @@ def requirement_of(version: str, direct_url: str | None) -> str:
 
 
 def advice(package: str) -> str | None:
-    """What to say of a requirement that nobody else can install, because it is a path of this machine."""
+    """The message about a requirement that nobody else can install, because it is a path on this machine."""
     if not any(each in package for each in (" @ file:", "+file:")):
         return None
-    return f"requirements.txt installs {package}. Before anybody else installs it, name a wheel or a Git URL there."
+    return (
+        f"requirements.txt installs {package}. Before anybody else installs it, replace that by a wheel or a Git URL."
+    )

@@ -38,14 +38,14 @@ def stack_acls(settings: StackSettings) -> tuple[Acl, ...]:
 
 
 def widest_grants(settings: StackSettings) -> list[Problem]:
-    """A warning for every pattern of the stack's flows whose ACLs are for every topic or group of a cluster."""
+    """A warning for every pattern of the stack's flows whose ACLs cover every topic or group of a cluster."""
     flows = flows_without_addresses(settings.topology, settings.region)
     aliases = set(settings.topology.clusters)
     return sorted({found for flow in flows for found in open_grants(settings.topology, flow.expanded, aliases)})
 
 
 def unknown_principals(settings: StackSettings) -> tuple[str, ...]:
-    """Paths of the logins whose principal is unknown, so that no ACL can be derived."""
+    """Paths of the logins whose principal is unknown, so no ACL can be derived."""
     found: list[str] = []
     for alias in _aliases(settings):
         cluster = settings.topology.clusters[alias]

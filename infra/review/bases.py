@@ -1,7 +1,7 @@
 """What a stack is compared with: a git ref, a folder of stack files, or an earlier render.
 
-If a change is to the program, the earlier program renders the stacks as they were: the stack files alone would show no
-change when the program makes different objects from the same files.
+If the program changed, the earlier program renders the stacks as they were: the stack files alone would show no change
+when the program renders different objects from the same files.
 """
 
 import io
@@ -65,7 +65,7 @@ def _folder(folder: Path) -> Base:
         "the folder contains neither stack files nor an earlier render",
         str(folder),
         "A folder to compare with contains Pulumi.STACK.yaml and topologies/, or was written by `replicate render`.",
-        "name another folder or a git ref; for a branch that has the name of a folder, write refs/heads/NAME.",
+        "name another folder or a git ref; for a branch with the name of a folder, write refs/heads/NAME.",
     )
 
 
@@ -79,8 +79,8 @@ def _merge_base(stacks: Path) -> str:
         "no-base-commit",
         "there is no commit to compare with",
         str(stacks),
-        "Without `--against` it is the commit at which the branch left the main branch, and it has no commit in common "
-        f"with any of {', '.join(MAIN_BRANCHES)}. A shallow clone may lack that commit.",
+        "Without `--against` it is the commit at which the branch left the main branch, but this branch has no "
+        f"commit in common with any of {', '.join(MAIN_BRANCHES)}. A shallow clone may lack that commit.",
         "name a git ref or a folder with `--against`, or fetch the whole history.",
     )
 
@@ -194,7 +194,7 @@ def open_bases(
     """What to compare `stacks` with, best first. The last base holds the stack files of the commit.
 
     If `rendered`, the base before it holds a folder for each stack that the program of the commit could render with the
-    libraries that are installed now. It cannot render a stack of the local stack, or one that did not exist.
+    libraries that are installed now. It cannot render a stack of the local stack, or one that did not exist yet.
     """
     with TemporaryDirectory(prefix="replicate-review-") as temporary:
         before, made = Path(temporary) / "before", Path(temporary) / "rendered"

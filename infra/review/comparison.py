@@ -20,11 +20,10 @@ from infra.settings import stack_file, stack_names
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a change does to one stack; `against` is the name in reports of what it is compared with.
-
-    `drift` is only there in a comparison with a cluster: what no longer matches the stack. `grants` are commands that
-    have to run before the deployment. `not_asked` says what the comparison leaves open, and who answers that.
-    `unjudged` is how many changes have an effect that is not known.
+    """What a change does to one stack; `against` is the report's name for what it is compared with. `drift` exists only
+    in a comparison with a cluster: what no longer matches the stack. `grants` are commands that have to run before the
+    deployment. `not_asked` says what the comparison leaves open, and what answers that. `unjudged` counts changes whose
+    effect is not known.
     """
 
     stack: str
@@ -38,7 +37,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """The highest severity in words that claim nothing about what was not judged."""
+        """The highest severity, worded so that it claims nothing about what was not judged."""
         left = f" known, {number(self.unjudged, 'change')} not judged" if self.unjudged else ""
         return f"{self.severity}{left}"
 
@@ -49,7 +48,7 @@ class Comparison:
 
 
 def compare_stacks(names: Iterable[str], stacks: Path, base: Base) -> tuple[Comparison, ...]:
-    """Compare these stacks, or without names all of both sides. Raises CannotRunError for one that neither has."""
+    """Compare these stacks, or without names all of both sides. Raises CannotRunError for one that neither side has."""
     chosen = tuple(names) or tuple(sorted({*stack_names(stacks), *_names_of(base)}))
     if base.rendered and (base.folder / "kustomization.yaml").is_file() and len(chosen) != 1:
         raise CannotRunError(
@@ -129,9 +128,9 @@ def _kubernetes_cluster(before: Snapshot, after: Snapshot) -> Iterator[Effect]:
         return
     names = [each.kubernetes or "the default of KUBECONFIG" for each in (before, after)]
     what = (
-        f"the stack deploys to {names[1]} instead of {names[0]}: if that is another cluster, every object is "
-        "created there and then deleted in the old one. Deleting the old KafkaConnectors also deletes the connectors "
-        "of the same worker groups; the new operator creates them again when it reconciles, and they go on where they "
+        f"the stack deploys to {names[1]} instead of {names[0]}: if that is another cluster, every object is created "
+        "there and then deleted in the old one. Deleting the old KafkaConnectors also deletes the connectors of the "
+        "same worker groups; the new operator creates them again when it reconciles, and they continue where they "
         "stopped"
     )
     yield Effect(Severity.RESTART, "kubernetes-cluster-changes", "", "kubernetes:context", what)

@@ -23,7 +23,7 @@ def drift_at(
     severity: Severity, code: str, flow: str, live: Manifest, what: str, remedy: str, by: "Owner | None" = None
 ) -> Drift:
     """A finding at an object, and who caused it if Kubernetes knows."""
-    # `diff` needs the type alone, and TAB must not wait for the client of Kubernetes.
+    # `diff` needs only the type, and TAB must not wait for the Kubernetes client.
     from infra.kubernetes.api import reference
 
     who, since = (by.manager, by.since) if by is not None else ("", "")

@@ -1,8 +1,8 @@
 """Objects and fields that are not as a stack declares them although no deployment changed them. Pure.
 
-The owner of a field tells an edit from a change that is not deployed yet: a deployer owns what it declared.
-The engine creates an object after the objects that it waits for, so an object that exists as declared shows that those
-were created too. Pulumi's state, which knows of an interrupted deployment, is not read.
+The owner of a field tells an edit from a change that is not deployed yet: a deployer owns what it declared. The engine
+creates an object after the objects that it waits for, so an object that exists as declared shows that those were
+created too. Pulumi's state, which would show an interrupted deployment, is not read.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ from infra.review.snapshots import Objects
 
 
 class Redeploy(str):
-    """A remedy that only Pulumi can carry out: to deploy the stack."""
+    """A remedy that only Pulumi can carry out: deploying the stack."""
 
 
 def redeploy(stack: str) -> Redeploy:
@@ -40,8 +40,8 @@ def redeploy(stack: str) -> Redeploy:
 
 
 def mended_by_gitops(drift: Iterable[Drift]) -> tuple[Drift, ...]:
-    """The same drift of a stack that Pulumi does not deploy, with a remedy that it has."""
-    remedy = "let whoever applies what `replicate render` writes, such as Argo CD or Flux, apply it again."
+    """The same drift for a stack that Pulumi does not deploy, with a remedy that works there."""
+    remedy = "let the tool that applies what `replicate render` writes, such as Argo CD or Flux, apply it again."
     return tuple(replace(each, remedy=remedy) if isinstance(each.remedy, Redeploy) else each for each in drift)
 
 
@@ -61,8 +61,8 @@ def undeclared(live: Manifest) -> Iterator[Drift]:
 def edited(stack: str, flow: str, declared: Manifest, live: Manifest) -> Iterator[Drift]:
     """Declared fields that somebody changed by hand, and fields that somebody added to a Strimzi resource's spec.
 
-    A field that somebody removed has no owner left, so it is only a change that a deployment would make. A list has one
-    owner: each difference in it is reported as the work of whoever wrote the list last.
+    A field that somebody removed no longer has an owner, so it is only a change that a deployment would make. A list
+    has one owner: each difference in it is attributed to whoever wrote the list last.
     """
     for path, wanted, seen in _differing(declared, live):
         owner = owner_of(live, path)
@@ -78,7 +78,7 @@ def edited(stack: str, flow: str, declared: Manifest, live: Manifest) -> Iterato
 
 
 def written_by_hand(stack: str, flow: str, live: Manifest, keys: Collection[str]) -> Iterator[Drift]:
-    """The keys of a Secret of ours that somebody who does not deploy wrote last; its values are never read."""
+    """The keys of our Secret that somebody last wrote outside a deployment; its values are never read."""
     for key in keys:
         owner = owner_of(live, ("data", key))
         if owner is not None and not owner.deploys:
@@ -87,7 +87,7 @@ def written_by_hand(stack: str, flow: str, live: Manifest, keys: Collection[str]
 
 
 def _announced(stack: str, flow: str, live: Manifest, change: FieldChange) -> Drift | None:
-    """A state that somebody announced as temporary; None if the field is something else or the state another one."""
+    """A state announced as temporary; None for other fields or a different state."""
     for name, temporary in temporary_states(live).items():
         if change.after == temporary.state and _is_state_of(name, live, change.path):
             now = datetime.now(UTC)
@@ -131,7 +131,7 @@ def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner:
 
 
 def _differing(declared: Any, live: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
-    """Declared fields that have another value; a list is one field, because whoever writes it owns all of it."""
+    """Declared fields with a different value; a list is one field, because its writer owns all of it."""
     for key in [each for each in declared if each in live]:
         wanted, seen = declared[key], live[key]
         if isinstance(wanted, Mapping) and isinstance(seen, Mapping):
@@ -159,10 +159,10 @@ def missing_objects(
     gone: Collection[str],
     proven: Mapping[str, str],
 ) -> Iterator[Drift]:
-    """Drift for the missing objects of a deployment that is partly there.
+    """Drift for the missing objects of a deployment that partly exists.
 
     `there` holds the objects that exist, restricted to declared fields, and `waits` what each object waits for, both by
-    key. `gone` are the keys of objects that an earlier deployment left. `proven` says when each flow was last validated
+    key. `gone` has the keys of objects left by an earlier deployment. `proven` says when each flow was last validated
     with its declared digest.
     """
     unknown = []

@@ -1,6 +1,6 @@
 """Why a flow's connectors, their Kafka clients and its workers are configured as they are.
 
-Each property comes with the layer that set it and what the lower layers said.
+Each property comes with the layer that set it and the values of lower layers.
 
 Needs no cluster, no Pulumi and no credential: a value from the stack's configuration is named, not shown.
 """
@@ -42,7 +42,7 @@ WORKERS = "workers"
 
 @dataclass(frozen=True)
 class Explained:
-    """A property of one reader and what each layer says of it, lowest layer first; the last one wins."""
+    """A property of one reader with the value of each layer, lowest layer first; the last one wins."""
 
     name: str
     said: tuple[Setting, ...]
@@ -123,7 +123,7 @@ def _workers(name: str, flow: ResolvedFlow, version: str, *, defaults: bool) -> 
 
 
 def _worker_layers(flow: ResolvedFlow) -> tuple[Layer, ...]:
-    """Layers of the workers' configuration; a KafkaMirrorMaker2 of an older API accepts only a part of it."""
+    """Layers of the workers' configuration; a KafkaMirrorMaker2 of an older API accepts only part of it."""
     layers = worker_layers(flow)
     if flow.expanded.shape is not Shape.MIRROR_MAKER2 or flow.workers_on == "source":
         return layers
@@ -182,7 +182,7 @@ def _of_client(
 
 
 def _only(readers: Iterable[Reader], name: str) -> Iterator[Reader]:
-    """The readers of one property; a key with a client's prefix is also shown at the clients that it reaches."""
+    """The readers of one property; a key with a client's prefix is also shown for the clients that it reaches."""
     prefix, of_client = split_prefix(name) or ("", name)
     for reader in readers:
         wanted = {name, of_client} if reader.client else {name}
@@ -242,5 +242,5 @@ def _setting_json(name: str, setting: Setting) -> dict[str, Any]:
 
 
 def shown(name: str, setting: Setting) -> str:
-    """A value as Kafka reads it; instead of a credential, the reference to it or nothing."""
+    """A value as Kafka reads it; for a credential, the reference to it or nothing."""
     return "(not shown)" if is_open_credential(name, setting.value) else value_text(setting.value)

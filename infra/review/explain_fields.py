@@ -1,4 +1,4 @@
-"""What the rendered objects say of a connector or the workers in fields of their own, as layers of properties.
+"""The separate fields of the rendered objects for a connector or the workers, as layers of properties.
 
 The operator writes these fields into the configuration that Kafka reads.
 """

@@ -29,9 +29,8 @@ def print_explanation(explained: Explanation, console: Console) -> None:
 
 
 def print_property(explained: Explanation, console: Console) -> None:
-    """Each reader: what each layer says of one property, lowest first; a terminal strikes out what another overrides.
-
-    In a file or a pipe, the value that holds comes first.
+    """Each reader: the value of one property in each layer, lowest first; a terminal strikes out overridden values. In
+    a file or a pipe, the effective value comes first.
     """
     for reader in explained.readers:
         for each in reader.properties:

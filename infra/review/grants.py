@@ -8,10 +8,8 @@ from infra.review.snapshots import Snapshot
 
 
 def needed_grants(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
-    """Shell lines for what the users of `after` need and those of `before` did not have.
-
-    None for clusters whose KafkaUsers the stack deploys, because they bring their ACLs, and none if `before` is known
-    by its objects only.
+    """Shell lines for what the users of `after` need and those of `before` did not have. None for clusters whose
+    KafkaUsers the stack deploys, because these contain their ACLs, and none if `before` is known only by its objects.
     """
     if before.others and not before.deployments:
         return ()

@@ -1,8 +1,8 @@
-"""Replications that left a topology while their objects stayed in the cluster: nobody deleted them. Pure.
+"""Replications that were removed from a topology but whose objects are still in the cluster. Pure.
 
 An object's labels name its replication and not its stack. A replication belongs to the stack in whose region its target
 is, because Connect runs beside its target; the address of the workers says which cluster that is. What Pulumi deployed
-belongs to another stack: this is about stacks whose objects somebody else applies.
+belongs to another stack: this module covers stacks whose objects somebody else applies.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -74,7 +74,7 @@ def _by_pulumi(live: Manifest) -> bool:
 
 
 def _address(live: Manifest) -> str:
-    """The address of the cluster beside which workers run; "" for what is no worker."""
+    """The address of the cluster beside which workers run; "" for other objects."""
     spec = live.get("spec") or {}
     if live["kind"] not in WORKER_KINDS:
         return ""
@@ -100,8 +100,8 @@ def not_deleted(stack: str, name: str, objects: Objects) -> Drift:
     workers = [each for each in objects.values() if each["kind"] in WORKER_KINDS]
     places = ", ".join(str(reference(each)) for each in workers)
     what = (
-        f"{places} and {len(objects) - len(workers)} more objects exist, and no stack declares them: "
-        f"`{name}` goes on replicating what it did, and no check or validation looks at it"
+        f"{places} and {len(objects) - len(workers)} more objects exist, and no stack declares them: `{name}` keeps "
+        "replicating as before, and no check or validation covers it"
     )
     namespaces = sorted({each["metadata"].get("namespace", "") for each in objects.values()} - {""})
     commands = "; ".join(

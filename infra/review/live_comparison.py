@@ -37,7 +37,7 @@ _KINDS = (
     ("rbac.authorization.k8s.io/v1", "Role"),
     ("rbac.authorization.k8s.io/v1", "RoleBinding"),
 )
-#: Kinds to which an account needs rights only if the stack declares some.
+#: Kinds for which an account needs rights only if the stack declares them.
 _OPTIONAL_KINDS = (
     *((MONITORING_API, kind) for kind in MONITORING_KINDS),
     ("v1", "ServiceAccount"),
@@ -56,14 +56,14 @@ class Running:
 
 
 def deployable_stacks(stacks: Path) -> tuple[str, ...]:
-    """Stacks with a real cluster: all but those of the local stack."""
+    """Stacks with a real cluster: all except those of the local stack."""
     return tuple(
         name for name in stack_names(stacks) if not stack_environment(read_settings(name, stacks)).on_this_machine
     )
 
 
 def compare_with_clusters(names: Iterable[str], stacks: Path) -> tuple[list[Comparison], list[CannotRunError]]:
-    """The comparisons of these stacks, and why the others could not be compared: one cluster may be down."""
+    """The comparisons of these stacks, and why others could not be compared, because one cluster may be down."""
     found: list[Comparison] = []
     failures: list[CannotRunError] = []
     for stack in names:
@@ -86,7 +86,7 @@ def compare_with_cluster(stack: str, stacks: Path) -> Comparison:
         cluster = api_client(settings, stack_environment(settings).kubernetes_access())
         live = read_objects(cluster, declared, version)
         published = list(_listed(cluster, "v1", "ConfigMap", _namespaces(declared), SELECTOR))
-    # What Pulumi deployed it also deletes, and a preview shows that.
+    # Pulumi deletes what it deployed, and a preview shows that.
     undeleted = _left_behind(settings, declared, live) if settings.by_gitops else {}
     flows = [flow for each in declared.deployments.values() for flow in each.flows]
     told = by_flow({flow.name: flow.namespace for flow in flows}, published)
@@ -143,7 +143,7 @@ def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[M
 
 
 def _optional(api: KubernetesApi, declared: Snapshot, namespaces: list[str]) -> list[Manifest]:
-    """What monitors the stack, and what validates it in the cluster."""
+    """The stack's monitoring, and its validation in the cluster."""
     needed = {body["kind"] for body in _objects(declared)}
     found: list[Manifest] = []
     for version, kind in _OPTIONAL_KINDS:
@@ -178,7 +178,7 @@ def running(
     proven: Mapping[str, str] = MappingProxyType({}),
     undeleted: Mapping[str, Objects] = MappingProxyType({}),
 ) -> Running:
-    """Assign live objects to their present or earlier deployments, and find what drifted. Pure.
+    """Assign live objects to their current or earlier deployments, and find drift. Pure.
 
     `proven` says when each flow was validated with the digest that is declared now; others are missing. `undeleted` are
     replications that the stack no longer declares.
@@ -213,7 +213,7 @@ def running(
 
 
 def with_known_contents(live: Snapshot, declared: Snapshot) -> Snapshot:
-    """What runs, plus deleted ConfigMaps: their names contain the digest of what the connectors read from them."""
+    """What runs, plus deleted ConfigMaps, whose names contain the digest of what the connectors read from them."""
     filled = {
         name: {key: body for key, body in declared.objects(name).items() if body["kind"] == "ConfigMap"} | dict(objects)
         if objects

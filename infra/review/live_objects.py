@@ -1,4 +1,4 @@
-"""Brings a live object into the form of the declared one: the same fields, written in the same way. Pure.
+"""Converts a live object to the form of the declared one: the same fields, written in the same way. Pure.
 
 The API server adds fields and rewrites quantities, and the operator adds a status.
 """
@@ -16,14 +16,14 @@ from infra.review.object_changes import named_entries
 from infra.review.snapshots import Objects
 
 _QUANTITIES = frozenset({"ResourceQuota", "LimitRange", "Job", "CronJob"})
-#: The end of the name of a ConfigMap that is named after its content.
+#: The suffix of a ConfigMap's name that is derived from its content.
 _DIGEST = re.compile(r"-[0-9a-f]{10}$")
 #: Marks a configuration value that is only known during a deployment.
 _PLACEHOLDER = "(configuration key "
 
 
 def seen(declared: Manifest, live: Manifest) -> Manifest:
-    """A live object restricted to the fields that the stack declares; of a Secret that we make, only its keys."""
+    """A live object restricted to the fields that the stack declares; for a Secret that we create, only its keys."""
     known = {key: value for key, value in declared.items() if key != "values"}
     # A list in a Strimzi resource is written as a whole: a deployment removes what somebody added to it.
     whole_lists = declared["apiVersion"].startswith(f"{STRIMZI_GROUP}/")
@@ -37,7 +37,9 @@ def seen(declared: Manifest, live: Manifest) -> Manifest:
 
 
 def as_declared(live: Manifest, declared: Manifest) -> Manifest:
-    """The whole live object, except that equal quantities and values only known during a deployment are as declared."""
+    """The whole live object, except that equal quantities, and values known only during a deployment, are as
+    declared.
+    """
     found: Manifest = _as_declared(live, declared, quantities=declared["kind"] in _QUANTITIES)
     return found
 

@@ -11,7 +11,7 @@ from components.render.planned_objects import Manifest
 
 #: Fields that identify an entry of a list.
 _IDENTITIES = ("name", "alias", "sourceCluster", "secretName")
-#: Where a user's own plain values stand; everywhere else, objects refer to Secrets.
+#: Places of a user's own plain values; everywhere else, objects refer to Secrets.
 _OWN_VALUES = re.compile(r"(^|\.)(config|data)\.")
 #: The value of an environment variable in a pod's template, which may be a credential.
 _ENVIRONMENT = re.compile(r"\.env(\[.*\])?\.value$")
@@ -103,7 +103,7 @@ def _list_changes(before: Sequence[Any], after: Sequence[Any], path: str) -> Ite
 
 
 def named_entries(entries: Sequence[Any]) -> dict[str, Any] | None:
-    """Entries of a list by name, if each has a name of its own."""
+    """Entries of a list by name, if each has a unique name."""
     named = {name: entry for entry in entries if (name := _entry_name(entry)) is not None}
     return named if len(named) == len(entries) else None
 
@@ -132,7 +132,7 @@ def _shown(path: str, value: Any) -> Any:
 
 
 def _by_identity(objects: Mapping[str, Manifest]) -> dict[str, Manifest]:
-    """Objects by role and part; a Secret by its name, which is all that rendered files contain of it."""
+    """Objects by role and part; a Secret by its name, because rendered files contain no more of it."""
     return {
         f"secret {body['metadata']['name']}" if body["kind"] == "Secret" else key: body for key, body in objects.items()
     }

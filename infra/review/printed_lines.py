@@ -1,4 +1,4 @@
-"""Prints a fact on a line of its own: folded on a terminal, and whole in a file or a pipe."""
+"""Prints a fact on a separate line: folded on a terminal, and whole in a file or a pipe."""
 
 from rich.console import Console
 from rich.text import Text
@@ -7,7 +7,7 @@ _HANG = 2
 
 
 def print_fact(console: Console, markup: str, indent: int = 0) -> None:
-    """Print a fact; where a terminal folds it, the lines that follow are further in than the first."""
+    """Print a fact; if a terminal folds it, the following lines are indented further than the first."""
     text = Text.from_markup(markup)
     if not console.is_terminal:
         console.print(" " * indent, text, sep="", soft_wrap=True)

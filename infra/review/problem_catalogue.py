@@ -7,7 +7,7 @@ _PAGE = Path(__file__).resolve().parent.parent / "PROBLEMS.md"
 
 
 def described(code: str) -> str | None:
-    """What the catalogue says of a code, as Markdown; None if it does not have it."""
+    """The catalogue's entry for a code, as Markdown; None if there is none."""
     return _sections().get(code)
 
 

@@ -80,7 +80,7 @@ def write_review(found: Sequence[StackReview], stacks: Path, out: Path) -> bool:
 
 
 def require_own_folder(out: Path) -> None:
-    """Raise CannotRunError for a folder with anything in it that no review wrote."""
+    """Raise CannotRunError for a folder that contains anything not written by a review."""
     if out.exists() and not (out.is_dir() and ((out / _RESULT).is_file() or not any(out.iterdir()))):
         raise CannotRunError(
             "folder-not-empty",
@@ -104,7 +104,7 @@ def _write(found: Sequence[StackReview], stacks: Path, out: Path) -> bool:
     comment = comment_text(found, plan)
     (out / "comment.md").write_text(comment)
     result = {"stacks": [each.stack for each in found], "deployable": deployable, "comment": comment}
-    # Workflows pass it in one environment variable, which holds 128 KiB: escaped arrows would take more of them.
+    # Workflows pass it in one environment variable, which holds 128 KiB: escaped arrows would take more space.
     (out / _RESULT).write_text(json.dumps(result, ensure_ascii=False) + "\n", encoding="utf-8")
     return not plan and not any(each.failed for each in found)
 

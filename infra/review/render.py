@@ -1,6 +1,6 @@
 """The objects of a stack as files: for review, and for those who deploy them without Pulumi.
 
-Secrets that we make are not written; `required-secrets.yaml` lists those that must exist, and where their values are.
+Secrets that we create are not written; `required-secrets.yaml` lists those that must exist, and where their values are.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from infra.settings import StackSettings
 from infra.stack_checks import raise_mistakes
 
 _MARKER = "# Rendered by `replicate render`; the next one replaces every file here.\n"
-#: No replication can have these names, because Kubernetes does not allow it.
+#: No replication can have these names, because Kubernetes does not allow them.
 USERS_FOLDER = "kafka_users"
 MONITORING_FOLDER = "stack_monitoring"
 VALIDATION_FOLDER = "stack_validation"

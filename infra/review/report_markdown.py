@@ -14,10 +14,8 @@ LONGEST_COMMENT = 60_000
 def as_markdown(
     comparisons: Sequence[Comparison], rest: str = "`replicate diff` prints", longest: int = LONGEST_COMMENT
 ) -> str:
-    """A line for each stack, its effects, and its objects folded away.
-
-    A comment that is too long loses its objects first, so that the effects on every stack are shown. `rest` says who
-    shows the rest.
+    """A line for each stack, its effects, and its objects in a folded section. A comment that is too long loses its
+    objects first, so that the effects on every stack are shown. `rest` says what shows the rest.
     """
     text = "\n".join(line for comparison in comparisons for line in (*_head(comparison), *_objects(comparison)))
     if len(text) > longest:

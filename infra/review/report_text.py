@@ -28,7 +28,7 @@ def summary(comparison: Comparison) -> str:
 
 
 def drift_origin(drift: Drift) -> str:
-    """By whom and since when, if that is known."""
+    """By whom and since when, if known."""
     known = [
         each for each in (f"by {drift.by}" if drift.by else "", f"at {drift.since}" if drift.since else "") if each
     ]
@@ -42,7 +42,7 @@ def object_title(change: ObjectChange) -> str:
 
 
 def field_lines(change: ObjectChange) -> Iterator[str]:
-    """Every field that differs; those that only read another ConfigMap share a line for each ConfigMap."""
+    """Every field that differs; those that merely read another ConfigMap share one line per ConfigMap."""
     moved: Counter[tuple[str, str]] = Counter()
     for field in change.fields:
         if (maps := _other_config_map(field)) is not None:
@@ -54,7 +54,7 @@ def field_lines(change: ObjectChange) -> Iterator[str]:
 
 
 def _other_config_map(field: FieldChange) -> tuple[str, str] | None:
-    """The two ConfigMaps, if a value differs in nothing else."""
+    """The two ConfigMaps, if a value differs only in them."""
     sides = [each if isinstance(each, str) else "" for each in (field.before, field.after)]
     before, after = (_CONFIG_MAP.findall(side) for side in sides)
     same = before and after and len({_CONFIG_MAP.sub("", side) for side in sides}) == 1

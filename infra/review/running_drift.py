@@ -1,4 +1,4 @@
-"""What the operator reports of a resource that runs otherwise than it declares. Pure."""
+"""What the operator reports about a resource that runs differently from its spec. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ _WANTED = {"running": "RUNNING", "paused": "PAUSED", "stopped": "STOPPED"}
 
 
 def running_otherwise(stack: str, flow: str, live: Manifest, flows: Mapping[str, str]) -> Iterator[Drift]:
-    """What the status of a resource reports: connectors in another state than the spec wants, failures, not Ready.
+    """What a resource's status reports: connectors in another state than the spec wants, failures, not Ready.
 
     `flows` names the flows of a KafkaMirrorMaker2 by the alias of their source.
     """
@@ -83,7 +83,7 @@ def _without_task(
 ) -> Iterator[Drift]:
     """A source connector has no task if nothing that it selects exists, which includes heartbeats unless they are off.
 
-    MirrorMaker starts without a task, too, if it cannot list the topics.
+    MirrorMaker also starts without a task if it cannot list the topics.
     """
     source = "MirrorSourceConnector" in (live["spec"].get("class") or name)
     state = (status.get("connector") or {}).get("state")
@@ -112,7 +112,7 @@ def _not_ready(flow: str, live: Manifest, *, explained: bool) -> Iterator[Drift]
         return
     if not is_observed(live):
         writer = newest_writer(live, "spec")
-        remedy = "wait some seconds; if it stays so, check that the operator runs and watches this namespace."
+        remedy = "wait a few seconds; if nothing changes, check that the operator runs and watches this namespace."
         yield drift_at(Severity.DATA, "not-ready", flow, live, readiness.message, remedy, writer)
     elif not explained:
         remedy = "read the object's status and the operator's log."

@@ -31,8 +31,8 @@ class UnreadableBaseError(CannotRunError):
 class Snapshot:
     """A stack at one point in time.
 
-    `deployments` are those of the topology, by the name of their workers. `others` has what is only known as objects:
-    rendered files, Kafka users and what watches the flows. An empty snapshot stands for a stack that does not exist.
+    `deployments` are those of the topology, by the name of their workers. `others` has what is known only as objects:
+    rendered files, Kafka users and monitoring. An empty snapshot means a stack that does not exist.
     """
 
     deployments: Mapping[str, Deployment] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Snapshot:
         return self.others.get(name, {})
 
     def waits(self, name: str) -> Mapping[str, tuple[str, ...]]:
-        """Keys of the objects that each object waits for; unknown, so empty, for what is only known as objects."""
+        """Keys of the objects that each object waits for; unknown, so empty, for what is known only as objects."""
         known = self.deployments.get(name)
         return waits(known.objects) if known is not None else {}
 
@@ -81,10 +81,8 @@ def current_snapshot(stack: str, stacks: Path, *, like_rendered: bool = False) -
 
 
 def earlier_snapshot(stack: str, base: Base) -> Snapshot:
-    """A stack as it was; empty if it had no file or no topology.
-
-    It is not checked, because it was deployed with mistakes that only today's checks know. Raises CannotRunError for a
-    topology that cannot be read at all.
+    """A stack as it was; empty if it had no file or no topology. It is not checked, because it may have been deployed
+    with mistakes that only today's checks find. Raises CannotRunError for a topology that cannot be read at all.
     """
     if base.rendered:
         return _of_files(stack, base)

@@ -1,4 +1,4 @@
-"""What each flow's newest published validation reports: that it did not pass, and topics made by hand. Pure.
+"""What each flow's newest published validation reports: that it did not pass, and topics created by hand. Pure.
 
 Only the validation job sees Kafka: it has the clusters' credentials, and its ACLs already let it describe the topics.
 """
@@ -21,7 +21,7 @@ def by_flow(flows: Mapping[str, str], config_maps: Iterable[Manifest]) -> dict[s
 
 
 def validated(digests: Mapping[str, str], published: Mapping[str, Manifest]) -> dict[str, str]:
-    """When each flow was last validated with its declared digest: it was deployed then. Other flows are missing."""
+    """When each flow was last validated with its declared digest, which was then deployed. Other flows are missing."""
     data = {flow: body.get("data") or {} for flow, body in published.items()}
     return {flow: str(each["time"]) for flow, each in data.items() if each.get("digest") == digests[flow]}
 
@@ -56,8 +56,9 @@ def topic_drift(stack: str, published: Mapping[str, Manifest]) -> Iterator[Drift
 
 
 def _not_passed(stack: str, flow: str, where: str, verdict: PublishedVerdict) -> Drift:
-    """A flow that runs as declared and whose records, offsets or heartbeats were not in order when last looked at, or
-    could not be judged."""
+    """A flow that runs as declared but whose records, offsets or heartbeats were not in order when last validated, or
+    could not be judged.
+    """
     failed = verdict.verdict is Verdict.FAIL
     severity = verdict.verdict.value
     codes = [

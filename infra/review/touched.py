@@ -7,7 +7,7 @@ from components.contract.problems import CannotRunError
 from infra.review.bases import git
 from infra.settings import PROJECT, readable_config, stack_file, stack_names
 
-#: Files here change no object of a stack. Everything else, now or later, counts as part of the program.
+#: Changes to files here change no object of a stack. Everything else, now or later, counts as part of the program.
 _WITHOUT_EFFECT = frozenset({".ci", ".github", ".gitignore", "LICENSE", "Makefile", "rendered", "tests"})
 
 
@@ -17,7 +17,7 @@ def touched_stacks(
     """Stacks whose file or topology is among `paths`, sorted; all stacks if a path belongs to the program.
 
     `paths` and `stacks`, the folder of the stack files, are relative to the project. `topologies` names the topology of
-    each stack with a file, or None if the file does not say. Removing a stack's file touches the stack, too.
+    each stack with a file, or None if the file does not say. Removing a stack's file also touches the stack.
     """
     changed = [PurePosixPath(path) for path in paths]
     touched = {name for path in changed if (name := _stack_of(path, stacks)) is not None}

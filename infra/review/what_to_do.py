@@ -1,6 +1,5 @@
-"""What the reviewer of a change does about each effect that loses, repeats or leaves behind something. Pure.
-
-Effects are also told once here where several flows have the same.
+"""What a reviewer does about each effect that loses, repeats or leaves something behind. Pure. It also merges effects
+that several flows share.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,8 +17,8 @@ _GROUPS = (
 )
 _VALIDATE = "do not plan a failover between the deployment and the next `replicate validate` that passes"
 _REPEATED = (
-    "make sure that consumers of the target tolerate records twice; otherwise stop them, deploy, and let them go on "
-    "once `replicate validate` passes"
+    "make sure that consumers of the target tolerate records twice; otherwise stop them, deploy, and start them "
+    "again once `replicate validate` passes"
 )
 
 #: By code, for every effect of severity `data` or `re-read`.
@@ -34,11 +33,11 @@ WHAT_TO_DO: Mapping[str, str] = {
     "them",
     "group-offsets-stop": _GROUPS,
     "groups-not-refreshed": "restart the checkpoint connector after new groups appear, or leave the refresh on",
-    "groups-stop": "tell the owners of the groups that they cannot fail over any more, or keep them in `groups`",
+    "groups-stop": "tell the owners of the groups that they can no longer fail over, or keep them in `groups`",
     "isolation-changes": "expect records of aborted transactions on the target, or keep `read_committed`",
     "kind-changes": _REPEATED,
     "loop-guard-added": "deploy both directions of the pair together, and run `replicate validate`",
-    "loop-guard-removed": "stop one direction before you deploy: without the guard, records loop for ever",
+    "loop-guard-removed": "stop one direction before you deploy: without the guard, records loop forever",
     "namespace-deleted": "create the namespace outside this stack first, or keep `namespace.create`",
     "offset-syncs-move": _VALIDATE,
     "offset-syncs-stop": "make sure that no consumer relies on translated offsets, or keep the offset syncs",
@@ -57,8 +56,9 @@ WHAT_TO_DO: Mapping[str, str] = {
     "topics-move": _REPEATED,
     "topics-not-refreshed": "restart the source connector after new topics appear, or leave the refresh on",
     "topics-stop": "tell the consumers of the remote topics; delete those topics on the target when nobody reads them",
-    "transforms-change": "records that are on the target already stay as they are: tell its consumers from when on the "
-    "others arrive",
+    "transforms-change": (
+        "records already on the target stay as they are: tell its consumers when the different ones start to arrive"
+    ),
     "user-removed": "make sure that nothing else logs in as this user",
     "worker-group-changes": _REPEATED,
     "workers-stop": "leave it without workers for less time than the source keeps records",
@@ -66,7 +66,7 @@ WHAT_TO_DO: Mapping[str, str] = {
 
 
 def told_once(effects: Iterable[Effect]) -> list[Effect]:
-    """The effects in their order; those that say the same of several flows become one that names all of them."""
+    """The effects in their order; equal effects on several flows become one that names all of them."""
     found: dict[tuple[str, str, str], list[Effect]] = {}
     for effect in effects:
         found.setdefault((effect.severity, effect.code, effect.what), []).append(effect)

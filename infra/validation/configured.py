@@ -1,4 +1,4 @@
-"""What a topology takes from a stack's configuration, and nobody says without a stack."""
+"""Values that a topology takes from a stack's configuration and that are missing without a stack."""
 
 from pathlib import Path
 
@@ -32,6 +32,6 @@ def _configured(cluster: Cluster) -> list[tuple[str, str, str]]:
         found.append(("the address", cluster.bootstrap_servers.config, "write the address there."))
     own = cluster.validation is not None and cluster.validation.authentication is not None
     used = validation_config_secrets(cluster) if own else config_secrets(cluster) | validation_config_secrets(cluster)
-    remedy = "name the Secret of the flow's namespace that has it, as `{secret: NAME, key: KEY}`."
+    remedy = "name the Secret in the flow's namespace that has it, as `{secret: NAME, key: KEY}`."
     found += [("a credential", each.config, remedy) for each in used.values()]
     return found

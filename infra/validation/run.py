@@ -36,8 +36,8 @@ from infra.validation.configured import raise_configured
 from infra.validation.silent_connectors import silent_connectors
 from infra.workspace import KubernetesAccess
 
-_ALONE = "the job proves what {file} declares; whether that is what is deployed was not compared"
-_CURRENT = "nothing names a Kubernetes context, so the current one of your kubeconfig is asked: `{context}`"
+_ALONE = "the job proves what {file} declares; whether that is what is deployed was not checked"
+_CURRENT = "nothing names a Kubernetes context, so the current one of your kubeconfig is used: `{context}`"
 _RUN_CONNECTORS = ("KafkaConnector", "KafkaMirrorMaker2")
 _PERMISSION = "let the account of the Kubernetes context get KafkaConnectors and KafkaMirrorMaker2s."
 JOB = PACKAGES / "spark" / "validate.py"
@@ -49,8 +49,8 @@ class ValidationRun:
     """One run of the job. `report` is where the report goes, and `html` its page if one is wanted; without `flow` the
     job validates every flow.
 
-    `declared` validates what the stack's files declare, for a stack that Pulumi does not deploy. `spark` comes before
-    what the stack file says about Spark.
+    `declared` validates what the stack's files declare, for a stack that Pulumi does not deploy. `spark` takes
+    precedence over what the stack file says about Spark.
     """
 
     settings: StackSettings
@@ -101,9 +101,8 @@ class ValidationRun:
 def run_validation(run: ValidationRun, console: Console) -> int:
     """Exit code of the job: 0 if everything passed, 1 if something failed, 2 if something could not be checked.
 
-    The console first says which connectors the operator reports as failed, because the job waits for records before it
-    judges; and if the code is not 0, what else the operator reports of them.
-    Ctrl-C also reaches the job and ends it.
+    First prints which connectors the operator reports as failed, because the job waits for records before it judges;
+    and if the code is not 0, what else the operator reports about them. Ctrl-C also reaches the job and ends it.
     """
     environment = stack_environment(run.settings)
     access, folder = environment.kubernetes_access(), environment.validation_folder
@@ -130,7 +129,7 @@ def run_validation(run: ValidationRun, console: Console) -> int:
 
 
 def run_job(command: Sequence[str], variables: Mapping[str, str]) -> int:
-    """Exit code of the job as a process of its own with these environment variables."""
+    """Exit code of the job, run as a separate process with these environment variables."""
     return subprocess.run(command, env=variables, check=False).returncode
 
 
@@ -146,7 +145,7 @@ def _about_connectors(run: ValidationRun, access: KubernetesAccess) -> list[str]
     planned = (item for each in deployments(run.flows()) for item in each.objects)
     targets = [reference(item.manifest) for item in planned if item.manifest["kind"] in _RUN_CONNECTORS]
     try:
-        with asking_kubernetes(run.name, "The status of connectors may say why.", _PERMISSION):
+        with asking_kubernetes(run.name, "The status of connectors may explain the result.", _PERMISSION):
             api = api_client(run.settings, access)
             return list(silent_connectors(live for each in targets if (live := api.get(each)) is not None))
     except CannotRunError as error:
@@ -154,9 +153,8 @@ def _about_connectors(run: ValidationRun, access: KubernetesAccess) -> list[str]
 
 
 def quick_start(jdk: Jdk, jars: Path) -> dict[str, str]:
-    """The variable by which Spark's JVM starts with an archive of its classes.
-
-    None if the user has folders on Spark's class path, which the JVM cannot archive.
+    """The variable that makes Spark's JVM start with an archive of its classes. None if the user has folders on Spark's
+    class path, which the JVM cannot archive.
     """
     if any(os.environ.get(each) for each in CLASS_PATH_VARIABLES):
         return {}
@@ -166,7 +164,7 @@ def quick_start(jdk: Jdk, jars: Path) -> dict[str, str]:
 
 
 def kubernetes_variables(access: KubernetesAccess, folder: Path) -> dict[str, str]:
-    """Variables by which the job finds the stack's cluster; a file in `folder` chooses the context.
+    """Variables that tell the job the stack's cluster; a file in `folder` chooses the context.
 
     The Python client merges the files that KUBECONFIG names and uses the current context of the last one.
     """

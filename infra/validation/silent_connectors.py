@@ -1,4 +1,4 @@
-"""What the operator reports of connectors through which nothing can arrive: failures, and nothing to run. Pure."""
+"""What the operator reports about connectors through which nothing can arrive: failures, and nothing to run. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -16,8 +16,8 @@ Object = Mapping[str, Any]
 def silent_connectors(objects: Iterable[Object]) -> Iterator[str]:
     """One sentence for each failed connector or task, and for each connector that runs without a task.
 
-    A source connector whose login is refused runs on without a task, and the operator does not report why. A connector
-    of the same flow that failed to log in is the reason as far as anybody can see.
+    A source connector whose login is refused keeps running without a task, and the operator does not report why. If a
+    connector of the same flow failed to log in, that is the likely reason.
     """
     seen = list(objects)
     refused = {_flow(live): found for live in seen for found in _failed(live) if _is_refused_login(found[1])}

@@ -1,1 +1,1 @@
-"""Reviews a change to a folder of Strimzi's YAML that no topology stands behind: `replicate review --yaml`."""
+"""Reviews a change to a folder of Strimzi's YAML without a topology: `replicate review --yaml`."""

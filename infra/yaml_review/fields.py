@@ -1,4 +1,4 @@
-"""Which objects of a folder differ in which fields, and which of these nobody judges. No field shows a credential."""
+"""Which objects of a folder differ in which fields, and which of these are not judged. No field shows a credential."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -30,16 +30,16 @@ _JUDGED = {
         rf"|(source|checkpoint|heartbeat)Connector(\.{_CONNECTOR})?))?"
     ),
 }
-#: Annotations with which somebody asks the operator for something; `requests` says what each does.
+#: Annotations that ask the operator for something; `requests` says what each does.
 ASKED = re.compile(
     r"metadata\.annotations\.strimzi\.io/(restart|restart-connector|restart-task|restart-connector-task"
     r"|manual-rolling-update|connector-offsets)"
 )
 _ANNOTATION = re.compile(r"metadata\.annotations(\..*)?")
 _WHY_NOT = (
-    (_ANNOTATION, "Nobody knows here what reads this annotation."),
+    (_ANNOTATION, "This command does not know what reads this annotation."),
     (re.compile(r"metadata\.namespace"), "The namespace of objects that name none is chosen when they are applied."),
-    (re.compile(r"metadata\.labels.*"), "The operator does not read this label; something else may."),
+    (re.compile(r"metadata\.labels.*"), "The operator does not read this label, but something else may."),
 )
 #: Fields that older APIs have. Source: Strimzi KafkaMirrorMaker2MirrorSpec, AbstractConnectorSpec.
 _NOT_IN_V1 = re.compile(r"spec\.(mirrors\[[^]]*\]\.(heartbeatConnector|\w+BlacklistPattern|\w+\.pause)|pause)(\W.*)?")
@@ -128,13 +128,13 @@ def _safe(path: str, value: Any) -> Any:
     if value is None:
         return None
     key = found[1] if (found := _BELOW_CONFIG.search(path)) else path
-    # A text of several lines may be a file with anything in it.
+    # A text of several lines may be a file with arbitrary content.
     hidden = _VARIABLES.search(path) or "\n" in str(value) or may_be_secret(key, value)
     return _HIDDEN if hidden else value
 
 
 def unjudged_fields(change: Change) -> Iterator[tuple[str, str]]:
-    """Yield the fields of an object that replicates from which no effect is derived, and why."""
+    """Yield the fields of a replicating object from which no effect is derived, and why."""
     for field in change.seen.fields:
         if change.version == "v1" and _NOT_IN_V1.fullmatch(field.path) and field.after is not None:
             yield field.path, _NO_FIELD

@@ -10,7 +10,7 @@ from components.contract.problems import CannotRunError
 from infra.review.bases import git
 
 _READ = frozenset({".yaml", ".yml", ".json"})
-#: What other tools make objects of.
+#: Files from which other tools generate objects.
 _TEMPLATES = frozenset({".tpl", ".gotmpl", ".j2", ".jinja2", ".jsonnet", ".libsonnet", ".cue", ".properties"})
 _LINK, _FILE, _SUBMODULE = "120000", "100", "160000"
 
@@ -29,7 +29,7 @@ def is_read(path: str) -> bool:
 
 
 def is_kept(path: str) -> bool:
-    """Whether a file holds objects, or something of which other tools make objects."""
+    """Whether a file holds objects, or something from which other tools generate objects."""
     return is_read(path) or PurePosixPath(path).suffix in _TEMPLATES
 
 
@@ -47,7 +47,7 @@ def repository_of(folder: Path) -> Path:
 
 
 def files_at(commit: str, folder: Path) -> Files:
-    """The files that a commit has in a folder, which need not exist any more; none if it did not have the folder."""
+    """The files that a commit has in a folder, which may no longer exist; none if it did not have the folder."""
     home = repository_of(folder)
     prefix = _inside(home, folder)
     listed = _answer(home, "ls-tree", "-r", "-z", "--full-tree", commit, "--", *([prefix] if prefix else []))
@@ -117,7 +117,7 @@ def _blobs(home: Path, blobs: list[str]) -> Iterator[bytes]:
         end = text.find(b"\n", at)
         head = text[at:end].split()
         if end < 0 or len(head) != 3:
-            raise _failed(home, f"it has not the file {blob[:10]}")
+            raise _failed(home, f"it does not have the file {blob[:10]}")
         size = int(head[2])
         yield text[end + 1 : end + 1 + size]
         at = end + size + 2

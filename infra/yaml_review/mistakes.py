@@ -1,4 +1,4 @@
-"""The mistakes of a folder, which the checks find in what an import makes of it, and which of them are new. Pure."""
+"""The mistakes that the checks find in an import of the folder, and which of them are new. Pure."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -27,7 +27,7 @@ _OF_THE_VALIDATION = frozenset({"validation-needs-credentials"})
 
 @dataclass(frozen=True)
 class Mistake:
-    """A problem of the head with the objects that it is about, and whether the change makes it."""
+    """A problem of the head with the objects that it concerns, and whether the change introduces it."""
 
     problem: Problem
     objects: tuple[str, ...]
@@ -40,9 +40,8 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Checked:
-    """What the checks of one side found, what they did not look at, and how they could not be carried out.
-
-    `apart` are the replications that could not be checked together, and `because` says why.
+    """What the checks of one side found, what they did not look at, and why they could not run. `apart` are the
+    replications that could not be checked together, and `because` gives the reason.
     """
 
     mistakes: tuple[Mistake, ...]
@@ -69,7 +68,7 @@ def checked(side: Side, unclear: Collection[Identity]) -> Checked:
 
 
 def new_mistakes(before: Checked, after: Checked) -> tuple[Mistake, ...]:
-    """The mistakes of the head; those that the base has, too, are not new."""
+    """The mistakes of the head; those that the base also has are not new."""
     old = {(each.problem.where, each.problem.code, each.problem.what) for each in before.mistakes}
     return tuple(
         replace(each, is_new=(each.problem.where, each.problem.code, each.problem.what) not in old)
@@ -109,10 +108,9 @@ def _for_yaml(problem: Problem) -> Problem:
 
 
 def _together(topologies: Sequence[ImportedTopology]) -> tuple[tuple[tuple[str, ...], ...], str, list[Mistake]]:
-    """Loops and double replication between topologies, which logins and API versions keep apart.
-
-    An alias whose addresses have no server in common is two clusters, and nothing is looked for between them; the names
-    of the replications on both sides are returned, and why.
+    """Loops and double replication between topologies that differ in logins or API versions. An alias whose addresses
+    have no server in common means two clusters, and nothing is looked for between them; the replications on both sides
+    are returned, with the reason.
     """
     if len(topologies) < 2:
         return (), "", []
@@ -128,7 +126,7 @@ def _together(topologies: Sequence[ImportedTopology]) -> tuple[tuple[tuple[str, 
     try:
         flows = expand(parse_topology(whole.document))
     except ReplicationError:
-        return apart, "they make no topology together", []
+        return apart, "they do not form one topology", []
     problems = [
         *check_double_replication(flows),
         *check_group_offsets(flows),
@@ -144,7 +142,7 @@ def _same(cluster: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def _objects_of(where: str, topologies: Sequence[ImportedTopology]) -> tuple[str, ...]:
-    """The objects that a path of a topology is about, each with its file."""
+    """The objects that a path of a topology concerns, each with its file."""
     top, _, rest = where.partition(".")
     made = [each for topology in topologies for each in topology.imported]
     named = [each for each in made if top == "replications" and (rest == each.name or rest.startswith(f"{each.name}."))]

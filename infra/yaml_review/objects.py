@@ -52,8 +52,8 @@ def label_of(identity: Identity) -> str:
 class Side:
     """A folder at one time.
 
-    `unreadable` says why a file was not read. `without_object` are files with documents that are no object of
-    Kubernetes, such as the values of a chart.
+    `unreadable` says why a file was not read. `without_object` are files with documents that are not Kubernetes
+    objects, such as a chart's values.
     """
 
     files: Mapping[str, bytes]

@@ -1,4 +1,4 @@
-"""The review of a folder as markdown, as JSON and on a terminal. Long lists are cut, and say so."""
+"""The review of a folder as markdown, as JSON and on a terminal. Long lists are truncated and say so."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -24,12 +24,12 @@ _LONGEST_HEAD = 25_000
 #: The usual services allow 65,536 characters in a comment.
 _LONGEST = 64_000
 _REMOVED = (
-    "It is assumed that whoever applies the folder deletes what leaves it, as Argo CD and Flux do when they prune. "
-    "`kubectl apply` leaves it running."
+    "It is assumed that the tool that applies the folder deletes objects that leave it, as Argo CD and Flux do when "
+    "they prune. `kubectl apply` leaves them running."
 )
 _NEW_FOLDER = (
     "The folder did not exist at the base, so everything in it counts as new. If it was moved, review a folder that "
-    "holds both places."
+    "contains both locations."
 )
 
 
@@ -51,7 +51,9 @@ def _head(review: FolderReview) -> Iterator[str]:
     for note in _notes(review):
         yield note
         yield ""
-    yield from _section("Mistakes that this change makes", [_mistake(each) for each in review.mistakes if each.is_new])
+    yield from _section(
+        ("Mistakes that this change introduces"), [_mistake(each) for each in review.mistakes if each.is_new]
+    )
     yield from _section("Changed, and not judged", [_unjudged(each) for each in review.unjudged])
     old = [_mistake(each) for each in review.mistakes if not each.is_new]
     yield from _folded("Mistakes that were there before", old)
@@ -64,7 +66,7 @@ def verdict_of(review: FolderReview) -> str:
     """The first sentence: how many objects change, and the most severe effect that is known."""
     count = len(review.comparison.objects)
     if not count and not review.unjudged:
-        return f"It changes no object in `{review.comparison.stack}` that has to do with replication."
+        return f"It changes no object in `{review.comparison.stack}` that affects replication."
     changed = f"It changes {number(count, 'object')} in `{review.comparison.stack}`."
     if not review.unjudged:
         return f"{changed} The most severe effect: **{review.comparison.severity}**."
@@ -83,14 +85,14 @@ def _notes(review: FolderReview) -> Iterator[str]:
         yield f"**The checks could not be carried out:** {_line(review.failed)}"
     if review.apart:
         groups = "; ".join(", ".join(f"`{name}`" for name in each) for each in review.apart)
-        yield f"Loops and double replication were not looked for between these: {groups}; {review.because}."
+        yield f"These were not checked against each other for loops and double replication: {groups}; {review.because}."
     if review.beside:
-        yield f"Not looked at, because replication does not depend on it: {_counts(review.beside)} changed."
+        yield f"Not checked, because replication does not depend on them: {_counts(review.beside)} changed."
     if review.unread:
         names = named([f"`{each}`" for each in review.unread], _MOST)
         yield f"Changed files that are no YAML, which this command does not read: {names}."
     if review.ignored:
-        yield f"The folder also holds objects of kinds that are not looked at: {_counts(review.ignored)}."
+        yield f"The folder also holds objects of kinds that are not checked: {_counts(review.ignored)}."
 
 
 def _counts(counts: Mapping[str, int]) -> str:
@@ -133,7 +135,7 @@ def _folded(title: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _line(text: str) -> str:
-    """A text on one line that ends no block and opens no HTML."""
+    """A text on one line that neither ends a block nor opens HTML."""
     return " ".join(text.split()).replace("<", "&lt;").replace("```", "'''")
 
 

@@ -1,4 +1,4 @@
-"""Effects that only objects as published have: requests to the operator, labels, ConfigMaps, namespaces. Pure."""
+"""Effects that only published objects have: requests to the operator, labels, ConfigMaps, namespaces. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ _AUTO_RESTART = re.compile(r"spec\.(mirrors\[[^]]*\]\.\w+Connector\.)?autoRestar
 def own_effects(
     changes: Sequence[Change], deployments: Mapping[Identity, str], workers: Sequence[Workers]
 ) -> Iterator[Effect]:
-    """Yield the effects of fields that are no part of what Connect runs. `deployments` are those of the objects."""
+    """Yield the effects of fields that are not part of what Connect runs. `deployments` are those of the objects."""
     for change in changes:
         flow = deployments.get(change.identity)
         if flow is not None and change.kind != "ConfigMap":
@@ -39,15 +39,15 @@ def _requested(change: Change, flow: str) -> Iterator[Effect]:
             continue
         who = f"{change.kind} `{change.identity[2]}`"
         if asked[1] != _OFFSETS:
-            what = f"`strimzi.io/{asked[1]}: {field.after}` makes the operator restart {who}, or a part of it, once"
+            what = f"`strimzi.io/{asked[1]}: {field.after}` makes the operator restart {who}, or part of it, once"
             yield Effect(Severity.RESTART, "restart-requested", flow, "", what)
         elif field.after == "list":
             what = f"the operator writes the offsets of {who} into a ConfigMap once"
             yield Effect(Severity.NONE, "offsets-listed", flow, "", what)
         else:
             what = (
-                f"`strimzi.io/{_OFFSETS}: {field.after}` makes the operator change where {who} goes on, as soon as it "
-                "is stopped: records are replicated again, or skipped"
+                f"`strimzi.io/{_OFFSETS}: {field.after}` makes the operator change where {who} continues, as soon as "
+                "it is stopped: records are replicated again, or skipped"
             )
             yield Effect(Severity.DATA, "offsets-requested", flow, "", what)
 
@@ -57,7 +57,7 @@ def _of_fields(change: Change, flow: str) -> Iterator[Effect]:
         return [field.path for field in change.seen.fields if matches.fullmatch(field.path)]
 
     if restarts := paths(_AUTO_RESTART):
-        what = f"the operator restarts failed tasks of `{change.identity[2]}` otherwise ({listed(restarts)})"
+        what = f"the operator restarts failed tasks of `{change.identity[2]}` differently ({listed(restarts)})"
         yield Effect(Severity.NONE, "auto-restart-changes", flow, "", what)
     if change.kind == "KafkaConnector":
         return
@@ -70,8 +70,8 @@ def _of_fields(change: Change, flow: str) -> Iterator[Effect]:
         yield Effect(Severity.RESTART, "connect-rolls", flow, "", what)
     elif kept:
         what = (
-            f"the operator does not give {listed(kept)} to the pods, unless it runs with a "
-            "`STRIMZI_LABELS_EXCLUSION_PATTERN` of its own"
+            f"the operator does not give {listed(kept)} to the pods, unless it runs with its own "
+            "`STRIMZI_LABELS_EXCLUSION_PATTERN`"
         )
         yield Effect(Severity.NONE, "labels-kept-from-pods", flow, "", what)
 
@@ -94,8 +94,8 @@ def _read_later(change: Change, workers: Sequence[Workers]) -> Iterator[Effect]:
         return
     flow = next(each.name for each in workers for read in each.objects if read.name in readers)
     what = (
-        f"ConfigMap `{change.identity[2]}` has other values for {listed(list(readers))}. No connector restarts because "
-        "of that: what else is said here of these values happens at the next restart"
+        f"ConfigMap `{change.identity[2]}` has other values for {listed(list(readers))}. No connector restarts "
+        "because of that: the other effects of these values occur at the next restart"
     )
     yield Effect(Severity.NONE, "config-map-read-later", flow, "", what)
 
@@ -105,15 +105,15 @@ def _namespace(change: Change, workers: Sequence[Workers]) -> Iterator[Effect]:
     for each in workers:
         if each.read.namespace == name:
             what = (
-                f"namespace {name} leaves the folder while workers stay in it: if whoever applies the folder deletes "
-                "what leaves it, everything in the namespace is deleted, and replication stops"
+                f"namespace {name} leaves the folder while workers stay in it: if the tool that applies the folder "
+                "deletes what leaves it, everything in the namespace is deleted, and replication stops"
             )
             yield Effect(Severity.DATA, "namespace-deleted", each.name, "", what)
             return
 
 
 def of_stopped(before: Sequence[DeploymentState], after: Sequence[DeploymentState]) -> Iterator[Effect]:
-    """Yield the connectors that change while they do not run."""
+    """Yield the connectors that change while they are not running."""
     old = {(state.name, each.name): each for state in before for each in state.connectors}
     for state in after:
         for each in state.connectors:

@@ -1,4 +1,4 @@
-"""The review of a change to a folder of YAML: effects, mistakes, and what nobody judged."""
+"""The review of a change to a folder of YAML: effects, mistakes, and what was not judged."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from infra.yaml_review.requests import is_read, of_stopped, own_effects
 from infra.yaml_review.states import Workers, deployments_of, states_of_both, workers_of_both
 from infra.yaml_review.unclear import unclear_objects
 
-#: Kinds and API groups that no connector and no worker depends on.
+#: Kinds and API groups on which no connector or worker depends.
 _BESIDE = frozenset({"Service", "Pod", "Event", "Endpoints", "PersistentVolume", "PersistentVolumeClaim"})
 _GROUPS_BESIDE = frozenset({"apps", "batch", "autoscaling", "monitoring.coreos.com", "metrics.k8s.io"})
 _DOES_MORE = frozenset({"kustomize.config.k8s.io/Kustomization", "Kustomization"})
@@ -27,7 +27,7 @@ _JUST_LISTS = frozenset({"apiVersion", "kind", "metadata", "resources"})
 
 @dataclass(frozen=True, order=True)
 class Unjudged:
-    """A part of the change, or of the folder, of which nobody says what it does."""
+    """A part of the change, or of the folder, whose effect is not known."""
 
     file: str
     obj: str
@@ -40,7 +40,7 @@ class FolderReview:
     """What a change to a folder does. `changes` are not judged, `standing` was not judged before and has not changed.
 
     `beside` counts the changed objects of kinds that replication does not depend on, `ignored` all objects of a kind
-    that is not looked at. `unread` are changed files that are no YAML.
+    that is not looked at. `unread` are changed files that are not YAML.
     """
 
     comparison: Comparison
@@ -58,13 +58,13 @@ class FolderReview:
 
     @property
     def has_errors(self) -> bool:
-        """Whether the change makes a mistake, or leaves something that cannot be read where something was changed."""
+        """Whether the change introduces a mistake, or leaves a changed file unreadable."""
         unreadable = any(not each.obj and not each.fields for each in self.unjudged)
         return bool(self.failed) or unreadable or any(each.is_error and each.is_new for each in self.mistakes)
 
 
 def review_files(folder: str, label: str, before: Files, after: Files, namespace: str | None) -> FolderReview:
-    """Review the files of a folder against those that it had. Raises CannotRunError if there is nothing to review."""
+    """Review the files of a folder against its earlier files. Raises CannotRunError if there is nothing to review."""
     old, new = (side_of(each.read, namespace or "default") for each in (before, after))
     if not any(each.replicates for side in (old, new) for copies in side.objects.values() for each in copies) and not (
         old.unreadable or new.unreadable
@@ -157,7 +157,10 @@ def _unreadable(old: Side, new: Side) -> Iterator[Unjudged]:
 def _without_object(old: Side, new: Side) -> Iterator[Unjudged]:
     for file in sorted(old.without_object | new.without_object):
         if old.files.get(file) != new.files.get(file):
-            why = "It holds something that is no object, such as values of a chart. Other tools may make objects of it."
+            why = (
+                "It holds something that is not an object, such as a chart's values. Other tools may generate "
+                "objects from it."
+            )
             yield Unjudged(file, "(the file)", (), why)
 
 
@@ -193,7 +196,7 @@ def _of_changes(
                     fields.setdefault(why, []).append(path)
             yield from (Unjudged(file, obj, tuple(paths), why) for why, paths in fields.items())
             if deployments[change.identity] not in said:
-                why = "No rule of this command derives an effect from it, which does not mean that it has none."
+                why = "No rule of this command derives an effect from it, but it may have one."
                 left = tuple(
                     each.path for each in change.seen.fields if each.path != "metadata.namespace" or namespace is None
                 )
@@ -206,14 +209,14 @@ def _of_changes(
         elif not _is_beside(change.identity[0]):
             why = _WHY_BESIDE.get(change.kind, "This command does not know what objects of this kind do.")
             if change.identity[0] in _DOES_MORE:
-                why = "What `kustomize build` makes of the folder is not judged. Review what it prints."
+                why = "What `kustomize build` makes of the folder is not judged. Review its output."
             yield Unjudged(file, obj, tuple(each.path for each in change.seen.fields), why)
 
 
 _WHY_BESIDE = {
     "Secret": "Connectors and workers may log in with it. Its values are not read.",
     "KafkaUser": "Its ACLs and its login decide what connectors may do.",
-    "KafkaTopic": "Its settings and its deletion concern Kafka, which is not asked.",
+    "KafkaTopic": "Its settings and its deletion concern Kafka, which this command does not ask.",
     "Role": "Connectors may need it to read Secrets and ConfigMaps.",
     "RoleBinding": "Connectors may need it to read Secrets and ConfigMaps.",
     "NetworkPolicy": "It decides which addresses workers reach.",
@@ -225,7 +228,7 @@ def _config_map(change: Change, file: str, obj: str, workers: Sequence[Workers])
     paths = [field.path for field in change.seen.fields]
     left = tuple(field.path for field in change.seen.fields if not is_read(field, change, workers))
     if left or not paths:
-        why = "No connector reads it in its configuration; workers may read it for metrics or logging."
+        why = "No connector's configuration reads it, but workers may read it for metrics or logging."
         if change.seen.change is not ChangeKind.CHANGED:
             why = "Connectors and workers may read it."
         yield Unjudged(file, obj, left, why)
@@ -244,7 +247,7 @@ def _is_looked_at(identity: Identity) -> bool:
 
 
 def _standing(old: Side, new: Side, unclear: Mapping[Identity, str], changes: Sequence[Change]) -> Iterator[Unjudged]:
-    """Yield what was not judged before either, and has not changed."""
+    """Yield what was not judged before and has not changed."""
     changed = {each.identity for each in changes}
     for file in sorted(new.unreadable):
         if old.files.get(file) == new.files.get(file):
@@ -255,5 +258,5 @@ def _standing(old: Side, new: Side, unclear: Mapping[Identity, str], changes: Se
         elif identity[0] in _DOES_MORE and identity not in changed:
             for each in copies:
                 if each.body.keys() - _JUST_LISTS:
-                    why = "It changes the objects that it lists; what `kustomize build` prints is not judged."
+                    why = "It changes the objects that it lists; the output of `kustomize build` is not judged."
                     yield Unjudged(each.file, each.label, (), why)

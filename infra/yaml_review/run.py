@@ -13,7 +13,7 @@ from infra.yaml_review.folder import files_at, files_now, is_kept, repository_of
 from infra.yaml_review.report import comment_of, document_of
 from infra.yaml_review.review import FolderReview, review_files
 
-#: What people read and no tool makes objects of.
+#: Files that people read and from which no tool generates objects.
 _TEXTS = (".md", ".txt", "LICENSE", "CODEOWNERS", ".gitignore")
 
 
@@ -25,7 +25,7 @@ def review_folder(folder: Path, against: str | None, namespace: str | None) -> F
     if not folder.is_dir() and not before.read:
         raise CannotRunError(
             "no-such-folder",
-            "there is no such folder, neither now nor at the base",
+            "the folder exists neither now nor at the base",
             str(folder),
             "A review compares what the folder holds.",
             "name the folder of your YAML with `--yaml`.",
@@ -44,6 +44,6 @@ def write_folder_review(review: FolderReview, out: Path) -> None:
     (out / "comment.md").write_text(comment, encoding="utf-8")
     text = json.dumps(document_of(review), ensure_ascii=False, indent=2, default=str)
     (out / "effects.json").write_text(text + "\n", encoding="utf-8")
-    # The same keys as for stacks, so that one workflow can post both. There is no stack that anybody could preview.
+    # The same keys as for stacks, so that one workflow can post both. There is no stack to preview.
     result = {"stacks": [], "deployable": [], "comment": comment}
     (out / "review.json").write_text(json.dumps(result, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,6 +1,6 @@
 """What the objects of a folder make Connect run, before and after a change. Pure.
 
-The objects count as published: a restart is a changed text, while records and offsets depend on what it means.
+Objects are judged as published: a changed text restarts a connector, while records and offsets depend on its meaning.
 """
 
 from collections import Counter
@@ -47,7 +47,7 @@ class Workers:
 def workers_of_both(
     before: Side, after: Side, unclear: Collection[Identity]
 ) -> tuple[tuple[Workers, ...], tuple[Workers, ...]]:
-    """The workers of both sides that can be judged; those that are the same before and after have one name."""
+    """The workers of both sides that can be judged; workers that are the same before and after share a name."""
     old, new = (_read_workers(side, unclear) for side in (before, after))
     names = _names(old, new)
     first = {each: name for (is_new, each), name in names.items() if not is_new}
@@ -114,7 +114,7 @@ def _named(
 def states_of_both(
     before: Sequence[Workers], after: Sequence[Workers]
 ) -> tuple[tuple[DeploymentState, ...], tuple[DeploymentState, ...]]:
-    """What both sides run. Flows are named after their workers, and after their source where there are several."""
+    """What both sides run. Flows are named after their workers, and also after their source if there are several."""
     states = [[_state(each) for each in side] for side in (before, after)]
     several = _several_sources(states)
     named = [[_with_flows(each, several) for each in side] for side in states]
@@ -170,9 +170,8 @@ def _state(workers: Workers) -> DeploymentState:
 
 
 def _workers(written: DeployedWorkers, meant: DeployedWorkers) -> DeployedWorkers:
-    """Workers that restart when their text changes, but not when it names a group and topics that they have anyway.
-
-    Only Pulumi's provider cares which fields name the group.
+    """Workers that restart when their text changes, but not when it merely names the group and topics that they already
+    have. Only Pulumi's provider cares which fields name the group.
     """
     named = {key: value for key, value in meant.pods.items() if key.endswith("StorageTopic")}
     return replace(
@@ -186,7 +185,7 @@ def _workers(written: DeployedWorkers, meant: DeployedWorkers) -> DeployedWorker
 
 
 def _connector(written: DeployedConnector, meant: DeployedConnector, group: DeployedWorkers) -> DeployedConnector:
-    """A connector that restarts when its text changes, and that does what the text means."""
+    """A connector that restarts when its text changes, and whose effects depend on the text's meaning."""
     return replace(meant, submitted=written.submitted, workers=group)
 
 

@@ -1,4 +1,4 @@
-"""Which objects cannot be judged, and why: what the cluster will hold of them is not in the folder. Pure."""
+"""Which objects cannot be judged, and why: the folder does not show what the cluster will hold. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,13 +13,13 @@ from infra.importing.topologies import kafka_of, workers_of
 from infra.yaml_review.objects import Identity, Published, Side
 
 _TEMPLATE = re.compile(r"\{\{.*\}\}|\{%.*%\}", re.DOTALL)
-#: What Flux's `postBuild` and `envsubst` fill in; a placeholder of Kafka has a colon after the provider's name.
+#: What Flux's `postBuild` and `envsubst` fill in; a Kafka placeholder has a colon after the provider's name.
 _VARIABLE = re.compile(r"\$\{[A-Za-z_]\w*(:[-=+?][^}]*)?\}|\$[A-Z_][A-Z0-9_]*\b")
 _WITHOUT_NAME = "It has no name, so no object of the other side is known to be the same."
 
 
 def unclear_objects(before: Side, after: Side) -> dict[Identity, str]:
-    """Why each object that replicates, or is read by one that does, cannot be judged; the others are not in it."""
+    """Why each object that replicates, or that one of those reads, cannot be judged; other objects are not listed."""
     found: dict[Identity, str] = {}
     for identity in {**after.objects, **before.objects}:
         if not _is_judged(identity):
@@ -42,12 +42,12 @@ def _reasons(identity: Identity, before: Side, after: Side) -> Iterator[str]:
         if any(each.body != copies[0].body for each in copies):
             files = ", ".join(f"`{each.file}`" for each in copies)
             why = "hold it with different content, and the folder does not say which one is applied"
-            yield f"{files} {why}. If they belong to different clusters, review the folder of each alone."
+            yield f"{files} {why}. If they belong to different clusters, review each cluster's folder separately."
         for each in copies:
             yield from _filled_in_later(each)
         if copies and identity not in other.objects and other.unreadable:
             names = ", ".join(f"`{each}`" for each in sorted(other.unreadable))
-            yield f"Nobody knows whether it is {word}: {names} cannot be read on the other side."
+            yield f"It is not known whether it is {word}: {names} cannot be read on the other side."
         if copies and identity[0] != "ConfigMap":
             yield from _not_read(identity, side)
 
@@ -55,7 +55,7 @@ def _reasons(identity: Identity, before: Side, after: Side) -> Iterator[str]:
 def _filled_in_later(each: Published) -> Iterator[str]:
     for text in _texts(each.body):
         if _TEMPLATE.search(text):
-            yield "It is a template. Review what `helm template` or `kustomize build` prints."
+            yield "It is a template. Review the output of `helm template` or `kustomize build`."
         elif each.kind != "ConfigMap" and (variable := _VARIABLE.search(text)):
             yield f"Another tool fills in `{variable[0]}`, and its value is not in the folder. Review the result."
 
@@ -77,7 +77,7 @@ def _not_read(identity: Identity, side: Side) -> Iterator[str]:
     read = side.read(kind).get(identity)
     said = _said_of(identity, side)
     if read is None:
-        yield said[0].why if said else "It is no KafkaMirrorMaker2, KafkaConnect or KafkaConnector."
+        yield said[0].why if said else "It is not a KafkaMirrorMaker2, KafkaConnect or KafkaConnector."
         return
     yield from (f"`{each.field}`: {each.why}" for each in said if each.code == "wrong-form")
     annotations = read.body["metadata"].get("annotations") or {}
@@ -97,7 +97,7 @@ def _mirror_maker(read: ReadObject) -> Iterator[str]:
     if not isinstance(ends, LeftOut):
         sources = [str(source.get("alias")) for _, _, source in ends[1]]
         if len(sources) != len(set(sources)):
-            yield "Two mirrors have one source, and the operator gives their connectors the same names."
+            yield "Two mirrors share a source, and the operator gives their connectors the same names."
 
 
 def _connect(read: ReadObject) -> Iterator[str]:
@@ -111,9 +111,9 @@ def _connect(read: ReadObject) -> Iterator[str]:
 
 def _connector(read: ReadObject) -> Iterator[str]:
     if role_of(read) is None:
-        yield "It is no connector of MirrorMaker."
+        yield "It is not one of MirrorMaker's connectors."
     elif not str((read.spec.get("config") or {}).get("tasks.max", 1)).isdecimal():
-        yield "Its `tasks.max` is no number."
+        yield "Its `tasks.max` is not a number."
 
 
 _REASONS = {"KafkaMirrorMaker2": _mirror_maker, "KafkaConnect": _connect, "KafkaConnector": _connector}

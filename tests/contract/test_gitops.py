@@ -167,7 +167,7 @@ def test_an_earlier_revision_is_refused_by_the_fields_that_differ(gitops: GitOps
     assert [problem.code for problem in gitops.refused("one")] == ["other-revision-applied"]
     gitops.declare(connectors={"source": {"tasksMax": 7}})
     (problem,) = gitops.refused("one")
-    said = f"the cluster holds something else than this revision renders: {gitops.source()} (changed: `spec.tasksMax`)"
+    said = f"the cluster differs from what this revision renders: {gitops.source()} (changed: `spec.tasksMax`)"
     assert (problem.code, problem.what) == ("other-revision-applied", said)
     gitops.sync("one")
     assert gitops.promote("one") == 0

@@ -58,30 +58,30 @@ def test_without_a_word_the_job_chooses() -> None:
 @pytest.mark.parametrize(
     ("validation", "where", "what"),
     [
-        pytest.param("local[*]", "", "`local[*]` is no mapping", id="no-mapping"),
+        pytest.param("local[*]", "", "`local[*]` is not a mapping", id="no-mapping"),
         pytest.param({"secure": "v1:abc"}, ".secure", "`secure` is not a key here", id="encrypted"),
-        pytest.param({"spark": "local[*]"}, ".spark", "`local[*]` is no mapping", id="spark-no-mapping"),
+        pytest.param({"spark": "local[*]"}, ".spark", "`local[*]` is not a mapping", id="spark-no-mapping"),
         pytest.param({"spark": {"memory": "4g"}}, ".spark.memory", "`memory` is not a key here", id="unknown-key"),
         pytest.param(
             {"spark": {"master": "spark.example.com"}},
             ".spark.master",
-            "`spark.example.com` is no value of `master`: Spark knows `local[N]`, `spark://HOST:PORT`, "
+            "`spark.example.com` is not a value of `master`: Spark knows `local[N]`, `spark://HOST:PORT`, "
             "`k8s://HOST:PORT` and `yarn`",
             id="master",
         ),
         pytest.param(
             {"spark": {"driverMemory": 4}},
             ".spark.driverMemory",
-            "`4` is no value of `driverMemory`: it is text",
+            "`4` is not a value of `driverMemory`: it is text",
             id="no-text",
         ),
         pytest.param(
             {"spark": {"driverMemory": "4096"}},
             ".spark.driverMemory",
-            "`4096` is no value of `driverMemory`: it is a number with its unit, such as `512m` or `4g`",
+            "`4096` is not a value of `driverMemory`: it is a number with its unit, such as `512m` or `4g`",
             id="no-unit",
         ),
-        pytest.param({"spark": {"conf": ["a"]}}, ".spark.conf", "`['a']` is no mapping", id="conf-no-mapping"),
+        pytest.param({"spark": {"conf": ["a"]}}, ".spark.conf", "`['a']` is not a mapping", id="conf-no-mapping"),
         pytest.param(
             {"spark": {"conf": {"executor.memory": "4g"}}},
             ".spark.conf",
@@ -97,7 +97,7 @@ def test_without_a_word_the_job_chooses() -> None:
         pytest.param(
             {"spark": {"conf": {"spark.a": {"secure": "v1:abc"}}}},
             ".spark.conf",
-            "the value of `spark.a` is no text and no number",
+            "the value of `spark.a` is neither text nor a number",
             id="encrypted-value",
         ),
     ],
@@ -111,7 +111,7 @@ def test_a_validation_does_not_start_with_a_mistake(tmp_path: Path) -> None:
     run = ValidationRun(
         replace(settings(tmp_path, {"spark": {"master": "here"}})), tmp_path / "report.json", declared=True
     )
-    with pytest.raises(ReplicationError, match=r"Pulumi\.test\.yaml:\d+:\d+: bad-spark-setting: `here` is no value"):
+    with pytest.raises(ReplicationError, match=r"Pulumi\.test\.yaml:\d+:\d+: bad-spark-setting: `here` is not a value"):
         run_validation(run, Console())
 
 

@@ -28,7 +28,7 @@ def test_what_kubernetes_accepts_is_accepted(schedule: str) -> None:
         ("@dayly", "the named schedules are"),
         ("@every", "the named schedules are"),
         ("0 17 */6 * * *", "it has 6 fields instead of five: minute, hour,"),
-        ("TZ=UTC 0 1 * * *", "the time zone is a key of its own"),
+        ("TZ=UTC 0 1 * * *", "the time zone has its own key"),
         ("60 * * * *", "`60` is no minute: values are 0 to 59"),
         ("0 24 * * *", "`24` is no hour: values are 0 to 23"),
         ("0 0 0 * *", "`0` is no day of the month: values are 1 to 31"),

@@ -162,7 +162,7 @@ def test_refused_until_the_soak_time_is_over(proven: Regions) -> None:
     refused = proven.refused()
     proven.plan(soak_minutes=0)
     assert list(refused) == ["predecessor-soaking"]
-    assert "its soak time of 60 min is over in" in refused["predecessor-soaking"]
+    assert "its soak time of 60 min ends in" in refused["predecessor-soaking"]
 
 
 def test_refused_with_another_model_and_both_digests(proven: Regions) -> None:

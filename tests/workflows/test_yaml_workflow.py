@@ -84,4 +84,4 @@ def test_it_posts_what_the_change_does(runner: Runner) -> None:
 def test_a_mistake_fails_the_job_and_is_posted_all_the_same(runner: Runner) -> None:
     succeeded, result = run(runner, "topicsPattern: stock", "topicsPattern: stock,orders")
     assert not succeeded
-    assert "**Mistakes that this change makes: 1**" in result["comment"]
+    assert "**Mistakes that this change introduces: 1**" in result["comment"]

@@ -104,7 +104,7 @@ def proof_of(data: Mapping[str, str]) -> Proof:
     return Proof(
         published.digest,
         published.verdict,
-        # A run that a change overtook has judged, at least in part, what was there before.
+        # A run during which something changed has judged, at least in part, the earlier state.
         time_of(published.began),
         time_of(since) if since is not None else None,
         {check.name: CheckResult(check.verdict, check.summary, check.accepted) for check in published.checks},

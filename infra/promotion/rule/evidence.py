@@ -24,8 +24,7 @@ class FlowEvidence:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is recorded of a stack. The soak time starts at `proven_since`; nobody verifies the name in `who`.
-
+    """What is recorded about a stack. The soak time starts at `proven_since`; the name in `who` is not verified.
     `allow_unproven` is why the stack was deployed although its predecessors had not proven the model.
     """
 

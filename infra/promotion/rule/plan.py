@@ -26,7 +26,7 @@ _YEAR_MINUTES = 525_600
 
 
 class Wave(Model):
-    """Stacks that are promoted together; the next wave waits until each is proven and its soak time is over."""
+    """Stacks that are promoted together; the next wave waits until each is proven and its soak time has passed."""
 
     stacks: tuple[str, ...]
     soak_minutes: float = Field(
@@ -34,7 +34,7 @@ class Wave(Model):
         ge=0,
         le=_YEAR_MINUTES,
         allow_inf_nan=False,
-        description="How many minutes a stack of this wave has to be proven before the next wave may follow.",
+        description="How many minutes a stack of this wave must have been proven before the next wave may follow.",
     )
 
 
@@ -45,8 +45,10 @@ class Environment(Model):
     waves: tuple[Wave, ...] = ()
     may_skip: tuple[str, ...] = Field(
         default=(),
-        description="Who may deploy an unproven stack of this environment with `replicate promote --skip REASON`. The "
-        "name is the one in `--as`, in REPLICATE_USER or of the login; nobody verifies it.",
+        description=(
+            "Who may deploy an unproven stack of this environment with `replicate promote --skip REASON`. The name "
+            "comes from `--as`, REPLICATE_USER or the login; it is not verified."
+        ),
     )
 
 
@@ -106,7 +108,7 @@ def required_plan(stacks: Path) -> Plan:
             "no-promotion-plan",
             "there is no promotion plan",
             plan_place(stacks),
-            "The plan says in which order stacks are promoted.",
+            "The plan sets the order in which stacks are promoted.",
             f"write {FILE_NAME} there: `environments: [{{name: prod, waves: [{{stacks: [STACK]}}]}}]`.",
         )
     return plan

@@ -1,4 +1,4 @@
-"""The rule of promotion: what a stack lacks before the next stack may deploy the same model. Pure.
+"""The rule of promotion: what a stack still lacks before the next stack may deploy the same model. Pure.
 
 A flow changes when the spec of one of its objects changes, whoever changed it. The soak time begins with the first
 validation that passed after the last change; a validation that does not pass starts it again.
@@ -27,8 +27,8 @@ class CheckResult:
 class Proof:
     """What the validation job published about a flow, with its checks by name.
 
-    `at` is when the run began. `passing_since` is when the first of the latest unbroken series of validations of this
-    digest began that passed; None if that was not published.
+    `at` is when the run began. `passing_since` is when the first run of the latest unbroken series of passing
+    validations of this digest began; None if not published.
     """
 
     digest: str
@@ -66,7 +66,9 @@ class FlowState:
 
     @property
     def proven_since(self) -> datetime | None:
-        """When it was first proven after its last change; the latest validation if the series began before that."""
+        """When it was first proven after its last change; the latest validation if the series began before that
+        change.
+        """
         if self.proof is None:
             return None
         begun = self.proof.passing_since
@@ -75,10 +77,10 @@ class FlowState:
 
 @dataclass(frozen=True)
 class StackState:
-    """What is known of a stack, from Pulumi's outputs or, if `recorded`, from its recorded evidence.
+    """What is known about a stack, from Pulumi's outputs or, if `recorded`, from its recorded evidence.
 
     `model_digest` is None if the stack is not deployed, or has no evidence. `recorded_since` is since when recorded
-    evidence calls this digest proven, if it does.
+    evidence has called this digest proven, if it does.
     """
 
     stack: str
@@ -94,7 +96,7 @@ class StackState:
 
     @property
     def proven_since(self) -> datetime | None:
-        """Since when the stack has been proven, provided that nothing speaks against it."""
+        """Since when the stack has been proven, provided that nothing contradicts it."""
         recorded, changed = self.recorded_since, self.changed_at
         begun = max((each for flow in self.flows if (each := flow.passing_since) is not None), default=None)
         if recorded is not None and (changed is None or recorded > changed) and (begun is None or recorded >= begun):
@@ -120,7 +122,7 @@ def reasons_against(
 
 
 def _missing_model(state: StackState, model_digest: str) -> str | None:
-    """Code of what keeps a stack from running this model at all; None if it runs it."""
+    """Code of why a stack does not run this model; None if it does."""
     if state.model_digest is None:
         return "predecessor-without-evidence" if state.recorded else "predecessor-not-deployed"
     if state.model_digest != model_digest:
@@ -179,14 +181,15 @@ _PROBLEMS = {
             _STACK,
             "predecessor-without-evidence",
             "no evidence of `{state.stack}` is recorded",
-            "Without evidence nobody knows whether it runs this model, or whether the model is proven there.",
+            "Without evidence it is not known whether it runs this model, or whether the model is proven there.",
             "`replicate promote --to {state.stack}`, which deploys, validates and records it.",
         ),
         Problem(
             _STACK,
             "predecessor-other-model",
             "`{state.stack}` runs the model {state.model_digest}, but this stack would run {wanted}",
-            "They replicate different topics, or replicate them differently, so a proof of one does not cover both.",
+            "They replicate different topics, or replicate them differently, so a proof of one does not cover the "
+            "other.",
             "`replicate promote --to {state.stack}` first, or give both topologies the same replications.",
         ),
         Problem(
@@ -221,7 +224,7 @@ _PROBLEMS = {
             _FLOW,
             "predecessor-failed",
             "the verdict of the validation is {flow.proof.verdict}: {checks}",
-            "The same model would fail in the next region too, or nobody knows whether it would.",
+            "The same model would also fail in the next region, or it is not known whether it would.",
             f"read the report, fix the cause there and run {_VALIDATE}",
         ),
         Problem(
@@ -248,7 +251,7 @@ _PROBLEMS = {
         Problem(
             _STACK,
             "predecessor-soaking",
-            "`{state.stack}` has been proven since {since}; its soak time of {minutes:g} min is over in {left}",
+            "`{state.stack}` has been proven since {since}; its soak time of {minutes:g} min ends in {left}",
             "Slow faults, such as lost checkpoints or a growing lag, show only after a while.",
             "run it again at {until} or later.",
         ),

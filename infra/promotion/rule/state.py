@@ -1,5 +1,5 @@
-"""The state of a stack: in a promotion from Pulumi's outputs, or from its files if GitOps has applied what they
-render; inside `pulumi up` from recorded evidence.
+"""The state of a stack: in a promotion from Pulumi's outputs, or from its files if GitOps has applied their render;
+inside `pulumi up` from recorded evidence.
 
 Inside `pulumi up`, a stack refuses a model that its predecessors have not proven.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KnownStack:
-    """What is known of a stack: its state for the rule, and the recorded evidence."""
+    """What is known about a stack: its state for the rule, and the recorded evidence."""
 
     state: StackState
     evidence: Evidence | None
@@ -45,7 +45,7 @@ def known_from_outputs(
 def known_as_declared(
     settings: StackSettings, flows: Iterable[ResolvedFlow], cluster: "StackCluster", evidence_namespace: str
 ) -> KnownStack:
-    """What the cluster says about a stack that is known to hold what its files render."""
+    """What the cluster says about a stack that is known to match the render of its files."""
     states = tuple(FlowState(flow.name, flow.namespace, flow_digest(flow)) for flow in flows)
     state = StackState(settings.stack, model_digest(settings.topology), states)
     return _known(state, cluster.evidence(evidence_namespace), cluster, accepted_findings(settings.topology))
@@ -86,7 +86,7 @@ def _known(
 
 
 def evidence_of(state: StackState, who: str, deployed_at: datetime, allow_unproven: str | None) -> Evidence:
-    """The evidence to record for a stack whose flows were all validated; a soak time that has begun goes on."""
+    """The evidence to record for a stack whose flows were all validated; a soak time that has begun continues."""
     flows = {
         flow.name: FlowEvidence(flow.namespace, replace(flow.proof, passing_since=None))
         for flow in state.flows
@@ -118,7 +118,7 @@ def unproven(settings: StackSettings) -> tuple[Problem, ...]:
 
 
 def _problems(before: Predecessor, plan: Plan, settings: StackSettings) -> tuple[Problem, ...]:
-    # The client of Kubernetes is 240 modules, and most deployments have no predecessor.
+    # The Kubernetes client has 240 modules, and most deployments have no predecessor.
     from infra.promotion.rule.cluster import StackCluster
 
     theirs = read_settings(before.stack, settings.stacks)

@@ -10,19 +10,19 @@ from infra.review.live_comparison import compare_with_cluster
 from infra.review.object_changes import ChangeKind, ObjectChange
 from infra.settings import StackSettings
 
-#: Drift that is no difference between what is applied and what was rendered.
+#: Drift that is not a difference between what is applied and what was rendered.
 _NO_DIFFERENCE = frozenset(
     {
-        # How it works is for the validation to judge.
+        # The validation judges how it works.
         *("connector-failed", "connector-state", "connector-without-task", "not-ready"),
         *("validation-failed", "validation-unproven", "foreign-topic", "foreign-partitions"),
-        # The objects that are missing are named one by one.
+        # The missing objects are named one by one.
         "deployment-incomplete",
-        # Whoever manages the credentials writes a Secret; `replicate render` does not.
+        # Secrets are written by whatever manages the credentials, not by `replicate render`.
         "secret-written",
     }
 )
-#: Fields of a Secret that the topology names; the rest of it is up to whoever creates it.
+#: Fields of a Secret that the topology names; its creator decides the rest.
 _KEYS_OF_SECRET = "values"
 _SHOWN = 3
 
@@ -36,7 +36,7 @@ def against_applied(settings: StackSettings) -> tuple[Problem, ...]:
 
 
 def differences(compared: Comparison) -> Iterator[Problem]:
-    """What of a comparison with the cluster keeps its validation from proving this revision. Pure."""
+    """Which differences from the cluster prevent a validation from proving this revision. Pure."""
     drift = [each for each in compared.drift if each.code not in _NO_DIFFERENCE]
     explained = {each.where for each in drift}
     undeleted = {each.flow for each in drift if each.code == CODE}
@@ -70,16 +70,16 @@ def differences(compared: Comparison) -> Iterator[Problem]:
         yield Problem(
             where,
             "other-revision-applied",
-            f"the cluster holds something else than this revision renders: {_list(left)}",
-            "A validation would prove what runs, and this revision declares something else.",
-            f"commit what `replicate render {compared.stack} --out DIR` writes and {again} If the cluster is right, "
+            f"the cluster differs from what this revision renders: {_list(left)}",
+            "A validation would prove what runs, but this revision declares something else.",
+            f"commit what `replicate render {compared.stack} --out DIR` writes, {again} If the cluster is right, "
             "check out the revision that was applied.",
         )
     for found in drift:
         by = f" (by {' at '.join(filter(None, (found.by, found.since)))})" if found.by else ""
         place = f"{where}, {found.where}"
         if found.code == CODE:
-            why = "A validation of this revision does not look at it, and would pass beside it."
+            why = "A validation of this revision does not look at it, and would pass in spite of it."
             yield Problem(place, "not-deleted", found.what, why, found.remedy)
         else:
             why = "A validation would prove something that no revision declares."
@@ -87,7 +87,7 @@ def differences(compared: Comparison) -> Iterator[Problem]:
 
 
 def _of_render(change: ObjectChange) -> ObjectChange | None:
-    """A change, unless it is one of a Secret that has every key."""
+    """A change, unless it concerns a Secret that has every key."""
     if change.kind != "Secret" or change.change is not ChangeKind.CHANGED:
         return change
     return change if any(field.path.startswith(_KEYS_OF_SECRET) for field in change.fields) else None

@@ -1,7 +1,7 @@
 """`replicate promote`: for each stack in order, checks the rule, deploys, validates and records the evidence.
 
-It keeps no state of its own. Pulumi's state and the clusters show what is done, so it may be killed at any point and
-run again.
+It keeps no state of its own. Pulumi's state and the clusters show what has been done, so it may be killed at any point
+and run again.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,10 +36,8 @@ _PULUMI = "pulumi"
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asked for: the last stack to promote, as whom, and why to skip the rule.
-
-    With `environment`, only its stacks are promoted; the stacks before them have to be proven already. `spark` says
-    where validations run.
+    """The user's request: the last stack to promote, as whom, and why to skip the rule. With `environment`, only its
+    stacks are promoted; the stacks before them must already be proven. `spark` says where validations run.
     """
 
     stacks: Path
@@ -107,7 +105,7 @@ def _again(run: Promotion) -> str:
 
 
 def _promote(run: Promotion, settings: StackSettings, *, followed: bool) -> int:
-    """Deploy, validate and record one stack, as far as that is still to do; returns the validation's exit code."""
+    """Deploy, validate and record one stack, as far as not yet done; returns the validation's exit code."""
     stack = settings.stack
     run.say(f"{stack}: reading what is deployed and proven")
     if settings.by_gitops:
@@ -155,7 +153,7 @@ def _read(run: Promotion, settings: StackSettings) -> KnownStack:
 
 @dataclass(frozen=True)
 class _Preview:
-    """What the engine said about a deployment, and whether it would change nothing."""
+    """The engine's output about a deployment, and whether it would change nothing."""
 
     lines: list[str]
     unchanged: bool
@@ -173,9 +171,8 @@ def _preview(run: Promotion, settings: StackSettings) -> _Preview:
 
 
 def _not_fixed_by_deploying(state: StackState, problems: tuple[Problem, ...]) -> list[Problem]:
-    """The problems that stay after a deployment: a validation that failed since the last change, or a manual change.
-
-    A missing or outdated proof may only be what an interrupted run had left to do.
+    """The problems that remain after a deployment: a validation that failed since the last change, or a manual change.
+    A missing or outdated proof may just be left over from an interrupted run.
     """
     by_hand = {
         f"stack {state.stack}, flow {flow.name}" for flow in state.flows if not flow.changed_by.startswith(_PULUMI)
@@ -236,7 +233,7 @@ def _prove(run: Promotion, settings: StackSettings, deployed_at: datetime) -> in
         code = exit_code_of(_read(run, settings).state, ends, run.say)
     else:
         code = _validate(run, settings)
-    # Whoever applies the objects does not wait for the validation.
+    # The tool that applies the objects does not wait for the validation.
     if settings.by_gitops and (changed := against_applied(settings)):
         raise ReplicationError(changed)
     run.say(f"{stack}: recording the evidence")
@@ -273,7 +270,7 @@ def _validate(run: Promotion, settings: StackSettings) -> int:
 
 
 def _record_what_is_proven(run: Promotion, settings: StackSettings, known: KnownStack) -> None:
-    """Say that there is nothing to do, and bring the recorded evidence up to the newest validation."""
+    """Report that there is nothing to do, and update the recorded evidence to the newest validation."""
     earlier = known.evidence
     same = earlier is not None and earlier.model_digest == known.state.model_digest
     deployed_at = earlier.deployed_at if earlier is not None and same else known.state.changed_at

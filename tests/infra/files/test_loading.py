@@ -11,12 +11,12 @@ from infra.files.loading import load_yaml, parse_yaml
 MISTAKES: dict[str, tuple[str, str]] = {
     "strimzi: '1.2'\nclusters:\n\tuseast: x": ("3:1", "the line is indented with a tab"),
     "strimzi: '1.2'\n\tclusters: x": ("2:1", "the line is indented with a tab"),
-    "topics: [*]": ("1:10", "`*` stands without quotation marks"),
-    "topics: *": ("1:9", "`*` stands without quotation marks"),
-    "topics: [*.orders]": ("1:10", "`*` stands without quotation marks"),
+    "topics: [*]": ("1:10", "there is a `*` without quotation marks"),
+    "topics: *": ("1:9", "there is a `*` without quotation marks"),
+    "topics: [*.orders]": ("1:10", "there is a `*` without quotation marks"),
     "topics: [*orders]": ("1:10", "`*orders` refers to an anchor that is not defined"),
     "topics: [*-orders]": ("1:10", "`*-orders` refers to an anchor that is not defined"),
-    "east: &\nwest: 1": ("1:7", "`&` stands without a name"),
+    "east: &\nwest: 1": ("1:7", "there is a `&` without a name"),
     "region: @east": ("1:9", "a value begins with `@`"),
     "region: `east`": ("1:9", "a value begins with a backquote"),
     "address: kafka: 9093": ("1:15", "a value contains `: `"),
@@ -24,9 +24,9 @@ MISTAKES: dict[str, tuple[str, str]] = {
     "strimzi 1.2\nclusters: {}": ("1:1", "a line has no `: `"),
     "strimzi:1.2\nclusters: {}": ("1:1", "a line has no `: `"),
     "strimzi: '1.2'\nclusters": ("2:1", "a line has no colon"),
-    "a:\n  b: 1\n c: 2": ("3:2", "the indentation of this line fits no line above"),
+    "a:\n  b: 1\n c: 2": ("3:2", "the indentation of this line does not match any line above"),
     "- a\nb: 1": ("2:1", "a key follows the entries of a list"),
-    "a: - b": ("1:4", "a `-` stands where no list can begin"),
+    "a: - b": ("1:4", "there is a `-` where no list can begin"),
     "topics: [a\ngroups: []": ("1:9", "a list in `[` is not closed"),
     "tls: {trust: {secret: ca}": ("1:6", "a mapping in `{` is not closed"),
     "topics: [a,,b]": ("1:12", "a value is missing"),
@@ -56,9 +56,9 @@ def test_the_line_is_shown_with_a_mark_below_the_column() -> None:
     with pytest.raises(CannotRunError) as caught:
         parse_yaml(b"strimzi: '1.2'\ntopics: [*]", "test.yaml")
     assert str(caught.value).splitlines() == [
-        "test.yaml:2:10: invalid-yaml: `*` stands without quotation marks, at test.yaml. In YAML `*` without quotation "
-        "marks refers to an anchor, `&NAME`, further up in the file. Remedy: put the pattern in quotation marks; every "
-        "topic or group is `['.*']`.",
+        "test.yaml:2:10: invalid-yaml: there is a `*` without quotation marks, at test.yaml. In YAML `*` without "
+        "quotation marks refers to an anchor, `&NAME`, further up in the file. Remedy: put the pattern in quotation "
+        "marks; every topic or group is `['.*']`.",
         "    2 | topics: [*]",
         "      |          ^",
     ]

@@ -54,12 +54,14 @@ def test_standard_input_a_folder_and_a_file_are_the_same(tmp_path: Path, monkeyp
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        pytest.param("kind: {{ .Values.kind }}\n", "print templates first, with `helm template`", id="a template"),
+        pytest.param(
+            "kind: {{ .Values.kind }}\n", ("if it is a template, print it first with `helm template`"), id="a template"
+        ),
         pytest.param("a: [\n", "The file is not YAML", id="no YAML"),
         pytest.param(
             "", "no KafkaMirrorMaker2, no mirror connector and no `mm2.properties` was found", id="an empty file"
         ),
-        pytest.param("kind: Service\nmetadata: {name: a}\n", "It is no part of a replication", id="another object"),
+        pytest.param("kind: Service\nmetadata: {name: a}\n", "It is not part of a replication", id="another object"),
     ],
 )
 def test_a_source_without_a_mirror_maker_is_refused(tmp_path: Path, content: str, words: str) -> None:
@@ -169,8 +171,8 @@ def test_the_validation_may_log_in_as_somebody_else(tmp_path: Path, validated: l
     ("text", "words"),
     [
         (None, "no-such-file"),
-        ("", "validation-login-form: it is no mapping"),
-        ("- useast", "validation-login-form: it is no mapping"),
+        ("", "validation-login-form: it is not a mapping"),
+        ("- useast", "validation-login-form: it is not a mapping"),
         ("useast: hunter2", "validation-login-form: `useast`: "),
         (f"useast: {{{LOGIN.replace('{secret: validator, key: password}', 'hunter2')}}}", "scram-sha-512.password"),
         (f"useast: {{{LOGIN.replace('username', 'user')}, }}", "scram-sha-512.username`: missing"),

@@ -97,7 +97,7 @@ def test_connectors_of_a_kafka_connect_without_objects_belong_to_it(tmp_path: Pa
 
 def test_a_connector_that_has_an_object_is_read_from_it(tmp_path: Path) -> None:
     code, output, flow = run(tmp_path, SOURCE, flow_yaml=FLOW)
-    assert "The object was read from which the operator makes this connector." in output
+    assert "The object from which the operator creates this connector was also read." in output
     assert (code, flow["groups"]) == (0, ["shop"])
 
 

@@ -109,7 +109,7 @@ UNREAD = {
     ),
     "east->south.enabled = true": "east->south.enabled. It names a cluster that is not in `clusters`",
     "east->west.source.cluster.nothing = 1": "east->west.source.cluster.nothing. None of the three connectors",
-    "west->east.enabled = true\\u0020": "Its `enabled` is `true `, with a blank that MirrorMaker reads as false",
+    "west->east.enabled = true\\u0020": "Its `enabled` is `true `; because of the blank MirrorMaker reads it as false",
     "west->east.topics = .*": "west->east, west->east.topics. It is not enabled, so it replicates nothing.",
     "tasks.max = 5": "duplicate-key: ",
     "west.security.protocol = SSL\nwest.ssl.keystore.location = /a.jks": "keystore-file: ",

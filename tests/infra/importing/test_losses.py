@@ -42,7 +42,7 @@ LOST = {
     ),
     "the same resource with other content": (
         twice(MIRROR, ("topicsPattern: orders", "topicsPattern: payments")),
-        "read-twice: read.yaml, KafkaMirrorMaker2 kafka/mm2. read.yaml has the same object with other content",
+        "read-twice: read.yaml, KafkaMirrorMaker2 kafka/mm2. read.yaml has the same object with different content",
     ),
     "a key that is given twice": (
         edited(MIRROR, ("topicsPattern: orders", "topicsPattern: orders\n      topicsPattern: payments")),
@@ -77,7 +77,7 @@ LOST = {
     ),
     "an interval that stops a task": (
         edited(FLOW, ("groups: shop", "groups: shop\n    emit.checkpoints.interval.seconds: -1")),
-        "Its value is '-1', and `intervals.emitCheckpointsSeconds` of a flow takes whole numbers from 0 only.",
+        "Its value is '-1', and `intervals.emitCheckpointsSeconds` of a flow takes only whole numbers from 0.",
     ),
     "topics in a ConfigMap that was not read": (
         edited(
@@ -176,7 +176,7 @@ WITHOUT_EFFECT = {
     ),
     "a label that the project sets, too": (
         edited(MIRROR, ("namespace: kafka", "namespace: kafka, labels: {app.kubernetes.io/part-of: shop}")),
-        "labels.app.kubernetes.io/part-of. Every object of this project has a value of its own here.",
+        "labels.app.kubernetes.io/part-of. Every object of this project has its own value here.",
     ),
     "ConfigMaps that nothing names": (
         MIRROR

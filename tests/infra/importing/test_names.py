@@ -30,7 +30,7 @@ def test_an_alias_that_kubernetes_refuses_gives_a_name_that_it_takes(tmp_path: P
         "mm2-from-eucentral": "eucentral",
     }
     assert (
-        "mm2-from-us-east: US_East->uswest of KafkaMirrorMaker2 kafka/mm2. `mm2-from-US_East` is no name in "
+        "mm2-from-us-east: US_East->uswest of KafkaMirrorMaker2 kafka/mm2. `mm2-from-US_East` is not a valid name in "
         "Kubernetes. The alias `US_East` stays: MirrorMaker names topics after it."
     ) in said
 
@@ -44,7 +44,7 @@ def test_of_two_aliases_with_one_name_the_valid_one_keeps_it(tmp_path: Path, ali
         "US_East": "mm2-from-us-east-2",
     }
     assert "and `mm2-from-us-east` is the name of another replication" in said
-    assert said.count("is no name in Kubernetes") == 1
+    assert said.count("is not a valid name in Kubernetes") == 1
 
 
 def test_a_flow_does_not_take_the_name_of_another_resource(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_what_one_connector_has_stays_its_own(tmp_path: Path, given: str, kept: 
 def test_connectors_of_several_flows_are_refused(tmp_path: Path, before: str, after: str, differing: str) -> None:
     code, output, flow = imported(tmp_path, ORDERS, edited(PAYMENTS, (before, after)), CHECKPOINT)
     assert f"several-flows-on-one-connect: {tmp_path}/read.yaml, KafkaConnect kafka/workers." in output
-    assert f"Its source connectors differ in {differing}, which one flow shares." in output
+    assert f"Its source connectors differ in {differing}, which must be the same within one flow." in output
     assert (code, flow) == (1, {})
 
 

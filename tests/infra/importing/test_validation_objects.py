@@ -24,6 +24,6 @@ def test_a_flow_is_imported_the_same_with_and_without_its_validation(tmp_path: P
     answer = CliRunner().invoke(app, ["import", *files, "--out", str(imported)])
     assert answer.exit_code == 0, answer.output
     assert "deploying it would change neither records nor offsets" in answer.output
-    assert ("CronJob mirror-orders/orders-validation. It is no part of a replication." in answer.output) is validated
+    assert ("CronJob mirror-orders/orders-validation. It is not part of a replication." in answer.output) is validated
     (topology,) = (imported / "stacks" / "topologies").glob("*.yaml")
     assert "validation" not in topology.read_text()

@@ -120,7 +120,7 @@ def test_a_source_that_dies_leaves_the_fence_and_says_how_to_lift_it(night: Nigh
         return lifts()
 
     night.acls.access = silent  # type: ignore[method-assign]
-    with pytest.raises(CannotRunError, match=r"fence-left: .*type `replicate failover night orders --lift-fence`"):
+    with pytest.raises(CannotRunError, match=r"fence-left: .*run `replicate failover night orders --lift-fence`"):
         with_fence(a_call(night, fence=True), night)
     assert night.acls.denied == ["orders"]
 

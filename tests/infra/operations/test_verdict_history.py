@@ -50,7 +50,7 @@ def test_the_newest_verdicts_come_first_with_their_cost_and_what_decided_them() 
 def test_verdicts_that_are_not_listed_dropped_or_lost_are_named() -> None:
     found = flow_history("orders", History(VERDICTS, 40, ("noticed: …",)), 1)
     assert [each.time[:10] for each in found.verdicts] == ["2026-01-03"]
-    assert lines(found)[1:] == ["and 2 older", "and 40 before these, which are not kept", "noticed: …"]
+    assert lines(found)[1:] == ["and 2 older", "and 40 before these, which are no longer kept", "noticed: …"]
     assert document(found).exit_code == 2
     assert lines(flow_history("orders", History(), 5)) == ["no validation has been published since the history exists"]
 

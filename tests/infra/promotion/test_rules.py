@@ -113,7 +113,7 @@ def test_a_change_restarts_the_soak_time() -> None:
 
 def test_the_message_says_when_the_soak_time_ends() -> None:
     (problem,) = reasons_against(a_state(), MODEL, 90, NOON - timedelta(seconds=15))
-    assert "is over in 40 min 15 s" in problem.what
+    assert "ends in 40 min 15 s" in problem.what
     assert "2026-03-04T12:40:00+00:00" in problem.remedy
 
 

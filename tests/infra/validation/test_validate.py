@@ -66,7 +66,7 @@ def test_the_context_that_nobody_named_is_said(tmp_path: Path, monkeypatch: pyte
             run_validation(run, Console(file=printed, width=200))
         said[context] = printed.getvalue()
     assert said == {
-        None: "! nothing names a Kubernetes context, so the current one of your kubeconfig is asked: `west`\n",
+        None: "! nothing names a Kubernetes context, so the current one of your kubeconfig is used: `west`\n",
         "east": "",
     }
 

@@ -78,7 +78,7 @@ def test_a_mistake_of_the_change_ends_with_1_and_an_older_one_does_not(repositor
     result = review()
     assert result.exit_code == 1
     assert "topics-overlap" in said(result)
-    assert "**Mistakes that this change makes: 1**" in Path("review/comment.md").read_text()
+    assert "**Mistakes that this change introduces: 1**" in Path("review/comment.md").read_text()
     git(repository, "checkout", "--quiet", "main")
     git(repository, "checkout", "--quiet", "-b", "later")
     commit(repository)
@@ -147,7 +147,7 @@ def test_a_deleted_folder_is_reviewed_and_a_misspelt_one_refused(repository: Pat
     (repository / "kafka").rmdir()
     assert "replication-removed" in said(review())
     result = review(folder="kafak")
-    assert "no-such-folder: there is no such folder, neither now nor at the base" in said(result)
+    assert "no-such-folder: the folder exists neither now nor at the base" in said(result)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_files_that_are_no_yaml_are_named_and_a_submodule_too(repository: Path, 
     commit(other)
     git(repository, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "kafka/module")
     found = said(review())
-    assert "Changed files that are no YAML, which this command does not read: `connect.conf`" in found
+    assert "Changed files that are not YAML, which this command does not read: `connect.conf`" in found
     assert "`README.md`" not in found
     for name in ("_helpers.tpl", "module"):
         assert f"`{name}`, (the file): It is a link, a submodule, a template" in found

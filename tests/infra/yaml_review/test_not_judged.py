@@ -66,7 +66,9 @@ CHART = "{{- if .Values.mirror }}\n" + MIRROR + "{{- end }}\n"
             [(f"{SOURCE}workers}}", f"{SOURCE}other}}")], "`other` is not in the folder", id="workers elsewhere"
         ),
         pytest.param(
-            [("MirrorSourceConnector", "OtherConnector")], "It is no connector of MirrorMaker.", id="other class"
+            [("MirrorSourceConnector", "OtherConnector")],
+            ("It is not one of MirrorMaker's connectors."),
+            id="other class",
         ),
     ],
 )
@@ -89,7 +91,7 @@ def test_a_file_that_cannot_be_read_fails_the_review_and_hides_what_was_in_it(te
     assert not codes(found)
     lines = not_judged(found)
     assert any(line.startswith("mm2.yaml: : : It cannot be read") for line in lines)
-    assert any("Nobody knows whether it is removed: `mm2.yaml` cannot be read" in line for line in lines)
+    assert any("It is not known whether it is removed: `mm2.yaml` cannot be read" in line for line in lines)
 
 
 def test_a_change_that_mends_a_file_does_not_fail_and_claims_nothing() -> None:
@@ -214,7 +216,7 @@ def test_a_folder_that_did_not_exist_is_all_new() -> None:
 def test_a_removed_folder_ends_replication() -> None:
     found = reviewed(FOLDER, {})
     assert codes(found) == {("data", "replication-removed")}
-    assert "`kubectl apply` leaves it running" in comment_of(found)
+    assert "`kubectl apply` leaves them running" in comment_of(found)
 
 
 @pytest.mark.parametrize("texts", [{}, {"app.yaml": APP}, {"values.yaml": "a: b\n"}], ids=["empty", "app", "values"])
