@@ -43,14 +43,19 @@ def parser() -> argparse.ArgumentParser:
         help="how long to wait until the flow's connectors run before they are judged (default: 0)",
     )
     arguments.add_argument(
-        "--catch-up-seconds", type=float, default=30, help="how long a target that is behind may take (default: 30)"
+        "--catch-up-seconds",
+        type=float,
+        default=30,
+        help=("how long a target that is behind may take to catch up (default: 30)"),
     )
     arguments.add_argument(
         "--depth",
         choices=[each.value for each in Depth],
         default=Depth.FULL.value,
-        help="quick: of each partition only the newest records, which is never published; incremental: only what the "
-        "newest published verdict has not proven (default: full)",
+        help=(
+            "quick: only the newest records of each partition, never published; incremental: only what the newest "
+            "published verdict has not proven (default: full)"
+        ),
     )
     session = arguments.add_argument_group("Spark, if not started by spark-submit")
     session.add_argument("--master", default="local[*]", help="Spark master (default: local[*])")
@@ -62,13 +67,13 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         type=conf_pair,
         metavar="KEY=VALUE",
-        help="a setting of Spark; may be repeated",
+        help="a Spark setting; may be repeated",
     )
     return arguments
 
 
 def conf_pair(given: str) -> tuple[str, str]:
-    """KEY=VALUE as a pair; raises ArgumentTypeError for what the job does not take."""
+    """KEY=VALUE as a pair; raises ArgumentTypeError for a setting that the job does not take."""
     key, is_pair, value = given.partition("=")
     if not is_pair:
         raise argparse.ArgumentTypeError(f"{given} is not KEY=VALUE")

@@ -89,7 +89,7 @@ class Cluster:
         return self._at(partitions, "latest")
 
     def high_watermarks(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """High watermark by partition, where a read_uncommitted consumer ends.
+        """High watermark by partition, where a read_uncommitted consumer stops.
 
         While a transaction is open, it is past the last stable offset.
         """
@@ -107,7 +107,7 @@ class Cluster:
     def records(
         self, ranges: Iterable[tuple[TopicPartition, OffsetRange]], doing: str, isolation: str = "read_committed"
     ) -> Iterator[KafkaRecord]:
-        """The records of ranges that are small together, as `SmallReads.records` has them. `doing` is for errors."""
+        """The records of ranges that are small in total, in the form of `SmallReads.records`. `doing` is for errors."""
         return map(decoded, self.json_records(ranges, doing, isolation))
 
     def json_records(
@@ -135,9 +135,8 @@ class Cluster:
         return {topic: str(config.get("cleanup.policy").value()) for topic, config in configs.items()}
 
     def settings(self, topics: Collection[str]) -> dict[str, dict[str, Setting]]:
-        """The properties of each topic that somebody can set, by name.
-
-        Each configuration comes as one JSON text, because every call into the JVM takes time.
+        """The settable properties of each topic, by name. Each configuration arrives as one JSON text, because every
+        call into the JVM takes time.
         """
         found = {}
         for topic, config in self._topic_configs(topics).items():
@@ -224,7 +223,7 @@ class Cluster:
     def _at(
         self, partitions: Iterable[TopicPartition], place: str, isolation: str = "READ_COMMITTED"
     ) -> dict[TopicPartition, int]:
-        """The `earliest` or `latest` offsets. The job asks for those of the same partitions again and again."""
+        """The `earliest` or `latest` offsets. The job asks for those of the same partitions repeatedly."""
         wanted = frozenset(partitions)
         if not wanted:
             return {}

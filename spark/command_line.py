@@ -58,7 +58,9 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def page_writer() -> Callable[[Report, Mapping[str, History]], str]:
-    """What makes a page of a report; raises CannotRunError if Jinja2 is missing, before the job spends minutes."""
+    """The function that makes a page of a report; raises CannotRunError if Jinja2 is missing, before the job spends
+    minutes.
+    """
     try:
         from spark.report.page import page
     except ImportError as error:
@@ -87,7 +89,7 @@ def write(path: Path, text: str, option: str) -> None:
 
 
 def show(report: Report, as_json: bool) -> None:
-    """Print the report: folded to the width of a terminal, unfolded into a pipe or a file."""
+    """Print the report: folded to the width of a terminal, unfolded in a pipe or a file."""
     if as_json:
         print(json.dumps(report.document(), indent=2))
     elif sys.stdout.isatty():

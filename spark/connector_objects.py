@@ -1,4 +1,4 @@
-"""Reads the Kubernetes objects that run a flow's connectors. What cannot be read is an answer, too."""
+"""Reads the Kubernetes objects that run a flow's connectors. What cannot be read is also a result."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Waits until a flow's connectors run: a job that starts with a deployment would otherwise judge what still starts."""
+"""Waits until a flow's connectors run: a job that starts with a deployment would otherwise judge connectors that are
+still starting.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +20,7 @@ def await_connectors(
 ) -> bool:
     """Whether the connectors of every flow run, waiting at most until the deadline.
 
-    If they do not, the job goes on: its checks say what is wrong. It does not wait for what it may not read.
+    If they do not, the job continues, and its checks say what is wrong. It does not wait for what it may not read.
     """
     if deadline_seconds <= 0 or not any(flow.connectors for flow in flows):
         return True
@@ -31,7 +33,7 @@ def await_connectors(
 
 
 def settled(found: Object) -> bool:
-    """Whether an object's connectors run as it says now, or cannot be read."""
+    """Whether an object's connectors run according to its status, or cannot be read."""
     if found.refusal:
         return True
     return found.live is not None and _runs(found.live)

@@ -31,7 +31,7 @@ class Secret:
     value: bytes = field(repr=False)
 
     def text(self) -> str:
-        """The value as text, without the line end that editors and `echo` add."""
+        """The value as text, without the line break that editors and `echo` add."""
         try:
             return self.value.decode("utf-8").rstrip("\r\n")
         except UnicodeDecodeError:

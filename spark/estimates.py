@@ -1,4 +1,4 @@
-"""Says how much of a long Spark job is done and how long the rest may take."""
+"""Reports how much of a long Spark job is done and how long the rest may take."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ EVERY_SECONDS = 10.0
 def estimates(
     spark: SparkSession, progress: Progress, what: str, every_seconds: float = EVERY_SECONDS
 ) -> Iterator[None]:
-    """While the body runs one Spark job, say every ten seconds how far it is; nothing about a job that is shorter."""
+    """While the body runs one Spark job, report its progress every ten seconds; nothing for a shorter job."""
     done = threading.Event()
     watcher = threading.Thread(
         target=_watch, args=(spark, progress, what, every_seconds, done), name="estimates", daemon=True

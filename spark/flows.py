@@ -58,7 +58,9 @@ class OpenFlow:
     def read(
         self, cluster: Cluster, ranges: Mapping[TopicPartition, OffsetRange], isolation: str = "read_committed"
     ) -> DataFrame:
-        """The records of `ranges`, as `readers.records` has them. Those of many short partitions are read at once."""
+        """The records of `ranges`, in the form of `readers.records`. Those of many short partitions are read at
+        once.
+        """
         short = short_partitions(ranges)
         if not short:
             return readers.records(self.spark.session, cluster.options, ranges, isolation)

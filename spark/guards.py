@@ -17,7 +17,7 @@ SOURCE, TARGET = "source", "target"
 #: The source again, as a read_uncommitted consumer sees it.
 UNCOMMITTED = "uncommitted"
 #: Compared; not of this flow (dropped by the guard, or written on the target itself); replicated in both directions;
-#: dropped by a filter of the user's own.
+#: dropped by one of the user's own filters.
 COMPARED, ASIDE, LOOPED, FILTERED = "compared", "aside", "looped", "filtered"
 
 
@@ -81,13 +81,13 @@ def compared_headers(side: str, guard: GuardParameters | None, changed: Sequence
     if guard is not None:
         newest, older = (guard.filter, guard.mark) if side == SOURCE else (guard.mark, guard.filter)
         for mark in (newest, older):
-            # The guard of the other direction marked what this one then marked on top.
+            # The guard of the other direction marked the record, and this one then marked it again.
             found = without_mark(found, mark) if {newest, mark} <= names else found
     return [each for each in found if each[0] not in changed]
 
 
 def role_of(side: str, guard: GuardParameters | None, given: Headers) -> str:
-    """What `role` says of a record with the `given` headers."""
+    """The `role` of a record with the `given` headers."""
     if guard is None:
         return COMPARED
     names = {name for name, _ in given}

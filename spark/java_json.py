@@ -1,4 +1,4 @@
-"""Brings objects of Spark's JVM to Python as JSON, because each call into the JVM takes time.
+"""Transfers objects of Spark's JVM to Python as JSON, because each call into the JVM takes time.
 
 The JVM writes an answer through a buffer of 8 KiB, with Nagle's algorithm on: what follows the first buffer waits until
 Python's end has acknowledged it, which takes about 40 ms. So a text crosses in pieces that fit into the buffer, and a
@@ -39,7 +39,7 @@ class JavaJson:
         field = java(f"{_JACKSON}.annotation.PropertyAccessor").FIELD
         self._mapper: JavaObject = java(f"{_JACKSON}.databind.ObjectMapper")()
         self._mapper.setVisibility(field, java(f"{_JACKSON}.annotation.JsonAutoDetect$Visibility").ANY)
-        # In ASCII, a piece has as many bytes as characters, and no character is parted.
+        # In ASCII, a piece has as many bytes as characters, and no character is split.
         self._mapper.configure(java(f"{_JACKSON}.core.JsonGenerator$Feature").ESCAPE_NON_ASCII, True)
         # Classes of instances: under spark-submit, `Class.forName` does not see the jars that Spark added.
         for example, fields in left_out:
@@ -55,7 +55,7 @@ class JavaJson:
         self._java = java
 
     def read(self, value: JavaObject) -> Any:
-        """The object as Python has JSON: bytes are base64."""
+        """The object as parsed JSON; bytes are base64."""
         # One for each answer: heartbeats are observed in a thread of their own.
         writer: JavaObject = self._java("java.io.StringWriter")()
         self._mapper.writeValue(writer, value)

@@ -23,7 +23,7 @@ from spark.report.advice import advice
 from spark.report.remedies import with_remedies
 from spark.sessions import SessionOptions, Spark, spark_jvm
 
-#: A published verdict has room for the ids of so many topics.
+#: A published verdict has room for the ids of this many topics.
 _TOPICS_WITH_IDS = 5_000
 _ALL_LOOP = "every topic of the flow loops"
 
@@ -32,8 +32,8 @@ _ALL_LOOP = "every topic of the flow loops"
 class Options:
     """How the job runs.
 
-    `catch_up_seconds`: how long a target that is behind may take before that is a failure. `secrets`: the folder in
-    which Secrets are mounted; None if the Kubernetes API is asked for them.
+    `catch_up_seconds`: how long a target that is behind may take before that counts as a failure. `secrets`: the folder
+    in which Secrets are mounted; None if the Kubernetes API is asked for them.
     """
 
     session: SessionOptions = field(default_factory=SessionOptions)

@@ -1,4 +1,4 @@
-"""Starts Spark's JVM, passes on what it writes, and keeps why Spark ended it, or found no executors."""
+"""Starts Spark's JVM, passes on its output, and records why Spark ended it or found no executors."""
 
 import os
 import re
@@ -12,12 +12,12 @@ from pyspark.java_gateway import launch_gateway
 
 from components.contract.problems import CannotRunError
 
-#: How the JVM says that Spark refuses a setting. A JVM that is too old says something else.
+#: The JVM's message when Spark refuses a setting. A JVM that is too old prints something else.
 _REFUSAL = re.compile(
     r'Exception in thread "main" '
     r"(?:org\.apache\.spark\.[\w.]+|java\.lang\.(?:IllegalArgument|NumberFormat)Exception): (.+)"
 )
-#: How Spark's log says that Kubernetes refuses a pod, or that pods of executors end.
+#: Lines in Spark's log that say Kubernetes refuses a pod, or that executor pods end.
 _ABOUT_PODS = re.compile(
     r"\.KubernetesClientException: .* Message: (.+?)\. Received status|ERROR ExecutorPodsLifecycleManager: (.+)"
 )
@@ -25,7 +25,7 @@ _STDERR = 2
 _WARNING = "WARNING: "
 """How the JVM begins each warning about modules, which Spark's launcher chooses. Spark's own log begins with a time."""
 
-#: What Spark's log of this process said about the pods of executors, the oldest first.
+#: What Spark's log of this process said about executor pods, oldest first.
 log_of_pods: list[str] = []
 
 
@@ -64,7 +64,9 @@ def refused(what: str, master: str, why: str) -> CannotRunError:
 
 
 def _relay(read_end: int, refusals: list[str]) -> None:
-    """Copy what the JVM writes to stderr, without its warnings, until it ends; `refusals` gets why Spark ended it."""
+    """Copy what the JVM writes to stderr, without its warnings, until it ends; `refusals` gets the reasons why Spark
+    ended it.
+    """
     with os.fdopen(read_end, errors="replace") as lines:
         for line in lines:
             if refusal := _REFUSAL.match(line):

@@ -125,7 +125,7 @@ def causes(error: JavaError) -> Iterator[tuple[str, str]]:
 def translated(error: JavaError, where: str, doing: str, *, answered: bool = False) -> ClusterError:
     """The ClusterError for a Java exception that was raised while `doing` something with the cluster at `where`.
 
-    `answered`: the cluster has answered to an earlier request of the job.
+    `answered`: the cluster has answered an earlier request of the job.
     """
     chain = list(causes(error))
     names = {name for name, _ in chain}
@@ -145,13 +145,13 @@ def translated(error: JavaError, where: str, doing: str, *, answered: bool = Fal
 
 
 def silent(partitions: str, where: str, doing: str, seconds: float) -> ClusterError:
-    """The ClusterError for a cluster that answers, but delivered no record of `partitions` for so many seconds."""
+    """The ClusterError for a cluster that answers, but delivered no record of `partitions` for this many seconds."""
     what = f"the records of {partitions} did not come within {seconds:g} s, while {doing}"
     return ClusterError(_BUSY.code, what, where, _BUSY.why, _BUSY.remedy)
 
 
 def gone(topics: Collection[str], where: str, doing: str) -> ClusterError:
-    """The ClusterError for topics that exist no longer: a consumer waits for them in silence."""
+    """The ClusterError for topics that no longer exist: a consumer waits for them silently."""
     meaning = _MEANINGS["UnknownTopicOrPartitionException"]
     what = f"no longer there: {', '.join(sorted(topics))}, while {doing}"
     return ClusterError(meaning.code, what, where, meaning.why, meaning.remedy)

@@ -1,7 +1,5 @@
-"""Frames of what the driver holds.
-
-PySpark's `createDataFrame` unpacks rows with Python on the executors, which need not have any. So rows cross as JSON,
-which Spark reads in its JVMs.
+"""Frames of data in the driver. PySpark's `createDataFrame` unpacks rows with Python on the executors, which may not
+have Python. So rows are passed as JSON, which Spark reads in its JVMs.
 """
 
 import json
@@ -25,7 +23,7 @@ def frame_of(spark: SparkSession, rows: Iterable[Sequence[object]], schema: str)
 def frame_of_json(spark: SparkSession, texts: Iterable[str], schema: str) -> DataFrame:
     """The rows of texts that are JSON lists of objects, as a frame with the columns of `schema`. Bytes are base64."""
     assert spark._jvm is not None
-    # PySpark has no type for what stands behind its session.
+    # PySpark has no type for the JVM object behind its session.
     jvm: Any = spark._jvm
     listed = jvm.java.util.ArrayList()
     for text in texts:

@@ -1,4 +1,4 @@
-"""Records of a guarded flow with a mark that no guard appended: they never cross, and nothing else shows it."""
+"""Records of a guarded flow with a mark that no guard appended: they never cross, and nothing else shows that."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
@@ -12,8 +12,8 @@ MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND = "marked-on-source", "marked-on-
 def marked_elsewhere(digests: DataFrame, logs: DataFrame) -> DataFrame:
     """Records with a mark, by kind, as `pairing.differences` has them: key topic, partition, kind.
 
-    `logs` has topic, partition, source_start and target_start, the starts of both logs. What is from before the first
-    record that both sides hold is left out if the other side has removed records. The kinds:
+    `logs` has topic, partition, source_start and target_start, the starts of both logs. Records from before the first
+    one that both sides hold are left out if the other side has removed records. The kinds:
 
     - marked-on-source: it carries the mark of the target, which has no such record
     - marked-on-target: it carries both marks, but the source has not received it from the target
@@ -31,7 +31,7 @@ def marked_elsewhere(digests: DataFrame, logs: DataFrame) -> DataFrame:
         .withColumn("first", F.min(F.when(F.col("came") & F.col("on_target"), F.col("offset"))).over(whole))
         .join(F.broadcast(logs), on=["topic", "partition"], how="left")
     )
-    # Records come from the target in its order, so it still holds the originals of those behind the first.
+    # Records come from the target in its order, so it still holds the originals of those after the first.
     held = (F.col("target_start") == 0) | (F.col("offset") > F.col("first"))
     kind = (
         F.when(F.col("came") & ~F.col("on_target") & held, MARKED_ON_SOURCE)

@@ -12,12 +12,12 @@ def newest_by_key(digests: DataFrame, judged: DataFrame) -> DataFrame:
 
     `judged` has topic, partition and two offsets. Source records from judged_end on may still be on their way; those
     before started need not be replicated, and null means that the start is unknown. A side that holds a tombstone of a
-    key, or nothing at all, has deleted it. The cleaner removes records without a key. The kinds:
+    key, or nothing at all, has deleted the key. The cleaner removes records without a key. The kinds:
 
     - newest-missing: the target holds no record of a key that the source has
     - newest-outdated: it holds another value as the newest
     - newest-undeleted: it holds a value of a key that the source has deleted
-    - newest-foreign: it holds a value of a key of which the source has no record
+    - newest-foreign: it holds a value of a key for which the source has no record
     - newest-unproven: nothing shows which of these it is, because the key is written on both sides of a guarded flow,
       or because the flow's start is unknown
     """

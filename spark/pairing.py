@@ -1,4 +1,4 @@
-"""Pairs the records of both sides, and names what is on one side only or out of order."""
+"""Pairs the records of both sides, and names those on one side only or out of order."""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
@@ -145,11 +145,10 @@ def reached(pairs: DataFrame, judged: DataFrame) -> DataFrame:
 
 
 def reordered(pairs: DataFrame) -> DataFrame:
-    """The records that stand out of order on the target, as `differences` has them.
-
-    These are the records that stand in front of one that precedes them on the source, or those that stand behind one
-    that follows them, whichever are fewer: if one record moved to the end, that one, and not all that it passed. A
-    record that was sent again is paired once, with its first copy, so it is not out of order.
+    """The records that are out of order on the target, as `differences` has them. These are the records before one that
+    precedes them on the source, or those after one that follows them, whichever are fewer: if one record moved to the
+    end, only that one, not all that it passed. A record that was sent again is paired once, with its first copy, so it
+    is not out of order.
     """
     whole = Window.partitionBy("topic", "partition")
     order = whole.orderBy("source_offset")

@@ -20,8 +20,9 @@ TIMEOUT_SECONDS = 10
 
 @dataclass(frozen=True)
 class Before:
-    """What the flow's newest published verdict says of its topics; `why_not` says why it has no evidence, if it should
-    have some."""
+    """What the flow's newest published verdict says about its topics; `why_not` says why it has no evidence, if it
+    should have some.
+    """
 
     topic_ids: TopicIds = field(default_factory=dict)
     evidence: Evidence | None = None
@@ -55,7 +56,9 @@ def before_of(data: Mapping[str, str]) -> Before:
         evidence = read_evidence(data)
     except ValueError as error:
         return Before(ids, why_not=f"what the newest verdict has proven cannot be used: {error}")
-    none = "the newest verdict has proven nothing to go on from: its parity did not pass, or there was no room for it"
+    none = (
+        "the newest verdict has proven nothing to continue from: its parity did not pass, or there was no room for it"
+    )
     return Before(ids, evidence, "" if evidence is not None else none)
 
 

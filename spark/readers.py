@@ -24,7 +24,7 @@ _RECORD_SCHEMA = (
 )
 #: With fewer offsets than this, one task per partition is faster than splitting partitions.
 _SPLIT_FROM_RECORDS = 50_000
-#: At most this many offsets in a task, so that a long read can say how much of it is done.
+#: At most this many offsets in a task, so that a long read can report its progress.
 _RECORDS_IN_A_TASK = 250_000
 _CONSUMER = {
     # After each poll Spark asks the broker twice for the ends of the partition, and reads nothing meanwhile.

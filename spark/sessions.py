@@ -34,7 +34,7 @@ _begun: "Future[None] | None" = None
 class SessionOptions:
     """Where Spark runs. Without `jars_dir`: $REPLICATE_SPARK_JARS, else .local/lib/spark beside this package.
 
-    `conf` are the user's settings; the job's own give way to them.
+    `conf` are the user's settings; they override the job's own.
     """
 
     master: str = "local[*]"
@@ -49,7 +49,7 @@ class SessionOptions:
 
     @property
     def executor_pods(self) -> bool:
-        """Whether the session starts its executors itself, as pods."""
+        """Whether the session itself starts its executors, as pods."""
         return self.master.startswith("k8s://")
 
     def jars(self) -> tuple[Path, ...]:
@@ -131,7 +131,7 @@ def spark_jvm(options: SessionOptions, starting: Callable[[], None] = lambda: No
     """
     running = SparkSession.getActiveSession()
     if running is not None:
-        # Whoever made it stops it.
+        # Its creator stops it.
         found = Spark(lambda: running)
         _ = found.session
         yield found
@@ -218,7 +218,9 @@ def _needs_java() -> Iterator[None]:
 
 @contextmanager
 def _own_interrupts() -> Iterator[None]:
-    """Keep what this process does at Ctrl-C: PySpark installs a handler that prints a trace for each waiting call."""
+    """Preserve what this process does at Ctrl-C: PySpark installs a handler that prints a trace for each waiting
+    call.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -230,7 +232,7 @@ def _own_interrupts() -> Iterator[None]:
 
 
 def settings_of(options: SessionOptions, *, submitted: bool) -> dict[str, str]:
-    """Everything that the session is started with. Under spark-submit, master, memory and jars are its own."""
+    """All settings of the session. Under spark-submit, master, memory and jars are spark-submit's."""
     own = {} if submitted else _own_jvm(options)
     if _JAVA_OPTIONS in own and _JAVA_OPTIONS in options.conf:
         # The user chooses the collector: the JVM does not start with two.

@@ -1,6 +1,6 @@
 """Reads many short partitions with one consumer, as a frame.
 
-Spark reads each partition in a task with a consumer of its own, which connects and logs in anew. With thousands of
+Spark reads each partition in a task with its own consumer, which connects and logs in again. With thousands of
 partitions of few records that takes minutes.
 """
 
@@ -15,7 +15,7 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from spark.local_frames import frame_of_json
 from spark.small_reads import named_header
 
-#: A partition with at most so many offsets is short: they cross to Python and back in less time than a login takes.
+#: A partition with at most this many offsets is short: passing them to Python and back takes less time than a login.
 SHORT = 200
 #: With fewer of them, Spark reads them as fast.
 MANY = 64
@@ -30,7 +30,7 @@ _SCHEMA = (
 
 
 class LeftToSparkError(Exception):
-    """The driver has no room for the records of short partitions, or one has a header whose name is no UTF-8."""
+    """The driver has no room for the records of short partitions, or one has a header whose name is not UTF-8."""
 
 
 def short_partitions(ranges: Mapping[TopicPartition, OffsetRange]) -> dict[TopicPartition, OffsetRange]:
@@ -69,11 +69,11 @@ def _texts(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _record(record: Mapping[str, Any]) -> dict[str, object]:
-    """The record as a row. Without headers it has none, as Spark's reader says it."""
+    """The record as a row. Without headers they are null, as in Spark's reader."""
     try:
         headers = [named_header(each) for each in record["headers"]["headers"]]
     except UnicodeDecodeError:
-        # Java and Python replace what is no UTF-8 differently, and Spark's reader may read the other side.
+        # Java and Python replace invalid UTF-8 differently, and Spark's reader may read the other side.
         raise LeftToSparkError from None
     return {
         "topic": record["topic"],

@@ -1,6 +1,6 @@
 """Reads few records with one consumer in Spark's JVM: no plan, no task, and one connection for any number of ranges.
 
-The consumer is of the client library that Spark's reader uses, with the same properties. It belongs to no group,
+The consumer comes from the client library that Spark's reader uses, with the same properties. It belongs to no group,
 commits nothing and creates no topic.
 """
 
@@ -26,9 +26,9 @@ _CONSUMER = {
     "value.deserializer": "org.apache.kafka.common.serialization.ByteArrayDeserializer",
     "enable.auto.commit": "false",
     "allow.auto.create.topics": "false",
-    # Where retention has removed the beginning of a range, the rest of it is read.
+    # If retention has removed the beginning of a range, the rest of it is read.
     "auto.offset.reset": "earliest",
-    # A batch crosses from the JVM to Python as one text. Most ranges are shorter, and what is behind them is dropped.
+    # A batch passes from the JVM to Python as one text. Most ranges are shorter, and what follows them is dropped.
     "max.poll.records": "200",
     "fetch.max.bytes": str(4 * 1024 * 1024),
     "max.partition.fetch.bytes": str(256 * 1024),
@@ -50,7 +50,7 @@ class KafkaRecord(NamedTuple):
 
 
 class SilentError(Exception):
-    """A cluster delivered nothing for too long; the text names the partitions that are not read."""
+    """A cluster delivered nothing for too long; the text names the partitions that were not read."""
 
 
 class SmallReads:
@@ -76,7 +76,7 @@ class SmallReads:
         self._partitions: dict[TopicPartition, JavaObject] = {}
 
     def close(self) -> None:
-        # An interrupted read may still hold the consumer in the JVM, which then lets nobody else close it.
+        # An interrupted read may still hold the consumer in the JVM, which then prevents others from closing it.
         with suppress(JavaError):
             self._consumer.close(self._java("java.time.Duration").ofSeconds(1))
 
@@ -114,8 +114,8 @@ class SmallReads:
                 if partition in left and left[partition].start <= offset < left[partition].end:
                     yield raw
             if not reached:
-                # Behind the last record there may be markers, or what compaction and aborts have left out. A call for
-                # each of thousands of partitions takes longer than a batch, so it waits for a poll without a record.
+                # After the last record there may be markers, or gaps from compaction and aborts. A call for each of
+                # thousands of partitions takes longer than a batch, so it waits for a poll without a record.
                 reached = {each: self._consumer.position(java[each]) for each in left}
             done = [each for each in reached.keys() & left.keys() if reached[each] >= left[each].end]
             for each in done:
@@ -144,7 +144,8 @@ class SmallReads:
 
 
 def layers(ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> list[dict[TopicPartition, OffsetRange]]:
-    """`ranges` in as few sets as possible, each partition at most once per set, as a consumer is at one place of it.
+    """`ranges` in as few sets as possible, each partition at most once per set, because a consumer has one position in
+    it.
 
     Ranges of a partition that overlap or nearly touch are joined first.
     """
@@ -162,7 +163,7 @@ def layers(ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> list[dict[To
 
 
 def decoded(record: Mapping[str, Any]) -> KafkaRecord:
-    """A record from its JSON. A header that nobody has looked at yet is still in its buffers."""
+    """A record from its JSON. A header that has not been read yet is still in its buffers."""
     return KafkaRecord(
         TopicPartition(record["topic"], record["partition"]),
         record["offset"],

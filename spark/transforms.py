@@ -93,7 +93,7 @@ def _source_topic(prefix: str, prefixed: str) -> Column:
 def sums_by_side(digests: Mapping[str, DataFrame]) -> DataFrame:
     """The `partition_sums` of each side, with the column side.
 
-    Each side is added up apart: with the side in the key of each record, the sums cost half as much again.
+    Each side is added up separately: with the side in each record's key, the sums would cost half as much again.
     """
     found = [partition_sums(each).withColumn("side", F.lit(side)) for side, each in digests.items()]
     return reduce(DataFrame.unionByName, found)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 if __name__ == "__main__":
     # Python puts the folder of a script first on its path; the package is the folder above. Under --py-files the
-    # packages are on the path already, and this file may lie anywhere.
+    # packages are already on the path, and this file may be anywhere.
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
     # Ctrl-C ends the process at once and without a trace. Spark's JVM ends with it, and nothing has to be undone.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -83,7 +83,7 @@ class Endpoints:
 
 
 def load_endpoints(needed: Iterable[str] = ()) -> Endpoints:
-    """The endpoints of the running stack, of regions that are down too: their loss is worth rehearsing.
+    """The endpoints of the running stack, including regions that are down, because their loss is worth rehearsing.
 
     Raises CannotRunError if its API server or one of the `needed` regions is down, or a region never ran.
     """

@@ -24,7 +24,7 @@ _PROVIDER = "pulumi-resource-kubernetes"
 class LocalStackEnvironment:
     """The running local stack: it supplies addresses and credentials, and keeps Pulumi's project, state and passphrase.
 
-    Whatever needs a running part raises CannotRunError if it does not run.
+    Members that need a running part raise CannotRunError if it does not run.
     """
 
     settings: StackSettings
@@ -87,7 +87,7 @@ class LocalStackEnvironment:
 
 @contextmanager
 def _provider_variables(kubeconfig: Path, *, overwrite: bool, deploys: bool) -> Iterator[dict[str, str]]:
-    """Variables with which the engine finds a Kubernetes provider; the stand-in serves while the context lasts."""
+    """Variables that tell the engine its Kubernetes provider; the stand-in serves while the context lasts."""
     if _provider_plugin() is not None:
         yield provider_variables(overwrite=overwrite)
         return

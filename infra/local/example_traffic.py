@@ -53,7 +53,7 @@ class Traffic:
 def make_example_traffic(region: Region, records_per_topic: int, seed: int, example: Example = ORDERS) -> Traffic:
     """Create the topics, produce to each, and let each group consume its share of the new records.
 
-    Every run produces more records and moves the groups on.
+    Every run produces more records and advances the groups.
     """
     create_topics(region, example.topics)
     before = end_offsets(region, example.topics)

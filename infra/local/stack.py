@@ -57,7 +57,7 @@ def up(console: Console, monitoring: bool = False) -> Endpoints:
     before it keep running, and the next `up` continues.
     """
     if monitoring or has_monitoring():
-        # It says what to install before anything is built or started.
+        # This says what to install before anything is built or started.
         prometheus.program()
         return endpoints_of(start(console, (*PARTS, *prometheus.PARTS)))
     return endpoints_of(start(console, PARTS))
@@ -69,12 +69,12 @@ def has_monitoring() -> bool:
 
 
 def prometheus_address() -> str | None:
-    """Where the stack's Prometheus answers; None if the stack has none."""
+    """The address of the stack's Prometheus; None if it has none."""
     return prometheus.address(load_state().ports[prometheus.PROMETHEUS.name]) if has_monitoring() else None
 
 
 def start(console: Console, parts: Sequence[Part]) -> State:
-    """Do what `up` does for some of the parts, given in order of dependency and with all that they depend on."""
+    """Do what `up` does for some of the parts, given in order of dependency together with their dependencies."""
     artifacts = ensure(console)
     with exclusive(paths.lock_file(), console, "starting or stopping the local stack", LOCK_SECONDS):
         state = _with_identities(load_state())
@@ -111,7 +111,7 @@ def down(console: Console, purge: bool = False) -> None:
         for part in reversed((*PARTS, *prometheus.PARTS)):
             state = _take_down(console, state, part)
             if part is operator_part.OPERATOR:
-                # After the operator, which would start them again; also if no part is left but the workers.
+                # After the operator, which would start them again; even if only the workers are left.
                 _stop_workers(console)
         if purge:
             _purge()

@@ -1,4 +1,4 @@
-"""The state file, which keeps a stack's ports, passwords, cluster ids and processes between commands. Mode 0600."""
+"""The state file, which stores a stack's ports, passwords, cluster ids and processes between commands. Mode 0600."""
 
 import os
 import tempfile

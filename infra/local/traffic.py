@@ -1,6 +1,5 @@
-"""Makes traffic in a region: creates topics, produces records, and moves consumer groups to given offsets.
-
-The same seed always makes the same records.
+"""Makes traffic in a region: creates topics, produces records, and moves consumer groups to given offsets. The same
+seed always produces the same records.
 """
 
 import random
@@ -44,7 +43,7 @@ def records(
     Every seventh record also carries the header named `header`, if one is given.
     """
     for number in range(first, first + count):
-        # Each record has a generator of its own, so any part of the sequence can be made without the part before it.
+        # Each record has its own generator, so any part of the sequence can be produced without the part before it.
         chance = random.Random(f"{seed}/{topic}/{number}")
         key = None if chance.random() < NULL_KEY_SHARE else f"key-{chance.randrange(DISTINCT_KEYS)}".encode()
         value = None if chance.random() < NULL_VALUE_SHARE else _value(topic, number, value_bytes, chance)
@@ -122,7 +121,7 @@ def produce(
 
 
 def _send(producer: Producer, topic: str, partition: int, record: Record, failures: list[KafkaError]) -> None:
-    """Hand the record to the producer; while its queue is full, wait."""
+    """Pass the record to the producer, waiting while its queue is full."""
 
     def delivered(error: KafkaError | None, _: Message) -> None:
         if error is not None:

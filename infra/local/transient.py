@@ -27,10 +27,8 @@ TRANSIENT = {
     KafkaError.UNKNOWN_TOPIC_OR_PART,
     KafkaError._WAIT_COORD,
 }
-"""Codes of errors that end without anybody's help.
-
-A broker answers UNKNOWN_TOPIC_OR_PART for a topic that it has just created. All of them are safe to repeat: a request
-that is answered so had no effect.
+"""Codes of errors that go away by themselves. A broker answers UNKNOWN_TOPIC_OR_PART for a topic that it has just
+created. All of them are safe to repeat: a request with such an answer had no effect.
 """
 
 

@@ -66,7 +66,7 @@ class Series:
 
 
 def charts(verdicts: Sequence[PastVerdict], beats: Sequence[tuple[int, int]] = ()) -> tuple[Chart, ...]:
-    """Those of a flow's `verdicts`, oldest first, that show a course: at least two values at different times.
+    """Charts of a flow's `verdicts`, oldest first, that have at least two values at different times.
 
     `beats` are the heartbeats that arrived during this run: when they were emitted (ms since 1970), and their latency.
     """

@@ -1,4 +1,4 @@
-"""What a report proves about a failover now: what is lost, read again and skipped, or why nobody knows. Pure."""
+"""What a report proves about a failover now: what is lost, read again and skipped, or why that is not known. Pure."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from components.contract.report import CheckName, CheckOutcome, FlowOutcome, Report, Severity, Verdict
 from components.contract.wording import named
 
-#: The checks without which a figure is not known. A topic that the job may not see is in no count of any check.
+#: The checks that each figure needs. A topic that the job may not see is not in any check's counts.
 _FOR_LOSS = (CheckName.ACCESS, CheckName.MOVES, CheckName.HEARTBEATS, CheckName.PARITY)
 _FOR_SKIPPING = (CheckName.ACCESS, CheckName.OFFSETS, CheckName.PARITY, CheckName.RETENTION)
 _WORKERS_ONLY, _SHARED = "heartbeats-of-workers", "heartbeats-shared"
 #: Notes about groups that may skip records although nothing is wrong with the flow, and what the page says of them.
 _MAY_SKIP = {
-    "group-before-the-start": "groups of {flow} stand before its start",
-    "group-active": "groups of {flow} consume on {target} already",
+    "group-before-the-start": "groups of {flow} are before its start",
+    "group-active": "groups of {flow} already consume on {target}",
     "group-offsets-not-copied": "{flow} does not copy offsets to groups on {target}",
 }
 #: The topology leaves these groups out by name, as it accepts a finding.
@@ -24,7 +24,7 @@ _CODES_NAMED = 3
 
 @dataclass(frozen=True)
 class Figure:
-    """A number that a report proves, with its unit; without a number, `why` says what is missing for it."""
+    """A number that a report proves, with its unit; without a number, `why` says what is missing."""
 
     number: float | None
     unit: str = ""
@@ -39,7 +39,7 @@ class Failover:
     """A failover from one cluster to another, by all flows of that direction.
 
     `loses` is in seconds: the longest that a heartbeat took to arrive. `accepted` are the codes of the findings that
-    nobody judged, because the topology accepts them.
+    were not judged because the topology accepts them.
     """
 
     source: str
@@ -60,7 +60,7 @@ class Failover:
 
 
 def failovers(report: Report) -> tuple[Failover, ...]:
-    """One for each pair of clusters with a flow from the one to the other, those that are not proven first."""
+    """One for each pair of clusters with a flow from one to the other, unproven ones first."""
     flows: dict[tuple[str, str], list[FlowOutcome]] = {}
     for each in report.flows:
         flows.setdefault((each.source, each.target), []).append(each)
@@ -74,7 +74,7 @@ def failover_of(flow: FlowOutcome) -> Failover:
 
 
 def headline(report: Report) -> str:
-    """The first line of the page. It is a yes only if everything that it names was looked at."""
+    """The first line of the page. It is a yes only if everything that it names was checked."""
     found = failovers(report)
     why = [reason for each in found for reason in each.why]
     if report.error is not None:
@@ -122,7 +122,7 @@ def _loses(flow: FlowOutcome) -> Figure:
         return Figure(None, why=(f"the heartbeats of {flow.name} start on {flow.target}, so they do not show a delay",))
     if any(each.code == _SHARED for each in beats.findings):
         return Figure(
-            None, why=(f"other flows bring the heartbeats of {flow.name}, too, so they do not show its delay",)
+            None, why=(f"other flows also bring the heartbeats of {flow.name}, so they do not show its delay",)
         )
     if not beats.counts.get("observed"):
         return Figure(None, why=(f"no heartbeat of {flow.name} arrived while the job looked",))
@@ -158,7 +158,7 @@ def _may_skip(flow: FlowOutcome) -> Iterator[str]:
 
 
 def _trusted(flow: FlowOutcome) -> Iterator[str]:
-    """The codes of what the topology tells the job not to judge."""
+    """The codes of findings that the topology tells the job not to judge."""
     for check in flow.checks:
         yield from check.accepted
         yield from (each.code for each in check.findings if each.code == _LEFT_OUT)

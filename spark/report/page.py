@@ -29,7 +29,7 @@ _INVISIBLE = {"Cc", "Cf", "Cs"}
 
 @dataclass(frozen=True)
 class Block:
-    """The findings of one check with the same code and the same remedy: evidence, and what to do once."""
+    """The findings of one check with the same code and remedy: the evidence, and once what to do."""
 
     flow: FlowOutcome
     check: str
@@ -52,7 +52,7 @@ class Block:
 class Course:
     """A flow over time: what its published validations found, newest first and this one among them, and charts.
 
-    `older` verdicts are kept and not listed, `dropped` ones are not kept any more.
+    `older` verdicts are kept but not listed, `dropped` ones are no longer kept.
     """
 
     flow: FlowOutcome
@@ -149,14 +149,14 @@ def _sentences(finding: Finding) -> tuple[str, str]:
 
 
 def visible(value: object) -> object:
-    """`value`, in which characters that nobody sees are spelled out: a name must not change what stands beside it."""
+    """`value` with invisible characters spelled out: a name must not change the text beside it."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     return "".join(ascii(each)[1:-1] if unicodedata.category(each) in _INVISIBLE else each for each in str(value))
 
 
 def commands(text: str) -> Markup:
-    """`text`, with what stands between backquotes as code."""
+    """`text` with the parts between backquotes as code."""
     parts: Sequence[str] = str(visible(text)).split("`")
     if len(parts) % 2 == 0:
         return escape(visible(text))

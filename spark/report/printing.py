@@ -24,7 +24,7 @@ from spark.report.remedies import MARK
 _STYLES = {Verdict.PASS: "green", Verdict.PARTIAL: "cyan", Verdict.FAIL: "red", Verdict.ERROR: "yellow"}
 #: More notes than this of one check are counted, not printed; report.json has all of them.
 _NOTES_SHOWN = 3
-#: Wider than any line, because a search does not find a name that is folded over two lines.
+#: Wider than any line, because a search does not find a name that is folded onto two lines.
 _UNFOLDED = 1 << 16
 
 
@@ -97,7 +97,7 @@ def _replication_line(replication: ReplicationOutcome) -> str:
 
 
 def _lines(findings: list[Finding]) -> list[str]:
-    """A line for each finding; what to do about several that follow each other stands at the last one."""
+    """A line for each finding; consecutive findings with one remedy show it at the last."""
     return [
         _line(each, with_remedy=following is None or _remedy(following) != _remedy(each))
         for each, following in zip_longest(findings, findings[1:])

@@ -38,7 +38,7 @@ def config_map(
     `version` by then. A pass also says since when every verdict has been a pass for this model. If the verdict before
     `stays`, only its history grows.
     """
-    # A run that could not reach the clusters must not hide from the next one that a topic was made anew.
+    # A run that could not reach the clusters must not hide from the next one that a topic was recreated.
     flow = flow if flow.topic_ids else replace(flow, topic_ids=read_topic_ids(before or {}))
     history = read_history(before or {}).followed_by(past_verdict(flow))
     if before is not None and stays(before, flow):
@@ -51,9 +51,9 @@ def config_map(
 def stays(before: Mapping[str, str], flow: FlowOutcome) -> bool:
     """Whether a verdict that another run published after this one had begun stays the newest.
 
-    The verdict counts whose run began later: the other may be about what was there before a deployment. But a failure
+    The verdict of the run that began later counts: the other may concern the state before a deployment. But a failure
     replaces a pass of the same model, and an incremental run replaces no failure: what it did not compare again,
-    because it was proven when it began, may be what the other run has refuted.
+    because it was proven when it began, may be what the other run found wrong.
     """
     try:
         began, ended = (datetime.fromisoformat(each) for each in (flow.began_at, before["time"]))
@@ -62,7 +62,7 @@ def stays(before: Mapping[str, str], flow: FlowOutcome) -> bool:
         meanwhile = began < ended <= datetime.now(UTC) + CLOCKS_APART
         digest, verdict = before["digest"], before["verdict"]
     except (KeyError, TypeError, ValueError):
-        # Nobody could use it as evidence.
+        # It could not serve as evidence.
         return False
     if digest == flow.digest and verdict == Verdict.PASS != flow.verdict:
         return False
@@ -86,7 +86,7 @@ def _config_map(flow: FlowOutcome, written: Mapping[str, str], version: str | No
 def _positions_before(flow: FlowOutcome, before: Mapping[str, str]) -> str | None:
     """What was proven of positions earlier, if this outcome does not contradict it.
 
-    The first validation after the loss of the source proves nothing, and must not remove what a failover stands on.
+    The first validation after the loss of the source proves nothing, and must not remove what a failover relies on.
     """
     failed = any(each.name == CheckName.PARITY and each.verdict is Verdict.FAIL for each in flow.checks)
     try:
@@ -130,16 +130,16 @@ def _written(core: client.CoreV1Api, flow: FlowOutcome) -> list[str]:
         if before and stays(before.data, flow):
             other = f"the {before.data['verdict']} of another run, which was published meanwhile"
             said = f"{where} keeps {other}; this {flow.verdict} is in its history only"
-        return [said, *([f"{where}: {damage}; the history goes on from here"] if damage else [])]
+        return [said, *([f"{where}: {damage}; the history continues from here"] if damage else [])]
     raise AssertionError("the last attempt returns or raises")
 
 
 def _create(core: client.CoreV1Api, wanted: client.V1ConfigMap, name: str, namespace: str) -> None:
     """Create the ConfigMap; a conflict if another job has created it since.
 
-    A Role cannot restrict an ordinary creation to one name, because only the object has it. To apply an object that
-    does not exist creates it under the name in the path. The name of the manager is new each time: what another job has
-    applied then belongs to another.
+    A Role cannot restrict an ordinary creation to one name, because only the object has it. Applying an object that
+    does not exist creates it under the name in the path. The manager's name is new each time, so what another job
+    applied belongs to another manager.
     """
     body = core.api_client.sanitize_for_serialization(wanted)
     core.patch_namespaced_config_map(
@@ -153,7 +153,7 @@ def _create(core: client.CoreV1Api, wanted: client.V1ConfigMap, name: str, names
 def _replace(
     core: client.CoreV1Api, wanted: client.V1ConfigMap, name: str, namespace: str, before: Mapping[str, str]
 ) -> None:
-    """Make the ConfigMap hold exactly the wanted entries; a conflict if it is no longer of the wanted version."""
+    """Make the ConfigMap hold exactly the wanted entries; a conflict if it no longer has the wanted version."""
     body = core.api_client.sanitize_for_serialization(wanted)
     for entries, binary in (("data", False), ("binaryData", True)):
         left = dict.fromkeys(key for key in before if (key in BINARY) is binary)

@@ -41,7 +41,7 @@ _OR_ACCEPT = (
     ". If you know that {trust}, say so in the replication: `validation: {{accept: [{{finding: {code}, reason: …}}]}}`"
 )
 
-#: Remedies by code. A note with an empty remedy only says how things are, and there is nothing to do.
+#: Remedies by code. A note with an empty remedy is only information: there is nothing to do.
 REMEDIES: Mapping[str, str] = {
     "acl-denied": "remove the denial, or let the flow log in as a user that it does not cover",
     "acl-missing": "create the ACL that `replicate acls {stack} --commands` prints for it",
@@ -96,8 +96,10 @@ REMEDIES: Mapping[str, str] = {
     "group-excluded": "",
     "group-offsets-not-copied": "set `syncGroupOffsets: true`, or move the groups with `replicate failover {stack} "
     "{flow}`, which commits their offsets on {target}",
-    "group-left-out": "let the consumers use a group without a comma in its name, or exclude it with "
-    "`groupsExclude`: it then has to find its offset on {target} by itself",
+    "group-left-out": (
+        "let the consumers use a group without a comma in its name, or exclude it with `groupsExclude`: it must "
+        "then find its offset on {target} by itself"
+    ),
     "group-not-synced": _RUNS,
     "group-past-translation": _GROUP,
     "groups-not-visible": "allow the validation user DESCRIBE on the groups of {source}",
@@ -178,8 +180,10 @@ REMEDIES: Mapping[str, str] = {
     "property as it is on {target}, add it to `config.properties.exclude` in the source connector's `config`",
     "topic-settings-not-visible": "allow the validation user DESCRIBE_CONFIGS on the topics of both clusters, and "
     "DESCRIBE on both clusters: `replicate acls {stack} --commands`",
-    "topic-recreated": "nothing if all checks pass: they have judged the topics that exist now. A group that has not "
-    "committed since still has the offsets of the deleted topic",
+    "topic-recreated": (
+        "nothing if all checks pass: they have judged the topics that exist now. A group that has not committed "
+        "since then still has the offsets of the deleted topic"
+    ),
     "topic-in-no-part": "add it to the `topics` of one part",
     "topic-in-two-parts": "leave it in the `topics` of one part only",
     "topic-left-out": "if consumers need it on {target}, give it another name on {source}; otherwise exclude it with "
@@ -193,7 +197,7 @@ REMEDIES: Mapping[str, str] = {
 def with_remedies(outcome: CheckOutcome, flow: FlowParameters, stack: str, topology: str | None = None) -> CheckOutcome:
     """The outcome, where each finding with a code in the table ends with its remedy.
 
-    `topology` is the file that was validated, if it was no stack; remedies then name none.
+    `topology` is the validated file if it was not a stack; remedies then name no stack.
     """
     facts = {
         "stack": stack if topology is None else "STACK",

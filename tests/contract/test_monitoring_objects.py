@@ -118,7 +118,7 @@ def test_what_is_applied_reaches_prometheus_and_what_is_deleted_leaves_it(
         prometheus.status = 500
         configurer.round()
         configurer.round()
-        assert [each.message for each in caplog.records] == ["Prometheus goes on with what it had: bad rule"]
+        assert [each.message for each in caplog.records] == ["Prometheus keeps its earlier configuration: bad rule"]
         prometheus.status = 200
         configurer.round()
         assert jobs(tmp_path) == {

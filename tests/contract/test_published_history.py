@@ -37,4 +37,4 @@ def test_jobs_that_publish_at_once_keep_each_others_verdicts(api_server_of: Call
     damaged = client.V1ConfigMap(binary_data={HISTORY: "aGVsbG8="})
     core.patch_namespaced_config_map(config_map_name(name), NAMESPACE, damaged)
     (_, warning) = publish(Report("s", outcomes[0].checked_at, 1.0, (outcomes[0],)), kubeconfig)
-    assert "all earlier verdicts are lost: the history cannot be unpacked; the history goes on from here" in warning
+    assert "all earlier verdicts are lost: the history cannot be unpacked; the history continues from here" in warning

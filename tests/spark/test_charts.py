@@ -87,7 +87,7 @@ def test_the_page_shows_the_history_newest_first_and_what_is_missing_from_it() -
         ("2026-01-02", "pass"),
         ("2026-01-01", "pass"),
     ]
-    assert "3 verdicts before these are not kept any more." in text
+    assert "3 verdicts before these are no longer kept." in text
     assert f"noticed: {HOSTILE}" in text
     assert "orders over time" in text
     assert not {"script", "img"} & {tag for tag, _ in parsed.tags}
@@ -97,5 +97,5 @@ def test_a_run_that_is_in_the_history_already_is_listed_once_and_a_first_run_say
     this = replace(flow(), checked_at="2026-01-09T00:00:00+00:00")
     once = Parsed(page(a_report(this), {"orders": History((past_verdict(this),))})).text
     assert len(re.findall("2026-01-09 00:00:00 UTC ?✓ pass", once)) == 1
-    assert "There is no course over time yet" in once
-    assert "There is no course over time yet" not in Parsed(page(a_report())).text
+    assert "There are no charts over time yet" in once
+    assert "There are no charts over time yet" not in Parsed(page(a_report())).text

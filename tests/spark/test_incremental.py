@@ -134,7 +134,7 @@ def test_what_is_lost_since_is_found_and_ends_the_evidence(validate: Validate, e
     assert codes_of(parity(outcome), "loses") == {"missing-records": 1}
     assert why(outcome) == ["records after the proven ones differ"]
     assert why(validate(scene)) == [
-        "the newest verdict has proven nothing to go on from: its parity did not pass, or there was no room for it"
+        "the newest verdict has proven nothing to continue from: its parity did not pass, or there was no room for it"
     ]
 
 

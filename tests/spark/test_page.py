@@ -257,12 +257,12 @@ def test_every_text_has_enough_contrast_in_each_scheme_and_on_paper() -> None:
         ),
         pytest.param(
             (flow("orders", "a", "b", heartbeats(note("heartbeats-shared", "…"))),),
-            "not proven, because other flows bring the heartbeats of orders, too, so they do not show its delay",
+            "not proven, because other flows also bring the heartbeats of orders, so they do not show its delay",
             id="the heartbeats may be another flow's",
         ),
         pytest.param(
             (flow("orders", "a", "b", offsets(note("group-before-the-start", "…", 4950))),),
-            "not proven, because groups of orders stand before its start (group-before-the-start)",
+            "not proven, because groups of orders are before its start (group-before-the-start)",
             id="a group stands before the start",
         ),
         pytest.param(
@@ -308,7 +308,7 @@ def test_a_check_that_did_not_run_proves_nothing(name: CheckName) -> None:
 def test_the_first_line_names_the_flows_if_the_stack_has_others() -> None:
     report = replace(a_report(flow("orders"), flow("ledger", "uswest", "useast")), not_validated=("catalogue",))
     assert headline(report) == "Fail over orders, ledger now: loses 0.9 s, re-reads 28, skips 0"
-    assert "Nobody asked the job to check catalogue." in Parsed(page(report)).text
+    assert "The job was not asked to check catalogue." in Parsed(page(report)).text
 
 
 def test_a_job_that_could_not_run_proves_nothing() -> None:

@@ -35,7 +35,7 @@ class Artifacts:
 
 
 def ensure(console: Console) -> Artifacts:
-    """Build or download whatever is missing or was made from other versions.
+    """Build or download whatever is missing or was built from other versions.
 
     Raises CannotRunError with the step that failed, or with the program to install.
     """

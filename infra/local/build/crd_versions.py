@@ -1,7 +1,7 @@
 """One definition of a kind from two releases of Strimzi's API, as an operator from 0.49 to 0.51 has it. Pure.
 
 Such an operator serves `v1` and `v1beta2` of a kind and converts between them by changing nothing but `apiVersion`. The
-two schemas must fit together for that. If they do not, the API server drops fields without a word:
+two schemas must fit together for that. If they do not, the API server silently drops fields:
 
 - It prunes what it is sent by the schema of the version that was asked for, and what it stores by the schema of the
   storage version; on the way back the same in reverse order. So the storage version has to know every field of both:

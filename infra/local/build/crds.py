@@ -1,6 +1,5 @@
-"""Generates Strimzi's CustomResourceDefinitions from its published API classes, as its releases do.
-
-Each API version has a folder of its own. The API server gets both versions in one definition; see `crd_versions`.
+"""Generates Strimzi's CustomResourceDefinitions from its published API classes, as its releases do. Each API version
+has its own folder. The API server gets both versions in one definition; see `crd_versions`.
 """
 
 import os
@@ -45,7 +44,7 @@ class Api:
 
     @property
     def folder(self) -> Path:
-        """Where the generated definitions lie."""
+        """The folder of the generated definitions."""
         words = (word for pair in CLASSES.items() for word in pair)
         return pinned_folder(f"crds-{self.version}", [self.jars.pom], *self.options, *words)
 

@@ -49,7 +49,7 @@ MISSES_ALLOWED = 5
 
 @dataclass(frozen=True)
 class Found:
-    """What a round found out about the workers of one resource; `rest` belongs to a worker that serves."""
+    """What a round found about the workers of one resource; `rest` belongs to a worker that serves."""
 
     condition: Condition
     warnings: list[Condition]
@@ -101,7 +101,7 @@ class ConnectClusters:
             try:
                 wanted = self._prepare(connect, arguments)
             except secret_contents.InvalidSecretError as error:
-                # Running workers go on, as pods would; new ones would not start.
+                # Running workers continue, as pods would; new ones would not start.
                 condition = not_ready("InvalidConfigurationException", str(error))
             except CannotRunError as error:
                 condition = not_ready("KafkaNotFetched", f"{error.what}: {error.remedy}")
@@ -238,7 +238,7 @@ class ConnectClusters:
         state = self._state(record)
         problem = None
         if state in {WorkerState.STARTING, WorkerState.ENDED}:
-            # A restarted worker logs nothing for a while; the log before the restart says more.
+            # A restarted worker logs nothing for a while; the log from before the restart says more.
             stems = ("", ".previous") if record.failures else ("",)
             texts = (self.workers.log_text(record, stem) for stem in stems)
             problem = next(filter(None, map(first_problem, texts)), None)

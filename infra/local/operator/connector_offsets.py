@@ -43,7 +43,7 @@ class OffsetsRequest:
 
 
 def offsets_request(connector: ConnectorResource) -> OffsetsRequest | Condition | None:
-    """What is asked for this connector, or why the operator cannot tell."""
+    """The request for this connector, or why the operator cannot read it."""
     given, named = connector.annotations.get(OFFSETS), connector.annotations.get(CONNECTOR)
     key, annotations = "offsets.json", [OFFSETS]
     if connector.component is not KAFKA_CONNECT:

@@ -68,7 +68,7 @@ class Restarts:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a round found out about one connector: Connect's refusal, if any, and its state. Contains no secret.
+    """What a round found about one connector: Connect's refusal, if any, and its state. Contains no secret.
 
     `warnings` are what failed without being a refusal.
     """

@@ -34,7 +34,7 @@ RETRY_SECONDS = 5.0
 """Pause before a refused configuration is tried again: a missing Secret or Role may be created later."""
 
 TOPICS_SECONDS = 10.0
-"""How long the topics that a connector has used are not asked for again: Connect answers for one connector a call."""
+"""How long not to ask again for the topics that a connector has used: Connect answers one connector per call."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class ConnectorReconciler:
         try:
             running = rest.connectors()
             for name in sorted(running.keys() - {each.name for each in connectors}):
-                log.info("connector %s deleted: it has no resource any more", name)
+                log.info("connector %s deleted: it no longer has a resource", name)
                 rest.delete(name)
         except RestError as error:
             if error.passing:
@@ -88,7 +88,7 @@ class ConnectorReconciler:
         return {name: outcome for name, outcome in found.items() if outcome is not None}
 
     def not_ready(self, connectors: Sequence[ConnectorResource], reason: str, message: str) -> None:
-        """Write into all of these statuses why the connectors cannot be handled."""
+        """Write in all of these statuses why the connectors cannot be handled."""
         for connector in connectors:
             self._write(connector, _unreached(connector, not_ready(reason, message)))
 

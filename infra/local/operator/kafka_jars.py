@@ -22,7 +22,7 @@ VERSIONS = (versions.KAFKA, *_OTHERS)
 
 _LOCK_SECONDS = 60.0
 RETRY_SECONDS = 60.0
-"""How long no jars are fetched again after that has failed: meanwhile no other resource would be looked at."""
+"""How long to wait before fetching jars again after a failure: during a fetch no other resource is handled."""
 
 
 @dataclass

@@ -86,7 +86,7 @@ def readiness(
 
 
 def _failed(outcomes: Mapping[str, Outcome]) -> list[Condition]:
-    """What failed for some connector; what is wrong with the resource is told once, not once per connector."""
+    """What failed for some connector; what is wrong with the resource is reported once, not once per connector."""
     return list(dict.fromkeys(each for _, outcome in sorted(outcomes.items()) for each in outcome.warnings))
 
 

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Operator:
-    """Level-triggered: a round looks at everything and needs nothing from the round before."""
+    """Level-triggered: a round looks at everything and needs nothing from the previous round."""
 
     api: RememberedReads
     clusters: ConnectClusters
@@ -36,7 +36,7 @@ class Operator:
     _last_complaint: str = field(default="", init=False)
 
     def round(self) -> None:
-        """Reconcile once. If the API server does not answer, the round ends and the workers go on."""
+        """Reconcile once. If the API server does not answer, the round ends and the workers keep running."""
         try:
             self._round()
         except ApiError as error:

@@ -1,5 +1,5 @@
-"""What is refused about workers before any is created: what Strimzi's operator refuses, in its words, and what this
-machine has no Kafka for. Pure.
+"""What is refused about workers before any is created: what Strimzi's operator refuses, in its words, and Kafka
+versions that this machine lacks. Pure.
 
 Source: Strimzi 1.2 KafkaVersion.Lookup, JmxPrometheusExporterModel, LoggingUtils.
 """

@@ -11,7 +11,7 @@ _ANY_LIST = "/api/v1/events"
 class RememberedReads(KubernetesApi):
     """Answers a GET from memory until a write, or until a round begins after any object has changed.
 
-    The answers are shared: nobody may change them.
+    The answers are shared and must not be changed.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""Restarts that somebody asks for by an annotation, which the operator removes afterwards. Pure.
+"""Restarts requested by an annotation, which the operator removes afterwards. Pure.
 
 Source: Strimzi 1.2 AbstractConnectOperator.maybeRestartConnector, KafkaConnectAssemblyOperator and
 KafkaMirrorMaker2AssemblyOperator.restartAnnotationIsValid.
@@ -35,7 +35,7 @@ class RestartRequest:
 
 
 def restart_requests(connector: ConnectorResource) -> Iterator[RestartRequest | Condition]:
-    """Yield each restart of this connector that is asked for, or a warning where that cannot be understood."""
+    """Yield each requested restart of this connector, or a warning if the request cannot be understood."""
     alone = connector.component is KAFKA_CONNECT
     whole, task = _ANNOTATIONS[alone]
     if value := connector.annotations.get(whole, ""):

@@ -1,4 +1,4 @@
-"""Keeps the Pods that stand for Connect workers, so that the API server decides which workers may run."""
+"""Keeps the Pods that represent Connect workers, so that the API server decides which workers may run."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ def pod_name(connect: ConnectResource, index: int) -> str:
 
 
 def worker_pod(connect: ConnectResource, index: int, digest: str, metrics_port: int | None = None) -> Object:
-    """The Pod of one worker. It runs nothing and stands for the worker's process.
+    """The Pod of one worker. It runs nothing and represents the worker's process.
 
     There is no kubelet and no image; the worker is a process of the operator. Admission (ResourceQuota, LimitRange)
     judges the Pod before the process may start. The Pod has no node, so the API server deletes it at once; for a Pod
@@ -72,7 +72,7 @@ def is_of_revision(pod: Object, digest: str) -> bool:
 
 
 def surplus(indexes: Iterable[int], replicas: int, states: Mapping[int, WorkerState]) -> list[int]:
-    """Indexes of Pods that no worker needs any more: they are beyond the replicas and have no process."""
+    """Indexes of Pods that no worker needs any longer: they are beyond the replicas and have no process."""
     without_process = {index for index in indexes if states.get(index, WorkerState.ENDED) is WorkerState.ENDED}
     return sorted(index for index in without_process if index >= replicas)
 

@@ -27,8 +27,9 @@ log = logging.getLogger(__name__)
 STOP_GRACE_SECONDS = 15.0
 """After this a worker is killed: one without READ on its offsets topic never ends by itself."""
 _WRITING_SECONDS = 60.0
-"""The same while there is no archive of a worker's classes: the first one that ends writes it, for seconds on end.
-Killed while it does, it would leave every later worker to start slowly and to try again."""
+"""The same while there is no archive of a worker's classes: the first worker that ends writes it, which takes seconds.
+If it is killed meanwhile, every later worker starts slowly and tries again.
+"""
 
 MAIN_CLASS = "org.apache.kafka.connect.cli.ConnectDistributed"
 LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
@@ -107,7 +108,7 @@ class Workers:
         return (record.key, record.index) in self._kill_at
 
     def refresh(self, now: float) -> None:
-        """Record workers that ended, forget those that were told to, and kill those that ignored the request.
+        """Record workers that ended, forget those that were asked to end, and kill those that ignored the request.
 
         `now` is in epoch seconds.
         """
@@ -251,10 +252,9 @@ class Workers:
 
 
 def _port(file: Path, taken: set[int]) -> int:
-    """The port in the worker's last properties, unless it is taken: its id has to stay, as that of a pod does.
-
-    Connect drops the status of a failed connector where another worker has written one of a later generation. The
-    generations begin anew when the brokers remove the group, which they do every ten minutes if it has no member.
+    """The port in the worker's last properties, unless it is taken: the worker's id must stay the same, as a pod's
+    does. Connect drops the status of a failed connector if another worker has written one of a later generation. The
+    generations start again when the brokers remove the group, which they do every ten minutes if it has no member.
     """
     found = _PORT.search(file.read_text(encoding="utf-8")) if file.exists() else None
     last = int(found[1]) if found else None

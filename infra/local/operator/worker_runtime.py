@@ -1,4 +1,4 @@
-"""What workers are started with: the parts that all of them share, and what the resource of one asks for."""
+"""What workers are started with: the shared parts, and what each resource asks for."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from infra.machine.jdk import Jdk
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a resource's workers are to be started with; `digest` identifies all of it.
+    """What a resource's workers must be started with; `digest` identifies all of it.
 
     `jars` is the folder of the Kafka that they run, `jvm` the JVM's options, and `rules` are those of the JMX exporter.
     """
@@ -24,7 +24,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Runtime:
-    """Where the parts of a worker are that are the same for every Kafka."""
+    """The parts of a worker that are the same for every Kafka version."""
 
     jdk: Jdk
     config_provider_lib: Path

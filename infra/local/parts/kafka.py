@@ -43,7 +43,7 @@ QUICK_AND_SMALL = {
     # Delete expired records within seconds; tests wait for it.
     "log.initial.task.delay.ms": "500",
     "log.retention.check.interval.ms": "1000",
-    # Twice a second, an idle controller would write a record that means nothing: two thirds of what it costs.
+    # Twice a second, an idle controller would write a meaningless record, which makes up two thirds of its cost.
     "metadata.max.idle.interval.ms": "10000",
     "log.segment.delete.delay.ms": "1000",
     "group.initial.rebalance.delay.ms": "0",
@@ -158,10 +158,10 @@ def _format(site: Site, alias: str, properties: Path) -> None:
 
 
 def _probe(site: Site, alias: str) -> None:
-    """Ask for the cluster id, which a broker answers only once it accepts clients and has found its controller."""
+    """Ask for the cluster id, which a broker returns only once it accepts clients and has found its controller."""
     # A refused connection would keep librdkafka trying until the timeout.
     if not is_open(site.ports[part_name(alias)]):
-        raise NotYetError(f"nobody listens on port {site.ports[part_name(alias)]}")
+        raise NotYetError(f"nothing listens on port {site.ports[part_name(alias)]}")
     admin = AdminClient(_region(site, alias).client_config(ADMIN))
     try:
         seen = admin.list_topics(timeout=5).cluster_id

@@ -22,7 +22,7 @@ KILL_SECONDS = 10.0
 _children: dict[int, subprocess.Popen[bytes]] = {}
 """The processes that this process started. One that has ended must be reaped, or it would seem to be alive."""
 _exit_codes: dict[int, int] = {}
-"""How those of them that were reaped ended."""
+"""Exit codes of those that were reaped."""
 
 
 class ProcessRecord(BaseModel):
@@ -71,7 +71,7 @@ def exit_code(record: ProcessRecord) -> int | None:
 
 
 def is_ending(record: ProcessRecord) -> bool:
-    """Whether a process that this process started has not quite ended: its first thread has, and another has not."""
+    """Whether a process that this process started has only partly ended: its first thread has, but another has not."""
     _reap(record.pid)
     return record.pid in _children
 

@@ -36,13 +36,13 @@ def program() -> Path:
 
 
 def address(port: int) -> str:
-    """Where the server of this port answers."""
+    """The address of the server on this port."""
     return f"http://127.0.0.1:{port}"
 
 
 def _launch(site: Site) -> Launch:
     server = program()
-    # A server that starts again goes on with what is deployed.
+    # A restarted server continues with what is deployed.
     if not (paths.prometheus() / CONFIG_FILE).exists():
         write_files(paths.prometheus(), [], [])
     flags = {

@@ -41,7 +41,7 @@ class Kubelet:
     _complaints: dict[str, str] = field(default_factory=dict, init=False)
 
     def round(self) -> None:
-        """Do one round. If the API server does not answer, the round ends and the processes go on."""
+        """Do one round. If the API server does not answer, the round ends and the processes keep running."""
         try:
             pods = self.api.list_all("v1", "Pod", label_selector=_OURS)
         except ApiError as error:
@@ -105,7 +105,7 @@ class Kubelet:
         self._write(pod, plan, "Running", {"running": {"startedAt": _text(time.time())}})
 
     def _image(self) -> dict[str, str]:
-        """The variables that the job's image has, with what this machine has in their place."""
+        """The variables of the job's image, with this machine's values."""
         archive = class_archive(self.jdk, "validate.py", self.spark_lib, sys.executable)
         return {
             "PATH": os.environ.get("PATH", ""),

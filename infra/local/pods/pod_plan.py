@@ -1,4 +1,4 @@
-"""What a Pod asks a kubelet for: files to mount, a command, its environment. Pure."""
+"""What a Pod asks of a kubelet: files to mount, a command, its environment. Pure."""
 
 import base64
 import re
@@ -75,7 +75,7 @@ class PodPlan:
         module = self.container["command"][1:]
         known = self.environment(folder)
         arguments = (_expanded(each, known) for each in self.container.get("args") or ())
-        # There is no DNS of a cluster here.
+        # There is no cluster DNS here.
         return [python, *module, *(self.here(each, folder).replace(API_SERVER, server) for each in arguments)]
 
     def environment(self, folder: Path) -> dict[str, str]:

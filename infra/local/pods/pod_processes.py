@@ -92,7 +92,7 @@ class PodProcesses:
         return False
 
     def clean(self, record: PodRecord) -> None:
-        """Remove the files of a process that has ended, among them credentials, but for its log."""
+        """Remove the files of a process that has ended, including credentials but not its log."""
         for path in self.folder(record.namespace, record.pod).glob("*"):
             if path.name != "log":
                 shutil.rmtree(path) if path.is_dir() else path.unlink()

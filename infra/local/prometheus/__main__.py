@@ -26,7 +26,7 @@ _RELOAD_SECONDS = 30.0
 
 @dataclass
 class Configurer:
-    """Keeps the files of one Prometheus, and lets it read them again when they have changed."""
+    """Keeps the files of one Prometheus, and makes it read them again when they have changed."""
 
     api: RememberedReads
     folder: Path
@@ -35,7 +35,7 @@ class Configurer:
     _complaint: str = field(default="", init=False)
 
     def round(self) -> None:
-        """Write what has changed. What cannot be done is logged once, and tried again in the next round."""
+        """Write what has changed. What fails is logged once, and tried again in the next round."""
         try:
             self._round()
         except (ApiError, UnsupportedError, httpx.HTTPError) as error:
@@ -54,7 +54,7 @@ class Configurer:
         if files != self._read:
             answer = httpx.post(f"{self.address}/-/reload", timeout=_RELOAD_SECONDS, trust_env=False)
             if answer.is_error:
-                raise httpx.HTTPError(f"Prometheus goes on with what it had: {answer.text.strip()}")
+                raise httpx.HTTPError(f"Prometheus keeps its earlier configuration: {answer.text.strip()}")
             self._read = files
             log.info("configured with %d PodMonitors and %d PrometheusRules", len(monitors), len(rules))
 

@@ -26,7 +26,7 @@ Object = dict[str, Any]
 
 
 class UnsupportedError(ValueError):
-    """A field of a PodMonitor that means something, and that is not understood here."""
+    """A meaningful field of a PodMonitor that is not supported here."""
 
 
 def prometheus_config(monitors: Iterable[Object], targets: Path, rules: Path) -> Config:
@@ -51,7 +51,7 @@ def rule_files(rules: Iterable[Object]) -> dict[str, Config]:
 
 
 def discovered(pods: Iterable[Object]) -> list[Config]:
-    """What Prometheus discovers of these Pods: a target for each port of each container."""
+    """What Prometheus discovers from these Pods: a target for each port of each container."""
     return [group for pod in pods if pod.get("status", {}).get("podIP") for group in _groups(pod)]
 
 
@@ -100,7 +100,7 @@ def _jobs(monitor: Object, targets: Path) -> Iterator[Config]:
 
 
 def _selected(spec: Object, own_namespace: str, where: str) -> Iterator[Config]:
-    """What keeps the Pods that a PodMonitor selects."""
+    """The rules that keep the Pods that a PodMonitor selects."""
     _only(spec["selector"], {"matchLabels", "matchExpressions"}, where)
     namespaces = spec.get("namespaceSelector") or {}
     _only(namespaces, {"any", "matchNames"}, where)

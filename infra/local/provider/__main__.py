@@ -11,10 +11,10 @@ from infra.local.provider.server import serve
 
 
 def main() -> None:
-    """Serve until whoever started this closes our standard input, or is killed."""
+    """Serve until our parent closes our standard input, or is killed."""
     parser = argparse.ArgumentParser(prog="python -m infra.local.provider", description=__doc__)
     parser.add_argument("--kubeconfig", type=Path, required=True)
-    parser.add_argument("--patch-force", action="store_true", help="take fields from whoever owns them")
+    parser.add_argument("--patch-force", action="store_true", help="take over fields from other owners")
     options = parser.parse_args()
     with serve(options.kubeconfig, patch_force=options.patch_force) as port:
         print(port, flush=True)

@@ -12,7 +12,7 @@ from infra.kubernetes.managed_fields import PULUMI, union
 
 FIELD_MANAGER = PULUMI
 
-#: Beginnings of managers' names, and with what kind of write they became owners.
+#: Prefixes of managers' names, and the kind of write that made them owners.
 _TAKEN_OVER = (
     ("kubectl", "Apply"),
     ("kubectl", "Update"),
@@ -48,7 +48,7 @@ def preview_forces(live: Object) -> bool:
 
 
 def said_of_conflict(error: ApiError) -> str:
-    """What the provider says when fields belong to somebody else."""
+    """The provider's message when fields belong to somebody else."""
     return (
         f"server-side apply field conflict detected, see {_GUIDE} for troubleshooting help\n"
         f'The resource managed by field manager "{FIELD_MANAGER}" had an apply conflict: {error.message}'

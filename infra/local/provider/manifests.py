@@ -14,7 +14,7 @@ from pulumi.runtime import rpc
 from infra.kubernetes.api import Object, Reference
 
 UNKNOWN = rpc.UNKNOWN
-"""Stands for a value that only the deployment will know; the engine sends it during a preview."""
+"""Represents a value that only the deployment will know; the engine sends it during a preview."""
 
 Properties = dict[str, Any]
 

@@ -18,7 +18,7 @@ class OperationError(Exception):
 
 
 class NotReadyError(OperationError):
-    """The object exists but is not as it was asked for; `outputs` is what the state must keep of it."""
+    """The object exists but differs from the request; `outputs` is what the state must store."""
 
     def __init__(self, message: str, outputs: Properties) -> None:
         super().__init__(message)
@@ -29,7 +29,7 @@ class Operations:
     """Works on the objects of one API server. Safe to share between threads."""
 
     def __init__(self, api: KubernetesApi, *, patch_force: bool) -> None:
-        """`patch_force` is the provider's option enablePatchForce: take fields from whoever owns them."""
+        """`patch_force` is the provider's option enablePatchForce: take over fields from other owners."""
         self._api = api
         self._patch_force = patch_force
         self._cancelled = threading.Event()
@@ -83,7 +83,7 @@ class Operations:
         """Apply the inputs; an object that was deleted, or that the new API version refuses, is an error."""
         before = self._existing(inputs)
         try:
-            # Even with nothing to take over: the server then validates the object as it is in the new API version.
+            # Even with nothing to take over: the server then validates the existing object in the new API version.
             self._api.patch(reference(inputs), take_over(before))
         except ApiError as error:
             raise _failed(inputs, before, error.message) from error

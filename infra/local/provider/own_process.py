@@ -1,4 +1,4 @@
-"""Starts the provider as a process of its own, and ends it.
+"""Starts the provider as a separate process, and ends it.
 
 If the provider died with the program that deploys, the engine, which notices that a little later, would take a creation
 without an answer for one that failed, and forget an object that exists. The next deployment would be refused.
@@ -20,7 +20,7 @@ def provider_process(kubeconfig: Path, *, patch_force: bool) -> Iterator[int]:
     A terminal's Ctrl-C does not reach it: the engine tells it what to cancel.
     """
     forced = ["--patch-force"] if patch_force else []
-    # `-P`: the folder in which `replicate` runs may have an `infra` of its own.
+    # `-P`: the folder in which `replicate` runs may have its own `infra`.
     command = [sys.executable, "-P", "-m", "infra.local.provider", "--kubeconfig", str(kubeconfig), *forced]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True

@@ -17,13 +17,13 @@ from infra.local.provider.operations import Operations
 from infra.local.provider.servicer import KubernetesProvider
 
 THREADS = 32
-"""More than the engine runs at a time (16 by default on a large machine): one that waits must not block another."""
+"""More than the engine runs at once (16 by default on a large machine): one that waits must not block another."""
 
 LONGEST_MESSAGE_BYTES = 400 * 1024 * 1024
 """The limit that Pulumi's own plugins set."""
 
 GRACE_SECONDS = 30.0
-"""How long what was begun may take in the end: an object that exists must get into Pulumi's state."""
+"""How long started operations may take at shutdown: an existing object must get into Pulumi's state."""
 
 
 @contextmanager

@@ -47,7 +47,7 @@ def a_part(
 
 
 def never_ready(_: Site) -> None:
-    raise NotYetError("nobody listens on port 9")
+    raise NotYetError("nothing listens on port 9")
 
 
 def remembered_processes() -> dict[str, PartRecord]:
@@ -88,7 +88,7 @@ def test_a_part_that_never_serves_is_told_with_what_was_last_seen_and_is_ended()
         started.extend(remembered_processes().values())
         never_ready(site)
 
-    with pytest.raises(CannotRunError, match=r"broker did not become ready: .*nobody listens on port 9"):
+    with pytest.raises(CannotRunError, match=r"broker did not become ready: .*nothing listens on port 9"):
         start_part(a_site(), State(), a_part(probe=probe, ready_seconds=0.3))
     assert not processes.alive(started[0])
     assert remembered_processes() == {}
