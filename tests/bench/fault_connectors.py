@@ -51,7 +51,7 @@ def stopped_connectors(world: World) -> Iterator[Fault]:
                 which = f"only `{names[0]}`" if len(names) == 1 else f"every connector of `{flow}`"
                 yield Fault(
                     f"stopped-{flow}-{'all' if len(names) > 1 else names[0]}",
-                    f"{shape}: {which} is stopped; nothing is owed, and other flows of this direction run",
+                    f"{shape}: {which} is stopped; no records are due, and other flows in this direction run",
                     FAIL,
                     _stopping(flow, *names),
                     ("connector-stopped",),

@@ -14,9 +14,9 @@ _FAULTS = ("| fault | exit code | what the report says | remedy |", "| --- | ---
 _IN_SHAPES = (f"| fault | policy | {' | '.join(_SHAPES.values())} |", f"| --- | --- |{' --- |' * len(_SHAPES)}")
 _ABOUT_SHAPES = (
     "The same faults in each shape, with each policy, with and without exactly-once; in each cell the exit code and "
-    "the finding. A pair has no lines of the default policy: it keeps the names of topics, and the default policy "
-    "would rename them. It translates no offsets, so nobody can forge a checkpoint, and its target has records of its "
-    "own, so a stray one is one of them."
+    "the finding. A pair has no lines for the default policy, because it keeps the names of topics and the default "
+    "policy would rename them. It translates no offsets, so there is no checkpoint to forge, and its target has "
+    "records of its own, so a stray record counts as one of them."
 )
 
 

@@ -89,19 +89,19 @@ _RETENTION = (
 
 _ANEW = (
     _stopped(
-        "source-anew-shorter", "the source topic is deleted and made anew with 30 records", FAIL,
+        "source-anew-shorter", "the source topic is deleted and recreated with 30 records", FAIL,
         running(again_on_source(30)), ("source-topic-recreated",), ("{topic}", "deleted and created again"),
     ),
     _stopped(
-        "source-anew-longer", "the source topic is deleted and made anew with 150 records; the connector skips 100",
+        "source-anew-longer", "the source topic is deleted and recreated with 150 records; the connector skips 100",
         FAIL, running(again_on_source(150)), ("source-topic-recreated",), ("{topic}", "deleted and created again"),
     ),
     _fault(
-        "remote-deleted", "somebody deletes the remote topic; the connector makes it anew, empty", FAIL,
+        "remote-deleted", "somebody deletes the remote topic; the connector creates it again, empty", FAIL,
         running(deleted_on_target), ("remote-topic-recreated",), at("on uswest", "deleted and created again"),
     ),
     _fault(
-        "remote-tail-cut", "the remote topic is made anew without its last 30 records", FAIL, running(held(range(70))),
+        "remote-tail-cut", "the remote topic is recreated without its last 30 records", FAIL, running(held(range(70))),
         ("remote-topic-recreated",), at("on uswest", "deleted and created again"),
     ),
     _fault("partitions-there", "no fault: somebody adds partitions to the remote topic", PASS,
@@ -117,7 +117,7 @@ _OTHERS = (
         ("extra-records",), at("1 record on uswest does not exist on useast", "100"),
     ),
     _fault(
-        "stray-between", "the remote topic holds 5 records of somebody else in the middle", FAIL,
+        "stray-between", "the remote topic holds 5 records of another producer in the middle", FAIL,
         running(held(range(40), range(7_000, 7_005), range(40, 100))),
         ("extra-records",), at("5 records on uswest do not exist on useast", "40 to 44"),
     ),
@@ -148,17 +148,17 @@ _OTHERS = (
 
 _ORDER = (
     _fault(
-        "reversed-blocks", "two blocks of the remote topic stand in the other order", FAIL,
+        "reversed-blocks", "two blocks of the remote topic are swapped", FAIL,
         running(held(range(40), range(70, 100), range(40, 70))), ("records-reordered",),
         at("30 records are out of order", "70 to 99"),
     ),
     _fault(
-        "reversed-at-group", "blocks are reversed where a group stands: it would skip 5 records", FAIL,
+        "reversed-at-group", "blocks are reversed where a group is: it would skip 5 records", FAIL,
         running(held(range(55), range(60, 65), range(55, 60), range(65, 100))), ("records-reordered",),
         at("5 records are out of order", "60 to 64"),
     ),
     _fault(
-        "neighbours", "two neighbouring records stand in the other order", FAIL,
+        "neighbours", "two neighbouring records are swapped", FAIL,
         running(held(range(40), range(41, 42), range(40, 41), range(42, 100))), ("records-reordered",),
         at("1 record is out of order", "offset 41"),
     ),

@@ -27,7 +27,7 @@ def shape_faults(variant: Variant) -> Iterator[Fault]:
             ("healthy", "no fault", PASS, running(nothing), (), ()),
             ("hole", "one record is missing", FAIL, running(held(range(40), range(41, 100))), ("missing-records",),
              at("1 record of useast is missing on uswest")),
-            ("neighbours", "two records stand in the other order", FAIL,
+            ("neighbours", "two records are swapped", FAIL,
              running(held(range(40), range(41, 42), range(40, 41), range(42, 100))), ("records-reordered",),
              at()),
             ("all-twice", "every record is sent again by somebody else", twice, running(written("west", *EVERY)),
