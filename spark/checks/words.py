@@ -205,5 +205,5 @@ TAIL_NOT_PROVEN = Meaning(
     "tail-not-proven",
     Severity.ERROR,
     "record[|s] among the newest of {source} [was|were] not found where {target} should hold [it|them], which "
-    "proves nothing: too many records are there, or records were removed or compacted",
+    "proves nothing: {target} holds too many records there, or records were removed or compacted",
 )

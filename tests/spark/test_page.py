@@ -267,7 +267,7 @@ def test_every_text_has_enough_contrast_in_each_scheme_and_on_paper() -> None:
         ),
         pytest.param(
             (flow("orders", "a", "b", offsets(note("group-active", "…"))),),
-            "not proven, because groups of orders consume on b already (group-active)",
+            "not proven, because groups of orders already consume on b (group-active)",
             id="a group consumes on the target",
         ),
         pytest.param(

@@ -43,4 +43,4 @@ def test_the_remedy_for_a_converter_is_a_property_of_the_connector() -> None:
 def test_what_keeps_two_resources_from_being_checked_together_is_named() -> None:
     other = edited(MIRROR, ("name: mm2,", "name: other,"), ("'east:9092'", "'east:9093'"))
     comment = comment_of(reviewed({"a.yaml": MIRROR}, {"a.yaml": MIRROR, "b.yaml": other.replace("mm2", "o")}))
-    assert "between these: `mm2`; `other`; alias `east` is `east:9092` in one of them and `east:9093`" in comment
+    assert "double replication: `mm2`; `other`; alias `east` is `east:9092` in one of them and `east:9093`" in comment

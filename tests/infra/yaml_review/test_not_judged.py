@@ -26,7 +26,9 @@ CHART = "{{- if .Values.mirror }}\n" + MIRROR + "{{- end }}\n"
             id="misspelt field",
         ),
         pytest.param(
-            [(MM2, f"{MM2[:-1]}, annotations: {{a: b}}}}")], "metadata.annotations.a: Nobody knows", id="annotation"
+            [(MM2, f"{MM2[:-1]}, annotations: {{a: b}}}}")],
+            "metadata.annotations.a: This command does not know",
+            id="annotation",
         ),
         pytest.param(
             [(MM2, f"{MM2[:-1]}, annotations: {{strimzi.io/pause-reconciliation: 'true'}}}}")],
@@ -182,7 +184,7 @@ def test_other_objects_are_counted() -> None:
     found = reviewed(old, {**old, "app.yaml": APP.replace("replicas: 1", "replicas: 2")})
     assert (codes(found), not_judged(found), found.comparison.objects) == (set(), [], ())
     assert dict(found.beside) == dict(found.ignored) == {"Deployment": 1}
-    assert "replication does not depend on it: 1 Deployment changed" in comment_of(found)
+    assert "replication does not depend on them: 1 Deployment changed" in comment_of(found)
 
 
 @pytest.mark.parametrize("kind", ["KafkaUser", "KafkaTopic", "ExternalSecret", "Kustomization", "RoleBinding"])
@@ -246,7 +248,7 @@ def test_values_of_a_chart_that_change_are_not_passed_over() -> None:
     old = {**FOLDER, "chart/templates/mm2.yaml": CHART, "chart/values.yaml": "topics: orders\n"}
     found = reviewed(old, {**old, "chart/values.yaml": "topics: none\n"})
     (line,) = not_judged(found)
-    assert line.startswith("chart/values.yaml: (the file): : It holds something that is no object")
+    assert line.startswith("chart/values.yaml: (the file): : It holds something that is not an object")
     assert verdict_of(found) == "It changes 0 objects in `kafka`. Its effect is unknown: **1 change is not judged.**"
 
 
