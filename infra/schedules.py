@@ -33,7 +33,7 @@ def why_no_schedule(schedule: str) -> str | None:
     for given, (name, least, most, names) in zip(fields, _FIELDS, strict=True):
         for part in filter(None, given.split(",")):
             if why := _why_no_part(part, least, most, names):
-                return f"`{given}` is not a {name}: {why}"
+                return f"`{given}` is not a valid {name}: {why}"
     return None
 
 
