@@ -65,7 +65,7 @@ class DedicatedConfig:
 
     @property
     def heartbeats_only(self) -> list[Pair]:
-        """The pairs that replicate nothing, for which MirrorMaker runs a heartbeat connector all the same."""
+        """The pairs that replicate nothing, but for which MirrorMaker still runs a heartbeat connector."""
         everywhere = self.properties.get(EMIT_HEARTBEATS, "true")
         pairs = (each for each in self._pairs() if each not in self.flows)
         return [each for each in pairs if _is_true(self.properties.get(f"{each}.{EMIT_HEARTBEATS}", everywhere))]

@@ -26,7 +26,7 @@ from components.kafka.prefixes import below
 from components.kafka.record_forms import BYTES, NULL, Form, Forms, Properties, Record, Refusal, Step, applied, writable
 
 KEY, VALUE, HEADER = CONVERTER_KEYS
-#: Predicates of which both answers are followed; the answers of further ones are taken to be no.
+#: How many predicates are followed for both answers; further ones are assumed to answer no.
 _VARIED = 6
 #: Converters that write anything, bytes as Base64 or as the name of a Java object.
 _WRITE_ANYTHING = {JSON_CONVERTER, STRING_CONVERTER}

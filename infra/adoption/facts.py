@@ -14,7 +14,7 @@ from infra.review.object_changes import Identity, identity
 from infra.review.snapshots import Objects, Snapshot, current_snapshot
 from infra.settings import StackSettings
 
-_WHY = "A take-over compares every object that the stack declares with the one in the cluster."
+_WHY = "Adoption compares every object that the stack declares with the one in the cluster."
 _PERMISSION = (
     "let the account of the stack's Kubernetes context get what `replicate render` writes, get namespaces, and list "
     "kafkaconnects and kafkamirrormaker2s."

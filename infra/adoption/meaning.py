@@ -25,7 +25,7 @@ from infra.importing.reading import ReadObject, read_documents
 from infra.review.object_changes import named_entries
 from infra.review.snapshots import Objects
 
-#: Effects that the text of a configuration decides, and its meaning does not.
+#: Effects that depend on the text of a configuration, not on its meaning.
 _BY_TEXT = frozenset({"connector-restarts", "credentials-are-read-anew"})
 #: An effect of a deployment that does not know what exists.
 _NOT_HERE = frozenset({"namespace-created"})

@@ -101,7 +101,7 @@ def _counts(objects: Sequence[PlannedTakeOver]) -> str:
 
 
 def _owned(owner: Owner, parts: Sequence[str]) -> str:
-    since = f" (wrote last at {owner.since})" if owner.since else ""
+    since = f" (last wrote at {owner.since})" if owner.since else ""
     return f"{owner.manager or 'somebody without a name'} owns {named(parts, _SHOWN)}{since}"
 
 

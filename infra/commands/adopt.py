@@ -15,7 +15,7 @@ def _agreements(given: list[str] | None) -> list[str]:
         kind, _, name = each.partition(":")
         if kind not in AGREEMENTS or not name:
             raise typer.BadParameter(
-                f"`{each}` is no agreement: write one of {', '.join(AGREEMENTS)}, a colon and a name."
+                f"`{each}` is not an agreement: write one of {', '.join(AGREEMENTS)}, a colon and a name."
             )
     return given or []
 

@@ -42,9 +42,7 @@ def adopt_objects(
         return
     print_plan(plan, out)
     if plan.is_done:
-        out.print(
-            f"[green]✓[/] {escape(settings.stack)} manages all of it already, and everything is as it declares it"
-        )
+        out.print(f"[green]✓[/] {escape(settings.stack)} already manages everything, and everything is as declared")
         print_left(plan, out)
         return
     if plan.problems:
@@ -87,7 +85,7 @@ class _Call:
 
 
 def _as_json(call: _Call, *, yes: bool) -> None:
-    """Print one document, of the plan or of what was done; what the engine says goes to standard error."""
+    """Print one document, of the plan or of what was done; the engine's output goes to standard error."""
     plan, changes = call.plan, None
     if yes and plan.exists and not plan.problems and not plan.is_done:
         changes, _ = call.carry_out(lambda line: typer.echo(line, err=True))
@@ -109,7 +107,7 @@ def _nothing_to_adopt(stack: str) -> RefusedError:
         "nothing-to-adopt",
         "no object that the stack declares exists in its cluster",
         f"stack `{stack}`",
-        "There is nothing that could be taken over, or it has other names than the topology says.",
+        "There is nothing to take over, or the objects have other names than those in the topology.",
         f"`replicate up {stack}` creates the objects. If something runs already, compare its names with those of "
         f"`replicate render {stack} --out DIR`; `replicate import` keeps the names that it reads.",
     )

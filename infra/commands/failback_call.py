@@ -58,7 +58,7 @@ def _begin(call: Call, scene: Scene) -> None:
     """Set where the flow back begins: after the last record that came from the other side."""
     flow = scene.parameters
     if call.groups:
-        why = "This step sets where the flow back begins, for every group."
+        why = "This step sets where the flow back begins, which concerns every group."
         remedy = f"leave `--group` out; `replicate failover` of {flow.name} takes it afterwards."
         raise RefusedError("failback-unsuited", "`--group` is given", f"flow {flow.name}", why, remedy)
     with err.status("asking Kubernetes and Kafka") as status:
@@ -80,7 +80,7 @@ def _begin(call: Call, scene: Scene) -> None:
         for owner in fences or ():
             fencing.lift(scene.topic_acls("target"), owner)
             call.say(f"[green]✓[/] {escape(f'the fence of {owner} on {flow.target.alias} is lifted')}")
-        call.say(escape("Now let the source connector run: remove `state: stopped` from the topology, and deploy it"))
+        call.say(escape("Now start the source connector: remove `state: stopped` from the topology, and deploy it"))
         stack = scene.settings.stack
         call.say(escape(f"Then stop the producers and consumers, and type `replicate failover {stack} {flow.name}`"))
     if call.as_json:
@@ -144,7 +144,7 @@ def _go_back(call: Call, scene: Scene, writer: Callable[[], GroupWriter], revers
 def _refuse_unmet(call: Call, scene: Scene, found: Checked) -> None:
     if found.unmet:
         what = "; ".join(f"{each.name}: {each.value}" for each in found.unmet)
-        why = "A failback needs every precondition, and nothing was changed."
+        why = "A failback needs every precondition to be met; nothing was changed."
         remedy = "correct these, and run the command again; `--dry-run` shows them without changing anything."
         raise RefusedError("precondition-unmet", what, f"flow {scene.flow.name} of {scene.settings.stack}", why, remedy)
     if call.dry_run:

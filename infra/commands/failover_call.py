@@ -64,9 +64,8 @@ def with_both(call: Call, scene: Scene, mode: Mode) -> None:
 
 
 def wait_until_drained(call: Call, look: Callable[[], tuple[Plan, Looked]], say: Say) -> None:
-    """Wait until what has to cross is on the target; not if it is too much, or something else is unmet.
-
-    The preconditions are looked at afterwards, so that running out of time is not an error of its own.
+    """Wait until every record has crossed, unless there are too many or another precondition is unmet. The
+    preconditions are checked afterwards, so running out of time is not an error of its own.
     """
 
     def probe() -> None:
@@ -79,7 +78,7 @@ def wait_until_drained(call: Call, look: Callable[[], tuple[Plan, Looked]], say:
 
 
 def after_disaster(call: Call, scene: Scene) -> None:
-    """A failover by what the target alone says."""
+    """A failover with only what the target knows."""
     with err.status("asking Kubernetes and the target"):
         evidence = failover_looking.look_at_target(scene, call.groups)
     found = disaster_plan(scene.parameters, evidence)
@@ -100,7 +99,7 @@ def after_disaster(call: Call, scene: Scene) -> None:
 def go_on(call: Call, found: Plan, then: Callable[[], None], fenced: Sequence[str] | None = None) -> None:
     """Print the plan, and carry it out unless it is a dry run. Raises RefusedError if a precondition is not met.
 
-    `fenced` are the topics that the command denies to producers, if it has a fence.
+    `fenced` are the topics that the command closes to producers, if it has a fence.
     """
     if not call.as_json:
         print_plan(found, out)
@@ -112,7 +111,7 @@ def go_on(call: Call, found: Plan, then: Callable[[], None], fenced: Sequence[st
         typer.echo(json.dumps(document(found, committed=commits) | fence, indent=2))
     if found.unmet:
         what = "; ".join(f"{each.name}: {each.value}" for each in found.unmet)
-        why = "A failover needs every precondition, and nothing was changed."
+        why = "A failover needs every precondition to be met; nothing was changed."
         remedy = "correct these, and run the command again; `--dry-run` shows them without changing anything."
         raise RefusedError("precondition-unmet", what, f"flow {call.flow} of {call.settings.stack}", why, remedy)
     if call.dry_run:
@@ -120,13 +119,13 @@ def go_on(call: Call, found: Plan, then: Callable[[], None], fenced: Sequence[st
 
 
 def carry_out(call: Call, scene: Scene, mode: Mode, found: Plan, looked: Looked, fence: Fence | None = None) -> None:
-    """Stop what would move groups back, look a last time, commit. A fence is kept from the first commit on."""
+    """Stop what would move groups back, look one last time, and commit. A fence stays from the first commit on."""
     by = failing_over.Who(who(), call.wait_seconds)
     planned = mode is Mode.PLANNED
     with err.status("failing over") as status:
         stopped = failing_over.stop_checkpoints(scene, by, status.update)
         for place in stopped:
-            call.say(f"{DONE} {escape(place.name)} is STOPPED, so that it moves no group back")
+            call.say(f"{DONE} {escape(place.name)} is STOPPED, so it moves no group back")
         try:
             if fence is not None:
                 fence.expect_held()
@@ -147,6 +146,6 @@ def carry_out(call: Call, scene: Scene, mode: Mode, found: Plan, looked: Looked,
         back = f"When the groups are back on {scene.parameters.source.alias}, start it: {resume}"
         call.say(f"Leave the checkpoint connector stopped. {back}")
     else:
-        left = f"If groups are left on {scene.parameters.source.alias}"
+        left = f"If groups remain on {scene.parameters.source.alias}"
         running = f"the consumers run on {scene.parameters.target.alias}"
         call.say(f"{left}, start the checkpoint connector for them once {running}: {resume}")

@@ -16,7 +16,7 @@ from infra.operations.partition_logs import Say
 
 
 def with_fence(call: Call, scene: Scene) -> None:
-    """A planned failover that denies everybody to write to the source. Raises RefusedError and CannotRunError."""
+    """A planned failover that denies all writes to the source. Raises RefusedError and CannotRunError."""
     topics = fencing.fenced_topics(scene)
     with err.status("asking Kubernetes and Kafka") as status:
         fence = fencing.fence_facts(scene, topics)
@@ -38,7 +38,7 @@ def with_fence(call: Call, scene: Scene) -> None:
 
 
 def _drained(call: Call, scene: Scene, fence: fencing.Fence, say: Say) -> tuple[Plan, Looked]:
-    """Wait until every record has crossed, and look once more for as long as the source is to be watched."""
+    """Wait until every record has crossed, then watch the source once more for the full time."""
 
     def look(seconds: float, max_lag: int = 0) -> tuple[Plan, Looked]:
         looked = failover_looking.look(scene, call.groups, seconds, say, fence.before)

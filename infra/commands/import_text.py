@@ -57,7 +57,7 @@ def print_left_out(left_out: Sequence[LeftOut]) -> None:
 def print_found(problems: Sequence[Problem]) -> None:
     """Print what a check finds, each sentence once."""
     for group in alike(problems, lambda each: f"{each.severity}\n{each.code}\n{_sentences(each)}"):
-        # A line of the file may hold a credential that nothing shows to be one.
+        # A line of the file may hold a credential that cannot be recognised as one.
         print_problems(group[:1], out, excerpts=False)
         _print_others(others((_place(each, group[0]), _sentences(each)) for each in group))
 
@@ -73,7 +73,7 @@ def _place(each: Problem, first: Problem) -> str:
 
 
 def print_proofs(proofs: Sequence[Proof], doing: str) -> None:
-    """Print what `doing` it would change for each replication; those with the same changes are said together."""
+    """Print what `doing` it would change for each replication; replications with the same changes are grouped."""
 
     def text(proof: Proof) -> str:
         return "\n".join((*_verdict(proof), *(_without(proof.name, line) for line in _lines(proof))))

@@ -126,7 +126,7 @@ def demo(
 
     Example: `replicate local demo pair`
     """
-    # It loads Pulumi, which the other commands do without.
+    # It loads Pulumi, which the other commands do not need.
     from infra.commands.local_demo import DEMOS, run_demo
 
     raise typer.Exit(run_demo(DEMOS[shape.value], project.stacks, out))

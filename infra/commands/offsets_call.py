@@ -56,7 +56,7 @@ def change(call: Call, *, carry_out: bool) -> None:
     concerned = [place for place in call.places if place.name in moved or place in left]
     refuse(request, concerned, read_live(call.api, concerned))
     if not carry_out or not concerned:
-        _say("nothing was changed" if concerned else "every partition is there already: nothing was changed")
+        _say("nothing was changed" if concerned else "every partition is already there: nothing was changed")
         return
     if not call.yes:
         confirm_or_end(f"Stop {', '.join(each.name for each in concerned)}, and set the offsets?")
@@ -65,7 +65,7 @@ def change(call: Call, *, carry_out: bool) -> None:
         run = Run(call.api, call.reader, request, verb, call.seconds, status.update)
         done, seen = run.set(concerned, lambda: of_those(call.moves(), moves))
     if done != moves:
-        _say("The connectors had gone on until they were stopped:")
+        _say("The connectors had kept running until they were stopped:")
         _print_moves(done)
     _say(f"{number(len(done), 'offset')} set, and read back from Connect")
     for each in seen:
@@ -89,8 +89,8 @@ def _print_moves(moves: Sequence[Move]) -> None:
         _say(each.text)
     if any(each.again for each in moves):
         _say(
-            "Records that are replicated again are on the target twice, under new offsets. Translated positions of "
-            "groups there are coarse until new offset syncs are written, and groups may read second copies."
+            "Records that are replicated again are on the target twice, under new offsets. The groups' translated "
+            "positions there are coarse until new offset syncs are written, and groups may read the second copies."
         )
 
 

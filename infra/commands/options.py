@@ -61,7 +61,7 @@ Master = Annotated[
     typer.Option(
         metavar="URL",
         callback=_checked(why_not_master),
-        help="Spark master of the job; without it, the stack file's, else local[*].",
+        help="Spark master of the job; by default, the stack file's, else local[*].",
     ),
 ]
 DriverMemory = Annotated[
@@ -69,7 +69,7 @@ DriverMemory = Annotated[
     typer.Option(
         metavar="SIZE",
         callback=_checked(why_not_memory),
-        help="Heap of the job's driver; without it, the stack file's, else 1g.",
+        help="Heap of the job's driver; by default, the stack file's, else 1g.",
     ),
 ]
 SparkConf = Annotated[
@@ -137,7 +137,7 @@ def _stacks(callback: Callable[[typer.Context, str], Project | None]) -> Any:
         default_factory=str,
         callback=callback,
         show_default=False,
-        help="Folder of the stack files; without it, the one that the project's Pulumi.yaml names.",
+        help="Folder of the stack files; by default, the one that the project's Pulumi.yaml names.",
     )
 
 

@@ -21,7 +21,7 @@ from infra.kubernetes.access import asking_kubernetes
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
 from infra.waiting import DeadlineError, NotYetError, wait_for
 
-#: How long a provider may outlive its killed engine, and do what it had begun.
+#: How long a provider may outlive its killed engine and finish what it had begun.
 _OUTLIVING_SECONDS = 5.0
 State = Mapping[str, Any]
 

@@ -15,7 +15,7 @@ from infra.importing.read_properties import GROUP, ReadProperties, read_connecto
 from infra.importing.reading import Found, ReadObject
 from infra.importing.rest_documents import COMPLETE, RestConnector
 
-#: Beginnings of worker properties that KafkaConnects take in their `config`.
+#: Prefixes of worker properties that KafkaConnects take in their `config`.
 _PASSED = (
     *("producer.", "consumer.", "admin.", "config.providers"),
     *("key.converter", "value.converter", "header.converter"),
@@ -23,7 +23,7 @@ _PASSED = (
 _OF_THE_PROCESS = ("rest.", "listeners", "plugin.", "access.control.", "admin.listeners", "response.http.")
 _NOT_READ = "Connect's workers do not read it."
 _UNKNOWN = "(unknown)"
-#: What stands for workers of which nothing was read.
+#: Placeholder for workers of which nothing was read.
 _NAMELESS = dict.fromkeys(GROUP, _UNKNOWN) | {key: str(value) for key, value in BYTE_CONVERTERS.items()}
 
 _NO_STATE = (
@@ -73,7 +73,7 @@ def _add(found: Found, workers: ReadObject, *, named: bool) -> Iterator[LeftOut]
             each.file, workers.namespace, workers.name, each.name, _spec(each), part=f"connector {each.name}"
         )
         if each.name in managed or (mirrors and MIRRORED.fullmatch(each.name)):
-            why = "The object was read from which the operator makes this connector."
+            why = "The object from which the operator creates this connector was also read."
             yield connector.left_out("", "stays-as-it-is", why, "none is needed.")
         elif role_of(connector) is None:
             yield _other(connector, named)

@@ -13,9 +13,9 @@ from infra.importing.java_properties import PropertiesFile
 from infra.importing.left_out import LeftOut
 from infra.importing.read_properties import GROUP, ReadProperties, read_connector, read_workers
 
-#: Beginnings of keys that only MirrorMaker's own REST server reads. Source: RestServerConfig.
+#: Prefixes of keys that only MirrorMaker's own REST server reads. Source: RestServerConfig.
 _REST = ("dedicated.mode.", "listeners", "rest.", "admin.listeners", "access.control.", "response.http.")
-#: Beginnings of properties that plugins define.
+#: Prefixes of properties that plugins define.
 _OF_PLUGINS = (
     *("transforms.", "predicates.", "topic.creation.", "replication.policy.", "config.providers."),
     *("key.converter.", "value.converter.", "header.converter."),

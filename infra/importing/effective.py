@@ -25,7 +25,7 @@ from infra.importing.workers import CONVERTERS, group_name
 #: Lists whose order does not matter, and one whose order does.
 _SELECTIONS = frozenset({"topics", "topics.exclude", "groups", "groups.exclude"})
 _LISTS = _SELECTIONS | {"transforms"}
-#: What the consumer of a source connector uses if nothing is set. Source: MirrorSourceConfig, ConsumerConfig.
+#: What the consumer of a source connector uses by default. Source: MirrorSourceConfig, ConsumerConfig.
 _SOURCE_CONSUMER = {"auto.offset.reset": "earliest", "isolation.level": "read_uncommitted"}
 _PREDICATE = re.compile(r"(transforms\.[^.]+)\.predicate")
 #: What workers have besides what their pods depend on.

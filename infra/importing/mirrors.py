@@ -15,7 +15,8 @@ from infra.importing.reading import ReadObject
 from infra.importing.settings import Settings
 from infra.importing.workers import CONVERTERS, connect_of, connector_fields_of
 
-#: Field of a mirror -> the property that it sets, and the connectors that read it. The operator gives it to all.
+#: Field of a mirror -> the property that it sets, and the connectors that read it. The operator gives it to all
+#: connectors.
 #: Source: Strimzi KafkaMirrorMaker2Connectors.
 _SELECTIONS: Mapping[str, tuple[str, tuple[ConnectorRole, ...]]] = {
     "topicsPattern": ("topics", ("source", "checkpoint")),

@@ -115,7 +115,7 @@ def _differences(sides: Sequence[DeploymentState], specs: Sequence[Mapping[str, 
 
 
 def is_connector(name: str) -> bool:
-    """Whether the operator can make a connector with this name."""
+    """Whether the operator can create a connector with this name."""
     return is_subdomain(name) or MIRRORED.fullmatch(name) is not None
 
 

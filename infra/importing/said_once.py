@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 T = TypeVar("T")
 #: The name of each thing, and the quoted parts that its text has instead of those of the first, in their order.
 Others: TypeAlias = Sequence[tuple[str, Sequence[str]]]
-#: What a sentence quotes: names and values.
+#: Quoted parts of a sentence: names and values.
 _QUOTED = re.compile(r"`[^`\n]*`")
 
 

@@ -113,7 +113,7 @@ def own_labels(read: ReadObject, left_out: list[LeftOut]) -> dict[str, dict[str,
                 why = "It asks the operator to do something once."
                 left_out.append(read.left_out(f"metadata.{key}.{name}", "operation-once", why, "none is needed."))
             elif name == PAUSE and str(value) == "true":
-                why = "The operator does not act on this object, so what runs may differ. Deploying lets it act again."
+                why = "The operator does not act on this object, so what runs may differ. Deploying makes it act again."
                 remedy = "compare it with what Connect's REST API shows, before you deploy."
                 left_out.append(read.left_out(f"metadata.{key}.{name}", "reconciliation-paused", why, remedy))
             elif may_be_secret(name, value):

@@ -207,12 +207,12 @@ def _foreign(flow: FlowParameters, looked: Looked) -> Iterator[Precondition]:
 
 
 def _returning(flow: FlowParameters, looked: Looked, moves: list[Move]) -> Iterator[Precondition]:
-    """The groups of a pair that go on further because they have worked on the target before."""
+    """The groups of a pair that continue further on because they have consumed on the target before."""
     walks = _walks(looked)
     further = (each for each in moves if each.offset != walks[each.source].positions[each.committed].offset)
     if names := list(dict.fromkeys(each.group for each in further)):
         target, source = flow.target.alias, flow.source.alias
-        counts = f"what they consumed on {target} counts, too; delete a group there if only {source} is to count"
+        counts = f"what they consumed on {target} also counts; delete a group there if only {source} should count"
         yield Precondition("returning", f"{named(names)}: {counts}", met=None)
 
 

@@ -102,7 +102,7 @@ def _proof(flow: FlowParameters, looked: LookedReturn) -> Iterator[Precondition]
 
 
 def _old_only(flow: FlowParameters, looked: LookedReturn) -> Iterator[Precondition]:
-    """Groups go on after these records: their positions follow what the new origin wrote."""
+    """Groups continue after these records: their positions follow what the new origin wrote."""
     what = f"of {flow.target.alias} never reached {flow.source.alias}"
     yield from on_one_side("old only", looked.old_only, what)
 

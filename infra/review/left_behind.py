@@ -96,7 +96,7 @@ def _by_key(objects: Sequence[Manifest]) -> Objects:
 
 
 def not_deleted(stack: str, name: str, objects: Objects) -> Drift:
-    """The finding that a replication is still there."""
+    """The finding that a replication still exists."""
     workers = [each for each in objects.values() if each["kind"] in WORKER_KINDS]
     places = ", ".join(str(reference(each)) for each in workers)
     what = (

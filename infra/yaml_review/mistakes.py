@@ -21,7 +21,7 @@ from infra.yaml_review.objects import Identity, Side, identity_of
 _NO_REGION = "imported"
 _CONVERTER = re.compile(r"\.transforms\.converters\.(key|value|header)$")
 _OF_CONVERTERS = frozenset({"bytes-become-text", "headers-become-text"})
-#: What only the validation of a project needs; a folder of YAML has none.
+#: Needed only for the validation of a project; a folder of YAML has none.
 _OF_THE_VALIDATION = frozenset({"validation-needs-credentials"})
 
 
@@ -104,7 +104,7 @@ def _for_yaml(problem: Problem) -> Problem:
     if found is None or problem.code not in _OF_CONVERTERS:
         return problem
     remedy = f"set `{found[1]}.converter: {BYTE_ARRAY_CONVERTER}` in the `config` of the source connector."
-    return replace(problem, remedy=f"unless its transforms make text on purpose, {remedy}")
+    return replace(problem, remedy=f"unless its transforms produce text on purpose, {remedy}")
 
 
 def _together(topologies: Sequence[ImportedTopology]) -> tuple[tuple[tuple[str, ...], ...], str, list[Mistake]]:

@@ -13,7 +13,7 @@ from infra.importing.reading import Found, ReadObject, read_parsed
 
 #: Kinds whose objects are in the folder's own namespace if they name none.
 _IN_NAMESPACE = frozenset({*REPLICATING_KINDS, "ConfigMap", "Secret"})
-#: What an API server writes into an object, and what repeats all of it, credentials included.
+#: What an API server writes into an object, and copies of the whole object, including credentials.
 _SERVERS_FIELDS = frozenset({"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink"})
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

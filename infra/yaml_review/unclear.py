@@ -15,7 +15,7 @@ from infra.yaml_review.objects import Identity, Published, Side
 _TEMPLATE = re.compile(r"\{\{.*\}\}|\{%.*%\}", re.DOTALL)
 #: What Flux's `postBuild` and `envsubst` fill in; a Kafka placeholder has a colon after the provider's name.
 _VARIABLE = re.compile(r"\$\{[A-Za-z_]\w*(:[-=+?][^}]*)?\}|\$[A-Z_][A-Z0-9_]*\b")
-_WITHOUT_NAME = "It has no name, so no object of the other side is known to be the same."
+_WITHOUT_NAME = "It has no name, so it cannot be matched to an object on the other side."
 
 
 def unclear_objects(before: Side, after: Side) -> dict[Identity, str]:

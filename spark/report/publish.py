@@ -20,7 +20,7 @@ from spark.kubernetes_access import api_client
 from spark.published import TIMEOUT_SECONDS, published_data
 from spark.report.history import past_verdict
 
-#: Several jobs may publish at a time; each reads again what another has written in between.
+#: Several jobs may publish at the same time; each rereads what another has written in between.
 _ATTEMPTS = 10
 _CONFLICT = 409
 
