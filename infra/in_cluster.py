@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from components.contract.problems import Problem, ReplicationError, Severity
+from components.contract.spark_conf import DRIVER_HEAP, SparkSettings
 from components.flows.expansion import ExpandedFlow, expand
 from components.flows.naming import validation_run_name
 from components.flows.resolved import ResolvedFlow
@@ -12,17 +13,19 @@ from components.properties.definitions import nearest
 from components.render.executor_pods import executor_settings
 from components.render.planned_objects import PlannedObject
 from components.render.validation_jobs import validation_objects
-from components.topology.in_cluster import IMAGE_BY_DIGEST, InCluster
+from components.topology.in_cluster import IMAGE_BY_DIGEST, InCluster, Workload
 from components.topology.parsing import parse_model
+from components.topology.sizes import heap_bytes, quantity_value
 from infra.job_settings import IN_CLUSTER, WHERE, spark_problems, spark_settings
 from infra.schedules import known_time_zones, why_no_schedule
 from infra.settings import StackSettings
 
 _WHERE = f"{WHERE}.{IN_CLUSTER}"
-#: Kubernetes appends the time of a run to the name of a CronJob. Source: ValidateCronJobCreate.
-_LONGEST_CRON_JOB = 52
-#: The heap of the job's driver without a setting, in spark/sessions.py, and what its JVM and Python need beside it.
-_HEAP, _BESIDE_HEAP = "1g", 384 * 1024**2
+#: How long a name may be to which a run appends its time: in minutes for a CronJob, in nanoseconds for the other.
+#: Source: ValidateCronJobCreate; Spark operator, internal/controller/scheduledsparkapplication/controller.go.
+_LONGEST_NAMES = {Workload.JOB: ("CronJob", 52), Workload.SPARK_APPLICATION: ("ScheduledSparkApplication", 43)}
+#: What the driver's JVM and Python need beside the heap.
+_BESIDE_HEAP = 384 * 1024**2
 #: An executor ends at once if its JVM has less than 450 MiB, one and a half times what Spark keeps for itself. Of a
 #: heap of 450 MiB it has 400 to 450, as its collector wants; of this one at least 455. Source: UnifiedMemoryManager.
 _SMALLEST_EXECUTOR = 512 * 1024**2
@@ -34,13 +37,20 @@ _KEYS_OF_EXECUTORS = {
     "spark.kubernetes.executor.request.cores": "executors.cpu",
     "spark.kubernetes.container.image": "image",
 }
-_SIZE = re.compile(r"([0-9.]+)(.*)")
-_UNITS = {
-    "": 1.0,
-    "m": 0.001,
-    **{unit: 1000.0**power for power, unit in enumerate("kMGTPE", 1)},
-    **{f"{unit}i": 1024.0**power for power, unit in enumerate("KMGTPE", 1)},
+#: What sets for a SparkApplication what Spark calls so.
+_KEYS_OF_APPLICATION = {
+    "spark.driver.memoryOverhead": "resources.limits.memory",
+    "spark.kubernetes.driver.request.cores": "resources.requests.cpu",
+    "spark.kubernetes.driver.limit.cores": "resources.limits.cpu",
+    "spark.kubernetes.driver.container.image": "image",
+    "spark.kubernetes.executor.container.image": "image",
+    "spark.kubernetes.container.image.pullSecrets": "imagePullSecret",
 }
+#: What the Spark operator or Spark's submission sets. The operator's webhook refuses those about access to the API.
+_OF_THE_SUBMISSION = re.compile(
+    r"spark\.(kubernetes\.(authenticate\..*|driver\.master|(driver|executor)\.podTemplate(File|ContainerName)"
+    r"|memoryOverheadFactor|submission\..*)|submit\.deployMode|app\.(id|name))"
+)
 
 
 def in_cluster(validation: object) -> InCluster | None:
@@ -52,9 +62,9 @@ def in_cluster(validation: object) -> InCluster | None:
     return None if asked is None else parse_model(InCluster, asked)
 
 
-def spark_of_the_job(validation: object) -> Sequence[str]:
-    """The job's arguments about Spark. Its pod is the driver, and `inCluster` says where the executors are."""
-    return replace(spark_settings(validation), master=None).arguments
+def spark_of_the_job(validation: object) -> SparkSettings:
+    """The job's settings of Spark. Its pod is the driver, and `inCluster` says where the executors are."""
+    return replace(spark_settings(validation), master=None)
 
 
 def stack_validation(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> tuple[PlannedObject, ...]:
@@ -87,12 +97,14 @@ def in_cluster_problems(settings: StackSettings) -> Iterator[Problem]:
     yield from _when(asked)
     yield from _requests(asked)
     yield from _executors(asked)
+    if asked.workload is Workload.SPARK_APPLICATION:
+        yield from _application(asked)
     if not any(spark_problems(validation)):
         spark = spark_settings(validation)
-        yield from _memory(asked, spark.driver_memory or _HEAP)
+        yield from _memory(asked, spark.driver_memory or DRIVER_HEAP)
         yield from _replaced_settings(asked, spark.conf)
     for flow in expand(settings.topology):
-        yield from _name(flow)
+        yield from _name(flow, asked.workload)
 
 
 def _image(asked: InCluster) -> Iterator[Problem]:
@@ -141,7 +153,7 @@ def _when(asked: InCluster) -> Iterator[Problem]:
 def _requests(asked: InCluster) -> Iterator[Problem]:
     limits = asked.resources.limits
     for name, request in asked.resources.requests.items():
-        if name in limits and _bytes(str(request)) > _bytes(str(limits[name])):
+        if name in limits and quantity_value(request) > quantity_value(limits[name]):
             yield Problem(
                 f"{_WHERE}.resources.requests.{name}",
                 "request-exceeds-limit",
@@ -153,8 +165,8 @@ def _requests(asked: InCluster) -> Iterator[Problem]:
 
 def _memory(asked: InCluster, heap: str) -> Iterator[Problem]:
     limit = asked.resources.limits.get("memory")
-    needed = _heap_bytes(heap) + _BESIDE_HEAP
-    if limit is not None and _bytes(str(limit)) < needed:
+    needed = heap_bytes(heap) + _BESIDE_HEAP
+    if limit is not None and quantity_value(limit) < needed:
         yield Problem(
             f"{_WHERE}.resources.limits.memory",
             "job-exceeds-its-memory",
@@ -165,7 +177,7 @@ def _memory(asked: InCluster, heap: str) -> Iterator[Problem]:
 
 
 def _executors(asked: InCluster) -> Iterator[Problem]:
-    if asked.executors is not None and _heap_bytes(asked.executors.memory) < _SMALLEST_EXECUTOR:
+    if asked.executors is not None and heap_bytes(asked.executors.memory) < _SMALLEST_EXECUTOR:
         yield Problem(
             f"{_WHERE}.executors.memory",
             "out-of-range",
@@ -175,39 +187,74 @@ def _executors(asked: InCluster) -> Iterator[Problem]:
         )
 
 
+def _application(asked: InCluster) -> Iterator[Problem]:
+    """What a SparkApplication cannot say."""
+    requests, limits = asked.resources.requests, asked.resources.limits
+    if asked.executors is None:
+        yield Problem(
+            f"{_WHERE}.executors",
+            "missing-key",
+            "`executors` is missing, and `workload` is `SparkApplication`",
+            "The driver of a SparkApplication reads with executors in pods of their own.",
+            f"write `executors: {{}}`, or remove `workload`: a {Workload.JOB} needs none.",
+        )
+    if "memory" not in limits:
+        yield Problem(
+            f"{_WHERE}.resources.limits",
+            "missing-key",
+            "`limits` has no `memory`, and `workload` is `SparkApplication`",
+            "Spark gives the driver's pod a limit, which also holds the heap.",
+            "set `resources.limits.memory`, such as `2Gi`.",
+        )
+        return
+    # A request that nobody wrote is the limit.
+    request = requests.get("memory") if "requests" in asked.resources.model_fields_set else None
+    if request is not None and quantity_value(request) < quantity_value(limits["memory"]):
+        yield Problem(
+            f"{_WHERE}.resources.requests.memory",
+            "not-accepted",
+            f"the request is {request}, the limit is {limits['memory']}, and `workload` is `SparkApplication`",
+            "Spark requests for its driver as much memory as it limits it to.",
+            f"set it to {limits['memory']}, or leave it out.",
+        )
+
+
 def _replaced_settings(asked: InCluster, conf: Mapping[str, str]) -> Iterator[Problem]:
     settings = {} if asked.executors is None else executor_settings("", asked.image, asked.executors)
-    for key in (each for each in conf if each in settings):
-        own = _KEYS_OF_EXECUTORS.get(key)
+    by = f"`{IN_CLUSTER}.executors` replaces it"
+    replaced = dict.fromkeys((each for each in conf if each in settings), by)
+    if asked.workload is Workload.SPARK_APPLICATION:
+        by = f"`{IN_CLUSTER}.workload` replaces it"
+        own_keys = (each for each in conf if each in _KEYS_OF_APPLICATION or _OF_THE_SUBMISSION.fullmatch(each))
+        replaced |= dict.fromkeys((each for each in own_keys if each not in replaced), by)
+    for key, how in replaced.items():
+        own = _KEYS_OF_EXECUTORS.get(key) or _KEYS_OF_APPLICATION.get(key)
         yield Problem(
             f"{WHERE}.spark.conf",
             "bad-spark-setting",
-            f"`{key}` is `{conf[key]}`, and `{IN_CLUSTER}.executors` replaces it",
+            f"`{key}` is `{conf[key]}`, and {how}",
             "The job in the cluster would run with another value than this one.",
             f"remove it; use `{IN_CLUSTER}.{own}`." if own else "remove it: the job sets it itself.",
         )
 
 
-def _heap_bytes(heap: str) -> float:
-    """A size as Spark reads it: its units are powers of two, so its `g` is Kubernetes' `Gi`."""
-    size = heap.lower().removesuffix("b")
-    return _bytes(f"{size[:-1]}{size[-1].upper()}i")
-
-
-def _bytes(quantity: str) -> float:
-    """A quantity of Kubernetes as a number, such as bytes or cores."""
-    number, unit = _SIZE.fullmatch(quantity).groups()  # type: ignore[union-attr]
-    return float(number) * _UNITS[unit] if unit in _UNITS else float(quantity)
-
-
-def _name(flow: ExpandedFlow) -> Iterator[Problem]:
+def _name(flow: ExpandedFlow, workload: Workload) -> Iterator[Problem]:
     name = validation_run_name(flow.name)
-    if len(name) > _LONGEST_CRON_JOB:
+    scheduled, longest = _LONGEST_NAMES[workload]
+    if len(name) > longest:
         yield Problem(
             _WHERE,
             "job-name-too-long",
             f"`{name}` has {len(name)} characters",
-            f"The name of a CronJob may have at most {_LONGEST_CRON_JOB}.",
-            f"shorten the name of replication `{flow.replication}` by at least {len(name) - _LONGEST_CRON_JOB}, or "
-            f"remove `{IN_CLUSTER}`.",
+            f"The name of a {scheduled} may have at most {longest}.",
+            f"shorten the name of replication `{flow.replication}` by at least {len(name) - longest}, or remove "
+            f"`{IN_CLUSTER}`.",
+        )
+    if workload is Workload.SPARK_APPLICATION and not name[0].isalpha():
+        yield Problem(
+            f"{_WHERE}.workload",
+            "not-accepted",
+            f"`workload` is `{workload}`, and the name of replication `{flow.replication}` begins with a digit",
+            "The Spark operator refuses a name that does not begin with a letter, because it names a Service after it.",
+            "rename the replication, or remove `workload`.",
         )

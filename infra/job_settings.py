@@ -1,10 +1,9 @@
 """Where the validation job runs, according to the key `replication:validation` of a stack file or the command line."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from components.contract.problems import Problem
-from components.contract.spark_conf import why_not_conf, why_not_master, why_not_memory
+from components.contract.spark_conf import SparkSettings, why_not_conf, why_not_master, why_not_memory
 from components.properties.definitions import nearest
 from components.properties.values import value_text
 
@@ -13,30 +12,6 @@ WHERE = f"config.replication:{VALIDATION}"
 _FORM = "write `{spark: {master: …, driverMemory: …, conf: {KEY: VALUE}}}`; each of them may be left out."
 _TOP_FORM = f"write `spark: {{…}}`, `{IN_CLUSTER}: {{image: NAME@sha256:DIGEST}}`, or both."
 _NO_EFFECT = "The validation job would not start, or not in the right place."
-
-
-@dataclass(frozen=True)
-class SparkSettings:
-    """The given settings of Spark; None for what the job should choose."""
-
-    master: str | None = None
-    driver_memory: str | None = None
-    conf: Mapping[str, str] = field(default_factory=dict)
-
-    def over(self, other: "SparkSettings") -> "SparkSettings":
-        """These settings, completed by the other's."""
-        return SparkSettings(
-            self.master or other.master,
-            self.driver_memory or other.driver_memory,
-            {**other.conf, **self.conf},
-        )
-
-    @property
-    def arguments(self) -> list[str]:
-        """The settings as arguments of the job."""
-        given = {"--master": self.master, "--driver-memory": self.driver_memory}
-        options = [f"{option}={value}" for option, value in given.items() if value is not None]
-        return options + [f"--spark-conf={key}={value}" for key, value in self.conf.items()]
 
 
 def spark_settings(value: object) -> SparkSettings:

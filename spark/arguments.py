@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from components.contract.depth import Depth
-from components.contract.spark_conf import why_not_conf
+from components.contract.spark_conf import DRIVER_HEAP, why_not_conf
 from spark.sessions import SessionOptions
 
 EXAMPLE = """example:
@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
     session = arguments.add_argument_group("Spark, if not started by spark-submit")
     session.add_argument("--master", default="local[*]", help="Spark master (default: local[*])")
     session.add_argument("--jars-dir", type=Path, help="jars of spark/pom.xml (default: $REPLICATE_SPARK_JARS)")
-    session.add_argument("--driver-memory", default="1g", help="heap of the driver (default: 1g)")
+    session.add_argument("--driver-memory", default=DRIVER_HEAP, help="heap of the driver (default: %(default)s)")
     session.add_argument(
         "--spark-conf",
         action="append",

@@ -20,14 +20,15 @@ from spark.job import Options, run
 from spark.published import published_history
 from spark.report.printing import print_report, report_text
 from spark.report.publish import publish
+from spark.sessions import SessionOptions
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run the job as the command line says, and return the exit code."""
+def main(argv: list[str] | None = None, session: SessionOptions | None = None) -> int:
+    """Run the job as the command line says, and return the exit code. `session` replaces what it says of Spark."""
     arguments = parser().parse_args(argv)
     console = Console(stderr=True)
     options = Options(
-        session_options(arguments),
+        session or session_options(arguments),
         arguments.catch_up_seconds,
         arguments.kubeconfig,
         Depth(arguments.depth),
@@ -98,10 +99,10 @@ def show(report: Report, as_json: bool) -> None:
         print(report_text(report))
 
 
-def entry(argv: list[str] | None = None) -> int:
+def entry(argv: list[str] | None = None, session: SessionOptions | None = None) -> int:
     """`main`. A bug of the job exits with 2, because Python's own exit code 1 would mean that problems were found."""
     try:
-        return main(argv)
+        return main(argv, session)
     except Exception:  # noqa: BLE001  # a bug is no verdict
         traceback.print_exc()
         return EXIT_CODES[Verdict.ERROR]

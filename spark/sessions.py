@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from components.contract.problems import CannotRunError
+from components.contract.spark_conf import DRIVER_HEAP
 from spark.executor_pods import await_executors, lost_executors
 from spark.jvm import log_of_pods, refused, start_jvm
 from spark.kafka_errors import JavaObject
@@ -39,7 +40,7 @@ class SessionOptions:
 
     master: str = "local[*]"
     jars_dir: Path | None = None
-    driver_memory: str = "1g"
+    driver_memory: str = DRIVER_HEAP
     conf: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -13,13 +13,13 @@ from components.kafka.mirror_connectors import ROLE_OF_CLASS
 from components.properties.values import value_text
 from components.render.planned_objects import PART_OF, Manifest, ObjectRole
 from components.render.references import CONFIG_MAP_PROVIDER
+from components.render.validation_jobs import VALIDATION_KINDS
 
 #: Fields of a worker resource that do not affect its pods. The operator sets log levels in running workers.
 #: Source: Strimzi KafkaConnectAssemblyOperator, AbstractConnectOperator.
 _NOT_IN_PODS = frozenset({"replicas", "logging", "bootstrapServers", "config", "template", "connectCluster", "mirrors"})
 _NOT_IN_PODS |= {"target", "clusters", "groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic"}
 _MONITORING_KINDS = frozenset({"PodMonitor", "PrometheusRule"})
-_VALIDATION_KINDS = frozenset({"Job", "CronJob"})
 _POD_TEMPLATES = frozenset({"pod", "connectContainer", "initContainer"})
 _GROUP_PROPERTIES = frozenset({"group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic"})
 #: Field of the API `v1` -> worker property of older APIs. A changed offsets topic has more effects than a restart.
@@ -65,7 +65,7 @@ def deployment_state(name: str, objects: Objects, flows_by_source: Mapping[str, 
         {
             (each["kind"], each["metadata"]["labels"].get(PART_OF, name)): each
             for each in objects.values()
-            if each["kind"] in _VALIDATION_KINDS
+            if each["kind"] in VALIDATION_KINDS
         },
     )
 

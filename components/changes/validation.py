@@ -7,21 +7,28 @@ from components.changes.stack_change import StackChange
 
 #: Kind of an object -> kind of change -> the sentence about it.
 _KINDS = {
-    "Job": {
-        "added": "a Job will validate {flows} after the deployment",
-        "removed": "Jobs no longer validate {flows} after deployments",
-        "changed": "a new Job will validate {flows} after the deployment, because what it validates, or how, changes",
+    **{
+        kind: {
+            "added": f"a {kind} will validate {{flows}} after the deployment",
+            "removed": f"a {kind} no longer validates {{flows}} after a deployment",
+            "changed": f"a new {kind} will validate {{flows}} after the deployment, because what it validates, or how, "
+            "changes",
+        }
+        for kind in ("Job", "SparkApplication")
     },
-    "CronJob": {
-        "added": "a CronJob will validate {flows} between deployments",
-        "removed": "a CronJob no longer validates {flows} between deployments",
-        "changed": "the CronJob that validates {flows} changes",
+    **{
+        kind: {
+            "added": f"a {kind} will validate {{flows}} between deployments",
+            "removed": f"a {kind} no longer validates {{flows}} between deployments",
+            "changed": f"the {kind} that validates {{flows}} changes",
+        }
+        for kind in ("CronJob", "ScheduledSparkApplication")
     },
 }
 
 
 def validation_effects(change: StackChange) -> Iterator[Effect]:
-    """Yield what happens to the Jobs and CronJobs that validate flows."""
+    """Yield what happens to what validates flows in the cluster."""
     before, after = (
         {key: body for each in side for key, body in each.validation.items()} for side in (change.before, change.after)
     )

@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 #: A size as Spark's launcher reads it, such as `512m` or `4g`.
 MEMORY = re.compile(r"[1-9][0-9]*[kmgt]b?", re.IGNORECASE)
+#: The heap of the job's driver without a setting.
+DRIVER_HEAP = "1g"
 MASTER = re.compile(r"local(\[.+\])?|local-cluster\[.+\]|(spark|k8s)://.+|yarn")
 #: What the job sets itself, and what to do instead. Digests, reads and the secrecy of logins depend on the others.
 _OF_THE_JOB: Mapping[str, str] = {
@@ -14,6 +17,33 @@ _OF_THE_JOB: Mapping[str, str] = {
     "spark.sql.session.timeZone": "remove it.",
     "spark.sql.sources.useV1SourceList": "remove it.",
 }
+
+
+@dataclass(frozen=True)
+class SparkSettings:
+    """What was said of Spark; None for what the job is to choose."""
+
+    master: str | None = None
+    driver_memory: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+    def over(self, other: "SparkSettings") -> "SparkSettings":
+        """These settings, and the other's where these say nothing."""
+        return SparkSettings(
+            self.master or other.master,
+            self.driver_memory or other.driver_memory,
+            {**other.conf, **self.conf},
+        )
+
+    @property
+    def arguments(self) -> list[str]:
+        """The settings as arguments of the job."""
+        given = {"--master": self.master, "--driver-memory": self.driver_memory}
+        options = [f"{option}={value}" for option, value in given.items() if value is not None]
+        return options + [f"--spark-conf={key}={value}" for key, value in self.conf.items()]
+
+
+NO_SETTINGS = SparkSettings()
 
 
 def why_not_conf(key: str) -> tuple[str, str] | None:

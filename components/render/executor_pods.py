@@ -37,14 +37,26 @@ RULE = {
     "verbs": ["get", "list", "watch", "create", "delete", "deletecollection"],
 }
 
+#: The settings of Spark with which executors may be trusted with what they get, and `RULE` is enough.
+GUARDED = {
+    # Tasks carry the logins of both clusters.
+    "spark.authenticate": "true",
+    "spark.network.crypto.enabled": "true",
+    # Each would need a right to more than pods.
+    "spark.kubernetes.executor.disableConfigMap": "true",
+    "spark.kubernetes.driver.ownPersistentVolumeClaim": "false",
+    "spark.kubernetes.driver.reusePersistentVolumeClaim": "false",
+    "spark.kubernetes.driver.service.deleteOnTermination": "false",
+}
 
-def executor_template(flow: str, asked: InCluster) -> Mapping[str, Any]:
+
+def executor_template(flow: str, asked: InCluster, container_name: str = EXECUTOR) -> Mapping[str, Any]:
     """The pod that Spark completes for each executor.
 
     It has no account of the API and no Secret: a task brings the logins that it needs, encrypted on its way.
     """
     container = {
-        "name": EXECUTOR,
+        "name": container_name,
         "command": list(EXECUTOR_COMMAND),
         "env": [{"name": "HOME", "value": "/tmp"}],
         "securityContext": CONTAINER_SECURITY,
@@ -82,14 +94,7 @@ def executor_settings(namespace: str, image: str, asked: Executors) -> Mapping[s
         "spark.driver.bindAddress": "$(POD_IP)",
         "spark.kubernetes.executor.podTemplateFile": f"{PARAMETERS_FOLDER}/{TEMPLATE}",
         "spark.kubernetes.executor.podTemplateContainerName": EXECUTOR,
-        # Tasks carry the logins of both clusters.
-        "spark.authenticate": "true",
-        "spark.network.crypto.enabled": "true",
-        # Each would need a right to more than pods.
-        "spark.kubernetes.executor.disableConfigMap": "true",
-        "spark.kubernetes.driver.ownPersistentVolumeClaim": "false",
-        "spark.kubernetes.driver.reusePersistentVolumeClaim": "false",
-        "spark.kubernetes.driver.service.deleteOnTermination": "false",
+        **GUARDED,
     }
     if asked.cpu is not None:
         settings["spark.kubernetes.executor.request.cores"] = str(asked.cpu)

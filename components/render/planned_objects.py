@@ -47,6 +47,8 @@ class ObjectRole(StrEnum):
     VALIDATION_BINDING = "binding"
     VALIDATION_JOB = "job"
     VALIDATION_CRON_JOB = "cron-job"
+    SPARK_APPLICATION = "spark-application"
+    SCHEDULED_SPARK_APPLICATION = "scheduled-spark-application"
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from components.render.planned_objects import PART_OF
 #: declares them.
 COMPONENT = "app.kubernetes.io/component"
 VALIDATION, EXECUTOR = "validation", "validation-executor"
-#: How the image starts the job, and how it starts an executor of Spark.
-COMMAND, EXECUTOR_COMMAND = ("python", "-m", "spark.validate"), ("python", "-m", "spark.executor")
+#: How the image starts the job, how it starts it in a driver pod that Spark has made, and an executor of Spark.
+COMMAND, DRIVER_COMMAND = ("python", "-m", "spark.validate"), ("python", "-m", "spark.driver")
+EXECUTOR_COMMAND = ("python", "-m", "spark.executor")
 #: Where the volume `parameters` is in the job's pod.
 PARAMETERS_FOLDER = "/etc/replication/parameters"
 #: The Pod Security Standard `restricted`. The root file system is read-only.

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 import pulumi
 
+from components.contract.spark_conf import NO_SETTINGS, SparkSettings
 from components.flows.resolved import ResolvedFlow
 from components.render.planned_objects import waits
-from components.render.validation_jobs import validation_objects
+from components.render.validation_jobs import RUNS_ONCE, validation_objects
 from components.resources.registration import known_output, register_object
 from components.topology.in_cluster import InCluster
 
@@ -19,21 +20,21 @@ _NO_WAITING = {"pulumi.com/skipAwait": "true"}
 class ValidationJobsArgs:
     """A stack's checked flows, and how its file asks for their validation.
 
-    `spark` are arguments of the job about its Spark session. `after` maps the name of each replication to its
+    `spark` are the job's settings of Spark. `after` maps the name of each replication to its
     component: a Job begins when everything that it validates exists.
     """
 
     flows: Sequence[ResolvedFlow]
     stack: str
     in_cluster: InCluster
-    spark: Sequence[str] = ()
+    spark: SparkSettings = NO_SETTINGS
     after: Mapping[str, pulumi.Resource] = field(default_factory=dict)
 
 
 class ValidationJobs(pulumi.ComponentResource):
     """A Job that validates each flow after a deployment, and a CronJob that validates it between deployments.
 
-    `outputs` maps the name of each flow to that of its Job.
+    Either may be its counterpart of the Spark operator. `outputs` maps the name of each flow to that of its Job.
     """
 
     outputs: pulumi.Output[dict[str, str]]
@@ -57,7 +58,7 @@ class ValidationJobs(pulumi.ComponentResource):
                 after += replications.values()
                 options = pulumi.ResourceOptions(parent=self, depends_on=after)
                 shown = each
-                if each.kind == "Job":
+                if each.kind in RUNS_ONCE:
                     jobs[name_of_flow] = each.name
                     shown = each.annotated(_NO_WAITING)
                 registered[each.key] = register_object(f"{name}-{each.key}", shown, {}, options)

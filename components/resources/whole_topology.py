@@ -7,6 +7,7 @@ from typing import Any
 import pulumi
 
 from components.contract.problems import Problem
+from components.contract.spark_conf import NO_SETTINGS, SparkSettings
 from components.flows.resolved import ResolvedFlow
 from components.render.kafka_users import kafka_user_objects
 from components.render.monitoring import monitoring_objects
@@ -32,7 +33,7 @@ class WholeTopologyArgs:
     """A checked topology with its deployed flows, and the stack that alerts name in their commands.
 
     `region`, `secrets`, `addresses` and `warned` are as in the components. With `in_cluster`, the flows are validated
-    in the cluster; `spark` are arguments of that job about its Spark session.
+    in the cluster; `spark` are that job's settings of Spark.
     """
 
     topology: Topology
@@ -43,7 +44,7 @@ class WholeTopologyArgs:
     addresses: Mapping[str, str] = field(default_factory=dict)
     warned: set[Problem] = field(default_factory=set, repr=False, compare=False)
     in_cluster: InCluster | None = None
-    spark: Sequence[str] = ()
+    spark: SparkSettings = NO_SETTINGS
 
 
 def register_topology(args: WholeTopologyArgs, parent: pulumi.Resource | None = None) -> None:

@@ -6,6 +6,7 @@ stack. Imports `clusters`, `workers` and the contract only.
 
 import re
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
@@ -54,9 +55,20 @@ class JobHistory(Model):
     failed: NonNegativeInt = 3
 
 
-class InCluster(Model):
-    """A Job after each deployment and a CronJob between deployments, for each flow."""
+class Workload(StrEnum):
+    """What runs the job after a deployment; between deployments its counterpart with a schedule does."""
 
+    JOB = "Job"
+    SPARK_APPLICATION = "SparkApplication"
+
+
+class InCluster(Model):
+    """What validates each flow after each deployment, and between deployments."""
+
+    workload: Workload = Field(
+        default=Workload.JOB,
+        description="What runs the job: `Job`, or `SparkApplication` for the Spark operator, which needs `executors`.",
+    )
     image: str = Field(description="The job's image, by digest: `NAME@sha256:…`.")
     image_pull_secret: SecretName | None = Field(
         default=None, description="Secret in the flow's namespace with the login of the image's registry."

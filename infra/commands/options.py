@@ -10,9 +10,8 @@ import typer
 
 from components.contract.depth import Depth
 from components.contract.problems import CannotRunError
-from components.contract.spark_conf import why_not_conf, why_not_master, why_not_memory
+from components.contract.spark_conf import SparkSettings, why_not_conf, why_not_master, why_not_memory
 from infra.commands.completion import complete_stack
-from infra.job_settings import SparkSettings
 from infra.project import Project, find_project, read_project
 
 Stack = Annotated[

@@ -12,10 +12,12 @@ from kubernetes.utils.quantity import parse_quantity
 from components.flows.operators import STRIMZI_GROUP
 from components.kafka.mirror_connectors import ROLE_OF_CLASS
 from components.render.planned_objects import PART_OF, Manifest
+from components.render.validation_jobs import VALIDATION_KINDS
 from infra.review.object_changes import named_entries
 from infra.review.snapshots import Objects
 
-_QUANTITIES = frozenset({"ResourceQuota", "LimitRange", "Job", "CronJob"})
+#: Kubernetes writes quantities in its own way, also in a pod's template. The Spark operator's webhook does so, too.
+_QUANTITIES = frozenset({"ResourceQuota", "LimitRange", *VALIDATION_KINDS})
 #: The suffix of a ConfigMap's name that is derived from its content.
 _DIGEST = re.compile(r"-[0-9a-f]{10}$")
 #: Marks a configuration value that is only known during a deployment.

@@ -17,13 +17,14 @@ from rich.markup import escape
 from components.contract.clusters import JsonObject
 from components.contract.depth import Depth
 from components.contract.problems import CannotRunError, raise_errors
+from components.contract.spark_conf import SparkSettings
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.deployments import deployments
 from components.render.job_parameters import job_parameters
 from infra.engine import deployment
 from infra.environment import stack_environment
 from infra.files.positions import placed, shown
-from infra.job_settings import SparkSettings, spark_problems, spark_settings
+from infra.job_settings import spark_problems, spark_settings
 from infra.kubernetes.access import api_client, asking_kubernetes, current_context
 from infra.kubernetes.api import reference
 from infra.machine import jars as maven

@@ -12,6 +12,7 @@ from infra.stack_checks import problems, resolved_flows
 from tests.builders import a_flow, a_topology
 from tests.infra.stacks import write_stack
 
+APPLICATION = "SparkApplication"
 IMAGE = f"registry.example.com:5000/team/validation:1.0@sha256:{'0' * 64}"
 
 
@@ -42,7 +43,7 @@ def test_without_it_nothing_is_rendered(tmp_path: Path) -> None:
 
 def test_the_pod_is_its_own_spark_whatever_master_the_commands_use() -> None:
     validation = {"spark": {"master": "spark://a:7077", "driverMemory": "1g", "conf": {"spark.a": 1}}}
-    assert spark_of_the_job(validation) == ["--driver-memory=1g", "--spark-conf=spark.a=1"]
+    assert spark_of_the_job(validation).arguments == ["--driver-memory=1g", "--spark-conf=spark.a=1"]
 
 
 @pytest.mark.parametrize(
@@ -103,6 +104,20 @@ def test_the_pod_is_its_own_spark_whatever_master_the_commands_use() -> None:
                 ("misspelt", {"instance": 2}, ".instance", "unknown-key"),
                 ("a-number", 2, "", "wrong-type"),
             )
+        ),
+        pytest.param({"image": IMAGE, "workload": "CronJob"}, ".workload", "not-accepted", id="no-workload"),
+        pytest.param({"image": IMAGE, "workload": APPLICATION}, ".executors", "missing-key", id="application-alone"),
+        pytest.param(
+            {"image": IMAGE, "workload": APPLICATION, "executors": {}, "resources": {"limits": {"cpu": 2}}},
+            ".resources.limits",
+            "missing-key",
+            id="application-without-limit",
+        ),
+        pytest.param(
+            {"image": IMAGE, "workload": APPLICATION, "executors": {}, "resources": {"requests": {"memory": "1Gi"}}},
+            ".resources.requests.memory",
+            "not-accepted",
+            id="application-below-its-limit",
         ),
         pytest.param(
             {"image": IMAGE, "imagePullSecret": "Not_A_Name"}, ".imagePullSecret", "not-accepted", id="no-secret-name"
@@ -169,3 +184,46 @@ def test_without_executors_or_their_key_a_setting_of_executors_holds(tmp_path: P
     assert problems(settings(tmp_path, {"conf": {"spark.executor.memory": "4g"}})) == []
     spark = {"conf": {"spark.kubernetes.executor.request.cores": "500m"}}
     assert problems(settings(tmp_path, spark, executors={})) == []
+
+
+def test_a_spark_application_has_defaults(tmp_path: Path) -> None:
+    """A request that nobody wrote is the limit, because Spark has one size for both."""
+    asked = {"workload": APPLICATION, "executors": {}, "resources": {"limits": {"memory": "3Gi"}}}
+    assert problems(settings(tmp_path, **asked)) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "remedy"),
+    [
+        ("spark.executor.memory", "remove it; use `inCluster.executors.memory`."),
+        ("spark.driver.memoryOverhead", "remove it; use `inCluster.resources.limits.memory`."),
+        ("spark.kubernetes.driver.request.cores", "remove it; use `inCluster.resources.requests.cpu`."),
+        ("spark.kubernetes.executor.container.image", "remove it; use `inCluster.image`."),
+        ("spark.kubernetes.authenticate.driver.serviceAccountName", "remove it: the job sets it itself."),
+        ("spark.kubernetes.authenticate.oauthToken", "remove it: the job sets it itself."),
+        ("spark.kubernetes.driver.master", "remove it: the job sets it itself."),
+        ("spark.kubernetes.driver.podTemplateFile", "remove it: the job sets it itself."),
+        ("spark.driver.host", "remove it: the job sets it itself."),
+    ],
+)
+def test_a_setting_that_an_application_replaces_is_a_problem(tmp_path: Path, key: str, remedy: str) -> None:
+    """The operator's webhook would refuse some of them in the middle of a deployment."""
+    spark = {"conf": {key: "7", "spark.kubernetes.node.selector.pool": "batch"}}
+    (problem,) = problems(settings(tmp_path, spark, workload=APPLICATION, executors={}))
+    assert (problem.code, problem.remedy) == ("bad-spark-setting", remedy)
+
+
+@pytest.mark.parametrize(
+    ("name", "codes"),
+    [
+        ("o" * 32, []),
+        ("o" * 33, ["job-name-too-long"]),
+        ("7-orders", ["not-accepted"]),
+    ],
+)
+def test_the_operator_has_to_accept_the_name_of_each_run(tmp_path: Path, name: str, codes: list[str]) -> None:
+    """It appends 20 characters, uses the name as a label, and names a Service after it."""
+    validation = {"inCluster": {"image": IMAGE, "workload": APPLICATION, "executors": {}}}
+    topology = a_topology(replications={name: a_flow()})
+    found = problems(read_settings("test", write_stack(tmp_path, topology, validation=validation)))
+    assert [each.code for each in found] == codes

@@ -9,8 +9,9 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from components.contract.problems import ReplicationError
+from components.contract.spark_conf import SparkSettings
 from infra.commands.app import app
-from infra.job_settings import SparkSettings, spark_problems, spark_settings
+from infra.job_settings import spark_problems, spark_settings
 from infra.settings import StackSettings, read_settings
 from infra.stack_checks import problems
 from infra.validation.run import ValidationRun, run_validation

@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
+from components.contract.spark_conf import SparkSettings
 from components.flows.digest import model_digest
 from infra.engine import deployment
 from infra.environment import stack_environment
 from infra.in_cluster import in_cluster
-from infra.job_settings import SparkSettings
 from infra.promotion.rule.cluster import StackCluster
 from infra.promotion.rule.evidence import Evidence
 from infra.promotion.rule.plan import Plan, environment_of, plan_place, stacks_in_environment

@@ -8,13 +8,15 @@ import yaml
 
 from components.contract.parameters import Parameters
 from components.contract.problems import CannotRunError
+from components.contract.spark_conf import SparkSettings
 from components.flows.digest import flow_digest
 from components.flows.resolved import resolve_flows
 from components.render import validation_jobs
 from components.render.executor_pods import OWN_POD, RULE, TEMPLATE
 from components.render.job_parameters import job_parameters
+from components.render.job_pods import PARAMETERS
 from components.render.planned_objects import PART_OF, Manifest, PlannedObject
-from components.render.validation_jobs import MODEL_DIGEST, PARAMETERS, validation_objects
+from components.render.validation_jobs import MODEL_DIGEST, validation_objects
 from components.topology.in_cluster import InCluster
 from components.topology.parsing import parse_model, parse_topology
 from spark.arguments import parser
@@ -24,7 +26,7 @@ from tests.repository import ROOT
 GOLDEN = ROOT / "tests" / "components" / "render" / "validation_jobs.yaml"
 TEMPLATE_GOLDEN = ROOT / "tests" / "components" / "render" / "executor_pod.yaml"
 IMAGE = f"registry.example.com/validation@sha256:{'0' * 64}"
-SPARK = ("--driver-memory=1536m",)
+SPARK = SparkSettings(driver_memory="1536m")
 
 
 def planned(topology: Any = None, **asked: Any) -> tuple[PlannedObject, ...]:
