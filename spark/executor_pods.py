@@ -71,7 +71,8 @@ def _pods(namespace: str, application: str) -> Sequence[Mapping[str, Any]]:
         access = api_client(None)
         found = client.CoreV1Api(access).list_namespaced_pod(
             namespace,
-            label_selector=f"spark-app-selector={application}",
+            # In cluster mode the driver has the selector, too.
+            label_selector=f"spark-app-selector={application},spark-role=executor",
             _request_timeout=_KUBERNETES_TIMEOUT_SECONDS,
         )
         pods: Sequence[Mapping[str, Any]] = access.sanitize_for_serialization(found.items)  # type: ignore[no-untyped-call]

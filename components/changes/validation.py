@@ -10,7 +10,7 @@ _KINDS = {
     **{
         kind: {
             "added": f"a {kind} will validate {{flows}} after the deployment",
-            "removed": f"a {kind} no longer validates {{flows}} after a deployment",
+            "removed": f"{kind}s no longer validate {{flows}} after deployments",
             "changed": f"a new {kind} will validate {{flows}} after the deployment, because what it validates, or how, "
             "changes",
         }

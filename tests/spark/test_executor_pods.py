@@ -5,12 +5,13 @@ from contextlib import nullcontext
 from typing import Any, cast
 
 import pytest
+from kubernetes import client
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from components.contract.parameters import Parameters
 from components.contract.problems import CannotRunError
-from spark import executor_pods, job, jvm
+from spark import executor_pods, job, jvm, kubernetes_access
 from spark.executor_pods import await_executors
 from spark.sessions import SessionOptions
 from tests.spark.documents import a_document
@@ -181,3 +182,17 @@ def test_the_log_of_spark_says_why_a_pod_was_refused(monkeypatch: pytest.MonkeyP
         'pods "exec-1" is forbidden: exceeded quota: q',
         "Max number of executor failures (4) reached",
     ]
+
+
+def test_the_pods_that_are_asked_about_are_executors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver that Spark has made in cluster mode has the selector of its application, too, and runs."""
+    asked: list[str] = []
+
+    def listed(_self: client.CoreV1Api, _namespace: str, *, label_selector: str, **_: Any) -> client.V1PodList:
+        asked.append(label_selector)
+        return client.V1PodList(items=[])
+
+    monkeypatch.setattr(kubernetes_access, "api_client", lambda _: client.ApiClient())
+    monkeypatch.setattr(client.CoreV1Api, "list_namespaced_pod", listed)
+    assert executor_pods._pods("mirror-orders", "spark-1") == []
+    assert asked == ["spark-app-selector=spark-1,spark-role=executor"]

@@ -27,6 +27,8 @@ _OURS = f"{COMPONENT} in ({VALIDATION},{EXECUTOR})"
 _ENDED = ("Succeeded", "Failed")
 #: As much of a log as a kubelet writes into the status of a container that failed. Source: FallbackToLogsOnError.
 _SAID = 2048
+#: Source: kubelet, activeDeadlineHandler.
+_DEADLINE = "DeadlineExceeded"
 
 
 @dataclass
@@ -69,6 +71,11 @@ class Kubelet:
         if record is None:
             self._start(pod, plan)
             return
+        if plan.seconds is not None and time.time() > record.started + plan.seconds:
+            if self.processes.stop(record):
+                log.info("pod %s was active longer than its deadline", record.name)
+                self._write(pod, plan, "Failed", {"terminated": self._terminated(record, 143)}, _DEADLINE)
+            return
         code = self.processes.exit_code(record)
         if code is not None:
             self.processes.clean(record)
@@ -80,13 +87,13 @@ class Kubelet:
             if plan.refused is not None:
                 raise plan.refused
             objects = {each: found for each in plan.needed if (found := self.api.get(each)) is not None}
-            files = dict(plan.files(objects))
+            folder = self.processes.folder(plan.namespace, plan.name)
+            files = dict(plan.files(objects, folder))
         except NotRunError as error:
             state = {"waiting": {"reason": error.reason, "message": str(error)}}
             if not _shows(pod, state):
                 self._write(pod, plan, "Pending", state)
             return
-        folder = self.processes.folder(plan.namespace, plan.name)
         for path in plan.mounts:
             Path(f"{folder}{path}").mkdir(parents=True, exist_ok=True, mode=0o700)
         cluster = cluster_entry(self.kubeconfig)
@@ -128,8 +135,10 @@ class Kubelet:
             **({"message": said} if said else {}),
         }
 
-    def _write(self, pod: Object, plan: PodPlan, phase: str, state: Mapping[str, Any]) -> None:
+    def _write(self, pod: Object, plan: PodPlan, phase: str, state: Mapping[str, Any], reason: str = "") -> None:
         status = {"phase": phase, "containerStatuses": [container_status(plan, state)]}
+        if reason:
+            status["reason"] = reason
         if phase != "Pending":
             status["startTime"] = pod["metadata"]["creationTimestamp"]
             status |= {"podIP": POD_IP, "podIPs": [{"ip": POD_IP}]}

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from components.render.executor_pods import API_SERVER
-from components.render.validation_pods import COMMAND, EXECUTOR_COMMAND
+from components.render.validation_pods import COMMAND, DRIVER_COMMAND, EXECUTOR_COMMAND
 from infra.kubernetes.api import Object, Reference
 
 #: Volumes that need nothing here: an empty folder, and the token, which the process gets in a kubeconfig.
 _NO_FILES = frozenset({"emptyDir"})
 _TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
+_COMMANDS = (COMMAND, DRIVER_COMMAND, EXECUTOR_COMMAND)
+#: Files in which Spark's submission writes paths of the container.
+_PROPERTIES = ".properties"
 #: Every process of this machine is reached here.
 POD_IP = "127.0.0.1"
 
@@ -30,13 +33,14 @@ class NotRunError(Exception):
 class PodPlan:
     """A Pod with one container. `mounts` maps each path in the container to the name of its volume.
 
-    `account` is None if the container gets no token.
+    `account` is None if the container gets no token. `seconds` is how long the Pod may run.
     """
 
     namespace: str
     name: str
     uid: str
     account: str | None
+    seconds: int | None
     container: Object
     volumes: Mapping[str, Object]
     mounts: Mapping[str, str]
@@ -44,9 +48,9 @@ class PodPlan:
     @property
     def refused(self) -> NotRunError | None:
         """Why the stand-in does not run it; None if it does."""
-        if tuple(self.container.get("command") or ()) in (COMMAND, EXECUTOR_COMMAND):
+        if tuple(self.container.get("command") or ()) in _COMMANDS:
             return None
-        known = " and ".join(f"`{' '.join(each)}`" for each in (COMMAND, EXECUTOR_COMMAND))
+        known = " and ".join(f"`{' '.join(each)}`" for each in _COMMANDS)
         return NotRunError("CreateContainerError", f"this stand-in for a kubelet runs only {known}")
 
     @property
@@ -54,13 +58,18 @@ class PodPlan:
         """The ConfigMaps and Secrets whose entries become files."""
         return tuple(each for name in self.mounts.values() for each, _ in self._sources(name))
 
-    def files(self, objects: Mapping[Reference, Object]) -> Iterator[tuple[str, bytes]]:
-        """The mounted files by path in the container, with the objects that exist. Raises NotRunError."""
+    def files(self, objects: Mapping[Reference, Object], folder: Path) -> Iterator[tuple[str, bytes]]:
+        """The mounted files by path in the container, with the objects that exist. Raises NotRunError.
+
+        `folder` holds what is mounted; paths in properties are there.
+        """
         for path, volume in self.mounts.items():
             for source, items in self._sources(volume):
                 if source not in objects:
                     raise NotRunError("ContainerCreating", f"{source} not found")
-                yield from ((f"{path}/{name}", content) for name, content in _entries(source, objects[source], items))
+                for name, content in _entries(source, objects[source], items):
+                    properties = name.endswith(_PROPERTIES)
+                    yield f"{path}/{name}", self.here(content.decode(), folder).encode() if properties else content
 
     def _sources(self, volume: str) -> Iterator[tuple[Reference, Iterable[Mapping[str, str]] | None]]:
         body = self.volumes[volume]
@@ -90,7 +99,8 @@ class PodPlan:
     def here(self, text: str, folder: Path) -> str:
         """A text with each path below a mount replaced by where its files are on this machine."""
         paths = "|".join(re.escape(path) for path in sorted(self.mounts, key=len, reverse=True))
-        return re.sub(rf"(^|=)({paths})(?=/|$)", lambda found: f"{found[1]}{folder}{found[2]}", text) if paths else text
+        pattern = rf"(?m)(^|=)({paths})(?=/|$)"
+        return re.sub(pattern, lambda found: f"{found[1]}{folder}{found[2]}", text) if paths else text
 
 
 def _expanded(text: str, variables: Mapping[str, str]) -> str:
@@ -108,6 +118,7 @@ def pod_plan(pod: Object) -> PodPlan:
         metadata["name"],
         metadata["uid"],
         spec.get("serviceAccountName", "default") if spec.get("automountServiceAccountToken", True) else None,
+        spec.get("activeDeadlineSeconds"),
         container,
         {each["name"]: each for each in spec.get("volumes") or ()},
         {path: name for path, name in mounts.items() if path != _TOKEN},

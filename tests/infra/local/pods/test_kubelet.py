@@ -150,3 +150,10 @@ def test_nothing_stays_of_a_pod_that_is_gone(kubelet: Kubelet, cluster: Cluster)
 
     wait_for("the process to end", forgotten, 30)
     assert not kubelet.processes.folder("mirror-orders", "a").exists()
+
+
+def test_a_pod_ends_at_its_deadline(kubelet: Kubelet, cluster: Cluster) -> None:
+    """As that of a SparkApplication's driver, which no Job ends."""
+    cluster.pods[0]["spec"]["activeDeadlineSeconds"] = 0
+    phase, about = ended(kubelet, cluster)
+    assert (phase, cluster.pods[0]["status"]["reason"], about["exitCode"]) == ("Failed", "DeadlineExceeded", 143)

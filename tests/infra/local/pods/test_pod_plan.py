@@ -42,7 +42,7 @@ def test_the_mounted_files_are_the_named_keys_and_no_others() -> None:
     pod = a_pod()
     plan, objects = pod_plan(pod), objects_of(pod)
     (parameters,) = [each.name for each in objects if each.kind == "ConfigMap"]
-    assert dict(plan.files(objects)) == {
+    assert dict(plan.files(objects, FOLDER)) == {
         "/etc/replication/parameters/parameters.json": f"{parameters}/parameters.json".encode(),
         "/etc/replication/secrets/mirror-orders/ca/ca.crt": b"ca/ca.crt",
         "/etc/replication/secrets/mirror-orders/mirror/password": b"mirror/password",
@@ -81,6 +81,18 @@ def test_a_variable_that_the_container_does_not_have_stays_as_it_is() -> None:
     assert plan.command("python3", FOLDER, SERVER)[-1] == "a $(OTHER)"
 
 
+def test_paths_in_properties_are_those_of_this_machine() -> None:
+    """Spark's submission writes such a file, and no argument."""
+    (container,) = a_pod()["spec"]["containers"]
+    mounts = [{"name": "conf", "mountPath": "/opt/spark/conf"}, {"name": "tmp", "mountPath": "/tmp"}]
+    volumes = [{"name": "conf", "configMap": {"name": "conf"}}, {"name": "tmp", "emptyDir": {}}]
+    plan = pod_plan(a_pod(containers=[container | {"volumeMounts": mounts}], volumes=volumes))
+    text = "a=/tmp/b\nc=/tmpfs\nd=e /tmp\n"
+    found = dict(plan.files({plan.needed[0]: {"data": {"a.properties": text, "a.json": text}}}, FOLDER))
+    assert found["/opt/spark/conf/a.properties"].decode() == f"a={FOLDER}/tmp/b\nc=/tmpfs\nd=e /tmp\n"
+    assert found["/opt/spark/conf/a.json"].decode() == text
+
+
 @pytest.mark.parametrize(("mounted", "account"), [(True, "orders-validation"), (False, None)])
 def test_a_pod_gets_a_token_unless_it_wants_none(mounted: bool, account: str | None) -> None:
     assert pod_plan(a_pod(automountServiceAccountToken=mounted)).account == account
@@ -91,7 +103,7 @@ def test_a_pod_waits_for_what_it_mounts(missing: str) -> None:
     pod = a_pod()
     there = {each: found for each, found in objects_of(pod).items() if each.kind != missing}
     with pytest.raises(NotRunError, match=f"{missing} .* not found") as waiting:
-        dict(pod_plan(pod).files(there))
+        dict(pod_plan(pod).files(there, FOLDER))
     assert waiting.value.reason == "ContainerCreating"
 
 
@@ -99,7 +111,7 @@ def test_a_pod_waits_for_the_key_of_a_secret() -> None:
     pod = a_pod()
     objects = {each: {"data": {}} if each.kind == "Secret" else found for each, found in objects_of(pod).items()}
     with pytest.raises(NotRunError, match=r"Secret mirror-orders/ca has no key ca\.crt"):
-        dict(pod_plan(pod).files(objects))
+        dict(pod_plan(pod).files(objects, FOLDER))
 
 
 def test_only_the_validation_and_its_executors_are_run() -> None:
@@ -108,5 +120,6 @@ def test_only_the_validation_and_its_executors_are_run() -> None:
     other = pod_plan(a_pod(containers=[container | {"command": ["sh", "-c", "true"]}]))
     assert other.refused is not None
     assert str(other.refused) == (
-        "this stand-in for a kubelet runs only `python -m spark.validate` and `python -m spark.executor`"
+        "this stand-in for a kubelet runs only `python -m spark.validate` and `python -m spark.driver` and `python -m "
+        "spark.executor`"
     )
